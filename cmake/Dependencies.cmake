@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# System packages; nothing is downloaded here. Names are those of Debian 12 and Ubuntu 24.04.
+function(gpubench_need package debian)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "gpubench needs ${package}: install it with 'apt-get install ${debian}' or run ./scripts/setup.sh.")
+  endif()
+endfunction()
+
+gpubench_need(benchmark libbenchmark-dev)
+gpubench_need(fmt libfmt-dev)
+gpubench_need(Eigen3 libeigen3-dev)
+gpubench_need(nlohmann_json nlohmann-json3-dev)
+gpubench_need(CLI11 libcli11-dev)
+gpubench_need(Threads libc6-dev)
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(NOT OpenMP_CXX_FOUND)
+  message(FATAL_ERROR "gpubench needs OpenMP for its host operations: use a compiler that has it (g++; for clang++ install libomp-dev).")
+endif()
+if(GPUBENCH_TESTS)
+  gpubench_need(GTest "libgtest-dev libgmock-dev")
+endif()

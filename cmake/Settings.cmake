@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language, output folders, warnings, sanitizers.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# Flags of our own targets only; users of the installed package choose theirs.
+add_library(gpubench_warnings INTERFACE)
+target_compile_options(gpubench_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion>
+  $<$<AND:$<BOOL:${GPUBENCH_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
+
+if(GPUBENCH_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${GPUBENCH_SANITIZE}> $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  add_link_options(-fsanitize=${GPUBENCH_SANITIZE})
+  if(GPUBENCH_SANITIZE MATCHES undefined)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>)
+  endif()
+endif()
+
+# gpubench_room(NAME SOURCES... DEPENDS...): one room of the house as a static library, gpubench::NAME once installed.
+function(gpubench_room name)
+  cmake_parse_arguments(room "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(gpubench_${name} STATIC ${room_SOURCES})
+  add_library(gpubench::${name} ALIAS gpubench_${name})
+  set_target_properties(gpubench_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(gpubench_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_features(gpubench_${name} PUBLIC cxx_std_20)
+  target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE} $<BUILD_INTERFACE:gpubench_warnings>)
+  set_property(GLOBAL APPEND PROPERTY GPUBENCH_ROOMS gpubench_${name})
+endfunction()

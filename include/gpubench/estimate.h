@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A number with its uncertainty.
+#pragma once
+
+namespace gpubench {
+
+/// A closed interval [low, high] in the unit of the number it belongs to.
+struct Interval {
+  double low = 0.0;
+  double high = 0.0;
+
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+/// A value with its 95 % confidence interval, both in the same unit.
+struct Estimate {
+  double value = 0.0;
+  Interval ci95;
+
+  friend bool operator==(const Estimate&, const Estimate&) = default;
+};
+
+}  // namespace gpubench

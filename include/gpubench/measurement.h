@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What timing one point gave.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpubench/estimate.h"
+#include "gpubench/work.h"
+
+namespace gpubench {
+
+/// Location and spread of samples, all in the unit of the samples.
+struct Summary {
+  std::int64_t count = 0;
+  double minimum = 0.0;
+  double lower_quartile = 0.0;
+  double median = 0.0;
+  double upper_quartile = 0.0;
+  double maximum = 0.0;
+  double mean = 0.0;
+  double mad = 0.0;      ///< median absolute deviation from the median, not scaled
+  Interval median_ci95;  ///< 95 % interval of the median; with one sample it is that sample and says nothing
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+
+/// One argument of a point: `name` is empty unless the operation names its arguments.
+struct Argument {
+  std::string name;
+  std::int64_t value = 0;
+  friend bool operator==(const Argument&, const Argument&) = default;
+};
+
+enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
+inline constexpr std::array failure_kind_names = {std::string_view("error"), std::string_view("wrong_result"),
+                                                  std::string_view("out_of_memory"), std::string_view("cuda_error")};
+
+/// Why a point has no time.
+struct Failure {
+  FailureKind kind = FailureKind::error;
+  std::string message;
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+/// Why sampling ended: the interval was narrow enough, the time budget was spent, or a fixed count was asked for.
+enum class StopReason { interval, budget, count };
+inline constexpr std::array stop_reason_names = {std::string_view("interval"), std::string_view("budget"),
+                                                 std::string_view("count")};
+
+struct Measurement {
+  std::string name;       ///< Google Benchmark's full name: "saxpy/1024/manual_time"
+  std::string operation;  ///< "saxpy"
+  std::vector<Argument> arguments;
+  std::string device;  ///< id of the device: "cuda:0"
+  int repetition = 0;  ///< counts from 0 under --benchmark_repetitions
+
+  Work work;
+  /// Seconds per execution of the operation. Absent when the point failed: then `failure` says why.
+  std::optional<Summary> seconds;
+  std::vector<double> samples_seconds;     ///< in the order they were taken
+  std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
+  std::string clock;                       ///< the question the time answers: "stream" or "host"
+  std::string method;                      ///< how it was timed, in words
+  std::string cache_state;                 ///< "warm" or "cold"
+  StopReason stop_reason = StopReason::interval;
+  bool verified = false;             ///< the operation offers a check and its result passed it
+  std::optional<double> clock_hz;    ///< SM or core clock around the point; absent when it could not be read
+  std::optional<Failure> failure;
+  std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
+
+  friend bool operator==(const Measurement&, const Measurement&) = default;
+};
+
+}  // namespace gpubench

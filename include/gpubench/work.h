@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work an operation must do, as its author declares it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace gpubench {
+
+/// An execution pipe with a ceiling of its own. `fp32` is the vector pipe; `tensor_bf16` the matrix unit fed with BF16.
+/// A CPU has no tensor pipes here: its matrix products count on the vector pipes.
+enum class Pipe { fp64, fp32, fp16, bf16, int32, tensor_fp64, tensor_tf32, tensor_fp16, tensor_bf16, tensor_fp8, tensor_int8 };
+using enum Pipe;
+
+inline constexpr std::array pipe_names = {
+    std::string_view("fp64"),        std::string_view("fp32"),        std::string_view("fp16"),
+    std::string_view("bf16"),        std::string_view("int32"),       std::string_view("tensor-fp64"),
+    std::string_view("tensor-tf32"), std::string_view("tensor-fp16"), std::string_view("tensor-bf16"),
+    std::string_view("tensor-fp8"),  std::string_view("tensor-int8")};
+
+/// The name of the pipe's ceiling in a calibration: "fp32", "tensor-bf16".
+constexpr std::string_view name_of(Pipe pipe) { return pipe_names[static_cast<std::size_t>(pipe)]; }
+
+struct Work {
+  double bytes_read = 0.0;     ///< the least the operation must read, in bytes
+  double bytes_written = 0.0;  ///< the least the operation must write, in bytes
+  /// Bytes of distinct memory touched: decides which cache can hold them. Absent: bytes_read + bytes_written.
+  std::optional<double> footprint_bytes;
+  std::map<Pipe, double> flops;  ///< floating-point (or integer) operations by pipe; a fused multiply-add counts two
+
+  [[nodiscard]] double bytes() const { return bytes_read + bytes_written; }
+  [[nodiscard]] double total_flops() const {
+    double sum = 0.0;
+    for (const auto& [pipe, count] : flops) sum += count;
+    return sum;
+  }
+  friend bool operator==(const Work&, const Work&) = default;
+};
+
+}  // namespace gpubench

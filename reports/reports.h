@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run in, text out. Writers never compute: what they show is in the run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "gpubench/calibration.h"
+#include "gpubench/run.h"
+
+namespace gpubench::reports {
+
+struct ConsoleStyle {
+  bool color = false;
+  int width = 100;  ///< columns of the terminal
+};
+
+/// The table of all points with their regimes, then boundaries, warnings and a summary.
+std::string console(const Run& run, const ConsoleStyle& style);
+/// The table of one device's ceilings.
+std::string console(const Calibration& calibration, const ConsoleStyle& style);
+std::string csv(const Run& run);       ///< RFC 4180, one line a point, units in the column names
+std::string markdown(const Run& run);  ///< for a pull request
+std::string html(const Run& run);      ///< one self-contained page
+
+/// The format a file's extension stands for, written whole or not at all. Throws storage::WriteError.
+void write(const Run& run, const std::filesystem::path& file);
+/// Whether some writer knows the extension; `write` needs that.
+bool can_write(const std::filesystem::path& file);
+/// The extensions, for messages and help: ".json .csv .md .html".
+std::string known_extensions();
+
+}  // namespace gpubench::reports

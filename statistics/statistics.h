@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pure functions over samples. No state, no I/O; each is tested on known answers.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "gpubench/estimate.h"
+#include "gpubench/measurement.h"
+
+namespace gpubench::statistics {
+
+/// Quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan, The American Statistician 50, 1996).
+/// `sorted` is ascending and not empty; 0 <= q <= 1.
+double quantile(std::span<const double> sorted, double q);
+
+/// Median of unsorted samples; throws std::invalid_argument on none.
+double median(std::span<const double> samples);
+
+/// Distribution-free 95 % interval of the median from order statistics: the narrowest symmetric pair of ranks whose
+/// binomial(n, 1/2) coverage is at least 95 % (David and Nagaraja, Order Statistics, 3rd ed., section 7.1). Below six
+/// samples no pair covers 95 %: the whole range is given.
+Interval median_ci95(std::span<const double> sorted);
+
+/// All of `Summary`; throws std::invalid_argument on no samples or on one that is not finite.
+Summary summarize(std::span<const double> samples);
+
+/// Half-width of the median's interval over the median; infinity below six samples or when the median is 0.
+double relative_half_width(const Summary& summary);
+
+/// 95 % interval of a mean from independent repeats, by Student's t; {x, x} for one repeat.
+Interval mean_ci95(std::span<const double> repeats);
+
+}  // namespace gpubench::statistics

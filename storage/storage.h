@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs and calibrations as files: JSON with a schema version, read with limits because files may be hostile, written whole or
+// not at all.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "gpubench/calibration.h"
+#include "gpubench/run.h"
+
+namespace gpubench::storage {
+
+/// A file that cannot be read or is not what it should be; what() is one sentence that names the file, what is wrong and what to do.
+struct ReadError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A file that cannot be written; what() likewise.
+struct WriteError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::uintmax_t largest_file_bytes = std::uintmax_t{1} << 30;
+
+/// JSON text, full precision: what `run_from_json` reads back is equal to what was written.
+std::string to_json(const Run& run);
+std::string to_json(const Calibration& calibration);
+/// `origin` names the source in errors. Throws ReadError.
+Run run_from_json(std::string_view text, std::string_view origin);
+Calibration calibration_from_json(std::string_view text, std::string_view origin);
+
+Run read_run(const std::filesystem::path& file);
+Calibration read_calibration(const std::filesystem::path& file);
+
+/// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
+void check_writable(const std::filesystem::path& file);
+/// Writes beside and renames: the old file stays whole until the new one is. Throws WriteError.
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace gpubench::storage
