@@ -29,9 +29,12 @@ function(gpubench_room name)
   add_library(gpubench::${name} ALIAS gpubench_${name})
   set_target_properties(gpubench_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(gpubench_${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_features(gpubench_${name} PUBLIC cxx_std_20)
-  target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE} $<BUILD_INTERFACE:gpubench_warnings>)
+  # What is only headers is needed to build a room, never to link one.
+  set(private ${room_PRIVATE})
+  list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json|CLI11::CLI11)$" "$<BUILD_INTERFACE:\\1>")
+  target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${private} $<BUILD_INTERFACE:gpubench_warnings>)
   set_property(GLOBAL APPEND PROPERTY GPUBENCH_ROOMS gpubench_${name})
 endfunction()

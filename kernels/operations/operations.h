@@ -18,6 +18,8 @@ using Out = std::span<float>;
 inline constexpr std::int64_t smallest_vector = 1 << 10;
 inline constexpr std::int64_t largest_vector = 1 << 26;
 inline constexpr std::int64_t row_length = 1024;  ///< columns of softmax and layer_norm; rows = elements / row_length
+inline constexpr std::int64_t intensity_elements_host = 1 << 24;  ///< vector of the operation of tunable intensity
+inline constexpr std::int64_t intensity_elements_cuda = 1 << 25;
 inline constexpr float scale = 2.0F;              ///< the factor of saxpy and triad
 inline constexpr float layer_norm_epsilon = 1e-5F;
 
@@ -35,14 +37,14 @@ void transpose(In x, Out y, std::int64_t n);           ///< n x n
 void gemm(In a, In b, Out c, std::int64_t n);          ///< c = a b, n x n, row-major
 void fma_chain(In x, Out y, std::int64_t fma_count);   ///< y = fma_count times v = v * 0.999f + 0.001f, from v = x
 
-// The work of each, declared on the state.
+// The work of each, declared on the state; work.cpp lists what is counted. `pipe` of sum and dot is the one they accumulate on.
 void declare_copy(State& state, std::int64_t n);
 void declare_saxpy(State& state, std::int64_t n);
 void declare_triad(State& state, std::int64_t n);
 void declare_cosine(State& state, std::int64_t n);
 void declare_gelu(State& state, std::int64_t n);
-void declare_sum(State& state, std::int64_t n);
-void declare_dot(State& state, std::int64_t n);
+void declare_sum(State& state, std::int64_t n, Pipe pipe = fp64);
+void declare_dot(State& state, std::int64_t n, Pipe pipe = fp64);
 void declare_softmax(State& state, std::int64_t n);
 void declare_layer_norm(State& state, std::int64_t n);
 void declare_transpose(State& state, std::int64_t n);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two small interfaces of timing: a clock times a batch of executions; a sampler decides how often to ask it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpubench::bench {
+
+/// Times one operation. Each kind of clock answers one question, and says which.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  /// Runs the operation `executions` times back to back and returns the seconds all of them took together.
+  virtual double time(std::int64_t executions) = 0;
+  /// A batch this long makes the clock's own quantum and fixed cost negligible (under 0.5 %), in seconds.
+  [[nodiscard]] virtual double least_batch_seconds() const = 0;
+  /// Wall time in seconds from some fixed moment, for budgets.
+  virtual double now() = 0;
+
+  /// The question its times answer: "stream" or "host".
+  [[nodiscard]] virtual std::string_view question() const = 0;
+  /// How it times, in words, for a batch of this length.
+  [[nodiscard]] virtual std::string method(std::int64_t executions_per_sample) const = 0;
+};
+
+}  // namespace gpubench::bench

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory behind DeviceVector.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/cuda/check.h"
+#include "bench/cuda/fill.h"
+#include "gpubench/vectors.h"
+
+namespace gpubench::detail {
+
+void* allocate_device(std::size_t bytes) {
+  void* pointer = nullptr;
+  const cudaError_t error = cudaMalloc(&pointer, std::max<std::size_t>(bytes, 1));
+  if (error == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();  // this one is not sticky; leaving it would fail the next launch check
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
+      throw OutOfMemory(fmt::format("the GPU has {} of {} bytes free, and {} are needed", free_bytes, total_bytes, bytes));
+    throw OutOfMemory(fmt::format("the GPU has no {} bytes free", bytes));
+  }
+  check_cuda(error, "cudaMalloc");
+  return pointer;
+}
+
+void free_device(void* pointer) noexcept { (void)cudaFree(pointer); }
+
+void copy_from_device(void* host, const void* device, std::size_t bytes) {
+  // The harness works on a stream that the default stream does not wait for.
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  GPUBENCH_CUDA_CHECK(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost));
+}
+
+void copy_to_device(void* device, const void* host, std::size_t bytes) {
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  GPUBENCH_CUDA_CHECK(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+}
+
+void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
+  GPUBENCH_CUDA_CHECK(bench::fill_random(pointer, element, count, seed, nullptr));
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+}  // namespace gpubench::detail

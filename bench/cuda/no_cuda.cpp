@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
+#include "bench/gpu.h"
+
+namespace gpubench {
+namespace bench {
+namespace {
+constexpr const char* reason = "gpubench was built without CUDA";
+}
+
+std::vector<Device> gpus() { return {}; }
+std::string why_no_gpu() { return reason; }
+std::unique_ptr<Gpu> open_gpu(const Device&) { throw CudaError(reason); }
+
+}  // namespace bench
+
+namespace detail {
+
+void* allocate_device(std::size_t) { throw CudaError(bench::reason); }
+void free_device(void*) noexcept {}
+void copy_from_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
+void copy_to_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
+void fill_random_device(void*, Element, std::size_t, std::uint64_t) { throw CudaError(bench::reason); }
+
+}  // namespace detail
+}  // namespace gpubench

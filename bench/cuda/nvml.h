@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver's management library (NVML) knows of one GPU. The library is loaded at run time: without it, or
+// without one of its functions, readings are absent and say why.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace gpubench::bench {
+
+/// One reading of NVML, or the reason why there is none.
+template <class T>
+struct NvmlReading {
+  std::optional<T> value;
+  std::string reason;  ///< why `value` is absent; empty when it is there
+};
+
+/// Why the GPU's clocks are lower than they could be: bits of nvmlDeviceGetCurrentClocksEventReasons. Idle (bit 0) is
+/// not throttling, nor are clocks set by the user (bits 1 and 8).
+inline constexpr std::uint64_t nvml_software_power_cap = 0x4;
+inline constexpr std::uint64_t nvml_hardware_slowdown = 0x8;
+inline constexpr std::uint64_t nvml_software_thermal_slowdown = 0x20;
+inline constexpr std::uint64_t nvml_hardware_thermal_slowdown = 0x40;
+inline constexpr std::uint64_t nvml_hardware_power_brake = 0x80;
+
+/// One GPU seen through NVML. Never throws for lack of NVML. Movable, not copyable; the library is let go with the
+/// object.
+class Nvml {
+ public:
+  /// `device`: a PCI bus id as cudaDeviceGetPCIBusId writes it ("0000:18:00.0") or a UUID ("GPU-...", "MIG-..."); never
+  /// an index, since CUDA_VISIBLE_DEVICES renumbers CUDA's devices and not NVML's. `library` is for tests.
+  explicit Nvml(const std::string& device, const char* library = "libnvidia-ml.so.1");
+  ~Nvml();
+  Nvml(Nvml&&) noexcept;
+  Nvml& operator=(Nvml&&) noexcept;
+
+  /// Why nothing can be read; empty when the library and the GPU were found.
+  [[nodiscard]] const std::string& reason() const;
+
+  [[nodiscard]] NvmlReading<std::string> driver_version() const;
+  [[nodiscard]] NvmlReading<std::string> vbios_version() const;
+  [[nodiscard]] NvmlReading<std::string> uuid() const;
+  [[nodiscard]] NvmlReading<double> sm_clock() const;          ///< Hz, now
+  [[nodiscard]] NvmlReading<double> max_sm_clock() const;      ///< Hz
+  [[nodiscard]] NvmlReading<double> max_memory_clock() const;  ///< Hz
+  [[nodiscard]] NvmlReading<double> power() const;             ///< W, of the whole board, now
+  [[nodiscard]] NvmlReading<double> power_limit() const;       ///< W, as enforced
+  [[nodiscard]] NvmlReading<double> temperature() const;       ///< degrees Celsius, of the GPU chip
+  [[nodiscard]] NvmlReading<bool> ecc() const;                 ///< in use now
+  [[nodiscard]] NvmlReading<bool> mig() const;                 ///< in use now
+  [[nodiscard]] NvmlReading<bool> persistence() const;
+  [[nodiscard]] NvmlReading<std::uint64_t> throttle_reasons() const;  ///< bits as nvml_* above
+
+  /// The SM clock now in Hz, without the reason: for use around every point.
+  [[nodiscard]] std::optional<double> sm_clock_hz() const { return sm_clock().value; }
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+};
+
+/// Adds what NVML knows and what decides whether a stored calibration fits: "driver", "vbios", "ecc", "mig",
+/// "persistence", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz". A reading that is absent adds nothing.
+void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties);
+
+/// The reasons in words, "power cap, thermal slowdown"; empty when no bit tells of throttling.
+std::string throttle_text(std::uint64_t reasons);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One face for the versions of Google Benchmark we build with: 1.7 speaks of errors, 1.8 and newer of skips.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+namespace gpubench::bench {
+
+template <class Run>
+bool is_skipped(const Run& run) {
+  if constexpr (requires { run.error_occurred; }) {
+    return run.error_occurred;
+  } else {
+    return static_cast<int>(run.skipped) != 0;  // 0 stands for not skipped
+  }
+}
+
+template <class Run>
+std::string skip_message(const Run& run) {
+  if constexpr (requires { run.error_message; }) {
+    return run.error_message;
+  } else {
+    return run.skip_message;
+  }
+}
+
+template <class Run>
+void set_skip_message(Run& run, const std::string& message) {
+  if constexpr (requires { run.error_message; }) {
+    run.error_message = message;
+  } else {
+    run.skip_message = message;
+  }
+}
+
+template <class GoogleState>
+void skip_with_error(GoogleState& state, const std::string& message) {
+  if constexpr (requires { state.SkipWithError(message); }) {
+    state.SkipWithError(message);
+  } else {
+    state.SkipWithError(message.c_str());
+  }
+}
+
+template <class GoogleState>
+bool has_error(const GoogleState& state) {
+  if constexpr (requires { state.skipped(); }) {
+    return state.skipped();
+  } else {
+    return state.error_occurred();
+  }
+}
+
+}  // namespace gpubench::bench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU as the harness needs it, without a CUDA header: null implementations are in a build without CUDA.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/clock.h"
+#include "gpubench/device.h"
+#include "gpubench/state.h"
+
+namespace gpubench::bench {
+
+using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
+
+/// One GPU, selected for this thread, with a stream of its own. All members throw CudaError on a CUDA error.
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  [[nodiscard]] virtual cudaStream_t stream() const = 0;
+  /// Waits for the stream and reports what went wrong on it.
+  virtual void synchronize() = 0;
+  /// Times batches between two events on the stream.
+  virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
+  /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.
+  virtual void launch_nothing(cudaStream_t stream) = 0;
+  /// The SM clock read now by the driver's management library, in Hz; absent when that cannot be had.
+  virtual std::optional<double> sm_clock_hz() = 0;
+  /// True once an error has left the GPU unusable for the rest of the process.
+  virtual bool lost() = 0;
+};
+
+/// Opens a device whose id is "cuda:N". Throws CudaError with one sentence when it cannot be used or this build has no CUDA.
+std::unique_ptr<Gpu> open_gpu(const Device& device);
+
+/// What is known of each GPU that CUDA shows; empty without one.
+std::vector<Device> gpus();
+/// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
+std::string why_no_gpu();
+
+}  // namespace gpubench::bench

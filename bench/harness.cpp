@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/harness.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/devices.h"
+#include "bench/google_compatibility.h"
+#include "bench/host_clock.h"
+#include "statistics/statistics.h"
+
+namespace gpubench {
+namespace {
+
+Harness*& harness_in_charge() {
+  static Harness* current = nullptr;
+  return current;
+}
+
+/// For a program that runs Google Benchmark's own main: the first device of the kind.
+Device device_of_kind(DeviceKind kind) {
+  if (kind == DeviceKind::cpu) return bench::host_device();
+  return bench::choose_devices("cuda:0").front();
+}
+
+/// A result that the check refused; it ends the point before timing.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+constexpr std::string_view tag_head = "gpubench point ";
+
+}  // namespace
+
+namespace bench {
+
+std::string tag_message(std::size_t index, const std::string& message) {
+  return fmt::format("{}{}: {}", tag_head, index, message);
+}
+
+TaggedMessage untag_message(const std::string& text) {
+  if (!text.starts_with(tag_head)) return {std::nullopt, text};
+  std::size_t index = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + tag_head.size(), end, index);
+  if (error != std::errc() || !std::string_view(rest, end).starts_with(": ")) return {std::nullopt, text};
+  return {index, std::string(rest + 2, end)};
+}
+
+}  // namespace bench
+
+Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
+    : device_(std::move(device)), options_(options), mode_(mode) {
+  if (mode_ == Mode::measure && device_.kind == DeviceKind::cuda) gpu_ = bench::open_gpu(device_);
+}
+
+Harness::~Harness() = default;
+
+Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
+Harness::Scope::~Scope() { harness_in_charge() = previous_; }
+
+void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
+  if (Harness* harness = harness_in_charge()) {
+    harness->run(google, kind, operation);
+    return;
+  }
+  try {
+    Harness alone(device_of_kind(kind), {});
+    alone.execute(google, operation);
+  } catch (const bench::NoSuchDevice& error) {
+    bench::skip_with_error(google, error.what());
+  }
+}
+
+void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
+  if (kind != device_.kind) {
+    bench::skip_with_error(google, bench::other_device_message);
+  } else if (mode_ == Mode::discover) {
+    measurements_.emplace_back();
+    bench::skip_with_error(google, bench::tag_message(measurements_.size() - 1, "discovered"));
+  } else {
+    if (watcher_) watcher_(measurements_.size());
+    execute(google, operation);
+  }
+}
+
+void Harness::execute(benchmark::State& google, const std::function<void(State&)>& operation) {
+  current_ = Measurement{};
+  current_.device = device_.id;
+  current_.cache_state = "warm";
+  // More than one iteration means that Google Benchmark, not the sampler, decides how often to measure.
+  const auto given = options_.exact_samples;
+  if (google.max_iterations > 1) options_.exact_samples = static_cast<std::int64_t>(google.max_iterations);
+
+  State state(google, *this);
+  const auto fail = [&](FailureKind kind, const std::string& message) { current_.failure = Failure{kind, message}; };
+  if (gpu_ && gpu_->lost()) {
+    fail(FailureKind::cuda_error, "not run: an earlier error left the GPU unusable in this process");
+  } else {
+    try {
+      operation(state);
+      if (bench::has_error(google))
+        fail(FailureKind::error, "the operation called SkipWithError");
+      else if (!current_.seconds && !current_.skipped)
+        fail(FailureKind::error, "the operation returned without calling state.measure");
+    } catch (const WrongResult& error) {
+      fail(FailureKind::wrong_result, error.what());
+    } catch (const OutOfMemory& error) {
+      fail(FailureKind::out_of_memory, error.what());
+    } catch (const std::bad_alloc&) {
+      fail(FailureKind::out_of_memory, "the host's memory does not hold this size");
+    } catch (const CudaError& error) {
+      fail(FailureKind::cuda_error, error.what());
+    } catch (const std::exception& error) {
+      fail(FailureKind::error, error.what());
+    }
+  }
+  if (current_.failure) {
+    current_.seconds.reset();
+    current_.samples_seconds.clear();
+  }
+  options_.exact_samples = given;
+  current_.work = state.work();
+  measurements_.push_back(std::move(current_));
+  hand_over(google, measurements_.back(), measurements_.size() - 1);
+}
+
+void Harness::hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const {
+  if (measurement.failure || measurement.skipped) {
+    const std::string& message = measurement.failure ? measurement.failure->message : *measurement.skipped;
+    const bool tagged = harness_in_charge() == this;
+    if (!bench::has_error(google))
+      bench::skip_with_error(google, tagged ? bench::tag_message(index, message) : message);
+    return;
+  }
+  std::size_t next = 0;
+  const bool by_sample = options_.exact_samples || google.max_iterations > 1;
+  for (auto iteration : google) {
+    (void)iteration;
+    const auto& samples = measurement.samples_seconds;
+    google.SetIterationTime(by_sample && next < samples.size() ? samples[next] : measurement.seconds->median);
+    ++next;
+  }
+  const double iterations = static_cast<double>(google.iterations());
+  if (measurement.work.bytes() > 0.0)
+    google.SetBytesProcessed(static_cast<std::int64_t>(measurement.work.bytes() * iterations));
+  if (const double flops = measurement.work.total_flops(); flops > 0.0)
+    google.counters["FLOP"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
+  if (harness_in_charge() == this) google.counters[bench::point_counter] = static_cast<double>(index);
+  if (labeller_) google.SetLabel(labeller_(measurement));
+}
+
+void Harness::sample(State& state, bench::Clock& clock, const std::function<void()>& once) {
+  if (current_.seconds) throw std::logic_error("the operation called state.measure twice; register two operations instead");
+  once();
+  if (state.check()) {
+    if (const Check check = state.check()(); !check.passed)
+      throw WrongResult(check.message.empty() ? "the check did not pass" : check.message);
+    current_.verified = true;
+  }
+  current_.work = state.work();
+  bench::AdaptiveSampler sampler(options_);
+  bench::Samples samples = sampler.sample(clock);
+  current_.seconds = statistics::summarize(samples.seconds);
+  current_.samples_seconds = std::move(samples.seconds);
+  current_.executions_per_sample = samples.executions_per_sample;
+  current_.stop_reason = samples.stop_reason;
+  current_.clock = std::string(clock.question());
+  current_.method = clock.method(samples.executions_per_sample);
+}
+
+void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
+  if (!gpu_)
+    throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
+  const auto once = [&] {
+    batch(gpu_->stream(), 1);
+    gpu_->synchronize();
+  };
+  const auto clock = gpu_->stream_clock(batch);
+  sample(state, *clock, once);
+  current_.clock_hz = gpu_->sm_clock_hz();
+}
+
+void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
+  if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
+  bench::HostClock clock(batch);
+  sample(state, clock, [&] { batch(1); });
+}
+
+void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }
+
+}  // namespace gpubench

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch of nothing costs, timed exactly as operations are timed.
+#pragma once
+
+#include "gpubench/calibration.h"
+#include "gpubench/device.h"
+
+namespace gpubench::bench {
+
+/// The ceiling `launch` of a device, from five independent rounds of the sampler: on a GPU an empty kernel under the clock that
+/// times operations, on the host an empty OpenMP parallel region over all threads. Throws when the device cannot be used.
+Ceiling measure_launch_overhead(const Device& device);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpubench/state.h"
+
+#include "bench/harness.h"
+
+namespace gpubench {
+
+void State::skip(std::string reason) { harness_.skip(std::move(reason)); }
+
+Work State::work() const {
+  Work work = work_;
+  if (!work.footprint_bytes && allocated_bytes_ > 0.0) work.footprint_bytes = allocated_bytes_;
+  return work;
+}
+
+void State::measure_device(const std::function<void(cudaStream_t, std::int64_t)>& batch) {
+  harness_.measure_device(*this, batch);
+}
+
+void State::measure_host(const std::function<void(std::int64_t)>& batch) { harness_.measure_host(*this, batch); }
+
+}  // namespace gpubench

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/cache.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "gpubench/version.h"
+#include "storage/storage.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+/// Properties whose change moves ceilings. Others (a PCI slot, say) may change freely.
+constexpr std::array key_properties = {"uuid", "vbios",         "driver",           "cuda_driver",      "cuda_runtime", "ecc",
+                                       "mig",  "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "governor"};
+
+std::optional<std::filesystem::path> absolute_from(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr || *value != '/') return std::nullopt;
+  return std::filesystem::path(value);
+}
+
+std::string file_stem(std::string_view text) {
+  std::string stem;
+  for (const char c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+    if (plain)
+      stem += c;
+    else if (!stem.empty() && stem.back() != '_')
+      stem += '_';
+  }
+  return stem.substr(0, 80);
+}
+
+std::string text_of(const Device& device, const std::string& property) {
+  const auto found = device.properties.find(property);
+  return found == device.properties.end() ? "not known" : found->second;
+}
+
+template <class T>
+std::optional<std::string> changed(std::string_view what, const T& then, const T& now) {
+  if (then == now) return std::nullopt;
+  return fmt::format("{} was {}, now {}", what, then, now);
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> cache_directory() {
+  if (const auto cache = absolute_from("XDG_CACHE_HOME")) return *cache / "gpubench";
+  if (const auto home = absolute_from("HOME")) return *home / ".cache" / "gpubench";
+  return std::nullopt;
+}
+
+std::filesystem::path cache_file(const std::filesystem::path& directory, const Device& device) {
+  const auto uuid = device.properties.find("uuid");
+  const std::string name = device.kind == DeviceKind::cpu ? "cpu-" + device.name
+                           : uuid != device.properties.end() ? uuid->second
+                                                             : device.id + "-" + device.name;
+  return directory / (file_stem(name) + ".json");
+}
+
+std::optional<std::string> why_not_fitting(const Calibration& calibration, const Device& device) {
+  const Device& then = calibration.device;
+  if (auto reason = changed("the device", then.name, device.name)) return reason;
+  if (auto reason = changed("its architecture", then.architecture, device.architecture)) return reason;
+  if (auto reason = changed(device.kind == DeviceKind::cpu ? "the number of threads" : "the number of multiprocessors",
+                            then.units, device.units))
+    return reason;
+  for (const char* property : key_properties)
+    if (auto reason = changed(property, text_of(then, property), text_of(device, property))) return reason;
+  return changed("gpubench", calibration.gpubench_version, std::string(version));
+}
+
+Cached load_cached(const Device& device) {
+  const auto directory = cache_directory();
+  if (!directory) return {std::nullopt, "neither XDG_CACHE_HOME nor HOME names a folder"};
+  const auto file = cache_file(*directory, device);
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return {std::nullopt, "none is stored yet"};
+  try {
+    Calibration calibration = storage::read_calibration(file);
+    if (auto reason = why_not_fitting(calibration, device)) return {std::nullopt, *reason};
+    return {std::move(calibration), ""};
+  } catch (const storage::ReadError& unreadable) {
+    return {std::nullopt, unreadable.what()};
+  }
+}
+
+std::filesystem::path store(const Calibration& calibration) {
+  const auto directory = cache_directory();
+  if (!directory)
+    throw storage::WriteError("The calibration cannot be kept: neither XDG_CACHE_HOME nor HOME names a folder.");
+  auto file = cache_file(*directory, calibration.device);
+  storage::write_file(file, storage::to_json(calibration));
+  return file;
+}
+
+}  // namespace gpubench::calibrate

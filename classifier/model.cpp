@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr double normal_975 = 1.959963984540054;
+
+bool usable(double x) { return std::isfinite(x) && x > 0.0; }
+
+std::optional<Rate> rate_of(const Calibration& calibration, std::string_view resource) {
+  const Ceiling* ceiling = calibration.find(resource);
+  if (ceiling == nullptr || !usable(ceiling->value)) return std::nullopt;
+  return Rate{ceiling->value, sigma_of(ceiling->value, ceiling->ci95, ceiling->repeats), ceiling->clock_hz};
+}
+
+/// Where a pipe's work counts. A CPU has no matrix units: their work counts on the vector pipe of the same element
+/// type.
+Pipe pipe_on(DeviceKind kind, Pipe pipe) {
+  if (kind == DeviceKind::cpu && pipe == tensor_fp64) return fp64;
+  if (kind == DeviceKind::cpu && pipe == tensor_tf32) return fp32;
+  return pipe;
+}
+
+/// A pipe's rate follows its clock. A ratio beyond a factor of three is a clock misread at idle, and is not followed.
+double clock_ratio(const Rate& rate, const Conditions& conditions) {
+  if (!rate.clock_hz || !conditions.clock_hz || !usable(*rate.clock_hz) || !usable(*conditions.clock_hz)) return 1.0;
+  const double ratio = *conditions.clock_hz / *rate.clock_hz;
+  return ratio > 1.0 / 3.0 && ratio < 3.0 ? ratio : 1.0;
+}
+
+void add_memory(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+  const double bytes = work.bytes();
+  const double footprint = work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : bytes;
+  const auto split = split_over_levels(bytes, footprint, conditions.cold, machine.caches);
+  for (std::size_t i = 0; i < machine.caches.size(); ++i) {
+    const auto& cache = machine.caches[i];
+    prediction.resources.push_back(
+        {cache.resource, ResourceKind::memory, split[i] / cache.rate.per_second, cache.rate.sigma});
+  }
+  if (!machine.dram.empty()) {
+    const auto [seconds_per_byte, sigma] =
+        dram_seconds_per_byte(bytes > 0.0 ? work.bytes_written / bytes : 0.0, machine.dram);
+    prediction.resources.push_back({"dram", ResourceKind::memory, split.back() * seconds_per_byte, sigma});
+  } else if (split.back() > 0.01 * bytes) {
+    prediction.missing.emplace_back("dram");
+  }
+}
+
+void add_pipes(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+  for (const auto& [declared, count] : work.flops) {
+    if (count <= 0.0) continue;
+    const Pipe pipe = pipe_on(machine.kind, declared);
+    const auto& rate = machine.pipes[static_cast<std::size_t>(pipe)];
+    if (!rate) {
+      prediction.missing.push_back(name_of(pipe));
+      continue;
+    }
+    const double seconds = count / (rate->per_second * clock_ratio(*rate, conditions));
+    auto same = std::ranges::find(prediction.resources, name_of(pipe), &ResourceTime::resource);
+    if (same != prediction.resources.end()) {
+      same->seconds += seconds;
+    } else {
+      prediction.resources.push_back({name_of(pipe), ResourceKind::pipe, seconds, rate->sigma});
+    }
+  }
+}
+
+}  // namespace
+
+double sigma_of(double value, const Interval& ci95, std::int64_t repeats) {
+  const double sigma = (ci95.high - ci95.low) / (2.0 * normal_975 * value);
+  const bool says_something = repeats >= 2 && std::isfinite(sigma) && ci95.low <= value && value <= ci95.high;
+  return says_something ? sigma : unknown_sigma;
+}
+
+Machine machine_of(const Calibration& calibration) {
+  Machine machine;
+  machine.kind = calibration.device.kind;
+  if (const auto launch = rate_of(calibration, "launch")) machine.launch = Launch{launch->per_second, launch->sigma};
+  for (const auto& level : calibration.levels) {
+    const auto rate = rate_of(calibration, level.resource);
+    if (!rate || !usable(level.capacity_bytes)) continue;
+    // The capacity's interval rests on a ladder, not on a count of repeats.
+    const double sigma = level.capacity_ci95.high > level.capacity_ci95.low
+                             ? sigma_of(level.capacity_bytes, level.capacity_ci95, 2)
+                             : unknown_sigma;
+    machine.caches.push_back({level.resource, level.capacity_bytes, sigma, *rate});
+  }
+  std::ranges::stable_sort(machine.caches, {}, &Cache::capacity_bytes);
+  const std::array<std::pair<std::string_view, double>, 4> mixes = {
+      {{"dram-read", 0.0}, {"dram-triad", 1.0 / 3.0}, {"dram-copy", 0.5}, {"dram-write", 1.0}}};
+  for (const auto& [resource, write_fraction] : mixes)
+    if (const auto rate = rate_of(calibration, resource))
+      machine.dram.push_back({write_fraction, 1.0 / rate->per_second, rate->sigma});
+  for (std::size_t i = 0; i < pipe_names.size(); ++i) machine.pipes[i] = rate_of(calibration, pipe_names[i]);
+  return machine;
+}
+
+std::vector<Machine> perturbed(const Machine& machine) {
+  std::vector<Machine> result;
+  const auto vary = [&](auto&& change) {
+    result.push_back(machine);
+    change(result.back());
+  };
+  if (machine.launch) vary([](Machine& m) { m.launch->seconds *= std::exp(m.launch->sigma); });
+  for (std::size_t i = 0; i < machine.caches.size(); ++i) {
+    vary([i](Machine& m) { m.caches[i].capacity_bytes *= std::exp(m.caches[i].capacity_sigma); });
+    vary([i](Machine& m) { m.caches[i].rate.per_second *= std::exp(m.caches[i].rate.sigma); });
+  }
+  // The mixes are runs of one memory system: their errors go together.
+  if (!machine.dram.empty())
+    vary([](Machine& m) {
+      for (auto& mix : m.dram) mix.seconds_per_byte *= std::exp(mix.sigma);
+    });
+  for (std::size_t i = 0; i < machine.pipes.size(); ++i)
+    if (machine.pipes[i]) vary([i](Machine& m) { m.pipes[i]->per_second *= std::exp(m.pipes[i]->sigma); });
+  return result;
+}
+
+Conditions conditions_of(const Measurement& measurement) {
+  return {measurement.clock_hz, measurement.cache_state == "cold"};
+}
+
+std::vector<double> split_over_levels(double bytes, double footprint, bool cold, const std::vector<Cache>& caches) {
+  std::vector<double> result;
+  const double first_touch = cold ? std::min(bytes, footprint) : 0.0;
+  double rest = bytes - first_touch;
+  for (const auto& cache : caches) {
+    const double hit = 1.0 / (1.0 + std::pow(footprint / cache.capacity_bytes, hit_exponent));
+    result.push_back(rest * hit);
+    rest -= result.back();
+  }
+  result.push_back(rest + first_touch);
+  return result;
+}
+
+std::pair<double, double> dram_seconds_per_byte(double write_fraction, const std::vector<DramMix>& mixes) {
+  const auto above =
+      std::ranges::find_if(mixes, [&](const DramMix& mix) { return mix.write_fraction >= write_fraction; });
+  if (above == mixes.end()) return {mixes.back().seconds_per_byte, mixes.back().sigma};
+  if (above == mixes.begin()) return {above->seconds_per_byte, above->sigma};
+  const auto below = above - 1;
+  const double part = (write_fraction - below->write_fraction) / (above->write_fraction - below->write_fraction);
+  return {std::lerp(below->seconds_per_byte, above->seconds_per_byte, part),
+          std::lerp(below->sigma, above->sigma, part)};
+}
+
+Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine) {
+  Prediction prediction;
+  prediction.launch = machine.launch;
+  prediction.resources.reserve(machine.caches.size() + 1 + work.flops.size());
+  if (work.bytes() > 0.0) add_memory(work, conditions, machine, prediction);
+  add_pipes(work, conditions, machine, prediction);
+  return prediction;
+}
+
+double Prediction::memory_seconds() const {
+  double sum = 0.0;
+  for (const auto& resource : resources)
+    if (resource.kind == ResourceKind::memory) sum += resource.seconds;
+  return sum;
+}
+
+double Prediction::memory_sigma() const {
+  const double total = memory_seconds();
+  if (total <= 0.0) return 0.0;
+  double variance = 0.0;
+  for (const auto& resource : resources)
+    if (resource.kind == ResourceKind::memory) variance += std::pow(resource.sigma * (resource.seconds / total), 2);
+  return std::sqrt(variance);
+}
+
+const ResourceTime* Prediction::largest(ResourceKind kind) const {
+  const ResourceTime* result = nullptr;
+  for (const auto& resource : resources)
+    if (resource.kind == kind && resource.seconds > (result != nullptr ? result->seconds : 0.0)) result = &resource;
+  return result;
+}
+
+double Prediction::work_seconds() const {
+  OverlapSum sum;
+  sum.add(memory_seconds());
+  for (const auto& resource : resources)
+    if (resource.kind == ResourceKind::pipe) sum.add(resource.seconds);
+  return sum.value();
+}
+
+void OverlapSum::add(double seconds) {
+  if (seconds <= 0.0) return;
+  if (seconds > largest_) {
+    sum_ = sum_ * std::pow(largest_ / seconds, overlap_exponent) + 1.0;
+    largest_ = seconds;
+  } else {
+    sum_ += std::pow(seconds / largest_, overlap_exponent);
+  }
+}
+
+double OverlapSum::value() const { return largest_ * std::pow(sum_, 1.0 / overlap_exponent); }
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "classifier/classifier.h"
+#include "classifier/confidence.h"
+#include "classifier/evidence.h"
+#include "classifier/rules.h"
+
+namespace gpubench::classifier {
+namespace {
+
+Verdict undecided(std::string reason) {
+  Verdict verdict;
+  verdict.shares = {{"unexplained", 1.0}};
+  verdict.evidence = std::move(reason);
+  return verdict;
+}
+
+bool is_empty(const Machine& machine) {
+  return !machine.launch && machine.caches.empty() && machine.dram.empty() &&
+         std::ranges::none_of(machine.pipes, [](const auto& pipe) { return pipe.has_value(); });
+}
+
+bool is_finite(const Prediction& prediction) {
+  return std::isfinite(prediction.work_seconds()) &&
+         std::ranges::all_of(prediction.resources, [](const auto& r) { return std::isfinite(r.seconds); });
+}
+
+bool is_finite(const Verdict& verdict) {
+  return std::isfinite(verdict.confidence) && std::isfinite(verdict.model_seconds) &&
+         (!verdict.achieved || std::isfinite(*verdict.achieved)) &&
+         std::ranges::all_of(verdict.shares, [](const Share& share) { return std::isfinite(share.fraction); });
+}
+
+/// The part that one resource has in the explained work time.
+double part_of(const ResourceTime& resource, double memory, double work) {
+  const double group = resource.kind == ResourceKind::memory ? memory : resource.seconds;
+  const double of_work = std::pow(group / work, overlap_exponent);
+  return resource.kind == ResourceKind::memory ? of_work * (resource.seconds / memory) : of_work;
+}
+
+Verdict decided(const Time& time, const Work& work, const Prediction& prediction) {
+  const auto decision = decide(time.seconds, prediction);
+  const auto confidence = confidence_of(decision, time, prediction);
+  Verdict verdict;
+  verdict.regime = decision.regime;
+  verdict.limiter = decision.limiter;
+  verdict.shares = shares_of(time.seconds, prediction);
+  if (decision.regime != Regime::overhead && decision.regime != Regime::unknown)
+    verdict.achieved = binding_of(prediction).seconds / time.seconds;
+  verdict.confidence = confidence.probability;
+  verdict.certainty = certainty_of(confidence.probability);
+  verdict.runner_up = confidence.runner_up;
+  // Without the launch or a ceiling that the work needs, the model has no time to give.
+  if (prediction.launch && prediction.missing.empty())
+    verdict.model_seconds = prediction.launch->seconds + prediction.work_seconds();
+  verdict.evidence = evidence_of(decision, time, work, prediction);
+  return verdict;
+}
+
+}  // namespace
+
+bool has_time(const Measurement& measurement) {
+  return measurement.seconds && measurement.seconds->count > 0 && std::isfinite(measurement.seconds->median) &&
+         measurement.seconds->median > 0.0;
+}
+
+bool is_sound(const Work& work) {
+  const auto sound = [](double x) { return std::isfinite(x) && x >= 0.0; };
+  return sound(work.bytes_read) && sound(work.bytes_written) && sound(work.bytes()) &&
+         sound(work.footprint_bytes.value_or(0.0)) &&
+         std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
+}
+
+std::vector<Share> shares_of(double seconds, const Prediction& prediction) {
+  constexpr double negligible = 1e-9;  // far above rounding, so that the last share may take up what rounding leaves
+  std::vector<Share> shares;
+  const auto add = [&shares](std::string_view resource, double fraction) {
+    if (fraction > negligible) shares.push_back({std::string(resource), fraction});
+  };
+  const double launch = prediction.launch ? std::min(prediction.launch->seconds, seconds) / seconds : 0.0;
+  add("launch", launch);
+  const double work = prediction.work_seconds();
+  const double memory = prediction.memory_seconds();
+  const double explained = std::min(work / seconds, 1.0 - launch);
+  for (const auto& resource : prediction.resources)
+    if (resource.seconds > 0.0) add(resource.resource, explained * part_of(resource, memory, work));
+  add("unexplained", 1.0 - launch - explained);
+  // s + (1 - s) is exactly 1 in binary floating point for 0 <= s <= 1, so the last share is what the others leave.
+  double sum = 0.0;
+  for (std::size_t i = 0; i + 1 < shares.size(); ++i) sum += shares[i].fraction;
+  shares.back().fraction = 1.0 - sum;
+  return shares;
+}
+
+Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device) {
+  if (!has_time(measurement)) return undecided("has no usable time");
+  if (!is_sound(measurement.work)) return undecided("declares work that is negative or not a number");
+  if (!measurement.device.empty() && !calibrated_device.empty() && measurement.device != calibrated_device)
+    return undecided(
+        fmt::format("was measured on {}, but the ceilings are of {}", measurement.device, calibrated_device));
+  if (is_empty(machine)) return undecided("the calibration holds no ceiling to set it against");
+  const auto prediction = predict(measurement.work, conditions_of(measurement), machine);
+  if (!is_finite(prediction)) return undecided("declares more work than can be reckoned with");
+  auto verdict = decided(time_of(*measurement.seconds), measurement.work, prediction);
+  return is_finite(verdict) ? verdict : undecided("has figures beyond what can be reckoned with");
+}
+
+Verdict classify(const Measurement& measurement, const Calibration& calibration) {
+  return verdict_of(measurement, machine_of(calibration), calibration.device.id);
+}
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/probes/host_buffer.h"
+
+#include <sys/mman.h>
+
+#include <fstream>
+#include <new>
+#include <string>
+
+namespace gpubench::probes {
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+}  // namespace
+
+HostBuffer::HostBuffer(std::size_t bytes) {
+  // The kernel aligns large anonymous mappings to huge pages by itself only in recent versions: round the size up instead, so
+  // that at most the first part of it lies on small pages.
+  const std::size_t rounded = (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+  void* memory = ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  ::madvise(memory, rounded, MADV_HUGEPAGE);  // a wish; without it the pages are small and the figures a little lower
+#endif
+  data_ = static_cast<std::byte*>(memory);
+  bytes_ = rounded;
+}
+
+HostBuffer::~HostBuffer() {
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+std::size_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key;) {
+    if (key == "MemAvailable:") {
+      std::size_t kibibytes = 0;
+      file >> kibibytes;
+      return kibibytes * 1024;
+    }
+    file.ignore(4096, '\n');
+  }
+  return 0;
+}
+
+}  // namespace gpubench::probes

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands behind the command line. Each returns its exit code and throws on what it cannot do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpubench/run.h"
+#include "main/options.h"
+
+namespace gpubench {
+
+namespace exit_codes {
+inline constexpr int fine = 0;
+inline constexpr int operation_failed = 2;
+inline constexpr int wrong_usage = 64;
+}  // namespace exit_codes
+
+/// Calibrates, measures, classifies and reports.
+int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
+int compare_command(const Options& options);
+int report_command(const Options& options);
+
+/// One line on standard error: "gpubench: message".
+void say(const std::string& message);
+
+}  // namespace gpubench

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpubench/command_line.h"
+
+int main(int argc, char** argv) { return gpubench::run_command_line(argc, argv); }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string_view>
+
+namespace gpubench {
+namespace {
+
+/// What the command line's texts land in before they are checked.
+struct Raw {
+  std::string calibrate;
+  std::string device;
+  std::string filter;
+  std::string calibration_file;
+  std::string time_budget = "0.25";
+  std::string fail_on = "regression";
+  std::string least_effect = "1";
+  std::string color = "auto";
+  std::vector<std::string> outputs;
+  std::vector<std::string> inputs;
+  bool list = false;
+  bool quiet = false;
+};
+
+enum Scope : unsigned { in_run = 1, in_compare = 2, in_report = 4, everywhere = 7 };
+
+struct Row {
+  unsigned scope;
+  const char* flag;
+  const char* value;    ///< placeholder of its value; empty for a switch
+  const char* implied;  ///< the value a bare flag stands for; empty when a value must be given
+  const char* help;
+  std::function<void(CLI::App&, const Row&, Raw&)> add;
+};
+
+template <auto member>
+void add_value(CLI::App& app, const Row& row, Raw& raw) {
+  app.add_option(row.flag, raw.*member, row.help)->option_text(row.value);
+}
+template <auto member>
+void add_switch(CLI::App& app, const Row& row, Raw& raw) {
+  app.add_flag(row.flag, raw.*member, row.help);
+}
+template <auto member>
+void add_choice(CLI::App& app, const Row& row, Raw& raw) {
+  std::vector<std::string> choices;
+  std::string_view rest = row.value;
+  while (!rest.empty()) {
+    const auto bar = std::min(rest.find('|'), rest.size());
+    choices.emplace_back(rest.substr(0, bar));
+    rest.remove_prefix(std::min(bar + 1, rest.size()));
+  }
+  app.add_option(row.flag, raw.*member, row.help)->option_text(row.value)->check(CLI::IsMember(choices));
+}
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows = {
+      {in_run, "--calibrate", "quick|full", "quick",
+       "Measure the device's ceilings, keep them in the cache and print them; run no operation", add_choice<&Raw::calibrate>},
+      {in_run, "--device", "cpu|cuda:N|all", "", "Where to measure; without it cuda:0 if there is one, else the CPU",
+       add_value<&Raw::device>},
+      {in_run, "--filter", "REGEX", "", "Run only points whose name matches; a leading '-' turns the choice round",
+       add_value<&Raw::filter>},
+      {in_run, "--list", "", "", "Name the points that would run, and stop", add_switch<&Raw::list>},
+      {in_run, "--calibration", "FILE", "", "Judge by the ceilings in this file, not by the cached ones",
+       add_value<&Raw::calibration_file>},
+      {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
+       add_value<&Raw::time_budget>},
+      {in_compare, "--fail-on", "regression|inconclusive|never", "",
+       "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
+       add_choice<&Raw::fail_on>},
+      {in_compare, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)", add_value<&Raw::least_effect>},
+      {everywhere, "--out", "FILE", "", "Write a report; repeatable; the extension decides: .json .csv .md .html",
+       add_value<&Raw::outputs>},
+      {everywhere, "--color", "auto|always|never", "", "Colour on the terminal; auto obeys NO_COLOR", add_choice<&Raw::color>},
+      {everywhere, "--quiet", "", "", "No table and no progress; reports, warnings and errors only", add_switch<&Raw::quiet>},
+  };
+  return rows;
+}
+
+constexpr const char* run_footer =
+    "All flags of Google Benchmark work: --benchmark_filter, --benchmark_repetitions, --benchmark_format, "
+    "--benchmark_out, ...\n"
+    "(--benchmark_min_time sets the least time, or with 'x' the count of samples, of a point.)\n\n"
+    "Exit codes: 0 fine, 1 regression, 2 an operation failed or gave a wrong result, 3 not comparable,\n"
+    "4 inconclusive, 64 wrong usage.";
+
+void add_rows(CLI::App& app, unsigned scope, Raw& raw) {
+  for (const Row& row : table())
+    if ((row.scope & scope) != 0) row.add(app, row, raw);
+}
+
+double parse_number(const char* flag, const std::string& text, double low, double high) {
+  double value = 0.0;
+  std::size_t used = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::logic_error&) {
+    used = 0;
+  }
+  if (used == 0 || used != text.size() || !(value >= low && value <= high))
+    throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'.", flag, low, high, text));
+  return value;
+}
+
+/// A bare `--calibrate` becomes `--calibrate=quick`; Google Benchmark's flags are taken out.
+std::vector<std::string> prepare(int argc, char** argv, std::vector<std::string>& google) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word.starts_with("--benchmark_") || word.starts_with("--v=")) {
+      google.push_back(std::move(word));
+      continue;
+    }
+    for (const Row& row : table())
+      if (word == row.flag && *row.implied != '\0') word += std::string("=") + row.implied;
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+void check_raw(const Raw& raw, Options& options) {
+  if (!raw.calibrate.empty()) options.calibrate = raw.calibrate == "full" ? calibrate::Mode::full : calibrate::Mode::quick;
+  options.device = raw.device;
+  options.filter = raw.filter;
+  options.list = raw.list;
+  if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
+  options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
+  options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
+  options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
+                    : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive
+                                                    : reports::FailOn::regression;
+  options.color = raw.color == "always"  ? ColorChoice::always
+                  : raw.color == "never" ? ColorChoice::never
+                                         : ColorChoice::automatic;
+  options.quiet = raw.quiet;
+  options.inputs = raw.inputs;
+  options.outputs = raw.outputs;
+  for (const std::string& output : options.outputs)
+    if (!reports::can_write(output))
+      throw UsageError(fmt::format("--out={}: the extension says what to write; use one of {}.", output,
+                                   reports::known_extensions()));
+}
+
+}  // namespace
+
+Options parse_command_line(int argc, char** argv) {
+  Options options;
+  Raw raw;
+  const std::string program = argc > 0 ? std::string(argv[0]) : std::string("gpubench");
+  CLI::App app("Measures operations, says what limits each, and how sure that is.", program.substr(program.rfind('/') + 1));
+  app.footer(run_footer);
+  app.set_help_flag("-h,--help", "Print this help and stop");
+  bool version = false;
+  app.add_flag("--version", version, "Print the version and stop");
+  bool markdown = false;
+  app.add_flag("--help-markdown", markdown, "Print the table of flags in Markdown and stop")->group("");
+  add_rows(app, in_run, raw);
+  add_rows(app, everywhere & ~in_run & ~in_compare & ~in_report, raw);
+
+  CLI::App* const compare = app.add_subcommand("compare", "Compare two stored runs, point by point");
+  compare->add_option("RUNS", raw.inputs, "BASE.json NEW.json")->expected(2)->required();
+  add_rows(*compare, in_compare, raw);
+  CLI::App* const report = app.add_subcommand("report", "Show a stored run, or write it in other formats");
+  report->add_option("RUN", raw.inputs, "RUN.json")->expected(1)->required();
+  add_rows(*report, in_report, raw);
+
+  std::vector<std::string> google;
+  std::vector<std::string> words = prepare(argc, argv, google);
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    options.command = Command::help;
+    options.help_text = compare->parsed() ? compare->help() : report->parsed() ? report->help() : app.help();
+    return options;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{}{} See --help.", error.what(), std::string_view(error.what()).ends_with('.') ? "" : "."));
+  }
+  if (version || markdown) {
+    options.command = version ? Command::version : Command::help;
+    options.help_text = flags_markdown();
+    return options;
+  }
+  options.command = compare->parsed() ? Command::compare : report->parsed() ? Command::report : Command::run;
+  check_raw(raw, options);
+  if (options.command != Command::run && !google.empty())
+    throw UsageError(fmt::format("{} belongs to a run, not to '{}'.", google.front(),
+                                 options.command == Command::compare ? "compare" : "report"));
+  try {
+    options.google = bench::parse_google_flags(google);
+  } catch (const bench::GoogleFlagError& error) {
+    throw UsageError(error.what());
+  }
+  if (!options.filter.empty() && !options.google.filter.empty())
+    throw UsageError("--filter and --benchmark_filter say the same; give one of them.");
+  if (options.filter.empty()) options.filter = options.google.filter;
+  options.list = options.list || options.google.list;
+  return options;
+}
+
+std::string flags_markdown() {
+  std::string text = "| Flag | Meaning |\n|---|---|\n";
+  const auto escaped = [](std::string_view raw) {
+    std::string out;
+    for (const char c : raw) out += c == '|' ? std::string("\\|") : std::string(1, c);
+    return out;
+  };
+  for (const Row& row : table()) {
+    std::string flag = row.flag;
+    if (*row.value != '\0') flag += *row.implied != '\0' ? fmt::format("[={}]", row.value) : fmt::format("={}", row.value);
+    const char* const where = row.scope == in_compare ? "`compare`: " : "";
+    text += fmt::format("| `{}` | {}{} |\n", escaped(flag), where, escaped(row.help));
+  }
+  return text;
+}
+
+}  // namespace gpubench

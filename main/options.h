@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as data: one table drives parsing, --help and the README.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/google_runner.h"
+#include "calibrate/calibrate.h"
+#include "main/terminal.h"
+#include "reports/compare.h"
+
+namespace gpubench {
+
+enum class Command { run, compare, report, help, version };
+
+struct Options {
+  Command command = Command::run;
+  std::string help_text;  ///< for Command::help
+
+  // run
+  std::optional<calibrate::Mode> calibrate;
+  std::string device;
+  std::string filter;
+  bool list = false;
+  std::optional<std::string> calibration_file;
+  double time_budget_seconds = 0.25;
+  bench::GoogleFlags google;
+
+  // compare and report
+  std::vector<std::string> inputs;
+  reports::FailOn fail_on = reports::FailOn::regression;
+  double least_effect = 0.01;
+
+  // all
+  std::vector<std::string> outputs;
+  ColorChoice color = ColorChoice::automatic;
+  bool quiet = false;
+};
+
+/// Wrong usage (exit code 64); what() is one sentence.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws UsageError.
+Options parse_command_line(int argc, char** argv);
+
+/// The table of flags in Markdown, as the README shows it.
+std::string flags_markdown();
+
+}  // namespace gpubench

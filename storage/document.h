@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A document as a whole: parsed within limits, of the right schema; and written.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace gpubench::storage {
+
+inline constexpr std::string_view run_schema = "gpubench-run";
+inline constexpr std::string_view calibration_schema = "gpubench-calibration";
+inline constexpr std::string_view remedy = "give a file written by gpubench, whole and unchanged";
+
+inline constexpr int deepest_nesting = 64;
+/// A JSON value takes up to 40 bytes for one byte of text ("[[],[],..."): this bounds the memory a hostile file can
+/// take.
+inline constexpr std::size_t most_values = std::size_t{1} << 26;
+
+/// A text of a file as an error shows it: short and without control characters, for it may be anything.
+std::string excerpt(std::string_view text);
+
+/// Parses and checks the limits and the "schema" member. Throws ReadError.
+nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
+
+/// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
+/// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
+std::string document_text(nlohmann::ordered_json body, std::string_view schema, int version);
+
+}  // namespace gpubench::storage

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "storage/json_parts.h"
+
+namespace gpubench::storage {
+namespace {
+
+Json json_of(const Summary& summary) {
+  Json result;
+  result["count"] = summary.count;
+  result["minimum"] = summary.minimum;
+  result["lower_quartile"] = summary.lower_quartile;
+  result["median"] = summary.median;
+  result["upper_quartile"] = summary.upper_quartile;
+  result["maximum"] = summary.maximum;
+  result["mean"] = summary.mean;
+  result["mad"] = summary.mad;
+  result["median_ci95"] = storage::json_of(summary.median_ci95);
+  return result;
+}
+
+Summary read_summary(const Node& node) {
+  const auto seconds = [&](std::string_view key) { return node.at(key).number(Domain::not_negative); };
+  Summary summary;
+  summary.count = node.at("count").integer(0, largest_integer);
+  summary.minimum = seconds("minimum");
+  summary.lower_quartile = seconds("lower_quartile");
+  summary.median = seconds("median");
+  summary.upper_quartile = seconds("upper_quartile");
+  summary.maximum = seconds("maximum");
+  summary.mean = seconds("mean");
+  summary.mad = seconds("mad");
+  summary.median_ci95 = read_interval(node.at("median_ci95"));
+  return summary;
+}
+
+Json json_of(const Argument& argument) {
+  Json result;
+  if (!argument.name.empty()) result["name"] = argument.name;
+  result["value"] = argument.value;
+  return result;
+}
+
+Argument read_argument(const Node& node) {
+  const auto name = node.find("name");
+  return {name ? name->text() : "",
+          node.at("value").integer(std::numeric_limits<std::int64_t>::min(), largest_integer)};
+}
+
+Json json_of(const Work& work) {
+  Json result;
+  result["bytes_read"] = work.bytes_read;
+  result["bytes_written"] = work.bytes_written;
+  set_optional(result, "footprint_bytes", work.footprint_bytes);
+  Json flops = Json::object();
+  for (const auto& [pipe, count] : work.flops) flops[std::string(name_of(pipe))] = count;
+  result["flops"] = std::move(flops);
+  return result;
+}
+
+Work read_work(const Node& node) {
+  Work work;
+  work.bytes_read = node.at("bytes_read").number(Domain::not_negative);
+  work.bytes_written = node.at("bytes_written").number(Domain::not_negative);
+  work.footprint_bytes = optional_number(node, "footprint_bytes", Domain::not_negative);
+  node.at("flops").each([&](const std::string& name, const Node& count) {
+    const auto* const place = std::find(pipe_names.begin(), pipe_names.end(), name);
+    if (place == pipe_names.end()) count.fail("is no pipe that gpubench knows");
+    work.flops[static_cast<Pipe>(place - pipe_names.begin())] = count.number(Domain::not_negative);
+  });
+  return work;
+}
+
+Json json_of(const Failure& failure) {
+  Json result;
+  result["kind"] = failure_kind_names[static_cast<std::size_t>(failure.kind)];
+  result["message"] = failure.message;
+  return result;
+}
+
+Failure read_failure(const Node& node) {
+  return {node.at("kind").name<FailureKind>(failure_kind_names), node.at("message").text()};
+}
+
+Json arguments_json(const std::vector<Argument>& arguments) {
+  Json result = Json::array();
+  for (const auto& argument : arguments) result.push_back(json_of(argument));
+  return result;
+}
+
+}  // namespace
+
+Json json_of(const Measurement& measurement) {
+  Json result;
+  result["name"] = measurement.name;
+  result["operation"] = measurement.operation;
+  result["arguments"] = arguments_json(measurement.arguments);
+  result["device"] = measurement.device;
+  result["repetition"] = measurement.repetition;
+  result["work"] = json_of(measurement.work);
+  if (measurement.seconds) result["seconds"] = json_of(*measurement.seconds);
+  result["samples_seconds"] = measurement.samples_seconds;
+  result["executions_per_sample"] = measurement.executions_per_sample;
+  result["clock"] = measurement.clock;
+  result["method"] = measurement.method;
+  result["cache_state"] = measurement.cache_state;
+  result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
+  result["verified"] = measurement.verified;
+  set_optional(result, "clock_hz", measurement.clock_hz);
+  if (measurement.failure) result["failure"] = json_of(*measurement.failure);
+  set_optional(result, "skipped", measurement.skipped);
+  return result;
+}
+
+Measurement read_measurement(const Node& node) {
+  Measurement measurement;
+  measurement.name = node.at("name").text();
+  measurement.operation = node.at("operation").text();
+  measurement.arguments = node.at("arguments").list(read_argument);
+  measurement.device = node.at("device").text();
+  measurement.repetition = static_cast<int>(node.at("repetition").integer(0, std::numeric_limits<int>::max()));
+  measurement.work = read_work(node.at("work"));
+  if (const auto seconds = node.find("seconds")) measurement.seconds = read_summary(*seconds);
+  measurement.samples_seconds = node.at("samples_seconds").numbers(Domain::not_negative);
+  measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
+  measurement.clock = node.at("clock").text();
+  measurement.method = node.at("method").text();
+  measurement.cache_state = node.at("cache_state").text();
+  measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
+  measurement.verified = node.at("verified").flag();
+  measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
+  if (const auto failure = node.find("failure")) measurement.failure = read_failure(*failure);
+  if (const auto skipped = node.find("skipped")) measurement.skipped = skipped->text();
+  return measurement;
+}
+
+}  // namespace gpubench::storage

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "storage/document.h"
+#include "storage/json_parts.h"
+#include "storage/storage.h"
+
+namespace gpubench::storage {
+namespace {
+
+Json json_of(const Context& context) {
+  Json result;
+  result["gpubench_version"] = context.gpubench_version;
+  result["created_utc"] = context.created_utc;
+  result["host"] = context.host;
+  result["program"] = context.program;
+  result["arguments"] = context.arguments;
+  result["environment"] = storage::json_of(context.environment);
+  return result;
+}
+
+Context read_context(const Node& node) {
+  return {node.at("gpubench_version").text(), node.at("created_utc").text(), node.at("host").text(),
+          node.at("program").text(),          node.at("arguments").texts(),  read_text_map(node.at("environment"))};
+}
+
+Json json_of(const Point& point) {
+  Json result;
+  result["measurement"] = storage::json_of(point.measurement);
+  if (point.verdict) result["verdict"] = storage::json_of(*point.verdict);
+  return result;
+}
+
+Point read_point(const Node& node) {
+  Point point{read_measurement(node.at("measurement")), std::nullopt};
+  if (const auto verdict = node.find("verdict")) point.verdict = read_verdict(*verdict);
+  return point;
+}
+
+Share read_share(const Node& node) { return {node.at("resource").text(), node.at("fraction").number(Domain::any)}; }
+
+}  // namespace
+
+Json json_of(const Verdict& verdict) {
+  Json shares = Json::array();
+  for (const auto& share : verdict.shares) {
+    Json item;
+    item["resource"] = share.resource;
+    item["fraction"] = share.fraction;
+    shares.push_back(std::move(item));
+  }
+  Json result;
+  result["regime"] = name_of(verdict.regime);
+  result["limiter"] = verdict.limiter;
+  result["shares"] = std::move(shares);
+  set_optional(result, "achieved", verdict.achieved);
+  result["confidence"] = verdict.confidence;
+  result["certainty"] = name_of(verdict.certainty);
+  result["runner_up"] = name_of(verdict.runner_up);
+  result["model_seconds"] = verdict.model_seconds;
+  result["evidence"] = verdict.evidence;
+  return result;
+}
+
+Verdict read_verdict(const Node& node) {
+  Verdict verdict;
+  verdict.regime = node.at("regime").name<Regime>(regime_names);
+  verdict.limiter = node.at("limiter").text();
+  verdict.shares = node.at("shares").list(read_share);
+  verdict.achieved = optional_number(node, "achieved", Domain::not_negative);
+  verdict.confidence = node.at("confidence").number(Domain::probability);
+  verdict.certainty = node.at("certainty").name<Certainty>(certainty_names);
+  verdict.runner_up = node.at("runner_up").name<Regime>(regime_names);
+  verdict.model_seconds = node.at("model_seconds").number(Domain::not_negative);
+  verdict.evidence = node.at("evidence").text();
+  return verdict;
+}
+
+Json json_of(const Boundary& boundary) {
+  Json result;
+  result["operation"] = boundary.operation;
+  result["device"] = boundary.device;
+  result["argument"] = boundary.argument;
+  result["from"] = boundary.from;
+  result["to"] = boundary.to;
+  result["at"] = boundary.at;
+  if (boundary.ci95) result["ci95"] = json_of(*boundary.ci95);
+  return result;
+}
+
+Boundary read_boundary(const Node& node) {
+  Boundary boundary{node.at("operation").text(),
+                    node.at("device").text(),
+                    node.at("argument").text(),
+                    node.at("from").text(),
+                    node.at("to").text(),
+                    node.at("at").number(Domain::any),
+                    std::nullopt};
+  if (const auto interval = node.find("ci95")) boundary.ci95 = read_interval(*interval);
+  return boundary;
+}
+
+Json json_of(const Run& run) {
+  Json points = Json::array();
+  for (const auto& point : run.points) points.push_back(json_of(point));
+  Json result;
+  result["context"] = json_of(run.context);
+  result["devices"] = json_list(run.devices);
+  result["calibrations"] = json_list(run.calibrations);
+  result["points"] = std::move(points);
+  result["boundaries"] = json_list(run.boundaries);
+  result["warnings"] = run.warnings;
+  return result;
+}
+
+Run read_run(const Node& node) {
+  Run run;
+  run.context = read_context(node.at("context"));
+  run.devices = node.at("devices").list(read_device);
+  run.calibrations = node.at("calibrations").list([](const Node& item) { return read_calibration(item); });
+  run.points = node.at("points").list(read_point);
+  run.boundaries = node.at("boundaries").list(read_boundary);
+  run.warnings = node.at("warnings").texts();
+  return run;
+}
+
+std::string to_json(const Run& run) { return document_text(json_of(run), run_schema, Run::schema_version); }
+
+Run run_from_json(std::string_view text, std::string_view origin) {
+  const auto document = parse_document(text, origin, run_schema, Run::schema_version);
+  return read_run(Node(document, origin));
+}
+
+}  // namespace gpubench::storage

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed, checked access to a JSON document. Every error is a ReadError that names the file and the place in it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpubench::storage {
+
+/// What a number may be; all are finite.
+enum class Domain {
+  any,           ///< an interval's end may lie below zero
+  not_negative,  ///< seconds, bytes, rates
+  probability,   ///< 0 to 1
+};
+
+/// One value of a document. Refers into it: the document and `origin` must outlive the node.
+class Node {
+ public:
+  Node(const nlohmann::json& value, std::string_view origin) : value_(&value), origin_(origin) {}
+
+  /// A member that must be there; a member that may be missing (null counts as missing).
+  [[nodiscard]] Node at(std::string_view key) const;
+  [[nodiscard]] std::optional<Node> find(std::string_view key) const;
+
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool flag() const;
+  [[nodiscard]] double number(Domain domain) const;
+  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
+  [[nodiscard]] std::vector<double> numbers(Domain domain) const;
+  [[nodiscard]] std::vector<std::string> texts() const;
+
+  /// The enumerator of that name, from a table in the order of the enumeration.
+  template <class Enum, std::size_t N>
+  [[nodiscard]] Enum name(const std::array<std::string_view, N>& names) const {
+    return static_cast<Enum>(index_in(names.data(), N));
+  }
+
+  /// read(element) for each element of an array.
+  template <class Read>
+  [[nodiscard]] auto list(Read read) const {
+    std::vector<decltype(read(*this))> result;
+    const std::size_t size = array_size();
+    result.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) result.push_back(read(element(i)));
+    return result;
+  }
+  /// visit(key, member) for each member of an object, by key.
+  template <class Visit>
+  void each(Visit visit) const {
+    expect_object();
+    for (const auto& item : value_->items()) visit(item.key(), child(item.value(), item.key()));
+  }
+
+  /// Throws ReadError: "run.json: /points/3/name: <what>; <remedy>".
+  [[noreturn]] void fail(std::string_view what) const;
+
+ private:
+  Node(const nlohmann::json& value, std::string_view origin, std::string path)
+      : value_(&value), origin_(origin), path_(std::move(path)) {}
+  [[nodiscard]] Node child(const nlohmann::json& value, std::string_view key) const;
+  [[nodiscard]] Node element(std::size_t index) const;
+  [[nodiscard]] std::size_t array_size() const;
+  [[nodiscard]] std::size_t index_in(const std::string_view* names, std::size_t count) const;
+  void expect_object() const;
+  [[noreturn]] void fail_type(std::string_view wanted) const;
+
+  const nlohmann::json* value_;
+  std::string_view origin_;
+  std::string path_;  ///< a JSON Pointer (RFC 6901)
+};
+
+inline constexpr std::size_t largest_array = 1'000'000;
+inline constexpr std::int64_t largest_integer = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace gpubench::storage

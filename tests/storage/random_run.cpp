@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/storage/random_run.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace gpubench::testing {
+namespace {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  std::int64_t whole(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(engine_); }
+  bool flip() { return whole(0, 1) == 1; }
+
+  /// From the whole range of double, with its corners.
+  double not_negative() {
+    constexpr std::array corners = {0.0,
+                                    1.0,
+                                    0.1,
+                                    1e-9,
+                                    2.0 / 3.0,
+                                    std::numeric_limits<double>::max(),
+                                    std::numeric_limits<double>::min(),
+                                    std::numeric_limits<double>::denorm_min()};
+    if (whole(0, 3) == 0) return corners[static_cast<std::size_t>(whole(0, corners.size() - 1))];
+    return std::ldexp(std::uniform_real_distribution(0.5, 1.0)(engine_), static_cast<int>(whole(-1000, 1000)));
+  }
+  double any() { return flip() ? not_negative() : -not_negative(); }
+  double probability() {
+    return flip() ? std::uniform_real_distribution(0.0, 1.0)(engine_) : static_cast<double>(whole(0, 1));
+  }
+  Interval interval() { return {any(), any()}; }
+  std::optional<double> maybe() { return flip() ? std::optional(not_negative()) : std::nullopt; }
+
+  std::string text() {
+    constexpr std::array pieces = {"saxpy", "/",    "1024", " ",    "\"",       "\\",
+                                   "\n",    "\t",   "\x01", "\x7f", "\xc3\xa4", "\xf0\x9f\x98\x80",
+                                   "<b>",   "null", "~"};
+    std::string result;
+    for (auto i = whole(0, 5); i > 0; --i) result += pieces[static_cast<std::size_t>(whole(0, pieces.size() - 1))];
+    if (whole(0, 9) == 0) result += '\0';
+    return result;
+  }
+  std::vector<std::string> texts() {
+    std::vector<std::string> result(static_cast<std::size_t>(whole(0, 3)));
+    for (auto& item : result) item = text();
+    return result;
+  }
+  std::map<std::string, std::string> text_map() {
+    std::map<std::string, std::string> result;
+    for (auto i = whole(0, 3); i > 0; --i) result[text()] = text();
+    return result;
+  }
+  template <class Make>
+  auto list(std::int64_t most, Make make) {
+    std::vector<decltype(make())> result;
+    for (auto i = whole(0, most); i > 0; --i) result.push_back(make());
+    return result;
+  }
+  template <class Enum, std::size_t N>
+  Enum of(const std::array<std::string_view, N>&) {
+    return static_cast<Enum>(whole(0, static_cast<std::int64_t>(N) - 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+
+Device device(Random& random) {
+  return {random.text(),
+          random.flip() ? DeviceKind::cuda : DeviceKind::cpu,
+          random.text(),
+          random.text(),
+          static_cast<int>(random.whole(0, std::numeric_limits<int>::max())),
+          random.whole(0, largest),
+          random.whole(0, largest),
+          random.maybe(),
+          random.maybe(),
+          random.text_map()};
+}
+
+Calibration calibration(Random& random) {
+  Calibration result;
+  result.device = device(random);
+  result.mode = random.text();
+  result.created_utc = random.text();
+  result.gpubench_version = random.text();
+  result.seconds_taken = random.not_negative();
+  result.ceilings = random.list(4, [&] {
+    return Ceiling{
+        random.text(), random.not_negative(), random.text(), random.interval(), static_cast<int>(random.whole(0, 100)),
+        random.text(), random.maybe(),        random.maybe()};
+  });
+  result.absent = random.list(2, [&] { return AbsentCeiling{random.text(), random.text()}; });
+  result.levels = random.list(3, [&] { return CacheLevel{random.text(), random.not_negative(), random.interval()}; });
+  result.ladder = random.list(6, [&] { return LadderPoint{random.not_negative(), random.not_negative()}; });
+  return result;
+}
+
+Summary summary(Random& random) {
+  return {random.whole(0, largest), random.not_negative(), random.not_negative(),
+          random.not_negative(),    random.not_negative(), random.not_negative(),
+          random.not_negative(),    random.not_negative(), random.interval()};
+}
+
+Work work(Random& random) {
+  Work result{random.not_negative(), random.not_negative(), random.maybe(), {}};
+  for (auto i = random.whole(0, 3); i > 0; --i) result.flops[random.of<Pipe>(pipe_names)] = random.not_negative();
+  return result;
+}
+
+Measurement measurement(Random& random) {
+  Measurement result;
+  result.name = random.text();
+  result.operation = random.text();
+  result.arguments = random.list(3, [&] { return Argument{random.text(), random.whole(-largest, largest)}; });
+  result.device = random.text();
+  result.repetition = static_cast<int>(random.whole(0, 9));
+  result.work = work(random);
+  if (random.flip()) result.seconds = summary(random);
+  result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
+  result.executions_per_sample = random.whole(0, largest);
+  result.clock = random.text();
+  result.method = random.text();
+  result.cache_state = random.text();
+  result.stop_reason = random.of<StopReason>(stop_reason_names);
+  result.verified = random.flip();
+  result.clock_hz = random.maybe();
+  if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
+  if (random.flip()) result.skipped = random.text();
+  return result;
+}
+
+Verdict verdict(Random& random) {
+  Verdict result;
+  result.regime = random.of<Regime>(regime_names);
+  result.limiter = random.text();
+  result.shares = random.list(3, [&] { return Share{random.text(), random.any()}; });
+  result.achieved = random.maybe();
+  result.confidence = random.probability();
+  result.certainty = random.of<Certainty>(certainty_names);
+  result.runner_up = random.of<Regime>(regime_names);
+  result.model_seconds = random.not_negative();
+  result.evidence = random.text();
+  return result;
+}
+
+Boundary boundary(Random& random) {
+  Boundary result{random.text(), random.text(), random.text(), random.text(),
+                  random.text(), random.any(),  std::nullopt};
+  if (random.flip()) result.ci95 = random.interval();
+  return result;
+}
+
+}  // namespace
+
+Calibration random_calibration(std::uint64_t seed) {
+  Random random(seed);
+  return calibration(random);
+}
+
+Run random_run(std::uint64_t seed) {
+  Random random(seed);
+  Run run;
+  run.context = {random.text(), random.text(), random.text(), random.text(), random.texts(), random.text_map()};
+  run.devices = random.list(2, [&] { return device(random); });
+  run.calibrations = random.list(2, [&] { return calibration(random); });
+  run.points = random.list(5, [&] {
+    Point point{measurement(random), std::nullopt};
+    if (random.flip()) point.verdict = verdict(random);
+    return point;
+  });
+  run.boundaries = random.list(3, [&] { return boundary(random); });
+  run.warnings = random.texts();
+  return run;
+}
+
+}  // namespace gpubench::testing
