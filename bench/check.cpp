@@ -19,9 +19,9 @@ Check all_close_of(std::span<const T> actual, std::span<const T> expected, doubl
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const double difference = std::abs(static_cast<double>(actual[i]) - static_cast<double>(expected[i]));
     const double allowed = absolute + relative * std::abs(static_cast<double>(expected[i]));
-    // Written so that a NaN on either side counts as infinitely far away; equal infinities have a NaN difference and pass.
-    if (difference <= allowed || actual[i] == expected[i]) continue;
-    const double excess = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference - allowed;
+    // A NaN on either side is infinitely far away; an infinity is close to itself alone.
+    if (actual[i] == expected[i] || (std::isfinite(difference) && difference <= allowed)) continue;
+    const double excess = std::isfinite(difference) ? difference - allowed : std::numeric_limits<double>::infinity();
     if (worst == actual.size() || excess > worst_excess) {
       worst = i;
       worst_excess = excess;

@@ -189,12 +189,12 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
 }
 
 void initialize_google(const std::string& program, const GoogleFlags& flags) {
-  std::vector<std::string> words = {program};
-  words.insert(words.end(), flags.passed_on.begin(), flags.passed_on.end());
+  static std::string name;  // Google Benchmark keeps a pointer to it for its reports
+  name = program;
+  std::vector<std::string> words = flags.passed_on;
   // One iteration is a whole sampling of ours: Google Benchmark must never ask for more to fill its own time.
   words.push_back(std::string("--benchmark_min_time=") + GPUBENCH_LEAST_MIN_TIME);
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
+  std::vector<char*> argv = {name.data()};
   for (auto& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);

@@ -22,7 +22,6 @@ constexpr double least_slope = 0.01;
 struct FittedSweep {
   const Sweep& sweep;
   const MachineWithErrors& machines;
-  Conditions conditions;
   Fit fit;
 };
 
@@ -42,17 +41,26 @@ Work work_at(const FittedSweep& fitted, Place place) {
   return work_between(sizes[place.segment].work, sizes[place.segment + 1].work, place.part);
 }
 
+/// The clock goes from one size's to the next, so that pipes' ceilings do not jump at a size.
+Conditions conditions_at(const FittedSweep& fitted, Place place) {
+  const auto below = conditions_of(*fitted.sweep.sizes[place.segment].measurements.front());
+  auto result = conditions_of(*fitted.sweep.sizes[place.segment + 1].measurements.front());
+  if (below.clock_hz && result.clock_hz) result.clock_hz = between(*below.clock_hz, *result.clock_hz, place.part);
+  return result;
+}
+
 /// Times on the machine's resources; the fit's own figures rest on measured times and stay when a ceiling is perturbed.
 double margin_at(const FittedSweep& fitted, Place place, const Decision& from, const Decision& to,
                  const Machine& machine, const Eigen::VectorXd& parameters) {
   const auto work = work_at(fitted, place);
-  const auto fit_prediction = predict(work, fitted.conditions, fitted.machines.machine);
+  const auto conditions = conditions_at(fitted, place);
+  const auto fit_prediction = predict(work, conditions, fitted.machines.machine);
   const double seconds = fitted_seconds(fitted.fit, parameters, fit_prediction);
-  return margin(from, to, seconds, predict(work, fitted.conditions, machine));
+  return margin(from, to, seconds, predict(work, conditions, machine));
 }
 
 Decision decision_at(const FittedSweep& fitted, Place place) {
-  const auto prediction = predict(work_at(fitted, place), fitted.conditions, fitted.machines.machine);
+  const auto prediction = predict(work_at(fitted, place), conditions_at(fitted, place), fitted.machines.machine);
   return decide(fitted_seconds(fitted.fit, fitted.fit.parameters, prediction), prediction);
 }
 
@@ -153,8 +161,7 @@ std::vector<Boundary> boundaries_of(const Sweep& sweep, const MachineWithErrors&
   if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return boundaries;
   const auto observations = observations_of(sweep, machines.machine);
   if (observations.size() < fewest_sizes) return boundaries;
-  const auto conditions = conditions_of(*sweep.sizes.front().measurements.front());
-  const FittedSweep fitted{sweep, machines, conditions, fit_operation(observations)};
+  const FittedSweep fitted{sweep, machines, fit_operation(observations)};
   for (std::size_t segment = 0; segment + 1 < sweep.sizes.size(); ++segment)
     for (int step = 0; step < steps_between_sizes; ++step)
       add_boundaries_between(fitted, {segment, static_cast<double>(step) / steps_between_sizes},

@@ -35,7 +35,7 @@ std::string memory_ceiling(const Prediction& prediction) {
     if (resource.kind == ResourceKind::memory && resource.seconds > 0.1 * prediction.memory_seconds())
       names.push_back(display_name(resource.resource));
   if (names.size() == 1) return names.front() + (names.front() == "DRAM" ? "'s ceiling for this mix" : "'s ceiling");
-  return fmt::format("what {} together allow", joined(names, " and "));
+  return fmt::format("what {} together let through", joined(names, " and "));
 }
 
 std::string ceiling_of(const Binding& binding, const Prediction& prediction) {
@@ -112,8 +112,8 @@ std::string sentence(const Decision& decision, const Time& time, const Work& wor
 std::string excess_note(double excess, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
   const bool memory = binding.decision.regime == Regime::memory;
-  return fmt::format("; the declared {} exceed what {} lets through by {:.3g} %: {}", memory ? "bytes" : "operations",
-                     ceiling_of(binding, prediction), 100.0 * (excess - 1.0),
+  return fmt::format("; the declared {} come to {:.3g} times {}: {}", memory ? "bytes" : "operations", excess,
+                     ceiling_of(binding, prediction),
                      memory ? "a nearer cache holds them, or more is declared than moved"
                             : "more is declared than done, or the ceiling is too low");
 }

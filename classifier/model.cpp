@@ -9,7 +9,7 @@ namespace {
 
 constexpr double normal_975 = 1.959963984540054;
 
-bool usable(double x) { return std::isfinite(x) && x > 0.0; }
+bool usable(double x) { return x >= least_figure && x <= largest_figure; }
 
 std::optional<Rate> rate_of(const Calibration& calibration, std::string_view resource) {
   const Ceiling* ceiling = calibration.find(resource);

@@ -33,6 +33,10 @@ inline constexpr double model_sigma = 0.05;
 /// Relative standard deviation taken for a figure that comes without a usable interval.
 inline constexpr double unknown_sigma = 0.05;
 
+/// Figures outside are damage, not measurements; inside, no product or ratio of them leaves the range of a double.
+inline constexpr double least_figure = 1e-15;
+inline constexpr double largest_figure = 1e30;
+
 /// A rate with its relative standard deviation.
 struct Rate {
   double per_second = 0.0;
@@ -68,7 +72,7 @@ struct Machine {
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
 };
 
-/// Ceilings that are not finite and positive are left out, as are cache levels without a bandwidth.
+/// Ceilings that are not within the bounds of a figure are left out, as are cache levels without a bandwidth.
 Machine machine_of(const Calibration& calibration);
 
 /// Every uncertain figure of the machine in turn raised by one standard deviation, for error propagation.

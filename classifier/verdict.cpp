@@ -67,12 +67,12 @@ Verdict decided(const Time& time, const Work& work, const Prediction& prediction
 }  // namespace
 
 bool has_time(const Measurement& measurement) {
-  return measurement.seconds && measurement.seconds->count > 0 && std::isfinite(measurement.seconds->median) &&
-         measurement.seconds->median > 0.0;
+  return measurement.seconds && measurement.seconds->count > 0 && measurement.seconds->median >= least_figure &&
+         measurement.seconds->median <= largest_figure;
 }
 
 bool is_sound(const Work& work) {
-  const auto sound = [](double x) { return std::isfinite(x) && x >= 0.0; };
+  const auto sound = [](double x) { return x >= 0.0 && x <= largest_figure; };
   return sound(work.bytes_read) && sound(work.bytes_written) && sound(work.bytes()) &&
          sound(work.footprint_bytes.value_or(0.0)) &&
          std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
@@ -101,7 +101,8 @@ std::vector<Share> shares_of(double seconds, const Prediction& prediction) {
 
 Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device) {
   if (!has_time(measurement)) return undecided("has no usable time");
-  if (!is_sound(measurement.work)) return undecided("declares work that is negative or not a number");
+  if (!is_sound(measurement.work))
+    return undecided("declares work that is negative, not a number or beyond all measure");
   if (!measurement.device.empty() && !calibrated_device.empty() && measurement.device != calibrated_device)
     return undecided(
         fmt::format("was measured on {}, but the ceilings are of {}", measurement.device, calibrated_device));

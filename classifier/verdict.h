@@ -12,10 +12,11 @@ namespace gpubench::classifier {
 /// made from.
 Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device);
 
-/// Whether a summary has a time the classifier can use: at least one sample, and a median that is finite and positive.
+/// Whether a summary has a time the classifier can use: at least one sample, and a median within the
+/// bounds of a figure.
 bool has_time(const Measurement& measurement);
 
-/// Whether every declared figure is finite and none is negative.
+/// Whether no declared figure is negative, not a number or beyond `largest_figure`.
 bool is_sound(const Work& work);
 
 /// Shares of the time, exactly adding to 1: the launch; each resource by its part T_r^p of the work time that the model

@@ -146,6 +146,27 @@ std::string shorten(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, head_bytes)) + "\xE2\x80\xA6" + std::string(text.substr(text.size() - tail_bytes));
 }
 
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  width = std::max<std::size_t>(width, 2);
+  std::vector<std::string> lines;
+  while (display_width(text) > width) {
+    std::size_t bytes = 0;
+    std::size_t used = 0;
+    std::size_t space = std::string_view::npos;
+    for (const Character& character : characters(text)) {
+      if (character.code == ' ' && bytes > 0) space = bytes;
+      if (used + width_of(character.code) > width) break;
+      used += width_of(character.code);
+      bytes += character.length;
+    }
+    const bool at_space = space != std::string_view::npos;
+    lines.emplace_back(text.substr(0, at_space ? space : bytes));
+    text.remove_prefix(at_space ? space + 1 : bytes);
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
 std::string pad_right(std::string_view text, std::size_t width) {
   const std::size_t used = display_width(text);
   return std::string(text) + std::string(width > used ? width - used : 0, ' ');

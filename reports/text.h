@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpubench::reports {
 
@@ -17,6 +18,9 @@ std::size_t display_width(std::string_view text);
 
 /// At most `width` columns, the middle replaced by an ellipsis: the end of a point's name holds its arguments.
 std::string shorten(std::string_view text, std::size_t width);
+
+/// Lines of at most `width` columns, broken at spaces where there are any. One empty line for no text.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 /// Spaces up to `width` columns, after or before the text.
 std::string pad_right(std::string_view text, std::size_t width);

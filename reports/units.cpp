@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -117,6 +118,14 @@ std::string format_value(double value, std::string_view unit, int digits) {
   if (unit == "Hz") return format_hertz(value, digits);
   if (!std::isfinite(value)) return std::string(not_a_number);
   return fmt::format("{:.{}g} {}", value, digits, unit);
+}
+
+std::string format_interval(const Interval& interval, std::string_view unit, int digits) {
+  std::string low = format_value(interval.low, unit, digits);
+  const std::string high = format_value(interval.high, unit, digits);
+  const auto unit_of = [](const std::string& text) { return text.substr(text.find(' ') + 1); };
+  if (unit_of(low) == unit_of(high)) low.erase(std::min(low.find(' '), low.size()));
+  return low + " to " + high;
 }
 
 std::string format_age(std::string_view utc, std::string_view now_utc) {

@@ -3,9 +3,10 @@
 // finite becomes "n/a".
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "gpubench/estimate.h"
 
 namespace gpubench::reports {
 
@@ -25,6 +26,8 @@ std::string format_percent(double fraction);
 std::string format_count(double count);
 /// A value in the unit of a ceiling: "B/s", "FLOP/s", "s" or "Hz"; another unit is written as it is.
 std::string format_value(double value, std::string_view unit, int digits = 3);
+/// Both ends in that unit: "3.59 to 3.61 TB/s".
+std::string format_interval(const Interval& interval, std::string_view unit, int digits = 3);
 
 /// How much earlier `utc` is than `now_utc`, both ISO 8601 in UTC: "3 days", "5 minutes", "less than a minute". Empty
 /// when one of them cannot be read or `utc` is the later one.

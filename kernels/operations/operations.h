@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in operations: what each computes on the host (which is also the reference result of its CUDA twin) and the work it
-// declares. All matrices are square or row-major and dense; spans must have the sizes said, which is the caller's duty.
+// The built-in operations: what each computes on the host (which is also the reference result of its CUDA twin) and the
+// work it declares. All matrices are square or row-major and dense; spans must have the sizes said, which is the
+// caller's duty.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +21,25 @@ inline constexpr std::int64_t largest_vector = 1 << 26;
 inline constexpr std::int64_t row_length = 1024;  ///< columns of softmax and layer_norm; rows = elements / row_length
 inline constexpr std::int64_t intensity_elements_host = 1 << 24;  ///< vector of the operation of tunable intensity
 inline constexpr std::int64_t intensity_elements_cuda = 1 << 25;
-inline constexpr float scale = 2.0F;              ///< the factor of saxpy and triad
+inline constexpr float scale = 2.0F;  ///< the factor of saxpy and triad
 inline constexpr float layer_norm_epsilon = 1e-5F;
 
 // Host computations, by all threads.
-void copy(In x, Out y);                                ///< y = x
-void saxpy(In x, Out y);                               ///< y = scale * x + y
-void triad(In b, In c, Out a);                         ///< a = b + scale * c
-void cosine(In x, Out y);                              ///< y = cos(x)
-void gelu(In x, Out y);                                ///< y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-double sum(In x);                                      ///< accumulated in double
-double dot(In x, In y);                                ///< accumulated in double
-void softmax(In x, Out y);                             ///< by rows of row_length
-void layer_norm(In x, In gamma, In beta, Out y);       ///< by rows of row_length; gamma and beta hold row_length elements
-void transpose(In x, Out y, std::int64_t n);           ///< n x n
-void gemm(In a, In b, Out c, std::int64_t n);          ///< c = a b, n x n, row-major
-void fma_chain(In x, Out y, std::int64_t fma_count);   ///< y = fma_count times v = v * 0.999f + 0.001f, from v = x
+void copy(In x, Out y);                           ///< y = x
+void saxpy(In x, Out y);                          ///< y = scale * x + y
+void triad(In b, In c, Out a);                    ///< a = b + scale * c
+void cosine(In x, Out y);                         ///< y = cos(x)
+void gelu(In x, Out y);                           ///< y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+double sum(In x);                                 ///< accumulated in double
+double dot(In x, In y);                           ///< accumulated in double
+void softmax(In x, Out y);                        ///< by rows of row_length
+void layer_norm(In x, In gamma, In beta, Out y);  ///< by rows of row_length; gamma and beta hold row_length elements
+void transpose(In x, Out y, std::int64_t n);      ///< n x n
+void gemm(In a, In b, Out c, std::int64_t n);     ///< c = a b, n x n, row-major
+void fma_chain(In x, Out y, std::int64_t fma_count);  ///< y = fma_count times v = v * 0.999f + 0.001f, from v = x
 
-// The work of each, declared on the state; work.cpp lists what is counted. `pipe` of sum and dot is the one they accumulate on.
+// The work of each, declared on the state; work.cpp lists what is counted. `pipe` of sum and dot is the one they
+// accumulate on.
 void declare_copy(State& state, std::int64_t n);
 void declare_saxpy(State& state, std::int64_t n);
 void declare_triad(State& state, std::int64_t n);
@@ -57,6 +59,6 @@ void row_sizes(GoogleBenchmark* benchmark);        ///< elements of softmax and 
 void transpose_sizes(GoogleBenchmark* benchmark);  ///< n of an n x n matrix
 void gemm_sizes_host(GoogleBenchmark* benchmark);
 void gemm_sizes_cuda(GoogleBenchmark* benchmark);
-void fma_counts(GoogleBenchmark* benchmark);       ///< fused multiply-adds per element, at a fixed large vector
+void fma_counts(GoogleBenchmark* benchmark);  ///< fused multiply-adds per element, at a fixed large vector
 
 }  // namespace gpubench::operations

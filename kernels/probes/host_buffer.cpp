@@ -15,8 +15,8 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 }  // namespace
 
 HostBuffer::HostBuffer(std::size_t bytes) {
-  // The kernel aligns large anonymous mappings to huge pages by itself only in recent versions: round the size up instead, so
-  // that at most the first part of it lies on small pages.
+  // The kernel aligns large anonymous mappings to huge pages by itself only in recent versions: round the size up
+  // instead, so that at most the first part of it lies on small pages.
   const std::size_t rounded = (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
   void* memory = ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();

@@ -7,8 +7,8 @@
 
 namespace gpubench::probes {
 
-/// Page-aligned memory on huge pages where the system has them; pages come into being where they are first touched. Movable,
-/// not copyable.
+/// Page-aligned memory on huge pages where the system has them; pages come into being where they are first touched.
+/// Movable, not copyable.
 class HostBuffer {
  public:
   HostBuffer() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per vector extension, with GPUBENCH_ISA naming it. Eigen's functions are weak symbols: under one name the
-// linker would keep those of a single extension for all, so each compilation renames the whole of Eigen.
+// Compiled once per vector extension, with GPUBENCH_ISA naming it. Eigen's functions are weak symbols: under one name
+// the linker would keep those of a single extension for all, so each compilation renames the whole of Eigen.
 #define GPUBENCH_EIGEN_NAME_(isa) Eigen_##isa
 #define GPUBENCH_EIGEN_NAME(isa) GPUBENCH_EIGEN_NAME_(isa)
 #define Eigen GPUBENCH_EIGEN_NAME(GPUBENCH_ISA)
@@ -9,6 +9,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <Eigen/Core>
 

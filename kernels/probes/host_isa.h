@@ -12,8 +12,8 @@ enum class Isa { baseline, avx2, avx512 };
 /// "baseline", "avx2", "avx512".
 std::string_view name_of(Isa isa);
 
-/// The extensions this CPU and its operating system support, narrowest first; never empty. `avx2` includes FMA; `avx512` is
-/// the F, DQ, BW and VL parts together.
+/// The extensions this CPU and its operating system support, narrowest first; never empty. `avx2` includes FMA;
+/// `avx512` is the F, DQ, BW and VL parts together.
 std::vector<Isa> available_isas();
 
 /// The widest of them.

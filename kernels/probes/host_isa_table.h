@@ -23,28 +23,28 @@ const Table& choose([[maybe_unused]] const Table& baseline, [[maybe_unused]] con
 
 }  // namespace gpubench::probes
 
-/// Defines `const Table& function(Isa)` over the objects `object` that each compilation put into its own namespace. Other
-/// processors than x86-64 have the baseline alone.
+/// Defines `const Table& function(Isa)` over the objects `object` that each compilation put into its own namespace.
+/// Other processors than x86-64 have the baseline alone.
 #if defined(__x86_64__)
-#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object) \
-  namespace baseline {                                  \
-  extern const Table object;                            \
-  }                                                     \
-  namespace avx2 {                                      \
-  extern const Table object;                            \
-  }                                                     \
-  namespace avx512 {                                    \
-  extern const Table object;                            \
-  }                                                     \
-  const Table& function(::gpubench::probes::Isa isa) {  \
+#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object)                                     \
+  namespace baseline {                                                                      \
+  extern const Table object;                                                                \
+  }                                                                                         \
+  namespace avx2 {                                                                          \
+  extern const Table object;                                                                \
+  }                                                                                         \
+  namespace avx512 {                                                                        \
+  extern const Table object;                                                                \
+  }                                                                                         \
+  const Table& function(::gpubench::probes::Isa isa) {                                      \
     return ::gpubench::probes::choose(baseline::object, avx2::object, avx512::object, isa); \
   }
 #else
-#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object) \
-  namespace baseline {                                  \
-  extern const Table object;                            \
-  }                                                     \
-  const Table& function(::gpubench::probes::Isa isa) {  \
+#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object)                                           \
+  namespace baseline {                                                                            \
+  extern const Table object;                                                                      \
+  }                                                                                               \
+  const Table& function(::gpubench::probes::Isa isa) {                                            \
     return ::gpubench::probes::choose(baseline::object, baseline::object, baseline::object, isa); \
   }
 #endif

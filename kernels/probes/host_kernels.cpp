@@ -12,7 +12,8 @@ namespace gpubench::probes {
 namespace {
 
 constexpr std::size_t lines_ahead_bytes = 2048;  // far enough for DRAM, near enough to stay in L1
-constexpr int fma_width = vector_bytes == 64 ? 20 : 12;  // > latency x ports = 8..10; with 2 constants all fit the registers
+constexpr int fma_width =
+    vector_bytes == 64 ? 20 : 12;  // > latency x ports = 8..10; with 2 constants all fit the registers
 
 inline Longs load_longs(const std::byte* p) { return *reinterpret_cast<const AliasLongs*>(p); }
 inline void store_longs(std::byte* p, Longs v) { *reinterpret_cast<AliasLongs*>(p) = v; }
@@ -40,7 +41,8 @@ template <int count>
 std::uint64_t combine(Longs (&sums)[count]) {
   for (int i = 1; i < count; ++i) sums[0] |= sums[i];
   std::uint64_t result = 0;
-  for (std::size_t i = 0; i < vector_bytes / sizeof(std::int64_t); ++i) result |= static_cast<std::uint64_t>(sums[0][i]);
+  for (std::size_t i = 0; i < vector_bytes / sizeof(std::int64_t); ++i)
+    result |= static_cast<std::uint64_t>(sums[0][i]);
   return result;
 }
 
@@ -105,7 +107,8 @@ template <bool nontemporal>
 void copy_all(const std::byte* from, std::byte* to, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += 4 * vector_bytes) {
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < 4; ++j) put<nontemporal>(to + i + j * vector_bytes, load_longs(from + i + j * vector_bytes));
+    for (std::size_t j = 0; j < 4; ++j)
+      put<nontemporal>(to + i + j * vector_bytes, load_longs(from + i + j * vector_bytes));
     asm volatile("" ::: "memory");  // or the compiler calls memcpy
   }
   if constexpr (nontemporal) drain();
@@ -118,7 +121,8 @@ void triad_all(const std::byte* b, const std::byte* c, std::byte* a, std::size_t
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < 4; ++j) {
       const std::size_t at = i + j * vector_bytes;
-      const Floats sum = reinterpret_cast<Floats>(load_longs(b + at)) + two * reinterpret_cast<Floats>(load_longs(c + at));
+      const Floats sum =
+          reinterpret_cast<Floats>(load_longs(b + at)) + two * reinterpret_cast<Floats>(load_longs(c + at));
       put<nontemporal>(a + at, reinterpret_cast<Longs>(sum));
     }
   }
@@ -143,7 +147,8 @@ Element fma_rounds(std::int64_t rounds) {
   return result;
 }
 
-// Register plus register: recent cores drop additions of small constants at renaming, which would read as a faster clock.
+// Register plus register: recent cores drop additions of small constants at renaming, which would read as a faster
+// clock.
 std::uint64_t clock_rounds(std::int64_t rounds) {
   std::uint64_t sum = 0;
   std::uint64_t step = 3;

@@ -12,10 +12,9 @@ namespace gpubench::probes {
 /// Pointers are aligned to 64 bytes, byte counts are multiples of `granularity_bytes`. Ranges do not overlap.
 struct HostKernels {
   static constexpr std::size_t granularity_bytes = 4096;
-  /// Bytes beyond a range that the prefetching loops may ask for; asking never faults.
   std::size_t vector_bytes;
-  bool fused;          ///< has fused multiply-add
-  bool nontemporal;    ///< the *_nontemporal loops really bypass the caches
+  bool fused;        ///< has fused multiply-add; without, a multiplication and an addition stand for it
+  bool nontemporal;  ///< the *_nontemporal loops really bypass the caches
 
   /// Reads the range `passes` times; the result depends on every byte.
   std::uint64_t (*read)(const std::byte* from, std::size_t bytes, std::int64_t passes);
@@ -31,14 +30,15 @@ struct HostKernels {
   void (*triad)(const std::byte* b, const std::byte* c, std::byte* a, std::size_t bytes);
   void (*triad_nontemporal)(const std::byte* b, const std::byte* c, std::byte* a, std::size_t bytes);
 
-  /// `rounds` rounds of independent fused multiply-adds; returns a value that depends on all. One round does
-  /// fma_accumulators vectors of them: 2 * fma_accumulators * vector_bytes / sizeof(element) FLOPs.
+  /// `rounds` rounds of independent fused multiply-adds, fma_accumulators vectors a round; returns a value that depends
+  /// on all. A round is 2 * fma_accumulators * vector_bytes / sizeof(element) FLOPs.
   float (*fma_fp32)(std::int64_t rounds);
   double (*fma_fp64)(std::int64_t rounds);
   std::int64_t fma_accumulators;
 
-  /// `rounds` rounds of 128 dependent integer additions, one clock each, with vector multiply-adds beside them that keep the
-  /// core at the clock it has under vector load.
+  /// `rounds` rounds of 128 dependent integer additions, one clock each, with vector multiply-adds beside them that
+  /// keep the core at the clock it has under vector load. clock_chain_cycles is 0 where the processor has no such
+  /// chain.
   std::uint64_t (*clock_chain)(std::int64_t rounds);
   std::int64_t clock_chain_cycles;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors as wide as the extension this file is compiled for. For the sources that are compiled once per extension, and for
-// them alone. Everything here has internal linkage: the linker must never merge functions of differing extensions.
+// Vectors as wide as the extension this file is compiled for. For the sources that are compiled once per extension, and
+// for them alone. Everything here has internal linkage: the linker must never merge functions of differing extensions.
 #pragma once
 
 #include <cstddef>

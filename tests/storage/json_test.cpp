@@ -157,7 +157,7 @@ TEST(Json, TellsOfEveryMissingKey) {
   for (const char* key : {"context", "devices", "calibrations", "points", "boundaries", "warnings"}) {
     auto text = document();
     text.erase(key);
-    EXPECT_THAT(run_error(text.dump()), HasSubstr("'" + std::string(key) + "' is missing"));
+    EXPECT_THAT(run_error(text.dump()), HasSubstr(std::string("'").append(key).append("' is missing")));
   }
 }
 

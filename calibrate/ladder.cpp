@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/ladder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <random>
+#include <stdexcept>
+
+#include "statistics/statistics.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// Rungs [begin, end) of a plateau.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct Curve {
+  std::vector<double> x;  ///< log2 of the working set
+  std::vector<double> y;  ///< log of the bandwidth
+};
+
+/// Sums that give the squared residuals of a constant or a line over any range in constant time.
+class Residuals {
+ public:
+  explicit Residuals(const Curve& curve) : sums_(curve.x.size() + 1) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      const double x = curve.x[i] - curve.x.front();
+      const double y = curve.y[i] - curve.y.front();
+      const Sums& last = sums_[i];
+      sums_[i + 1] = {last.n + 1, last.x + x, last.y + y, last.xx + x * x, last.xy + x * y, last.yy + y * y};
+    }
+  }
+  [[nodiscard]] double constant(std::size_t begin, std::size_t end) const {
+    const Sums s = over(begin, end);
+    return std::max(0.0, s.yy - s.y * s.y / s.n);
+  }
+  [[nodiscard]] double line(std::size_t begin, std::size_t end) const {
+    const Sums s = over(begin, end);
+    const double xx = s.xx - s.x * s.x / s.n;
+    const double xy = s.xy - s.x * s.y / s.n;
+    return end - begin < 3 || xx <= 0.0 ? 0.0 : std::max(0.0, constant(begin, end) - xy * xy / xx);
+  }
+
+ private:
+  struct Sums {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+  };
+  [[nodiscard]] Sums over(std::size_t begin, std::size_t end) const {
+    const Sums& a = sums_[begin];
+    const Sums& b = sums_[end];
+    return {b.n - a.n, b.x - a.x, b.y - a.y, b.xx - a.xx, b.xy - a.xy, b.yy - a.yy};
+  }
+  std::vector<Sums> sums_;
+};
+
+/// Variance of one rung about its plateau: differences of neighbours see the scatter and few of the steps, so their
+/// median is robust (0.6745 sqrt(2) sigma for normal scatter); never below flatness^2.
+double scatter_variance(const Curve& curve, double flatness) {
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < curve.y.size(); ++i) differences.push_back(std::abs(curve.y[i] - curve.y[i - 1]));
+  const double sigma = statistics::median(differences) / (0.6745 * std::sqrt(2.0));
+  return std::max(sigma * sigma, flatness * flatness);
+}
+
+/// The best split into each number of plateaus, by dynamic programming over where plateaus end.
+class Splitter {
+ public:
+  Splitter(const Curve& curve, const LevelOptions& options, double variance)
+      : curve_(curve),
+        options_(options),
+        residuals_(curve),
+        variance_(variance),
+        penalty_(std::log(static_cast<double>(curve.x.size()))) {}
+
+  /// Criterion and plateaus for 1, 2, ... plateaus; infinite where there is no such split.
+  struct Split {
+    double criterion = infinite;
+    std::vector<Range> plateaus;
+  };
+  [[nodiscard]] std::vector<Split> best(std::size_t most_plateaus) const {
+    const std::size_t n = curve_.x.size();
+    std::vector<std::vector<Cell>> table(most_plateaus, std::vector<Cell>(n + 1));
+    for (std::size_t k = 0; k < most_plateaus; ++k)
+      for (std::size_t end = options_.shortest_plateau; end <= n; ++end)
+        table[k][end] = best_ending(k == 0 ? nullptr : &table[k - 1], end);
+
+    std::vector<Split> splits(most_plateaus);
+    for (std::size_t k = 0; k < most_plateaus; ++k) {
+      splits[k].criterion = table[k][n].cost;
+      if (splits[k].criterion == infinite) continue;
+      std::size_t end = n;
+      for (std::size_t j = k + 1; j-- > 0;) {
+        const Cell& cell = table[j][end];
+        splits[k].plateaus.insert(splits[k].plateaus.begin(), Range{cell.begin, end});
+        end = cell.previous_end;
+      }
+    }
+    return splits;
+  }
+
+ private:
+  struct Cell {
+    double cost = infinite;
+    std::size_t begin = 0;         ///< of the plateau
+    std::size_t previous_end = 0;  ///< of the plateau before; between the two lies a ramp
+  };
+
+  /// A plateau costs its height and its end; a ramp its two coefficients and its end.
+  [[nodiscard]] double plateau_cost(std::size_t begin, std::size_t end) const {
+    return residuals_.constant(begin, end) / variance_ + 2.0 * penalty_;
+  }
+  [[nodiscard]] double ramp_cost(std::size_t begin, std::size_t end) const {
+    return begin == end ? 0.0 : residuals_.line(begin, end) / variance_ + 3.0 * penalty_;
+  }
+
+  [[nodiscard]] Cell best_ending(const std::vector<Cell>* before, std::size_t end) const {
+    Cell best;
+    for (std::size_t begin = 0; begin + options_.shortest_plateau <= end; ++begin) {
+      const double plateau = plateau_cost(begin, end);
+      for (std::size_t ramp_begin = begin + 1; ramp_begin-- > 0;) {
+        if (curve_.x[begin] - curve_.x[ramp_begin] > options_.longest_ramp_octaves) break;
+        if (before == nullptr && ramp_begin != 0)
+          continue;  // the first plateau: a rise, if any, starts at the first rung
+        const double earlier = before == nullptr ? 0.0 : (*before)[ramp_begin].cost;
+        const double cost = earlier + ramp_cost(ramp_begin, begin) + plateau;
+        if (cost < best.cost) best = {cost, begin, ramp_begin};
+      }
+    }
+    return best;
+  }
+
+  const Curve& curve_;
+  const LevelOptions& options_;
+  Residuals residuals_;
+  double variance_;
+  double penalty_;
+};
+
+double mean_over(const std::vector<double>& values, Range range) {
+  double sum = 0.0;
+  for (std::size_t i = range.begin; i < range.end; ++i) sum += values[i];
+  return sum / static_cast<double>(range.end - range.begin);
+}
+
+bool descends(const Curve& curve, const std::vector<Range>& plateaus, double least_step) {
+  for (std::size_t i = 1; i < plateaus.size(); ++i)
+    if (mean_over(curve.y, plateaus[i - 1]) - mean_over(curve.y, plateaus[i]) < std::log(least_step)) return false;
+  return true;
+}
+
+std::vector<Range> choose(const Curve& curve, const LevelOptions& options, std::optional<std::size_t> exactly) {
+  const Splitter splitter(curve, options, scatter_variance(curve, options.flatness));
+  const auto splits = splitter.best(options.most_levels + 1);
+  if (exactly) return splits[*exactly - 1].plateaus;
+  const Splitter::Split* best = nullptr;
+  for (const auto& split : splits)
+    if (split.criterion < (best == nullptr ? infinite : best->criterion) &&
+        descends(curve, split.plateaus, options.least_step))
+      best = &split;
+  return best == nullptr ? std::vector<Range>{} : best->plateaus;
+}
+
+/// The median over the sweeps named by `drawn`, rung by rung.
+Curve curve_of(const Ladder& ladder, const std::vector<std::size_t>& drawn) {
+  Curve curve;
+  std::vector<double> rates(drawn.size());
+  for (std::size_t rung = 0; rung < ladder.working_set_bytes.size(); ++rung) {
+    for (std::size_t i = 0; i < drawn.size(); ++i) rates[i] = ladder.sweeps[drawn[i]][rung];
+    curve.x.push_back(std::log2(ladder.working_set_bytes[rung]));
+    curve.y.push_back(std::log(statistics::median(rates)));
+  }
+  return curve;
+}
+
+void check(const Ladder& ladder) {
+  const auto& sets = ladder.working_set_bytes;
+  if (ladder.sweeps.empty()) throw std::invalid_argument("find_levels: no sweeps");
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (!(sets[i] > (i == 0 ? 0.0 : sets[i - 1]))) throw std::invalid_argument("find_levels: working sets must ascend");
+  for (const auto& sweep : ladder.sweeps) {
+    if (sweep.size() != sets.size()) throw std::invalid_argument("find_levels: a sweep does not cover the ladder");
+    for (const double rate : sweep)
+      if (!(rate > 0.0) || !std::isfinite(rate)) throw std::invalid_argument("find_levels: a rate is not positive");
+  }
+}
+
+/// log2 of the working set at which each plateau but the last ends, for sweeps drawn anew.
+std::vector<std::vector<double>> bootstrap_ends(const Ladder& ladder, const LevelOptions& options,
+                                                std::size_t plateaus) {
+  constexpr int draws = 200;
+  std::mt19937 generator(20240229);  // fixed: the same ladder always gives the same intervals
+  std::uniform_int_distribution<std::size_t> any(0, ladder.sweeps.size() - 1);
+  std::vector<std::vector<double>> ends(plateaus - 1);
+  std::vector<std::size_t> drawn(ladder.sweeps.size());
+  for (int draw = 0; draw < draws; ++draw) {
+    std::generate(drawn.begin(), drawn.end(), [&] { return any(generator); });
+    const Curve curve = curve_of(ladder, drawn);
+    const auto ranges = choose(curve, options, plateaus);
+    for (std::size_t i = 0; i + 1 < ranges.size(); ++i)
+      ends[i].push_back(0.5 * (curve.x[ranges[i].end - 1] + curve.x[ranges[i].end]));
+  }
+  for (auto& values : ends) std::sort(values.begin(), values.end());
+  return ends;
+}
+
+std::vector<double> rates_on(const Ladder& ladder, Range range) {
+  std::vector<double> rates;
+  for (const auto& sweep : ladder.sweeps) {
+    const auto begin = sweep.begin();
+    rates.push_back(statistics::median(std::vector<double>(begin + static_cast<std::ptrdiff_t>(range.begin),
+                                                           begin + static_cast<std::ptrdiff_t>(range.end))));
+  }
+  return rates;
+}
+
+}  // namespace
+
+std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int per_octave, std::size_t granularity) {
+  std::vector<std::size_t> sets;
+  const auto round = [granularity](double bytes) {
+    return static_cast<std::size_t>(std::llround(bytes / static_cast<double>(granularity))) * granularity;
+  };
+  for (int i = 0;; ++i) {
+    const double bytes = static_cast<double>(smallest) * std::exp2(static_cast<double>(i) / per_octave);
+    const std::size_t set = std::min(std::max(round(bytes), granularity), largest);
+    if (sets.empty() || set > sets.back()) sets.push_back(set);
+    if (bytes >= static_cast<double>(largest)) return sets;
+  }
+}
+
+LevelFit find_levels(const Ladder& ladder, const LevelOptions& options) {
+  check(ladder);
+  std::vector<std::size_t> all(ladder.sweeps.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  const Curve curve = curve_of(ladder, all);
+  const std::size_t count = curve.x.size();
+
+  LevelFit fit;
+  for (std::size_t i = 0; i < count; ++i) fit.ladder.push_back({ladder.working_set_bytes[i], std::exp(curve.y[i])});
+  if (count < 2 * options.shortest_plateau) return fit;
+  const auto plateaus = choose(curve, options, std::nullopt);
+  if (plateaus.empty()) return fit;
+  fit.beyond = rates_on(ladder, plateaus.back());
+  if (plateaus.size() < 2) return fit;
+
+  const auto ends = bootstrap_ends(ladder, options, plateaus.size());
+  for (std::size_t i = 0; i + 1 < plateaus.size(); ++i) {
+    const double last = curve.x[plateaus[i].end - 1];
+    const double next = curve.x[plateaus[i].end];
+    double low = last;
+    double high = next;
+    if (!ends[i].empty()) {
+      low = std::min(low, statistics::quantile(ends[i], 0.025));
+      high = std::max(high, statistics::quantile(ends[i], 0.975));
+    }
+    CacheLevel level{"l" + std::to_string(i + 1), std::exp2(0.5 * (last + next)), {std::exp2(low), std::exp2(high)}};
+    fit.levels.push_back({std::move(level), rates_on(ladder, plateaus[i])});
+  }
+  return fit;
+}
+
+}  // namespace gpubench::calibrate

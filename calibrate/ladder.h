@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding cache levels in bandwidth against working set. Pure: it measures nothing and knows no device.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpubench/calibration.h"
+
+namespace gpubench::calibrate {
+
+/// What a working-set ladder gave.
+struct Ladder {
+  std::vector<double> working_set_bytes;  ///< ascending
+  std::vector<std::vector<double>>
+      sweeps;  ///< for each pass over the ladder, bytes/s of every rung; same length as above
+};
+
+struct LevelOptions {
+  std::size_t most_levels = 3;
+  /// Plateaus are never quite flat: scatter about a plateau below this fraction is no reason to see two.
+  double flatness = 0.03;
+  /// A level must be at least this much faster than the next: 1.15 = 15 %.
+  double least_step = 1.15;
+  /// Longest transition between two plateaus, and longest rise before the first, in octaves of the working set.
+  double longest_ramp_octaves = 3.0;
+  std::size_t shortest_plateau = 3;  ///< in rungs
+};
+
+/// One plateau before the last.
+struct Level {
+  CacheLevel level;
+  std::vector<double> rates;  ///< bytes/s on the plateau, one for each sweep: the median over its rungs
+};
+
+struct LevelFit {
+  std::vector<Level> levels;        ///< from the fastest to the slowest
+  std::vector<LadderPoint> ladder;  ///< median over the sweeps
+  std::vector<double> beyond;       ///< bytes/s on the last plateau, one for each sweep
+};
+
+/// `per_octave` working sets an octave from `smallest` to `largest`, both included, multiples of `granularity`.
+std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int per_octave, std::size_t granularity);
+
+/// Splits log(bandwidth) over log(working set) into plateaus joined by straight ramps, a rise before the first allowed,
+/// by dynamic programming over all splits (Jackson et al., IEEE Signal Processing Letters 12, 2005); the number of
+/// plateaus is the one with the least Bayesian information criterion (Schwarz, Annals of Statistics 6, 1978), the
+/// scatter being known from neighbouring rungs and `flatness`. The last plateau is what lies beyond the caches: n
+/// plateaus make n - 1 levels. A level's capacity is the geometric mean of its last rung and the next; its interval
+/// spans those two and where the end falls when sweeps are drawn anew (bootstrap, 95 %). With too few rungs for two
+/// plateaus there are no levels. Throws std::invalid_argument on sweeps of a wrong length, none at all, working sets
+/// that do not ascend, or rates that are not positive.
+LevelFit find_levels(const Ladder& ladder, const LevelOptions& options = {});
+
+}  // namespace gpubench::calibrate

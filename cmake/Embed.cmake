@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Run with -P. Writes a C++ source that takes files in with .incbin (large string literals are slow to compile), and their
+# hashes as a Content-Security-Policy wants them.
+
+# 64 hexadecimal digits as base64: eleven groups of 24 bits, the last one short of a byte.
+function(base64 hex result)
+  set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
+  set(text "")
+  foreach(group RANGE 10)
+    math(EXPR at "${group} * 6")
+    string(SUBSTRING "${hex}00" ${at} 6 digits)
+    math(EXPR bits "0x${digits}")
+    foreach(shift 18 12 6 0)
+      math(EXPR index "(${bits} >> ${shift}) & 63")
+      string(SUBSTRING ${alphabet} ${index} 1 letter)
+      string(APPEND text "${letter}")
+    endforeach()
+  endforeach()
+  string(SUBSTRING ${text} 0 43 text)
+  set(${result} "${text}=" PARENT_SCOPE)
+endfunction()
+
+set(source "// Made by cmake/Embed.cmake; do not edit.\n#include <string_view>\n\n")
+string(REPLACE "|" ";" ENTRIES "${ENTRIES}")
+foreach(entry IN LISTS ENTRIES)
+  string(REGEX MATCH "^([^=]+)=(.*)$" _ "${entry}")
+  set(name ${CMAKE_MATCH_1})
+  set(file "${CMAKE_MATCH_2}")
+  set(space "namespace gpubench::reports::page {\n")
+  if(file)
+    file(SHA256 "${file}" hex)
+    base64(${hex} hash)
+    set(symbol gpubench_page_${name})
+    string(APPEND source
+      "asm(R\"(.pushsection .rodata\n.globl ${symbol}_begin\n.hidden ${symbol}_begin\n${symbol}_begin:\n.incbin \"${file}\"\n"
+      ".globl ${symbol}_end\n.hidden ${symbol}_end\n${symbol}_end:\n.byte 0\n.popsection)\");\n"
+      "extern \"C\" {\nextern const char ${symbol}_begin[];\nextern const char ${symbol}_end[];\n}\n"
+      "${space}std::string_view ${name}() {\n"
+      "  return {${symbol}_begin, static_cast<std::string_view::size_type>(${symbol}_end - ${symbol}_begin)};\n}\n"
+      "std::string_view ${name}_hash() { return \"sha256-${hash}\"; }\n}\n\n")
+  else()
+    string(APPEND source "${space}std::string_view ${name}() { return {}; }\nstd::string_view ${name}_hash() { return {}; }\n}\n\n")
+  endif()
+endforeach()
+file(WRITE ${OUTPUT} "${source}")

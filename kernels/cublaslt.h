@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products through cuBLASLt, which is loaded at run time: a program that links this starts on a machine without
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+// CUDA's own declaration, repeated so that plain code needs no CUDA header.
+using cudaStream_t = struct CUstream_st*;
+
+namespace gpubench::kernels {
+
+/// fp32: computed in FP32 throughout, TF32 not allowed. fp16, bf16: products accumulated in FP32, result rounded to the
+/// input type, as in a network's forward pass. An FP32 result was 1 to 4 % slower on an H200 (n = 4096 and 8192): it
+/// stores twice the bytes.
+enum class GemmType { fp32, fp16, bf16 };
+[[nodiscard]] std::size_t element_bytes(GemmType type);
+
+/// The loaded library with a handle on the current device. Cheap to copy. Never throws for lack of the library.
+class CublasLt {
+ public:
+  /// Tries libcublasLt.so.13 and .12 as the loader finds them, then in CUDA_HOME, CUDA_PATH and /usr/local/cuda.
+  CublasLt();
+  /// Tries exactly these files.
+  explicit CublasLt(std::initializer_list<std::string> files);
+
+  /// Why it cannot be used, with what to do; empty when it can.
+  [[nodiscard]] const std::string& reason() const;
+  /// "13.1.0"; empty when it cannot be used.
+  [[nodiscard]] std::string version() const;
+
+  struct Library;
+
+ private:
+  friend class GemmPlan;
+  std::shared_ptr<const Library> library_;
+};
+
+/// One product C = A B of row-major n x n matrices, with the fastest of the algorithms that cuBLASLt proposes. Movable.
+class GemmPlan {
+ public:
+  struct Options {
+    int candidates = 16;  ///< how many of cuBLASLt's proposals to time
+    std::size_t workspace_bytes = 64 << 20;
+    /// Idle time before each candidate: after some 10 ms of matrix products a GPU at its power limit lowers its clock,
+    /// and whichever candidate comes first would look fastest.
+    double rest_seconds = 0.005;
+  };
+
+  /// Times the candidates on the given matrices (device memory, aligned to 16 bytes; C is overwritten). Throws
+  /// CudaError, also when cuBLASLt has no algorithm for this product, and OutOfMemory when the workspace does not fit.
+  GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+           cudaStream_t stream, const Options& options);
+  GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+           cudaStream_t stream);
+  ~GemmPlan();
+  GemmPlan(GemmPlan&&) noexcept;
+  GemmPlan& operator=(GemmPlan&&) noexcept;
+
+  /// Enqueues the product. Throws CudaError when it is refused.
+  void run(cudaStream_t stream) const;
+  /// "algorithm 2 of 8, cuBLASLt 13.1.0"
+  [[nodiscard]] std::string description() const;
+
+ private:
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace gpubench::kernels

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic, clock and launch of the host, by all threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/probes/host_gemm.h"
+#include "kernels/probes/host_kernels.h"
+
+namespace gpubench::probes {
+
+/// Arithmetic rate of all threads together and the clock they had right after it, still under vector load.
+struct FmaSample {
+  double flops_per_second = 0.0;
+  std::optional<double> clock_hz;  ///< median over the threads; absent where the processor has no probe for it
+};
+
+enum class Precision { fp32, fp64 };
+
+/// Independent fused multiply-adds in registers for about `seconds`, each thread for itself.
+FmaSample fma_sample(const HostKernels& kernels, Precision precision, double seconds);
+
+/// FLOPs that one fully used vector unit does for each clock: two for each lane, or one without fused multiply-add.
+double flops_per_port_and_clock(const HostKernels& kernels, Precision precision);
+
+/// Matrix products of n x n by n x n, float or double, on all threads; the matrices hold random numbers in [-1, 1).
+template <class Element>
+class GemmProbe {
+ public:
+  /// Throws std::bad_alloc.
+  GemmProbe(Isa isa, std::int64_t n);
+  [[nodiscard]] std::int64_t n() const { return n_; }
+  /// FLOP/s of one product.
+  double flops_per_second();
+
+ private:
+  const GemmKernels& kernels_;
+  std::int64_t n_;
+  std::vector<Element> a_, b_, c_;
+};
+
+/// Seconds that one parallel region with an empty body takes, over `launches` of them back to back.
+double launch_seconds(std::int64_t launches);
+
+}  // namespace gpubench::probes

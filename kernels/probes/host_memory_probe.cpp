@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/probes/host_memory_probe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/probes/host_team.h"
+
+namespace gpubench::probes {
+namespace {
+
+constexpr std::size_t grain = HostKernels::granularity_bytes;
+constexpr std::size_t touch_step_bytes = std::size_t{16} << 20;
+
+enum Loop { read, read_prefetched, read_eight, write_through, copy_through, triad_through, write, copy, triad };
+
+constexpr std::array loops = {
+    StreamLoop{"dram-read", "one stream a thread", read},
+    StreamLoop{"dram-read", "one stream a thread with software prefetch", read_prefetched},
+    StreamLoop{"dram-read", "eight streams a thread with software prefetch", read_eight},
+    StreamLoop{"dram-write", "non-temporal stores", write_through},
+    StreamLoop{"dram-copy", "non-temporal stores", copy_through},
+    StreamLoop{"dram-triad", "non-temporal stores", triad_through},
+    StreamLoop{"dram-write", "ordinary stores", write},
+    StreamLoop{"dram-copy", "ordinary stores", copy},
+    StreamLoop{"dram-triad", "ordinary stores", triad},
+};
+
+/// Arrays that a loop divides its window among.
+std::size_t arrays_of(int loop) {
+  switch (loop) {
+    case copy:
+    case copy_through:
+      return 2;
+    case triad:
+    case triad_through:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+/// Makes sure that a value is computed.
+void consume(std::uint64_t value) { asm volatile("" : : "r"(value)); }
+
+}  // namespace
+
+std::span<const StreamLoop> stream_loops() { return loops; }
+
+MemoryProbe::MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds)
+    : kernels_(host_kernels(isa)),
+      threads_(static_cast<std::size_t>(team_size())),
+      buffer_(bytes + threads_ * touch_step_bytes),
+      stride_bytes_((bytes / threads_ + touch_step_bytes - 1) / touch_step_bytes * touch_step_bytes) {
+  const double start = now_seconds();
+  while (part_bytes_ < stride_bytes_ && (part_bytes_ == 0 || now_seconds() - start < touch_seconds)) {
+    team_seconds([this](std::size_t thread) {
+      kernels_.write(buffer_.data() + thread * stride_bytes_ + part_bytes_, touch_step_bytes);
+    });
+    part_bytes_ += touch_step_bytes;
+  }
+}
+
+void MemoryProbe::stream(int loop, std::byte* window, std::size_t bytes) const {
+  std::byte* second = window + bytes;
+  std::byte* third = second + bytes;
+  switch (loop) {
+    case read:
+      return consume(kernels_.read(window, bytes, 1));
+    case read_prefetched:
+      return consume(kernels_.read_prefetched(window, bytes, 1));
+    case read_eight:
+      return consume(kernels_.read_eight_streams(window, bytes, 1));
+    case write_through:
+      return kernels_.write_nontemporal(window, bytes);
+    case copy_through:
+      return kernels_.copy_nontemporal(window, second, bytes);
+    case triad_through:
+      return kernels_.triad_nontemporal(window, second, third, bytes);
+    case write:
+      return kernels_.write(window, bytes);
+    case copy:
+      return kernels_.copy(window, second, bytes);
+    default:
+      return kernels_.triad(window, second, third, bytes);
+  }
+}
+
+double MemoryProbe::stream_rate(const StreamLoop& loop) {
+  const std::size_t window_bytes = part_bytes_ / windows;
+  const std::size_t arrays = arrays_of(loop.index);
+  const std::size_t array_bytes = window_bytes / arrays / grain * grain;
+  const std::size_t offset = next_window_ * window_bytes;
+  next_window_ = (next_window_ + 1) % windows;
+  const double seconds = team_seconds(
+      [&](std::size_t thread) { stream(loop.index, buffer_.data() + thread * stride_bytes_ + offset, array_bytes); });
+  return static_cast<double>(array_bytes * arrays * threads_) / seconds;
+}
+
+double MemoryProbe::read_rate(std::size_t bytes_per_thread, double seconds) {
+  const std::size_t bytes = std::min(bytes_per_thread, part_bytes_);
+  const auto timed = [&](std::int64_t passes) {
+    return team_seconds(
+        [&](std::size_t thread) { consume(kernels_.read(buffer_.data() + thread * stride_bytes_, bytes, passes)); });
+  };
+  // A single pass over a small set is too short to be timed: grow until the estimate is worth something.
+  std::int64_t passes = 1;
+  double taken = timed(passes);
+  while (taken < seconds / 8) {
+    passes *= 4;
+    taken = timed(passes);
+  }
+  const double one_pass = taken / static_cast<double>(passes);
+  passes = std::max<std::int64_t>(1, std::llround(seconds / one_pass));
+  return static_cast<double>(bytes * threads_) * static_cast<double>(passes) / timed(passes);
+}
+
+}  // namespace gpubench::probes

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory bandwidth of the host, by all threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "kernels/probes/host_buffer.h"
+#include "kernels/probes/host_kernels.h"
+
+namespace gpubench::probes {
+
+/// One way of streaming through memory.
+struct StreamLoop {
+  std::string_view resource;  ///< the ceiling it may set: "dram-read", ...
+  std::string_view how;       ///< in words: "non-temporal stores"
+  int index = 0;              ///< for MemoryProbe alone
+};
+
+/// All ways; several for each resource. The last ones, with ordinary stores, leave dirty lines behind.
+std::span<const StreamLoop> stream_loops();
+
+/// A buffer of which every thread owns a part: it touches it first and is alone in using it. A part is divided into
+/// windows; streaming takes one after the other, so that data comes round again only when `windows - 1` others have
+/// been through the caches.
+class MemoryProbe {
+ public:
+  static constexpr std::size_t windows = 4;
+
+  /// Allocates `bytes` and touches them, but no more than it can in `touch_seconds` (a fresh virtual machine may take
+  /// seconds to hand out a few GiB): `bytes()` says how many it has. Throws std::bad_alloc.
+  MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds);
+
+  [[nodiscard]] std::size_t bytes() const { return part_bytes_ * threads_; }
+  [[nodiscard]] std::size_t threads() const { return threads_; }
+
+  /// Streams through the next window and returns bytes/s as STREAM counts them: what the loop reads and writes, without
+  /// the lines that the cache fetches in order to write them.
+  double stream_rate(const StreamLoop& loop);
+
+  /// Reads the first `bytes_per_thread` (a multiple of HostKernels::granularity_bytes) of every thread's part again and
+  /// again, once untimed, then for about `seconds` but at least once. Returns bytes/s.
+  double read_rate(std::size_t bytes_per_thread, double seconds);
+
+ private:
+  void stream(int loop, std::byte* window, std::size_t bytes) const;
+
+  const HostKernels& kernels_;
+  std::size_t threads_;
+  HostBuffer buffer_;
+  std::size_t stride_bytes_ = 0;  ///< from one thread's part to the next
+  std::size_t part_bytes_ = 0;    ///< touched and used in each part
+  std::size_t next_window_ = 0;
+};
+
+}  // namespace gpubench::probes

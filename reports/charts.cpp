@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/charts.h"
+
+#include "reports/charts_ceilings.h"
+#include "reports/charts_rows.h"
+
+namespace gpubench::reports::charts {
+
+std::vector<Chart> all(const Run& run) {
+  return {
+      {"roofline", "Roofline",
+       "Speed against arithmetic intensity, under the roofs measured on this device: slanted lines are memory levels, dashed "
+       "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a roof "
+       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the next chart.",
+       "device", roofline()},
+      {"strip", "How close to the limit",
+       "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, the closer. "
+       "Colour and sign tell the regime.",
+       "device", strip()},
+      {"time", "Time against size",
+       "Medians with their 95 % intervals. Dashed curve: the model's time from the ceilings alone. Background: the regime; "
+       "dashed uprights: its boundaries, with their intervals where known.",
+       "operation", time()},
+      {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.", "operation",
+       rate()},
+      {"shares", "Where the time goes", "The share of the measured time that each resource accounts for.", "operation",
+       shares(run)},
+      {"ladder", "Memory hierarchy",
+       "Read bandwidth against working set as calibrated; each plateau is a level, and the uprights mark where it ends.",
+       "device", ladder()},
+  };
+}
+
+Json datasets(const Run& run) {
+  return {{"points", point_rows(run)},    {"roofs", roof_rows(run)},           {"ceilings", ceiling_rows(run)},
+          {"bands", band_rows(run)},      {"boundaries", boundary_rows(run)},  {"shares", share_rows(run)},
+          {"ladder", ladder_rows(run)},   {"levels", level_rows(run)}};
+}
+
+std::vector<std::string> regime_colors(bool dark) {
+  if (dark) return {"#E69F00", "#CC79A7", "#56B4E9", "#1FBF92", "#9AA3AD"};
+  return {"#C98300", "#B85C90", "#0072B2", "#009E73", "#7A828B"};
+}
+
+Json theme(bool dark) {
+  const auto* ink = dark ? "#e8ebef" : "#1b222b";
+  const auto* soft = dark ? "#a3adb8" : "#57606b";
+  const auto* line = dark ? "#39424d" : "#d5dbe2";
+  const auto* grid = dark ? "#262e37" : "#eceff3";
+  const auto* accent = dark ? "#c9d1da" : "#3d4650";
+  const auto* paper = dark ? "#171c22" : "#ffffff";
+  constexpr auto font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+  const Json styles = {
+      {"roof", {{"stroke", accent}, {"strokeWidth", 1.6}}},
+      {"roof-interval", {{"fill", accent}, {"fillOpacity", 0.22}, {"stroke", nullptr}}},
+      {"roof-label", {{"fill", soft}, {"fontSize", 11}, {"fontWeight", 500}}},
+      {"measured", {{"size", 52}, {"opacity", 0.85}}},
+      {"whisker", {{"strokeWidth", 1.4}, {"opacity", 0.75}}},
+      {"model", {{"stroke", accent}, {"strokeWidth", 1.3}, {"strokeDash", Json::array({4, 3})}}},
+      {"band", {{"opacity", dark ? 0.16 : 0.11}}},
+      {"boundary", {{"stroke", soft}, {"strokeWidth", 1}, {"strokeDash", Json::array({3, 3})}}},
+      {"boundary-interval", {{"fill", soft}, {"fillOpacity", 0.14}}},
+      {"boundary-label",
+       {{"fill", soft}, {"fontSize", 10.5}, {"angle", 270}, {"align", "right"}, {"baseline", "bottom"}, {"dy", -3}}},
+      {"cell", {{"stroke", paper}, {"strokeWidth", 1.5}}},
+      {"cell-label", {{"fill", ink}, {"fontSize", 10.5}, {"fontWeight", 500}}},
+      {"share", {{"stroke", paper}, {"strokeWidth", 0.5}}},
+      {"level", {{"stroke", regime_colors(dark)[2]}, {"strokeWidth", 2.2}}},
+      {"level-interval", {{"fill", regime_colors(dark)[2]}, {"fillOpacity", 0.2}}},
+      {"ladder", {{"color", accent}, {"strokeWidth", 1.4}}}};
+  return {{"background", nullptr},
+          {"font", font},
+          {"view", {{"stroke", line}}},
+          {"axis",
+           {{"labelColor", soft},
+            {"titleColor", soft},
+            {"titleFontWeight", 500},
+            {"titlePadding", 10},
+            {"labelFontSize", 11},
+            {"titleFontSize", 12},
+            {"gridColor", grid},
+            {"domainColor", line},
+            {"tickColor", line}}},
+          {"axisX", {{"tickCount", 8}}},
+          {"axisY", {{"tickCount", 6}}},
+          {"legend", {{"labelColor", ink}, {"titleColor", soft}, {"labelFontSize", 11.5}, {"symbolStrokeWidth", 0}}},
+          {"range",
+           {{"category", regime_colors(dark)},
+            {"symbol", Json::array({"square", "triangle-up", "circle", "diamond", "cross"})}}},
+          {"style", styles}};
+}
+
+Json standalone(const Chart& chart, const Run& run) {
+  auto spec = chart.spec;
+  spec["title"] = chart.title;
+  spec["description"] = chart.description;
+  spec["config"] = theme(false);
+  spec["config"]["background"] = "white";
+  spec["datasets"] = datasets(run);
+  const auto& points = spec["datasets"]["points"];
+  if (points.empty()) return spec;
+  for (auto& param : spec["params"])
+    if (param["name"] == "device" || param["name"] == "line") param["value"] = points.front()[param["name"]];
+  return spec;
+}
+
+}  // namespace gpubench::reports::charts

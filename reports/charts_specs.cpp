@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// The specifications themselves, one function a chart.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "reports/charts.h"
+
+namespace gpubench::reports::charts {
+namespace {
+
+// Labels of axes. Vega's own formats know neither binary prefixes nor a micro sign that reads the same everywhere.
+constexpr auto bytes_label =
+    "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '.3~g') + ' TiB' : datum.value >= 1073741824 ? "
+    "format(datum.value / 1073741824, '.3~g') + ' GiB' : datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + "
+    "' MiB' : datum.value >= 1024 ? format(datum.value / 1024, '.3~g') + ' KiB' : format(datum.value, '.3~g') + ' B'";
+constexpr auto size_label =
+    "datum.value >= 1048576 && datum.value % 1048576 == 0 ? format(datum.value / 1048576, '~g') + ' Mi' : datum.value >= "
+    "16384 && datum.value % 1024 == 0 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '.4~s')";
+constexpr auto seconds_label = "replace(format(datum.value, '.3~s'), '\u00b5', 'u') + 's'";
+constexpr auto byte_rate_label = "replace(format(datum.value, '.3~s'), '\u00b5', 'u') + 'B/s'";
+constexpr auto flop_rate_label = "replace(format(datum.value, '.3~s'), '\u00b5', 'u') + 'FLOP/s'";
+
+Json log_axis(std::string_view field, std::string_view title, const char* label, int base = 10) {
+  Json axis = {{"labelOverlap", true}, {"labelFlush", true}};
+  if (label) axis["labelExpr"] = label;
+  return {{"field", field},
+          {"type", "quantitative"},
+          {"title", title},
+          {"scale", {{"type", "log"}, {"base", base}, {"nice", false}, {"padding", 12}}},
+          {"axis", std::move(axis)}};
+}
+
+Json regime_scale() {
+  auto domain = Json::array();
+  for (const auto name : regime_names) domain.push_back(name);
+  return {{"domain", std::move(domain)}};
+}
+
+/// Regimes by colour, out of the theme, and where a mark has a shape by that too.
+Json regime_color() {
+  auto scale = regime_scale();
+  scale["range"] = "category";
+  return {{"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
+}
+Json regime_shape() {
+  auto scale = regime_scale();
+  scale["range"] = "symbol";
+  return {{"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
+}
+
+Json tooltip(std::initializer_list<std::pair<const char*, const char*>> fields) {
+  auto list = Json::array();
+  for (const auto& [field, format] : fields) {
+    Json entry = {{"field", field}};
+    if (*format) entry["format"] = format, entry["type"] = "quantitative";
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json point_tooltip() {
+  return tooltip({{"name", ""},
+                  {"device", ""},
+                  {"regime", ""},
+                  {"limiter", ""},
+                  {"achieved", ".1%"},
+                  {"confidence", ".0%"},
+                  {"seconds", ".4~s"},
+                  {"low", ".4~s"},
+                  {"high", ".4~s"},
+                  {"model", ".4~s"},
+                  {"bytes_per_second", ".4~s"},
+                  {"flops_per_second", ".4~s"},
+                  {"working_set", ".4~s"},
+                  {"method", ""},
+                  {"evidence", ""}});
+}
+
+Json data(std::string_view name) { return {{"name", name}}; }
+Json only(std::string_view condition) { return Json::array({{{"filter", condition}}}); }
+Json style(std::string_view mark, std::string_view name) {
+  return {{"type", mark}, {"style", name}, {"clip", true}};
+}
+Json like(std::string_view field) { return {{"field", field}}; }
+Json quantity(std::string_view field) { return {{"field", field}, {"type", "quantitative"}}; }
+Json constant(int value) { return {{"value", value}}; }
+
+Json spec(int height, Json layers) {
+  auto regimes = Json::array();
+  for (const auto name : regime_names) regimes.push_back(name);
+  return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
+          {"width", "container"},
+          {"height", height},
+          {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
+          // What is shown; a page sets these values, and `standalone` the first device and operation of the run.
+          {"params", Json::array({{{"name", "device"}, {"value", ""}},
+                                  {{"name", "line"}, {"value", ""}},
+                                  {{"name", "regimes"}, {"value", std::move(regimes)}}})},
+          {"layer", std::move(layers)}};
+}
+
+constexpr auto of_device = "datum.device === device";
+constexpr auto of_line = "datum.device === device && datum.line === line";
+constexpr auto shown_points = "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0";
+
+std::string both(std::string_view a, std::string_view b) { return std::string(a) + " && " + std::string(b); }
+
+Json point_mark() { return {{"type", "point"}, {"style", "measured"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}; }
+
+/// Bands of regimes behind a chart over the sizes of one operation, and the boundaries between them.
+void put_bands(Json& layers, const Json& x) {
+  auto band_x = x;
+  band_x["field"] = "from";
+  layers.push_back({{"data", data("bands")},
+                    {"transform", only(of_line)},
+                    {"mark", style("rect", "band")},
+                    {"encoding", {{"x", band_x}, {"x2", like("to")}, {"color", regime_color()}}}});
+  auto interval_x = x;
+  interval_x["field"] = "low";
+  layers.push_back({{"data", data("boundaries")},
+                    {"transform", only(both(of_line, "datum.low > 0"))},
+                    {"mark", style("rect", "boundary-interval")},
+                    {"encoding", {{"x", interval_x}, {"x2", like("high")}}}});
+  auto at = x;
+  at["field"] = "at";
+  layers.push_back({{"data", data("boundaries")},
+                    {"transform", only(of_line)},
+                    {"mark", style("rule", "boundary")},
+                    {"encoding", {{"x", at}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}}});
+  layers.push_back({{"data", data("boundaries")},
+                    {"transform", only(of_line)},
+                    {"mark", style("text", "boundary-label")},
+                    {"encoding", {{"x", at}, {"y", constant(4)}, {"text", like("label")}}}});
+}
+
+}  // namespace
+
+Json roofline() {
+  const auto x = log_axis("intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.3~g')");
+  const auto y = log_axis("rate", "FLOP/s", flop_rate_label);
+  auto point_y = y;
+  point_y["field"] = "flops_per_second";
+  const auto roof_tooltip = tooltip({{"label", ""}, {"interval", ""}, {"method", ""}});
+  const Json faint = {{"condition", {{"test", "datum.used"}, {"value", 1}}}, {"value", 0.45}};
+  const Json dash = {{"condition", {{"test", "datum.kind === 'memory'"}, {"value", Json::array({1, 0})}}},
+                     {"value", Json::array({7, 3})}};
+  auto band_y = y;
+  band_y["field"] = "rate_low";
+  Json layers = Json::array();
+  layers.push_back({{"data", data("roofs")},
+                    {"transform", only(of_device)},
+                    {"mark", style("area", "roof-interval")},
+                    {"encoding", {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", like("roof")}}}});
+  layers.push_back({{"data", data("roofs")},
+                    {"transform", only(of_device)},
+                    {"mark", style("line", "roof")},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"detail", Json::array({like("roof"), like("used"), like("kind")})},
+                      {"opacity", faint},
+                      {"strokeDash", dash},
+                      {"tooltip", roof_tooltip}}}});
+  // A label lies along its roof: the angle follows from the pixels a decade has on each axis.
+  const char* angle =
+      "-180 / PI * atan2(height / log(domain('y')[1] / domain('y')[0]), width / log(domain('x')[1] / domain('x')[0]))";
+  auto memory_label = style("text", "roof-label");
+  memory_label.update({{"align", "left"}, {"dx", 14}, {"dy", -6}, {"angle", {{"expr", angle}}}});
+  layers.push_back({{"data", data("roofs")},
+                    {"transform", only(both(of_device, "datum.kind === 'memory' && datum.place === 'label'"))},
+                    {"mark", memory_label},
+                    {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
+  for (int column = 0; column < 3; ++column) {
+    auto pipe_label = style("text", "roof-label");
+    pipe_label.update({{"align", "right"}, {"dx", -4 - 168 * column}, {"dy", -6}});
+    const auto condition = "datum.kind === 'pipe' && datum.place === 'label' && datum.column " +
+                           std::string(column < 2 ? "=== " : ">= ") + std::to_string(column);
+    layers.push_back({{"data", data("roofs")},
+                      {"transform", only(both(of_device, condition))},
+                      {"mark", pipe_label},
+                      {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}, {"opacity", faint}}}});
+  }
+  const auto shown = both(shown_points, "datum.intensity > 0");
+  auto low_y = y;
+  low_y["field"] = "rate_low";
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(both(shown, "datum.rate_low > 0"))},
+                    {"mark", style("rule", "whisker")},
+                    {"encoding", {{"x", x}, {"y", low_y}, {"y2", like("rate_high")}, {"color", regime_color()}}}});
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(shown)},
+                    {"mark", point_mark()},
+                    {"encoding",
+                     {{"x", x}, {"y", point_y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  return spec(460, std::move(layers));
+}
+
+Json strip() {
+  auto from = log_axis("cell_from", "working set", bytes_label, 2);
+  from["scale"]["padding"] = 0;
+  auto middle = from;
+  middle["field"] = "working_set";
+  const Json y = {{"field", "line"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
+  const auto shown = both(shown_points, "datum.cell_to > 0 && datum.repetition === 0");
+  const Json opacity = {{"condition",
+                         {{"test", "isValid(datum.achieved)"},
+                          {"field", "achieved"},
+                          {"type", "quantitative"},
+                          {"scale", {{"domain", Json::array({0, 1})}, {"range", Json::array({0.1, 0.68})}, {"clamp", true}}},
+                          {"legend", nullptr}}},
+                        {"value", 0.3}};
+  const auto text = [&](const char* visible, const char* expression) -> Json {
+    auto mark = style("text", "cell-label");
+    mark["opacity"] = {{"expr", visible}};
+    return {{"data", data("points")},
+            {"transform", Json::array({{{"filter", shown}}, {{"calculate", expression}, {"as", "cell_text"}}})},
+            {"mark", mark},
+            {"encoding", {{"x", middle}, {"y", y}, {"text", like("cell_text")}}}};
+  };
+  // The sign repeats the regime for whom colours do not tell it.
+  constexpr auto sign =
+      "datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? '\u25cf' : "
+      "datum.regime === 'compute' ? '\u25c6' : '?'";
+  const auto number = "isValid(datum.achieved) ? format(100 * datum.achieved, '.0f')";
+  Json layers = Json::array();
+  Json cell = style("rect", "cell");
+  cell["cursor"] = "pointer";
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(shown)},
+                    {"mark", cell},
+                    {"encoding",
+                     {{"x", from},
+                      {"x2", like("cell_to")},
+                      {"y", y},
+                      {"color", regime_color()},
+                      {"opacity", opacity},
+                      {"tooltip", point_tooltip()}}}});
+  const std::string wide = std::string("(") + sign + ") + (" + number + " : '')";
+  const std::string narrow = std::string(number) + " : (" + sign + ")";
+  layers.push_back(text("width >= 700 ? 1 : 0", wide.c_str()));
+  layers.push_back(text("width < 700 ? 1 : 0", narrow.c_str()));
+  auto result = spec(0, std::move(layers));
+  result["height"] = {{"step", 27}};
+  return result;
+}
+
+Json time() {
+  const auto x = log_axis("size", "size", size_label, 2);
+  const auto y = log_axis("seconds", "time", seconds_label);
+  const auto shown = both(shown_points, "datum.line === line && datum.size > 0");
+  Json layers = Json::array();
+  put_bands(layers, x);
+  auto model_y = y;
+  model_y["field"] = "model";
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(both(shown, "datum.model > 0 && datum.repetition === 0"))},
+                    {"mark", style("line", "model")},
+                    {"encoding", {{"x", x}, {"y", model_y}}}});
+  auto low_y = y;
+  low_y["field"] = "low";
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(both(shown, "datum.low > 0"))},
+                    {"mark", style("rule", "whisker")},
+                    {"encoding", {{"x", x}, {"y", low_y}, {"y2", like("high")}, {"color", regime_color()}}}});
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(shown)},
+                    {"mark", point_mark()},
+                    {"encoding",
+                     {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  return spec(320, std::move(layers));
+}
+
+Json rate() {
+  const auto x = log_axis("size", "size", size_label, 2);
+  const auto y = log_axis("bytes_per_second", "bytes moved per second", byte_rate_label);
+  const auto shown = both(shown_points, "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0");
+  Json layers = Json::array();
+  auto band_x = x;
+  band_x["field"] = "from";
+  layers.push_back({{"data", data("bands")},
+                    {"transform", only(of_line)},
+                    {"mark", style("rect", "band")},
+                    {"encoding", {{"x", band_x}, {"x2", like("to")}, {"color", regime_color()}}}});
+  auto roof_y = y;
+  roof_y["field"] = "rate";
+  layers.push_back({{"data", data("ceilings")},
+                    {"transform", only(of_device)},
+                    {"mark", style("rule", "roof")},
+                    {"encoding", {{"y", roof_y}, {"tooltip", tooltip({{"label", ""}})}}}});
+  auto label = style("text", "roof-label");
+  label.update({{"align", "left"}, {"dx", 5}, {"dy", -6}});
+  layers.push_back({{"data", data("ceilings")},
+                    {"transform", only(of_device)},
+                    {"mark", label},
+                    {"encoding", {{"x", constant(0)}, {"y", roof_y}, {"text", like("label")}}}});
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(shown)},
+                    {"mark", point_mark()},
+                    {"encoding",
+                     {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  return spec(320, std::move(layers));
+}
+
+Json shares(const Run& run) {
+  // Families keep their regime's colour: fixed costs, memory from near to far, pipes, and grey for what nothing accounts for.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {
+      {{"launch", "#D98F00"}, {"latency", "#CC79A7"}, {"l1", "#9CD3F2"}, {"l2", "#56B4E9"}, {"l3", "#2E93CC"}, {"dram", "#0072B2"},
+       {"shared", "#BFE3F7"}, {"unexplained", "#9A9A9A"}}};
+  std::set<std::string> seen;
+  for (const auto& point : run.points)
+    if (point.verdict)
+      for (const auto& share : point.verdict->shares) seen.insert(share.resource);
+  auto domain = Json::array();
+  auto range = Json::array();
+  for (const auto& [resource, color] : known)
+    if (resource != "unexplained" && seen.erase(std::string(resource)) > 0) domain.push_back(resource), range.push_back(color);
+  const bool unexplained = seen.erase("unexplained") > 0;
+  constexpr std::array pipes = {"#009E73", "#5CC4A4", "#00795A", "#97DCC6", "#B8D77E"};
+  std::size_t next = 0;
+  for (const auto& resource : seen) domain.push_back(resource), range.push_back(pipes.at(next++ % pipes.size()));
+  if (unexplained) domain.push_back("unexplained"), range.push_back(known.back().second);
+  const Json x = {{"field", "size"},
+                  {"type", "ordinal"},
+                  {"title", "size"},
+                  {"axis", {{"labelExpr", size_label}, {"labelOverlap", true}, {"labelAngle", 0}}}};
+  const Json y = {{"field", "fraction"},
+                  {"type", "quantitative"},
+                  {"stack", "normalize"},
+                  {"title", "share of the measured time"},
+                  {"axis", {{"format", "%"}}}};
+  const Json color = {{"field", "resource"},
+                      {"type", "nominal"},
+                      {"scale", {{"domain", domain}, {"range", range}}},
+                      {"legend", {{"title", nullptr}, {"orient", "top"}}}};
+  auto layers = Json::array();
+  layers.push_back({{"data", data("shares")},
+                    {"transform", Json::array({{{"filter", of_line}},
+                                               {{"calculate", "indexof(" + domain.dump() + ", datum.resource)"}, {"as", "order"}}})},
+                    {"mark", style("bar", "share")},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"color", color},
+                      {"order", quantity("order")},
+                      {"tooltip", tooltip({{"resource", ""}, {"fraction", ".1%"}})}}}});
+  return spec(320, std::move(layers));
+}
+
+Json ladder() {
+  const auto x = log_axis("working_set", "working set", bytes_label, 2);
+  const auto y = log_axis("rate", "read bandwidth", byte_rate_label);
+  const auto named = [](Json axis, const char* field) {
+    axis["field"] = field;
+    return axis;
+  };
+  Json layers = Json::array();
+  layers.push_back({{"data", data("levels")},
+                    {"transform", only(both(of_device, "datum.capacity_low > 0"))},
+                    {"mark", style("rect", "boundary-interval")},
+                    {"encoding", {{"x", named(x, "capacity_low")}, {"x2", like("capacity_high")}}}});
+  layers.push_back({{"data", data("levels")},
+                    {"transform", only(both(of_device, "datum.capacity > 0"))},
+                    {"mark", style("rule", "boundary")},
+                    {"encoding", {{"x", named(x, "capacity")}, {"tooltip", tooltip({{"capacity_label", ""}})}}}});
+  layers.push_back({{"data", data("levels")},
+                    {"transform", only(both(of_device, "datum.capacity > 0"))},
+                    {"mark", style("text", "boundary-label")},
+                    {"encoding", {{"x", named(x, "capacity")}, {"y", constant(4)}, {"text", like("capacity_label")}}}});
+  layers.push_back({{"data", data("levels")},
+                    {"transform", only(both(of_device, "datum.rate > 0"))},
+                    {"mark", style("rect", "level-interval")},
+                    {"encoding",
+                     {{"x", named(x, "from")}, {"x2", like("to")}, {"y", named(y, "rate_low")}, {"y2", like("rate_high")}}}});
+  layers.push_back({{"data", data("levels")},
+                    {"transform", only(both(of_device, "datum.rate > 0"))},
+                    {"mark", style("rule", "level")},
+                    {"encoding", {{"x", named(x, "from")}, {"x2", like("to")}, {"y", y}, {"tooltip", tooltip({{"label", ""}})}}}});
+  auto label = style("text", "roof-label");
+  label.update({{"align", "left"}, {"dx", 4}, {"dy", -9}});
+  layers.push_back({{"data", data("levels")},
+                    {"transform", only(both(of_device, "datum.rate > 0"))},
+                    {"mark", label},
+                    {"encoding", {{"x", named(x, "from")}, {"y", y}, {"text", like("label")}}}});
+  auto line = style("line", "ladder");
+  line["point"] = {{"filled", true}, {"size", 26}};
+  layers.push_back({{"data", data("ladder")},
+                    {"transform", only(of_device)},
+                    {"mark", line},
+                    {"encoding", {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}}}});
+  return spec(340, std::move(layers));
+}
+
+}  // namespace gpubench::reports::charts

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparisons as Markdown, CSV and JSON.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/compare.h"
+#include "reports/comparison_text.h"
+#include "reports/delimited.h"
+#include "reports/markdown_text.h"
+#include "reports/units.h"
+
+namespace gpubench::reports {
+namespace {
+
+std::string markdown_list(std::string_view title, const std::vector<std::string>& items) {
+  std::string text;
+  for (const auto& item : items) text += fmt::format("- {}: {}\n", title, markdown_text(item));
+  return text;
+}
+
+std::string markdown_change(const ComparedPoint& point) {
+  const bool stands_out = point.change == Change::slower || point.change == Change::faster;
+  return stands_out ? "**" + change_text(point) + "**" : change_text(point);
+}
+
+nlohmann::ordered_json json_of(const ComparedPoint& point) {
+  nlohmann::ordered_json item;
+  item["name"] = point.name;
+  item["device"] = point.device;
+  item["base_seconds"] = point.base_seconds;
+  item["new_seconds"] = point.new_seconds;
+  item["ratio"] = point.ratio.value;
+  item["ratio_ci95"] = {point.ratio.ci95.low, point.ratio.ci95.high};
+  item["change"] = name_of(point.change);
+  if (!point.base_regime.empty()) item["base_regime"] = point.base_regime;
+  if (!point.new_regime.empty()) item["new_regime"] = point.new_regime;
+  return item;
+}
+
+/// Points that have no ratio, as lines of the CSV: their name and what became of them.
+std::string csv_without_ratio(const std::vector<std::string>& names, std::string_view change) {
+  std::string text;
+  for (const auto& name : names)
+    text += csv_line({csv_text(name), "", "", "", "", "", "", std::string(change), "", ""});
+  return text;
+}
+
+}  // namespace
+
+std::string markdown(const Comparison& comparison) {
+  std::string text;
+  if (!comparison.comparable) text += "**Not comparable**: the ratios would mean nothing.\n\n";
+  text += markdown_text(summary_of(comparison)) + "\n";
+  if (!comparison.points.empty()) {
+    text += "\n" + markdown_row({"point", "device", "base", "new", "change", "95 % of ratio", "regime"});
+    text += markdown_row({":---", ":---", "---:", "---:", ":---", ":---", ":---"});
+    for (const auto* point : by_effect(comparison))
+      text += markdown_row({markdown_text(point->name), markdown_text(point->device),
+                            format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
+                            markdown_change(*point), markdown_text(interval_text(*point)),
+                            markdown_text(regime_change(*point))});
+  }
+  const std::string lists = markdown_list("failed in the new run", comparison.failed_in_new) +
+                            markdown_list("only in the base", comparison.only_in_base) +
+                            markdown_list("only in the new run", comparison.only_in_new) +
+                            markdown_list("differs", comparison.differences);
+  return lists.empty() ? text : text + "\n" + lists;
+}
+
+std::string csv(const Comparison& comparison) {
+  std::string text = csv_line({"name", "device", "base_s", "new_s", "ratio", "ratio_ci95_low", "ratio_ci95_high",
+                               "change", "base_regime", "new_regime"});
+  for (const auto& point : comparison.points)
+    text += csv_line({csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds),
+                      csv_number(point.new_seconds), csv_number(point.ratio.value), csv_number(point.ratio.ci95.low),
+                      csv_number(point.ratio.ci95.high), std::string(name_of(point.change)),
+                      csv_text(point.base_regime), csv_text(point.new_regime)});
+  text += csv_without_ratio(comparison.failed_in_new, "failed in the new run");
+  text += csv_without_ratio(comparison.only_in_base, "only in the base");
+  return text + csv_without_ratio(comparison.only_in_new, "only in the new run");
+}
+
+std::string json(const Comparison& comparison) {
+  using Json = nlohmann::ordered_json;
+  Json document;
+  document["schema"] = {{"name", "gpubench-comparison"}, {"version", 1}};
+  document["comparable"] = comparison.comparable;
+  Json points = Json::array();
+  for (const auto& point : comparison.points) points.push_back(json_of(point));
+  document["points"] = std::move(points);
+  document["failed_in_new"] = comparison.failed_in_new;
+  document["only_in_base"] = comparison.only_in_base;
+  document["only_in_new"] = comparison.only_in_new;
+  document["differences"] = comparison.differences;
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gpubench::reports

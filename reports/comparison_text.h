@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every writer of a comparison says, said once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/compare.h"
+
+namespace gpubench::reports {
+
+std::string_view name_of(Change change);  ///< "faster", "slower", "same", "inconclusive"
+/// "1.21x slower", "1.05x faster", "same", "inconclusive".
+std::string change_text(const ComparedPoint& point);
+/// "[1.19, 1.23]", of the ratio.
+std::string interval_text(const ComparedPoint& point);
+/// "memory", or "memory -> overhead" when it changed. Empty when neither run knows it.
+std::string regime_change(const ComparedPoint& point);
+
+/// Slower points first, the worst at the top; then faster, inconclusive and same ones, each by the size of the effect.
+std::vector<const ComparedPoint*> by_effect(const Comparison& comparison);
+
+/// "12 points: 1 slower, 10 same, 1 inconclusive; 2 failed in the new run, 1 only in the base".
+std::string summary_of(const Comparison& comparison);
+
+}  // namespace gpubench::reports

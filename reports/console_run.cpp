@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/points.h"
+#include "reports/reports.h"
+#include "reports/table.h"
+#include "reports/text.h"
+#include "reports/units.h"
+
+namespace gpubench::reports {
+namespace {
+
+enum class Field { name, time, spread, bandwidth, flops, rate, regime, limiter, achieved, confidence };
+
+/// From the widest to the narrowest; the first that fits the terminal is shown.
+using enum Field;
+constexpr std::array widest = {name, time, spread, bandwidth, flops, regime, limiter, achieved, confidence};
+constexpr std::array wide = {name, time, spread, bandwidth, flops, regime, limiter, achieved};
+constexpr std::array medium = {name, time, spread, rate, regime, limiter, achieved};
+constexpr std::array narrow = {name, time, rate, regime, limiter, achieved};
+constexpr std::array narrower = {name, time, regime, limiter, achieved};
+constexpr std::array narrowest = {name, time, regime};
+constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium, narrow, narrower, narrowest};
+
+constexpr std::size_t least_name = 20;
+
+std::string_view header_of(Field field) {
+  constexpr std::array headers = {std::string_view("point"),     std::string_view("time"),
+                                  std::string_view("\u00b1"),    std::string_view("bandwidth"),
+                                  std::string_view("FLOP rate"), std::string_view("rate"),
+                                  std::string_view("regime"),    std::string_view("limiter"),
+                                  std::string_view("of max"),    std::string_view("confidence")};
+  return headers[static_cast<std::size_t>(field)];
+}
+
+bool right_aligned(Field field) { return field != name && field != regime && field != limiter && field != confidence; }
+
+std::string bandwidth_text(const Measurement& measurement) {
+  const auto value = bytes_per_second(measurement);
+  return value ? format_bytes_per_second(*value) : "";
+}
+
+std::string flops_text(const Measurement& measurement) {
+  const auto value = flops_per_second(measurement);
+  return value ? format_flops_per_second(*value) : "";
+}
+
+/// The one rate to show where there is room for one: that of the regime.
+std::string rate_text(const Point& point) {
+  const bool compute = point.verdict && point.verdict->regime == Regime::compute;
+  const std::string first = compute ? flops_text(point.measurement) : bandwidth_text(point.measurement);
+  if (!first.empty()) return first;
+  return compute ? bandwidth_text(point.measurement) : flops_text(point.measurement);
+}
+
+std::string regime_text(const Verdict& verdict) {
+  std::string text(name_of(verdict.regime));
+  if (verdict.regime == Regime::unknown) return text;
+  if (verdict.certainty == Certainty::likely) text += " ~";
+  if (verdict.certainty == Certainty::boundary) text += " ?";
+  return text;
+}
+
+std::string confidence_text(const Verdict& verdict) {
+  if (verdict.regime == Regime::unknown) return "";
+  const std::string percent = verdict.confidence >= 0.995 ? ">99 %" : format_percent(verdict.confidence);
+  return fmt::format("{} {}", percent, name_of(verdict.certainty));
+}
+
+Cell verdict_cell(Field field, const Verdict& verdict) {
+  switch (field) {
+    case regime:
+      return {regime_text(verdict), color::of(verdict.regime)};
+    case limiter:
+      return {printable(verdict.limiter)};
+    case achieved:
+      return {verdict.achieved ? format_percent(*verdict.achieved) : ""};
+    case confidence:
+      return {confidence_text(verdict), verdict.certainty == Certainty::certain ? color::none : color::dim};
+    default:
+      return {};
+  }
+}
+
+Cell cell_of(Field field, const Point& point) {
+  const Measurement& measurement = point.measurement;
+  switch (field) {
+    case name:
+      return {printable(label(measurement))};
+    case time:
+      return {format_seconds(measurement.seconds->median, 4)};
+    case spread: {
+      const auto width = relative_half_width(measurement);
+      return {width ? format_percent(*width) : ""};
+    }
+    case bandwidth:
+      return {bandwidth_text(measurement)};
+    case flops:
+      return {flops_text(measurement)};
+    case rate:
+      return {rate_text(point)};
+    default:
+      return point.verdict ? verdict_cell(field, *point.verdict) : Cell{};
+  }
+}
+
+Table table_of(std::span<const Field> layout, const std::vector<const Point*>& points) {
+  std::vector<Column> columns;
+  for (const Field field : layout) {
+    Column column{std::string(header_of(field)), right_aligned(field), {}};
+    for (const Point* point : points) column.cells.push_back(cell_of(field, *point));
+    columns.push_back(std::move(column));
+  }
+  return {std::move(columns), 0, least_name};
+}
+
+Table fitting_table(const std::vector<const Point*>& timed, std::size_t width) {
+  for (const auto layout : layouts) {
+    Table table = table_of(layout, timed);
+    if (!table.fits(width) && layout.size() > narrowest.size()) continue;
+    table.fit(width);
+    return table;
+  }
+  return table_of(narrowest, timed);  // not reached: the last layout is always taken
+}
+
+std::string calibration_text(const Run& run, const Device& device) {
+  const Calibration* calibration = run.calibration_of(device.id);
+  if (calibration == nullptr) return "not calibrated: its points have no verdict";
+  const std::string age = format_age(calibration->created_utc, run.context.created_utc);
+  return fmt::format("{} calibration of {}{}", printable(calibration->mode), printable(calibration->created_utc),
+                     age.empty() ? "" : fmt::format(", {} before this run", age));
+}
+
+std::string device_text(const Device& device) {
+  std::string text = fmt::format("{}, {}, {} {}", printable(device.name), printable(device.architecture), device.units,
+                                 device.kind == DeviceKind::cuda ? "multiprocessors" : "threads");
+  if (device.memory_bytes > 0) text += ", " + format_bytes(static_cast<double>(device.memory_bytes));
+  return text;
+}
+
+std::string heading_of_run(const Run& run, const ConsoleStyle& style) {
+  std::string text = paragraph("",
+                               fmt::format("gpubench {} on {}, {}", printable(run.context.gpubench_version),
+                                           printable(run.context.host), printable(run.context.created_utc)),
+                               color::bold, style);
+  for (const Device& device : run.devices) {
+    const std::string lead = printable(device.id) + ": ";
+    text += paragraph(lead, device_text(device), color::none, style);
+    text += paragraph(std::string(display_width(lead), ' '), calibration_text(run, device), color::dim, style);
+  }
+  return text;
+}
+
+std::string boundaries_text(const Group& group, const ConsoleStyle& style) {
+  std::string text;
+  for (const Boundary* boundary : group.boundaries) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} -> {} at ", printable(boundary->from), printable(boundary->to));
+    if (!boundary->argument.empty() && boundary->argument != "size") text += printable(boundary->argument) + " = ";
+    text += format_count(boundary->at);
+    if (boundary->ci95)
+      text += fmt::format(" ({} to {})", format_count(boundary->ci95->low), format_count(boundary->ci95->high));
+  }
+  return text.empty() ? "" : paragraph("  boundaries: ", text, color::none, style);
+}
+
+std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
+  const Status status = status_of(point.measurement);
+  const std::string lead = pad_right(shorten(printable(label(point.measurement)), name_width), name_width) + "  ";
+  return paragraph(lead, fmt::format("{}: {}", name_of(status), printable(reason_of(point.measurement))),
+                   status == Status::failed ? color::red : color::dim, style);
+}
+
+std::size_t widest_untimed_name(const std::vector<Group>& groups) {
+  std::size_t width = 0;
+  for (const Group& group : groups)
+    for (const Point* point : group.points)
+      if (status_of(point->measurement) != Status::timed)
+        width = std::max(width, display_width(printable(label(point->measurement))));
+  return width;
+}
+
+std::string table_text(const Run& run, const ConsoleStyle& style) {
+  const auto groups = groups_of(run);
+  std::vector<const Point*> timed;
+  std::set<std::string> devices;
+  for (const Group& group : groups) {
+    devices.insert(group.device);
+    for (const Point* point : group.points)
+      if (status_of(point->measurement) == Status::timed) timed.push_back(point);
+  }
+  const Table table = fitting_table(timed, usable_width(style));
+  const std::size_t name_width =
+      timed.empty() ? std::min(widest_untimed_name(groups), usable_width(style) / 2) : table.width_of(0);
+
+  std::string text = timed.empty() ? "" : "\n" + table.header(style);
+  std::size_t row = 0;
+  for (const Group& group : groups) {
+    text += "\n";
+    if (devices.size() > 1)
+      text += paragraph("", fmt::format("{} on {}", printable(group.operation), printable(group.device)), color::bold,
+                        style);
+    for (const Point* point : group.points) {
+      if (status_of(point->measurement) == Status::timed) {
+        text += table.row(row++, style);
+      } else {
+        text += untimed_row(*point, name_width, style);
+      }
+    }
+    text += boundaries_text(group, style);
+  }
+  return text;
+}
+
+std::string legend(const Run& run, const ConsoleStyle& style) {
+  bool likely = false;
+  bool boundary = false;
+  for (const Point& point : run.points) {
+    if (!point.verdict || point.verdict->regime == Regime::unknown) continue;
+    likely = likely || point.verdict->certainty == Certainty::likely;
+    boundary = boundary || point.verdict->certainty == Certainty::boundary;
+  }
+  std::string text;
+  if (likely) text += "~ likely (80 to 95 %)";
+  if (boundary) text += text.empty() ? "? near a boundary (below 80 %)" : ", ? near a boundary (below 80 %)";
+  return text.empty() ? "" : paragraph("", text, color::dim, style);
+}
+
+std::string summary(const Run& run, const ConsoleStyle& style) {
+  const Counts counts = count(run);
+  std::string text = fmt::format("{} point{}", counts.points, counts.points == 1 ? "" : "s");
+  std::string_view separator = ": ";
+  const auto add = [&](std::size_t number, std::string_view what) {
+    if (number > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), number, what);
+  };
+  for (const auto& [regime, number] : counts.by_regime) add(number, name_of(regime));
+  add(counts.without_verdict, "without verdict");
+  add(counts.failed, "failed");
+  add(counts.skipped, "skipped");
+  return paragraph("", text, counts.failed > 0 ? color::red : color::bold, style);
+}
+
+}  // namespace
+
+std::string console(const Run& run, const ConsoleStyle& style) {
+  std::string text = heading_of_run(run, style) + table_text(run, style) + "\n" + legend(run, style);
+  for (const std::string& warning : run.warnings)
+    text += paragraph("warning: ", printable(warning), color::yellow, style);
+  return text + summary(run, style);
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
+# report.html, calibration.json and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
+#   ./scripts/gpu-check.sh DIR
+set -euo pipefail
+if [ $# -ne 1 ]; then
+  printf 'usage: %s DIR\n' "$0" >&2
+  exit 64
+fi
+mkdir -p "$1"
+directory=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+nvidia-smi -L >/dev/null 2>&1 || { printf 'gpu-check: nvidia-smi shows no GPU here; nothing was measured\n' >&2; exit 1; }
+
+step() { printf '\n== %s\n' "$*"; }
+check() {
+  local start=$SECONDS
+  step "machine"
+  nvidia-smi --query-gpu=name,driver_version,vbios_version,power.limit,clocks.sm,clocks.mem,ecc.mode.current --format=csv
+  step "build"
+  cmake -S . -B build-gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DGPUBENCH_CUDA=ON ${GPUBENCH_CMAKE_ARGUMENTS:-}
+  cmake --build build-gpu
+  printf 'built in %s s\n' "$((SECONDS - start))"
+  step "tests labelled gpu"
+  ctest --test-dir build-gpu -L gpu --output-on-failure
+  # A cache of its own: the calibration below is measured here and now.
+  XDG_CACHE_HOME=$(mktemp -d)
+  export XDG_CACHE_HOME
+  step "gpubench --calibrate"
+  start=$SECONDS
+  ./build-gpu/gpubench --calibrate --color=never
+  printf 'calibrated in %s s\n' "$((SECONDS - start))"
+  cp "$XDG_CACHE_HOME"/gpubench/*.json "$directory/calibration.json"
+  step "gpubench"
+  start=$SECONDS
+  local code=0
+  ./build-gpu/gpubench --color=never --out="$directory/run.json" --out="$directory/report.html" || code=$?
+  printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
+  rm -rf "$XDG_CACHE_HOME"
+  return "$code"
+}
+
+set +e
+( set -e; check ) 2>&1 | tee "$directory/log.txt"
+code=${PIPESTATUS[0]}
+printf 'gpu-check: exit code %s; results are in %s\n' "$code" "$directory" >&2
+exit "$code"

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes this machine able to build gpubench: installs the packages that are missing and the chart library, and configures
+# build/. What is there already is left alone. Called by run.sh and test.sh; `setup.sh --tests` adds what the tests need.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev python3 python3-venv)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-tools)
+chart_library="vl-convert-python==1.9.0.post1"
+
+tests=OFF
+if [ "${1:-}" = "--tests" ]; then tests=ON; fi
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+stop() { say "$*"; exit 1; }
+
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+missing_packages() {
+  local wanted=("${build_packages[@]}") package
+  if [ "$tests" = ON ]; then wanted+=("${test_packages[@]}"); fi
+  for package in "${wanted[@]}"; do
+    installed "$package" || printf '%s\n' "$package"
+  done
+}
+
+install_packages() {
+  local rights=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || stop "these packages are missing and installing them needs root or sudo: $*"
+    if ! sudo -n true 2>/dev/null && [ ! -t 0 ]; then
+      stop "these packages are missing and sudo wants a password, which cannot be asked for here: $*"
+    fi
+    rights=(sudo)
+  fi
+  say "installing $*"
+  local log
+  log=$(mktemp)
+  if ! { "${rights[@]}" apt-get update -qq &&
+         "${rights[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    stop "apt-get could not install $*; its last words are above. Is there a network, and are the package lists right?"
+  fi
+  rm -f "$log"
+}
+
+configure() {
+  local generator=()
+  if [ ! -e build/CMakeCache.txt ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  cmake -S . -B build "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DGPUBENCH_TESTS="$tests"
+}
+
+# Once tests have been configured they stay so: run.sh must not undo what test.sh set up.
+if [ -e build/CMakeCache.txt ] && grep -q '^GPUBENCH_TESTS:BOOL=ON' build/CMakeCache.txt; then tests=ON; fi
+
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+  mapfile -t missing < <(missing_packages)
+  # The libraries may also be there without Debian's packages, built from source say: CMake decides.
+  if [ "${#missing[@]}" -gt 0 ] && ! { command -v cmake >/dev/null && configure >/dev/null 2>&1; }; then
+    install_packages "${missing[@]}"
+  fi
+elif ! command -v cmake >/dev/null; then
+  stop "this is no Debian or Ubuntu: install cmake >= 3.25, a C++20 compiler, ninja, Google Benchmark, fmt, Eigen, nlohmann_json, CLI11 and GoogleTest, then call this again"
+fi
+
+# Charts: one wheel in a virtual environment of our own. Everything but the offline charts works without it.
+if [ ! -e build/venv/ready ] && [ -z "${GPUBENCH_NO_VENV:-}" ]; then
+  mkdir -p build
+  if python3 -m venv build/venv >build/venv.log 2>&1 &&
+     build/venv/bin/python -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 "$chart_library" >>build/venv.log 2>&1; then
+    touch build/venv/ready
+  else
+    rm -rf build/venv
+    say "the chart library ($chart_library) cannot be had, see build/venv.log; going on: reports will load their charts from the network"
+  fi
+fi
+
+log=$(mktemp)
+if ! configure >"$log" 2>&1; then
+  grep -A4 'CMake Error' "$log" >&2 || cat "$log" >&2
+  rm -f "$log"
+  stop "cmake could not configure build/; the reason is above."
+fi
+grep '^-- gpubench' "$log" >&2 || true
+rm -f "$log"

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpubench/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace gpubench {
+namespace {
+
+using testing::HasSubstr;
+
+Check close(const std::vector<float>& actual, const std::vector<float>& expected, double relative, double absolute = 0.0) {
+  return all_close(std::span<const float>(actual), std::span<const float>(expected), relative, absolute);
+}
+
+TEST(AllClose, AcceptsWhatIsWithinTheTolerance) {
+  EXPECT_TRUE(close({1.0F, 2.0F}, {1.0F, 2.001F}, 1e-3).passed);
+  EXPECT_TRUE(close({0.0F}, {1e-6F}, 0.0, 1e-5).passed);
+  EXPECT_TRUE(close({}, {}, 0.0).passed);
+}
+
+TEST(AllClose, NamesTheWorstElement) {
+  const Check check = close({1.0F, 5.0F, 3.5F}, {1.0F, 2.0F, 3.0F}, 1e-3);
+  EXPECT_FALSE(check.passed);
+  EXPECT_THAT(check.message, HasSubstr("element 1 of 3 is 5"));
+  EXPECT_THAT(check.message, HasSubstr("reference has 2"));
+}
+
+TEST(AllClose, NanNeverPasses) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(close({nan}, {1.0F}, 1e9, 1e9).passed);
+  EXPECT_FALSE(close({1.0F}, {nan}, 1e9, 1e9).passed);
+  EXPECT_FALSE(close({nan}, {nan}, 1e9, 1e9).passed);
+}
+
+TEST(AllClose, InfinityEqualsOnlyItself) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(close({infinity}, {infinity}, 0.0).passed);
+  EXPECT_FALSE(close({-infinity}, {infinity}, 1e-3).passed);
+  EXPECT_FALSE(close({infinity}, {1.0F}, 1e-3).passed);
+}
+
+TEST(AllClose, SizesMustAgree) { EXPECT_THAT(close({1.0F}, {1.0F, 2.0F}, 1.0).message, HasSubstr("1 elements, the reference 2")); }
+
+}  // namespace
+}  // namespace gpubench

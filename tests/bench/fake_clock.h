@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A clock whose operation takes the time a test says, in a world where nothing else takes any.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "bench/clock.h"
+
+namespace gpubench::bench {
+
+class FakeClock final : public Clock {
+ public:
+  /// `seconds(sample)` is the time of one execution in the sample-th batch; `fixed` is added to every batch.
+  explicit FakeClock(std::function<double(std::int64_t sample)> seconds, double fixed = 0.0, double least_batch = 0.0)
+      : seconds_(std::move(seconds)), fixed_(fixed), least_batch_(least_batch) {}
+
+  double time(std::int64_t executions) override {
+    const double took = fixed_ + seconds_(batches++) * static_cast<double>(executions);
+    now_ += took;
+    longest_batch = std::max(longest_batch, executions);
+    return took;
+  }
+  [[nodiscard]] double least_batch_seconds() const override { return least_batch_; }
+  double now() override { return now_; }
+  [[nodiscard]] std::string_view question() const override { return "fake"; }
+  [[nodiscard]] std::string method(std::int64_t) const override { return "fake clock"; }
+
+  std::int64_t batches = 0;
+  std::int64_t longest_batch = 0;
+
+ private:
+  std::function<double(std::int64_t)> seconds_;
+  double fixed_;
+  double least_batch_;
+  double now_ = 0.0;
+};
+
+}  // namespace gpubench::bench

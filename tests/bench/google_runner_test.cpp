@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations through Google Benchmark and back: names, arguments, failures, repetitions, flags.
+#include "bench/google_runner.h"
+
+#include <gmock/gmock.h>
+#include <gpubench/gpubench.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "bench/devices.h"
+#include "bench/google_compatibility.h"
+
+namespace gpubench::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+void add_up(State& state) {
+  auto x = state.host_vector<float>(state.range(0));
+  state.reads(x.bytes());
+  state.flops(fp32, state.range(0));
+  float sum = 0.0F;
+  state.verify([&] { return sum == sum; });
+  state.measure([&] {
+    sum = 0.0F;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += x[i];
+    keep(sum);
+  });
+}
+HOST_BENCHMARK(add_up)->ArgName("n")->Arg(64)->Arg(256);
+
+void throws(State&) { throw std::runtime_error("the disk is on fire"); }
+HOST_BENCHMARK(throws);
+
+void wrong(State& state) {
+  state.verify([] { return Check(false, "2 is not 3"); });
+  state.measure([] {});
+}
+HOST_BENCHMARK(wrong);
+
+void forgets(State&) {}
+HOST_BENCHMARK(forgets);
+
+void twice(State& state) {
+  state.measure([] {});
+  state.measure([] {});
+}
+HOST_BENCHMARK(twice);
+
+void leaves_out(State& state) { state.skip("only on Tuesdays"); }
+HOST_BENCHMARK(leaves_out);
+
+void too_large(State& state) {
+  auto x = state.host_vector<double>(std::int64_t{1} << 50);
+  state.measure([&] { keep(x[0]); });
+}
+HOST_BENCHMARK(too_large);
+
+void on_gpu(State& state) {
+  state.measure([](cudaStream_t) {});
+}
+GPU_BENCHMARK(on_gpu);
+
+template <class T, int factor>
+void typed(State& state) {
+  T value{};
+  state.measure([&] { keep(value = static_cast<T>(value * factor)); });
+}
+HOST_BENCHMARK_TEMPLATE(typed, double, 3);
+
+void captured(State& state, int value) {
+  state.measure([&] { keep(value); });
+}
+HOST_BENCHMARK_CAPTURE(captured, five, 5)->Repetitions(3);
+
+SamplingOptions brief() {
+  SamplingOptions options;
+  options.exact_samples = 5;
+  return options;
+}
+
+std::vector<Measurement> measure(const std::string& filter, const std::vector<Sink>& sinks = {}) {
+  Harness harness(host_device(), brief());
+  run_google(harness, filter, sinks);
+  return std::move(harness.measurements());
+}
+
+TEST(GoogleRunner, NamesOperationAndArguments) {
+  const auto measured = measure("^add_up/n:256");
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_EQ(measured[0].name, "add_up/n:256/manual_time");
+  EXPECT_EQ(measured[0].operation, "add_up");
+  EXPECT_THAT(measured[0].arguments, ElementsAre(Argument{"n", 256}));
+  EXPECT_EQ(measured[0].device, "cpu");
+  EXPECT_EQ(measured[0].work.bytes_read, 1024.0);
+  EXPECT_EQ(measured[0].work.flops.at(fp32), 256.0);
+  EXPECT_EQ(measured[0].work.footprint_bytes, 1024.0);
+  EXPECT_TRUE(measured[0].verified);
+  ASSERT_TRUE(measured[0].seconds);
+  EXPECT_EQ(measured[0].seconds->count, 5);
+  EXPECT_EQ(measured[0].clock, "host");
+}
+
+TEST(GoogleRunner, TemplatesAndCapturesAreNamedAsGoogleNamesThem) {
+  EXPECT_EQ(measure("^typed").at(0).operation, "typed<double, 3>");
+  const auto repeated = measure("^captured/five");
+  ASSERT_EQ(repeated.size(), 3U);
+  EXPECT_EQ(repeated[2].repetition, 2);
+  EXPECT_EQ(repeated[2].operation, "captured/five");
+}
+
+TEST(GoogleRunner, AFailureIsKeptWithItsReasonAndTheRestGoesOn) {
+  const auto measured = measure("throws|wrong|forgets|twice|too_large|add_up/n:64");
+  ASSERT_EQ(measured.size(), 6U);
+  const auto failure = [&](const std::string& operation) {
+    for (const auto& measurement : measured)
+      if (measurement.operation == operation && measurement.failure) return *measurement.failure;
+    return Failure{FailureKind::error, "none"};
+  };
+  EXPECT_EQ(failure("throws").message, "the disk is on fire");
+  EXPECT_EQ(failure("wrong"), (Failure{FailureKind::wrong_result, "2 is not 3"}));
+  EXPECT_THAT(failure("forgets").message, HasSubstr("without calling state.measure"));
+  EXPECT_THAT(failure("twice").message, HasSubstr("twice"));
+  EXPECT_EQ(failure("too_large").kind, FailureKind::out_of_memory);
+  for (const auto& measurement : measured) EXPECT_NE(measurement.seconds.has_value(), measurement.failure.has_value());
+}
+
+TEST(GoogleRunner, ASkippedPointIsNoFailure) {
+  const auto measured = measure("leaves_out");
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_EQ(measured[0].skipped, "only on Tuesdays");
+  EXPECT_FALSE(measured[0].failure);
+}
+
+TEST(GoogleRunner, OperationsOfAnotherDeviceAreNotThere) {
+  EXPECT_TRUE(measure("on_gpu").empty());
+  EXPECT_TRUE(discover(host_device(), "on_gpu").empty());
+  Device gpu;
+  gpu.kind = DeviceKind::cuda;
+  EXPECT_EQ(discover(gpu, "").size(), 1U);
+}
+
+TEST(GoogleRunner, DiscoveryNamesWhatWouldRunWithoutRunningIt) {
+  const auto points = discover(host_device(), "throws|add_up");
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].name, "add_up/n:64/manual_time");
+}
+
+TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device(), "["), GoogleFlagError); }
+
+TEST(GoogleRunner, GooglesJsonCarriesRatesAndLabelWithoutOurMarks) {
+  std::ostringstream out;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&out);
+  reporter.SetErrorStream(&out);
+  Harness harness(host_device(), brief());
+  harness.set_labeller([](const Measurement&) { return "memory"; });
+  run_google(harness, "add_up/n:64|throws|on_gpu", {{&reporter, false}});
+  const auto json = nlohmann::json::parse(out.str());
+  ASSERT_EQ(json["benchmarks"].size(), 2U);
+  const auto& entry = json["benchmarks"][0];
+  EXPECT_EQ(entry["name"], "add_up/n:64/manual_time");
+  EXPECT_EQ(entry["label"], "memory");
+  EXPECT_GT(entry["bytes_per_second"].get<double>(), 0.0);
+  EXPECT_NEAR(entry["FLOP"].get<double>() * entry["real_time"].get<double>() * 1e-9, 64.0, 1e-6);
+  EXPECT_FALSE(entry.contains(point_counter));
+  EXPECT_EQ(json["benchmarks"][1]["error_message"], "the disk is on fire");
+}
+
+TEST(GoogleFlags, AreSplitIntoOursAndGoogles) {
+  const auto flags = parse_google_flags({"--benchmark_filter=a.*", "--benchmark_repetitions=3", "--benchmark_out=x.json",
+                                         "--benchmark_min_time=0.5s", "--benchmark_list_tests"});
+  EXPECT_EQ(flags.filter, "a.*");
+  EXPECT_EQ(flags.out, "x.json");
+  EXPECT_EQ(flags.min_time_seconds, 0.5);
+  EXPECT_TRUE(flags.list);
+  EXPECT_THAT(flags.passed_on, ElementsAre("--benchmark_repetitions=3"));
+  EXPECT_EQ(parse_google_flags({"--benchmark_min_time=100x"}).exact_iterations, 100);
+  EXPECT_EQ(parse_google_flags({"--benchmark_min_time=2"}).min_time_seconds, 2.0);
+}
+
+TEST(GoogleFlags, BadValuesAreRefused) {
+  for (const char* bad : {"--benchmark_min_time=x", "--benchmark_min_time=-1", "--benchmark_min_time=0x",
+                          "--benchmark_min_time=1m", "--benchmark_format=xml", "--benchmark_list_tests=perhaps"})
+    EXPECT_THROW(parse_google_flags({bad}), GoogleFlagError) << bad;
+}
+
+TEST(Tags, TravelThroughMessages) {
+  EXPECT_EQ(untag_message(tag_message(12, "a: b")).index, 12U);
+  EXPECT_EQ(untag_message(tag_message(12, "a: b")).message, "a: b");
+  EXPECT_FALSE(untag_message("gpubench point of view").index);
+  EXPECT_FALSE(untag_message("").index);
+}
+
+}  // namespace
+}  // namespace gpubench::bench
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gpubench::bench::initialize_google(argv[0], {});
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps simulated from the model itself, so that the true boundaries are known.
+#include "classifier/boundaries.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "classifier/classifier.h"
+#include "classifier/rules.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+using WorkOf = std::function<Work(double)>;
+
+Work stream_of(double n) { return streaming(4.0 * n, 4.0 * n); }
+Work half_flop_per_byte(double n) { return streaming(4.0 * n, 4.0 * n, 4.0 * n); }
+Work square_product(double n) { return streaming(8.0 * n * n, 4.0 * n * n, 2.0 * n * n * n); }
+Work chain_of(double count) { return streaming(256e6, 256e6, 2.0 * count * 64e6); }
+
+const Boundary* find_boundary(const Run& run, const std::string& from, const std::string& to) {
+  for (const auto& boundary : run.boundaries)
+    if (boundary.from == from && boundary.to == to) return &boundary;
+  return nullptr;
+}
+
+std::string chain(const Run& run) {
+  std::string result;
+  for (const auto& boundary : run.boundaries) result += boundary.from + ">" + boundary.to + " ";
+  return result;
+}
+
+/// The true place at which `is_above` turns true, by bisection on the logarithm.
+double true_root(double low, double high, const std::function<bool(double)>& is_above) {
+  for (int i = 0; i < 100; ++i) {
+    const double middle = std::sqrt(low * high);
+    (is_above(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+double true_end_of_overhead(const Calibration& truth, const WorkOf& work_of) {
+  const double launch = truth.find("launch")->value;
+  return true_root(1.0, 1e12, [&](double n) { return model_time(work_of(n), truth) > 2.0 * launch; });
+}
+
+TEST(Boundaries, LaunchToCacheToDram) {
+  std::mt19937_64 random(11);
+  const auto truth = gpu();
+  auto run = simulated(truth, powers_of_two(10, 28, 2), stream_of, 0.01, random);
+  classify(run);
+  EXPECT_EQ(chain(run), "launch>l2 l2>dram ");
+  // 2 us at 8 TB/s are 16 MB; times are equal where h / 8 = (1 - h) / 4, at 40 MB / 2^(1/10).
+  const auto* first = find_boundary(run, "launch", "l2");
+  const auto* second = find_boundary(run, "l2", "dram");
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  EXPECT_NEAR(first->at / 2e6, 1.0, 0.05);
+  EXPECT_NEAR(second->at / (5e6 * std::pow(2.0, -0.1)), 1.0, 0.01);
+  EXPECT_EQ(first->argument, "size");
+  EXPECT_EQ(first->operation, "operation");
+  EXPECT_EQ(first->device, "cuda:0");
+  ASSERT_TRUE(first->ci95 && second->ci95);
+  EXPECT_LT(first->ci95->low, first->at);
+  EXPECT_GT(first->ci95->high, first->at);
+  EXPECT_NEAR(second->ci95->high / second->at, 1.025, 0.01);  // the capacity's own interval
+}
+
+TEST(Boundaries, WithinFivePerCentOverManySweeps) {
+  std::mt19937_64 random(12);
+  const auto truth = gpu();
+  const double end = true_end_of_overhead(truth, stream_of);
+  int right = 0;
+  int covered = 0;
+  const int trials = 200;
+  for (int trial = 0; trial < trials; ++trial) {
+    auto run = simulated(truth, powers_of_two(10, 26), stream_of, 0.01, random);
+    classify(run);
+    const auto* boundary = find_boundary(run, "launch", "l2");
+    ASSERT_NE(boundary, nullptr);
+    right += std::abs(std::log(boundary->at / end)) < 0.05;
+    ASSERT_TRUE(boundary->ci95);
+    covered += boundary->ci95->low <= end && end <= boundary->ci95->high;
+  }
+  EXPECT_GE(right, 0.99 * trials);
+  EXPECT_GE(covered, 0.95 * trials);
+}
+
+// Ceilings off by what their intervals say, sweeps with noise: the intervals must cover the truth.
+TEST(Boundaries, IntervalsCoverTheTruth) {
+  std::mt19937_64 random(13);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  const auto truth = gpu();
+  const double end = true_end_of_overhead(truth, stream_of);
+  const double capacity_root = 5e6 * std::pow(2.0, -0.1);
+  int covered_end = 0;
+  int covered_capacity = 0;
+  const int trials = 300;
+  for (int trial = 0; trial < trials; ++trial) {
+    auto run = simulated(truth, powers_of_two(10, 26), stream_of, 0.01, random);
+    auto& calibration = run.calibrations.front();
+    for (auto& each : calibration.ceilings) {
+      const double factor = std::exp(0.02 / 1.96 * normal(random));
+      each = ceiling(each.resource, each.value * factor);
+    }
+    auto& level = calibration.levels.front();
+    const double factor = std::exp(0.025 / 1.96 * normal(random));
+    level = {level.resource, level.capacity_bytes * factor, {39e6 * factor, 41e6 * factor}};
+    classify(run);
+    const auto* first = find_boundary(run, "launch", "l2");
+    const auto* second = find_boundary(run, "l2", "dram");
+    ASSERT_TRUE(first != nullptr && second != nullptr && first->ci95 && second->ci95) << chain(run);
+    covered_end += first->ci95->low <= end && end <= first->ci95->high;
+    covered_capacity += second->ci95->low <= capacity_root && capacity_root <= second->ci95->high;
+  }
+  EXPECT_GE(covered_end, 0.92 * trials);
+  EXPECT_GE(covered_capacity, 0.92 * trials);
+}
+
+TEST(Boundaries, MatrixProductCrossesTheRidge) {
+  std::mt19937_64 random(14);
+  const auto truth = cpu();
+  auto run = simulated(truth, {16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048}, square_product, 0.01, random);
+  classify(run);
+  // 2 n^3 / 1e12 = 12 n^2 / 1e12 of L1 at n = 6, below the sweep; so the launch gives way to the pipe at 2 n^3 = 1e6.
+  EXPECT_EQ(chain(run), "launch>fp32 ");
+  EXPECT_NEAR(run.boundaries.front().at / std::cbrt(0.5e6), 1.0, 0.03);
+}
+
+TEST(Boundaries, IntensityCrossesTheRidge) {
+  std::mt19937_64 random(15);
+  const auto truth = gpu();
+  for (int trial = 0; trial < 50; ++trial) {
+    auto run = simulated(truth, powers_of_two(0, 12), chain_of, 0.01, random);
+    classify(run);
+    EXPECT_EQ(chain(run), "dram>fp32 ");
+    // 128 us of DRAM = 128e6 count / 40e12.
+    ASSERT_FALSE(run.boundaries.empty());
+    EXPECT_NEAR(run.boundaries.front().at / 40.0, 1.0, 0.001);
+    ASSERT_TRUE(run.boundaries.front().ci95);
+    // Both ceilings +- 2 %: their ratio +- 2.8 %.
+    EXPECT_NEAR(std::log(run.boundaries.front().ci95->high / run.boundaries.front().at), 0.0283, 0.002);
+  }
+}
+
+TEST(Boundaries, ComputeToMemoryTheOtherWay) {
+  std::mt19937_64 random(16);
+  // Bytes grow as n^2, operations as n: the ratio falls.
+  auto run = simulated(
+      gpu(), powers_of_two(12, 18), [](double n) { return streaming(n * n, 0.0, 1e5 * n); }, 0.01, random);
+  classify(run);
+  EXPECT_NE(find_boundary(run, "fp32", "dram"), nullptr) << chain(run);
+}
+
+TEST(Boundaries, ConstantIntensityHasNoRidge) {
+  std::mt19937_64 random(17);
+  auto run = simulated(gpu(), powers_of_two(10, 28), half_flop_per_byte, 0.01, random);
+  classify(run);
+  EXPECT_EQ(chain(run), "launch>l2 l2>dram ");
+  // Memory and pipe exactly level at every size, where rounding alone would decide.
+  auto calibration = gpu();
+  calibration.levels.clear();
+  auto level = simulated(
+      calibration, powers_of_two(20, 28), [](double n) { return streaming(4.0 * n, 0.0, 40.0 * n); }, 0.01, random);
+  classify(level);
+  for (const auto& boundary : level.boundaries) EXPECT_EQ(boundary.from, "launch") << chain(level);
+}
+
+TEST(Boundaries, FourLevelsOfACpu) {
+  std::mt19937_64 random(18);
+  auto calibration = cpu();
+  find(calibration, "launch") = ceiling("launch", 10e-9);
+  auto run = simulated(calibration, powers_of_two(8, 26), stream_of, 0.01, random);
+  classify(run);
+  EXPECT_EQ(chain(run), "launch>l1 l1>l2 l2>l3 l3>dram ");
+}
+
+TEST(Boundaries, LevelsUnderTheLaunchDoNotShow) {
+  std::mt19937_64 random(19);
+  auto run = simulated(cpu(), powers_of_two(8, 26), stream_of, 0.01, random);
+  classify(run);
+  EXPECT_EQ(chain(run), "launch>l2 l2>l3 l3>dram ");
+}
+
+TEST(Boundaries, AnInefficientOperationIsLatencyBound) {
+  std::mt19937_64 random(20);
+  auto run = simulated(gpu(), powers_of_two(10, 28), stream_of, 0.01, random, 0.4);
+  classify(run);
+  EXPECT_EQ(chain(run), "launch>latency ");
+}
+
+TEST(Boundaries, NoneBeyondTheSweep) {
+  std::mt19937_64 random(21);
+  auto small = simulated(gpu(), powers_of_two(8, 16), stream_of, 0.01, random);
+  classify(small);
+  EXPECT_EQ(chain(small), "");
+  auto large = simulated(gpu(), powers_of_two(24, 28), stream_of, 0.01, random);
+  classify(large);
+  EXPECT_EQ(chain(large), "");
+}
+
+TEST(Boundaries, NeedThreeSizesAndALaunchCeiling) {
+  std::mt19937_64 random(22);
+  auto two = simulated(gpu(), {1 << 10, 1 << 28}, stream_of, 0.01, random);
+  classify(two);
+  EXPECT_EQ(chain(two), "");
+  auto without = simulated(gpu(), powers_of_two(10, 28), stream_of, 0.01, random);
+  remove(without.calibrations.front(), "launch");
+  classify(without);
+  EXPECT_EQ(chain(without), "");
+}
+
+TEST(Boundaries, AnArgumentOfZeroIsNoTrouble) {
+  std::mt19937_64 random(23);
+  auto run = simulated(
+      gpu(), {0, 100, 200, 300}, [](double n) { return streaming(256e6, 0.0, 64e6 * n); }, 0.01, random);
+  classify(run);  // 64 us of DRAM = 64e6 n / 40e12 at n = 40, between 0 and 100
+  ASSERT_EQ(chain(run), "dram>fp32 ");
+  EXPECT_NEAR(run.boundaries.front().at, 40.0, 0.1);
+  EXPECT_FALSE(run.boundaries.front().ci95);
+}
+
+// The rules give points and boundaries alike: outside the uncertain zone a point's limiter is that of its band.
+TEST(Boundaries, AgreeWithThePoints) {
+  std::mt19937_64 random(24);
+  for (const WorkOf& work_of : {WorkOf(stream_of), WorkOf(half_flop_per_byte), WorkOf(square_product)}) {
+    auto run = simulated(gpu(), powers_of_two(6, 26), work_of, 0.01, random);
+    classify(run);
+    for (const auto& point : run.points) {
+      if (point.verdict->certainty != Certainty::certain) continue;
+      std::string band = run.boundaries.empty() ? point.verdict->limiter : run.boundaries.front().from;
+      double nearest = 10.0;
+      for (const auto& boundary : run.boundaries) {
+        const double ratio = static_cast<double>(point.measurement.arguments[0].value) / boundary.at;
+        if (ratio > 1.0) band = boundary.to;
+        nearest = std::min(nearest, std::abs(std::log(ratio)));
+      }
+      if (nearest < 0.05) continue;
+      EXPECT_EQ(point.verdict->limiter, band) << point.measurement.arguments[0].value;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+double seconds_on(const Prediction& prediction, std::string_view resource) {
+  for (const auto& each : prediction.resources)
+    if (each.resource == resource) return each.seconds;
+  return 0.0;
+}
+
+TEST(OverlapSum, KnownAnswers) {
+  OverlapSum sum;
+  EXPECT_EQ(sum.value(), 0.0);
+  sum.add(3.0);
+  EXPECT_DOUBLE_EQ(sum.value(), 3.0);
+  sum.add(3.0);
+  EXPECT_NEAR(sum.value(), 3.0 * 1.0905077, 1e-6);  // 2^(1/8)
+  OverlapSum small_first;
+  small_first.add(1e-300);  // whose eighth power underflows
+  small_first.add(2e-300);
+  EXPECT_NEAR(small_first.value() / 1e-300, std::pow(1.0 + 256.0, 0.125), 1e-9);
+}
+
+TEST(SplitOverLevels, HalfAtTheCapacity) {
+  const std::vector<Cache> caches = {{"l2", 40e6, 0.01, {8e12, 0.01, {}}}};
+  const auto at = split_over_levels(100.0, 40e6, false, caches);
+  EXPECT_DOUBLE_EQ(at[0], 50.0);
+  EXPECT_DOUBLE_EQ(at[1], 50.0);
+  const auto twice = split_over_levels(100.0, 80e6, false, caches);
+  EXPECT_NEAR(twice[0], 100.0 / 1025.0, 1e-9);  // 1 / (1 + 2^10)
+  const auto half = split_over_levels(100.0, 20e6, false, caches);
+  EXPECT_NEAR(half[1], 100.0 / 1025.0, 1e-9);
+}
+
+TEST(SplitOverLevels, OutwardsFromLevelToLevel) {
+  const std::vector<Cache> caches = {{"l1", 1e3, 0.0, {1.0, 0.0, {}}}, {"l2", 1e6, 0.0, {1.0, 0.0, {}}}};
+  const auto split = split_over_levels(8.0, 1e6, false, caches);
+  EXPECT_NEAR(split[0], 0.0, 1e-12);
+  EXPECT_NEAR(split[1], 4.0, 1e-12);
+  EXPECT_NEAR(split[2], 4.0, 1e-12);
+}
+
+TEST(SplitOverLevels, HugeAndNoFootprint) {
+  const std::vector<Cache> caches = {{"l2", 40e6, 0.0, {8e12, 0.0, {}}}};
+  EXPECT_EQ(split_over_levels(5.0, 1e300, false, caches)[1], 5.0);
+  EXPECT_EQ(split_over_levels(5.0, 0.0, false, caches)[0], 5.0);
+  EXPECT_EQ(split_over_levels(5.0, 1.0, false, {})[0], 5.0);
+}
+
+TEST(SplitOverLevels, ColdCachesSendTheFirstTouchToDram) {
+  const std::vector<Cache> caches = {{"l2", 40e6, 0.0, {8e12, 0.0, {}}}};
+  const auto once = split_over_levels(1e6, 1e6, true, caches);
+  EXPECT_EQ(once[1], 1e6);
+  const auto thrice = split_over_levels(3e6, 1e6, true, caches);
+  EXPECT_NEAR(thrice[1], 1e6, 1.0);
+  EXPECT_NEAR(thrice[0], 2e6, 1.0);
+}
+
+TEST(DramMix, LinearInTimePerByte) {
+  const std::vector<DramMix> mixes = {{0.0, 1.0, 0.1}, {1.0 / 3.0, 1.3, 0.1}, {0.5, 1.4, 0.1}, {1.0, 1.1, 0.3}};
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(0.0, mixes).first, 1.0);
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(1.0 / 3.0, mixes).first, 1.3);
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(0.25, mixes).first, 1.225);  // three quarters of the way
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(0.5, mixes).first, 1.4);
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(0.75, mixes).first, 1.25);
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(0.75, mixes).second, 0.2);
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(1.0, mixes).first, 1.1);
+}
+
+TEST(DramMix, WhatExistsIsUsed) {
+  const std::vector<DramMix> copy_alone = {{0.5, 2.0, 0.1}};
+  for (const double w : {0.0, 0.5, 1.0}) EXPECT_DOUBLE_EQ(dram_seconds_per_byte(w, copy_alone).first, 2.0);
+  const std::vector<DramMix> ends = {{0.0, 1.0, 0.1}, {1.0, 3.0, 0.1}};
+  EXPECT_DOUBLE_EQ(dram_seconds_per_byte(0.25, ends).first, 1.5);
+}
+
+TEST(SigmaOf, FromTheInterval) {
+  EXPECT_NEAR(sigma_of(100.0, {98.04, 101.96}, 5), 0.01, 1e-6);
+  EXPECT_EQ(sigma_of(100.0, {100.0, 100.0}, 1), unknown_sigma);
+  EXPECT_EQ(sigma_of(100.0, {0.0, 0.0}, 5), unknown_sigma);  // never filled in
+  EXPECT_EQ(sigma_of(100.0, {nan, 101.0}, 5), unknown_sigma);
+  EXPECT_EQ(sigma_of(100.0, {101.0, 99.0}, 5), unknown_sigma);
+}
+
+// 4 GB read and 4 GB written at 4 TB/s: 2 ms; 1e11 FLOP at 40 TFLOP/s: 2.5 ms.
+TEST(Predict, ByHand) {
+  const auto machine = machine_of(gpu());
+  const auto prediction = predict(streaming(4e9, 4e9, 1e11), {}, machine);
+  EXPECT_NEAR(seconds_on(prediction, "dram"), 2e-3, 1e-9);
+  EXPECT_NEAR(seconds_on(prediction, "l2"), 0.0, 1e-12);
+  EXPECT_NEAR(seconds_on(prediction, "fp32"), 2.5e-3, 1e-12);
+  EXPECT_NEAR(prediction.work_seconds(), 2.5e-3 * std::pow(1.0 + std::pow(0.8, 8), 0.125), 1e-9);  // 2.550 ms
+  EXPECT_TRUE(prediction.missing.empty());
+}
+
+TEST(Predict, LevelsFollowOneAnother) {
+  const auto machine = machine_of(gpu());
+  const auto prediction = predict(streaming(40e6, 0.0), {}, machine);  // half hits
+  EXPECT_NEAR(seconds_on(prediction, "l2"), 2.5e-6, 1e-12);
+  EXPECT_NEAR(seconds_on(prediction, "dram"), 5e-6, 1e-12);
+  EXPECT_NEAR(prediction.memory_seconds(), 7.5e-6, 1e-12);
+  EXPECT_NEAR(prediction.work_seconds(), 7.5e-6, 1e-12);
+}
+
+TEST(Predict, FootprintDecidesTheLevel) {
+  const auto machine = machine_of(gpu());
+  Work work = streaming(8e9, 0.0);
+  work.footprint_bytes = 1e6;
+  EXPECT_NEAR(seconds_on(predict(work, {}, machine), "l2"), 1e-3, 1e-9);
+  work.footprint_bytes = 0.0;  // nobody worked it out
+  EXPECT_NEAR(seconds_on(predict(work, {}, machine), "dram"), 2e-3, 1e-9);
+}
+
+TEST(Predict, PipesFollowTheClock) {
+  auto calibration = gpu();
+  find(calibration, "fp32").clock_hz = 2e9;
+  const auto machine = machine_of(calibration);
+  Work work;
+  work.flops[fp32] = 40e12;
+  EXPECT_NEAR(seconds_on(predict(work, {1e9, false}, machine), "fp32"), 2.0, 1e-9);
+  EXPECT_NEAR(seconds_on(predict(work, {}, machine), "fp32"), 1.0, 1e-9);
+  EXPECT_NEAR(seconds_on(predict(work, {0.2e9, false}, machine), "fp32"), 1.0, 1e-9);  // an idle clock
+  EXPECT_NEAR(seconds_on(predict(work, {nan, false}, machine), "fp32"), 1.0, 1e-9);
+}
+
+TEST(Predict, MatrixProductsOfACpuCountOnItsVectorPipes) {
+  const auto machine = machine_of(cpu());
+  Work work;
+  work.flops[tensor_tf32] = 1e12;
+  work.flops[fp32] = 1e12;
+  work.flops[tensor_fp64] = 1e12;
+  const auto prediction = predict(work, {}, machine);
+  EXPECT_NEAR(seconds_on(prediction, "fp32"), 2.0, 1e-9);
+  EXPECT_NEAR(seconds_on(prediction, "fp64"), 2.0, 1e-9);
+  EXPECT_TRUE(prediction.missing.empty());
+}
+
+TEST(Predict, SaysWhatIsMissing) {
+  auto calibration = gpu();
+  for (const auto* resource : {"dram-read", "dram-write", "dram-copy", "dram-triad", "fp32"})
+    remove(calibration, resource);
+  const auto machine = machine_of(calibration);
+  const auto large = predict(streaming(1e9, 0.0, 1e9), {}, machine);
+  ASSERT_EQ(large.missing.size(), 2U);
+  EXPECT_EQ(large.missing[0], "dram");
+  EXPECT_EQ(large.missing[1], "fp32");
+  EXPECT_TRUE(predict(streaming(1e6, 0.0), {}, machine).missing.empty());  // L2 holds it
+}
+
+TEST(MachineOf, LeavesOutWhatCannotBeUsed) {
+  auto calibration = cpu();
+  find(calibration, "launch").value = nan;
+  find(calibration, "dram-read").value = 0.0;
+  find(calibration, "fp32").value = -1.0;
+  calibration.levels = {{"l3", 32e6, {}}, {"l9", 64e6, {}}, {"l1", 32e3, {}}, {"l2", nan, {}}};
+  const auto machine = machine_of(calibration);
+  EXPECT_FALSE(machine.launch);
+  EXPECT_EQ(machine.dram.size(), 3U);
+  EXPECT_FALSE(machine.pipes[static_cast<std::size_t>(fp32)]);
+  ASSERT_EQ(machine.caches.size(), 2U);
+  EXPECT_EQ(machine.caches[0].resource, "l1");  // from the smallest to the largest
+  EXPECT_EQ(machine.caches[1].resource, "l3");
+  EXPECT_EQ(machine.caches[1].capacity_sigma, unknown_sigma);
+}
+
+TEST(Perturbed, EveryFigureOnce) {
+  const auto machine = machine_of(gpu());
+  const auto copies = perturbed(machine);
+  EXPECT_EQ(copies.size(), 1U + 2U + 1U + 3U);  // launch, L2's capacity and rate, DRAM, three pipes
+  EXPECT_NEAR(copies[0].launch->seconds / machine.launch->seconds, std::exp(0.02 / 1.96), 1e-5);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever comes in: no exception, no number that is not one, shares that add to 1, a reason where nothing was decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "classifier/classifier.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+void expect_sound(const Verdict& verdict) {
+  EXPECT_TRUE(std::isfinite(verdict.confidence) && verdict.confidence >= 0.0 && verdict.confidence <= 1.0);
+  EXPECT_TRUE(std::isfinite(verdict.model_seconds) && verdict.model_seconds >= 0.0);
+  const double achieved = verdict.achieved.value_or(0.0);
+  EXPECT_TRUE(std::isfinite(achieved) && achieved >= 0.0);
+  double sum = 0.0;
+  for (const auto& share : verdict.shares) {
+    EXPECT_TRUE(share.fraction >= 0.0 && share.fraction <= 1.0) << share.resource << ' ' << share.fraction;
+    EXPECT_FALSE(share.resource.empty());
+    sum += share.fraction;
+  }
+  EXPECT_EQ(sum, 1.0);
+  EXPECT_FALSE(verdict.evidence.empty());
+  EXPECT_EQ(verdict.limiter.empty(), verdict.regime == Regime::unknown);
+  EXPECT_EQ(verdict.evidence.find("nan"), std::string::npos) << verdict.evidence;
+  EXPECT_EQ(verdict.evidence.find("inf"), std::string::npos) << verdict.evidence;
+}
+
+TEST(OddInput, Times) {
+  for (const double seconds : {0.0, -1.0, nan, infinity, 1e-320, 1e300}) {
+    const auto verdict = classify(measured(seconds, streaming(1e9, 1e9)), gpu());
+    expect_sound(verdict);
+    if (seconds > 0.0 && std::isfinite(seconds)) continue;
+    EXPECT_EQ(verdict.regime, Regime::unknown) << seconds;
+  }
+  auto none = measured(1e-3, streaming(1e9, 0.0));
+  none.seconds.reset();
+  expect_sound(classify(none, gpu()));
+  auto empty = measured(1e-3, streaming(1e9, 0.0));
+  empty.seconds->count = 0;
+  EXPECT_EQ(classify(empty, gpu()).regime, Regime::unknown);
+}
+
+TEST(OddInput, WorkThatIsNoNumber) {
+  for (const double bad : {nan, infinity, -1.0}) {
+    auto read = streaming(bad, 1.0);
+    EXPECT_EQ(classify(measured(1e-3, read), gpu()).regime, Regime::unknown);
+    auto flops = streaming(1e6, 1e6);
+    flops.flops[fp32] = bad;
+    EXPECT_EQ(classify(measured(1e-3, flops), gpu()).regime, Regime::unknown);
+    auto footprint = streaming(1e6, 1e6);
+    footprint.footprint_bytes = bad;
+    expect_sound(classify(measured(1e-3, footprint), gpu()));
+  }
+  auto half = std::numeric_limits<double>::max();
+  expect_sound(classify(measured(1e-3, streaming(half, half)), gpu()));
+  expect_sound(classify(measured(1e-3, streaming(half, 0.0, half)), gpu()));
+}
+
+TEST(OddInput, Intervals) {
+  for (const Interval interval :
+       {Interval{nan, nan}, Interval{0.0, 0.0}, Interval{2.0, 1.0}, Interval{-infinity, infinity}}) {
+    auto measurement = measured(3e-6, streaming(4e6, 4e6));
+    measurement.seconds->median_ci95 = interval;
+    auto calibration = gpu();
+    for (auto& each : calibration.ceilings) each.ci95 = interval;
+    for (auto& level : calibration.levels) level.capacity_ci95 = interval;
+    expect_sound(classify(measurement, calibration));
+  }
+}
+
+double odd_number(std::mt19937_64& random, double scale) {
+  static const std::vector<double> odd = {0.0, -0.0, nan, infinity, -infinity, -1.0, 1e-320, 1e308, 1e-300};
+  std::uniform_int_distribution<std::size_t> choice(0, 3 * odd.size());
+  const auto i = choice(random);
+  if (i < odd.size()) return odd[i];
+  std::uniform_real_distribution<double> exponent(-6.0, 6.0);
+  return scale * std::pow(10.0, exponent(random));
+}
+
+TEST(OddInput, RandomNonsense) {
+  std::mt19937_64 random(99);
+  std::uniform_int_distribution<int> coin(0, 1);
+  std::uniform_int_distribution<std::size_t> pipe(0, pipe_names.size() - 1);
+  for (int trial = 0; trial < 4000; ++trial) {
+    gpubench::Run run;
+    auto calibration = coin(random) != 0 ? gpu() : cpu();
+    calibration.device.id = "x";
+    for (auto& each : calibration.ceilings)
+      if (coin(random) != 0)
+        each = {each.resource,
+                odd_number(random, each.value),
+                "",
+                {odd_number(random, 1.0), odd_number(random, 1.0)},
+                coin(random),
+                "",
+                odd_number(random, 1e9),
+                {}};
+    for (auto& level : calibration.levels)
+      if (coin(random) != 0) level.capacity_bytes = odd_number(random, 1e6);
+    run.calibrations = {calibration};
+    for (std::int64_t i = -1; i < 5; ++i) {
+      Work work = streaming(odd_number(random, 1e6), odd_number(random, 1e6));
+      work.flops[static_cast<Pipe>(pipe(random))] = odd_number(random, 1e9);
+      if (coin(random) != 0) work.footprint_bytes = odd_number(random, 1e6);
+      auto measurement = measured(odd_number(random, 1e-5), work, "x");
+      measurement.seconds->median_ci95 = {odd_number(random, 1e-5), odd_number(random, 1e-5)};
+      measurement.clock_hz = odd_number(random, 1e9);
+      measurement.arguments = {{"", i}};
+      run.points.push_back({measurement, std::nullopt});
+    }
+    ASSERT_NO_THROW(classify(run));
+    for (const auto& point : run.points) {
+      ASSERT_TRUE(point.verdict);
+      expect_sound(*point.verdict);
+    }
+    for (const auto& boundary : run.boundaries) {
+      EXPECT_TRUE(std::isfinite(boundary.at) && boundary.at >= -1.0 && boundary.at <= 4.0);
+      const auto interval = boundary.ci95.value_or(Interval{boundary.at, boundary.at});
+      EXPECT_TRUE(interval.low <= boundary.at && boundary.at <= interval.high);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

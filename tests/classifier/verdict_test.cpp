@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "classifier/classifier.h"
+#include "classifier/confidence.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+using testing::HasSubstr;
+
+double sum_of_shares(const Verdict& verdict) {
+  double sum = 0.0;
+  for (const auto& share : verdict.shares) sum += share.fraction;
+  return sum;
+}
+
+TEST(Classify, Overhead) {
+  const auto verdict = classify(measured(2.5e-6, streaming(1e6, 1e6)), gpu());
+  EXPECT_EQ(verdict.regime, Regime::overhead);
+  EXPECT_EQ(verdict.limiter, "launch");
+  EXPECT_FALSE(verdict.achieved);
+  EXPECT_EQ(verdict.certainty, Certainty::certain);
+  EXPECT_NEAR(share_of(verdict, "launch"), 0.8, 1e-12);
+  EXPECT_NEAR(share_of(verdict, "l2"), 0.1, 1e-6);  // 0.25 us
+  EXPECT_NEAR(share_of(verdict, "unexplained"), 0.1, 1e-6);
+  EXPECT_NEAR(verdict.model_seconds, 2.25e-6, 1e-12);
+  EXPECT_THAT(verdict.evidence, HasSubstr("takes 2.00 us of 2.50 us to launch"));
+}
+
+TEST(Classify, MemoryOfDram) {
+  const auto verdict = classify(measured(1.1e-3, streaming(2e9, 2e9)), gpu());  // 1 ms at the ceiling
+  EXPECT_EQ(verdict.regime, Regime::memory);
+  EXPECT_EQ(verdict.limiter, "dram");
+  EXPECT_NEAR(*verdict.achieved, 1.0 / 1.1, 1e-9);
+  EXPECT_EQ(verdict.certainty, Certainty::certain);
+  EXPECT_EQ(verdict.runner_up, Regime::latency);
+  EXPECT_EQ(verdict.evidence, "reads and writes 4.00 GB at 3.64 TB/s, 90.9 % of DRAM's ceiling for this mix");
+  EXPECT_EQ(verdict.shares.size(), 3U);  // launch, dram, unexplained
+}
+
+TEST(Classify, MemoryOfACache) {
+  Work work = streaming(80e6, 0.0);
+  work.footprint_bytes = 10e6;
+  const auto verdict = classify(measured(13e-6, work), gpu());  // 2 us + 10 us
+  EXPECT_EQ(verdict.regime, Regime::memory);
+  EXPECT_EQ(verdict.limiter, "l2");
+  EXPECT_THAT(verdict.evidence, HasSubstr("reads 80.0 MB at 6.15 TB/s, 76.9 % of L2's ceiling"));
+}
+
+TEST(Classify, BetweenTwoLevelsNamesBoth) {
+  const auto verdict = classify(measured(10e-6, streaming(0.0, 40e6)), gpu());  // 2 us + 2.5 us of L2 + 5 us of DRAM
+  EXPECT_EQ(verdict.limiter, "dram");
+  EXPECT_THAT(verdict.evidence,
+              HasSubstr("writes 40.0 MB at 4.00 TB/s, 75 % of what L2 and DRAM together let through"));
+  EXPECT_NEAR(share_of(verdict, "l2"), 0.25, 1e-9);
+  EXPECT_NEAR(share_of(verdict, "dram"), 0.5, 1e-9);
+}
+
+TEST(Classify, Compute) {
+  Work work = streaming(1e9, 1e9);   // 0.5 ms
+  work.flops[tensor_bf16] = 1.6e12;  // 2 ms
+  const auto verdict = classify(measured(2.2e-3, work), gpu());
+  EXPECT_EQ(verdict.regime, Regime::compute);
+  EXPECT_EQ(verdict.limiter, "tensor-bf16");
+  EXPECT_NEAR(*verdict.achieved, 2.0 / 2.2, 1e-9);
+  EXPECT_EQ(verdict.evidence, "does 1.60 TFLOP at 727 TFLOP/s, 90.9 % of the tensor-bf16 ceiling");
+}
+
+TEST(Classify, Latency) {
+  const auto verdict =
+      classify(measured(22e-6, streaming(20e6, 20e6)), gpu());  // 20 us beside the launch, 7.5 us of memory
+  EXPECT_EQ(verdict.regime, Regime::latency);
+  EXPECT_EQ(verdict.limiter, "latency");
+  EXPECT_NEAR(*verdict.achieved, 7.5 / 22.0, 1e-6);
+  EXPECT_EQ(verdict.runner_up, Regime::memory);
+  EXPECT_NEAR(share_of(verdict, "unexplained"), 12.5 / 22.0, 1e-6);
+  EXPECT_THAT(verdict.evidence, HasSubstr("takes 20.0 us beside the launch and reaches 37.5 % of what L2 and DRAM"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("less than 67 % of every ceiling"));
+}
+
+TEST(Classify, FrontiersAreBoundaryCases) {
+  const auto at_overhead = classify(measured(4e-6, streaming(8e6, 8e6)), gpu());
+  EXPECT_EQ(at_overhead.certainty, Certainty::boundary);
+  EXPECT_NEAR(at_overhead.confidence, 0.5, 1e-9);
+  const auto at_latency = classify(measured(2e-6 + 1.5e-3, streaming(2e9, 2e9)), gpu());
+  EXPECT_NEAR(at_latency.confidence, 0.5, 1e-3);
+  const auto at_ridge = classify(measured(1.1e-3, streaming(2e9, 2e9, 40e9)), gpu());  // 1 ms each
+  EXPECT_NEAR(at_ridge.confidence, 0.5, 1e-3);
+  EXPECT_EQ(at_ridge.certainty, Certainty::boundary);
+}
+
+// Time's sigma 0.5/1.96 %, launch's 2/1.96 %, the model's 5 %; a distance of twice their root sum of squares is Phi(2)
+// = 97.7 %.
+TEST(Classify, ConfidenceByHand) {
+  const double sigma = std::sqrt(std::pow(0.01 / 1.959964, 2) + std::pow(0.02 / 1.959964, 2) + 0.05 * 0.05);
+  const double seconds = 4e-6 * std::exp(-2.0 * sigma);
+  const auto verdict = classify(measured(seconds, streaming(7e6, 7e6)), gpu());
+  EXPECT_EQ(verdict.regime, Regime::overhead);
+  EXPECT_EQ(verdict.runner_up, Regime::memory);
+  EXPECT_NEAR(verdict.confidence, 0.97725, 1e-4);
+}
+
+TEST(Classify, MoreNoiseLessConfidence) {
+  const auto sharp = classify(measured(3.4e-6, streaming(6e6, 5e6)), gpu());
+  const auto dull = classify(measured(3.4e-6, streaming(6e6, 5e6), "cuda:0", 0.5), gpu());
+  EXPECT_EQ(sharp.regime, dull.regime);
+  EXPECT_GT(sharp.confidence, dull.confidence + 0.1);
+}
+
+TEST(Classify, FewSamplesAreNotTrusted) {
+  auto measurement = measured(3.6e-6, streaming(6e6, 5e6));
+  const double many = classify(measurement, gpu()).confidence;
+  measurement.seconds->count = 1;
+  measurement.seconds->median_ci95 = {3.6e-6, 3.6e-6};
+  EXPECT_LT(classify(measurement, gpu()).confidence, many);
+}
+
+TEST(Classify, AboveTheCeilingIsSaid) {
+  const auto verdict = classify(measured(0.7e-3, streaming(2e9, 2e9)), gpu());  // 1 ms at the ceiling
+  EXPECT_EQ(verdict.regime, Regime::memory);
+  EXPECT_GT(*verdict.achieved, 1.4);
+  EXPECT_LE(verdict.confidence, 0.75 / 1.4);
+  EXPECT_EQ(verdict.certainty, Certainty::boundary);
+  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes come to 1.43 times DRAM's ceiling for this mix"));
+  EXPECT_EQ(sum_of_shares(verdict), 1.0);
+  const auto within = classify(measured(0.97e-3, streaming(2e9, 2e9)), gpu());
+  EXPECT_EQ(within.certainty, Certainty::certain);
+  EXPECT_EQ(within.evidence.find("declared"), std::string::npos);
+  Work flops;
+  flops.flops[fp32] = 40e9;  // 1 ms
+  EXPECT_THAT(classify(measured(0.5e-3, flops), gpu()).evidence,
+              HasSubstr("the declared operations come to 2 times the FP32 ceiling"));
+}
+
+TEST(Classify, AboveTheCeilingBesideTheLaunch) {
+  const auto verdict = classify(measured(6e-6, streaming(22e6, 22e6)), gpu());  // needs over 5 us where 4 us are left
+  EXPECT_EQ(verdict.regime, Regime::memory);
+  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes come to"));
+  EXPECT_EQ(verdict.certainty, Certainty::boundary);
+}
+
+TEST(Classify, BelowTheLaunch) {
+  const auto slightly = classify(measured(1.98e-6, streaming(1e3, 1e3)), gpu());
+  EXPECT_EQ(slightly.regime, Regime::overhead);
+  EXPECT_EQ(slightly.certainty, Certainty::certain);
+  EXPECT_EQ(share_of(slightly, "launch"), 1.0);
+  EXPECT_THAT(slightly.evidence, HasSubstr("no more than a launch of nothing (2.00 us)"));
+  const auto far = classify(measured(1e-6, streaming(1e3, 1e3)), gpu());
+  EXPECT_EQ(far.regime, Regime::overhead);
+  EXPECT_EQ(far.certainty, Certainty::boundary);
+  EXPECT_THAT(far.evidence, HasSubstr("the launch ceiling does not fit this timing"));
+}
+
+TEST(Classify, NoDeclaredWork) {
+  const auto shorter = classify(measured(3e-6, Work{}), gpu());
+  EXPECT_EQ(shorter.regime, Regime::overhead);
+  const auto longer = classify(measured(30e-6, Work{}), gpu());
+  EXPECT_EQ(longer.regime, Regime::unknown);
+  EXPECT_EQ(longer.limiter, "");
+  EXPECT_FALSE(longer.achieved);
+  EXPECT_EQ(longer.confidence, 0.0);
+  EXPECT_THAT(longer.evidence, HasSubstr("declares no bytes and no FLOPs"));
+}
+
+TEST(Classify, NoLaunchCeiling) {
+  auto calibration = gpu();
+  remove(calibration, "launch");
+  const auto near_roof = classify(measured(1.1e-3, streaming(2e9, 2e9)), calibration);
+  EXPECT_EQ(near_roof.regime, Regime::memory);
+  EXPECT_NE(near_roof.certainty, Certainty::certain);
+  EXPECT_EQ(near_roof.model_seconds, 0.0);
+  EXPECT_THAT(near_roof.evidence, HasSubstr("no launch ceiling was measured"));
+  EXPECT_EQ(classify(measured(3e-6, streaming(1e3, 1e3)), calibration).regime, Regime::unknown);
+}
+
+TEST(Classify, NoCeilingOfADeclaredPipe) {
+  auto calibration = gpu();
+  remove(calibration, "fp32");
+  const auto near_roof = classify(measured(1.1e-3, streaming(2e9, 2e9, 1e9)), calibration);
+  EXPECT_EQ(near_roof.regime, Regime::memory);
+  EXPECT_NE(near_roof.certainty, Certainty::certain);
+  EXPECT_EQ(near_roof.model_seconds, 0.0);
+  EXPECT_THAT(near_roof.evidence, HasSubstr("no ceiling of FP32 was measured, so that work is left out"));
+  const auto far = classify(measured(9e-3, streaming(2e9, 2e9, 1e9)), calibration);
+  EXPECT_EQ(far.regime, Regime::unknown);
+  Work flops;
+  flops.flops[fp32] = 1e9;
+  EXPECT_THAT(classify(measured(9e-3, flops), calibration).evidence, HasSubstr("none of its work has a ceiling"));
+}
+
+TEST(Classify, NoCeilingsAndForeignOnes) {
+  EXPECT_THAT(classify(measured(1e-3, streaming(1e9, 0.0)), Calibration{}).evidence, HasSubstr("holds no ceiling"));
+  const auto foreign = classify(measured(1e-3, streaming(1e9, 0.0), "cpu"), gpu());
+  EXPECT_EQ(foreign.regime, Regime::unknown);
+  EXPECT_THAT(foreign.evidence, HasSubstr("was measured on cpu, but the ceilings are of cuda:0"));
+}
+
+TEST(Classify, ColdCachesReadFromDram) {
+  auto measurement = measured(4.8e-6, streaming(10e6, 0.0));  // 2 + 1.25 us of L2, or 2 + 2.5 us of DRAM
+  EXPECT_EQ(classify(measurement, gpu()).regime, Regime::latency);
+  measurement.cache_state = "cold";
+  const auto cold = classify(measurement, gpu());
+  EXPECT_EQ(cold.regime, Regime::memory);
+  EXPECT_EQ(cold.limiter, "dram");
+}
+
+TEST(Shares, AlwaysAddToOneExactly) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> exponent(-1.0, 1.0);
+  const auto calibration = gpu();
+  for (int i = 0; i < 20000; ++i) {
+    Work work = streaming(1e8 * std::pow(100.0, exponent(random)), 1e8 * std::pow(100.0, exponent(random)));
+    work.flops[fp32] = 4e9 * std::pow(100.0, exponent(random));
+    work.flops[tensor_bf16] = 4e10 * std::pow(100.0, exponent(random));
+    const double seconds = model_time(work, calibration) * std::pow(3.0, exponent(random));
+    const auto verdict = classify(measured(seconds, work), calibration);
+    ASSERT_EQ(sum_of_shares(verdict), 1.0);
+    for (const auto& share : verdict.shares) ASSERT_GE(share.fraction, 0.0) << share.resource;
+  }
+}
+
+TEST(Certainty, Thresholds) {
+  EXPECT_EQ(certainty_of(0.95), Certainty::certain);
+  EXPECT_EQ(certainty_of(0.9499), Certainty::likely);
+  EXPECT_EQ(certainty_of(0.8), Certainty::likely);
+  EXPECT_EQ(certainty_of(0.7999), Certainty::boundary);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier
