@@ -39,7 +39,7 @@ Ceiling summed_up(Clock& clock, const std::string& what) {
   Ceiling ceiling;
   ceiling.resource = "launch";
   ceiling.value = statistics::median(medians);
-  ceiling.unit = std::string(1, 's');  // GCC 12 warns of an overlapping copy when a one-letter literal is assigned here
+  ceiling.unit = "s";
   ceiling.ci95 = statistics::mean_ci95(medians);
   ceiling.repeats = rounds;
   ceiling.method = fmt::format("{}: {}; median of {} rounds", what, method, rounds);

@@ -16,8 +16,9 @@ namespace gpubench::calibrate {
 namespace {
 
 /// Properties whose change moves ceilings. Others (a PCI slot, say) may change freely.
-constexpr std::array key_properties = {"uuid", "vbios",         "driver",           "cuda_driver",      "cuda_runtime", "ecc",
-                                       "mig",  "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "governor"};
+constexpr std::array key_properties = {"uuid",    "vbios", "driver",        "cuda_driver",      "cuda_runtime",
+                                       "ecc",     "mig",   "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz",
+                                       "governor"};
 
 std::optional<std::filesystem::path> absolute_from(const char* variable) {
   const char* const value = std::getenv(variable);
@@ -58,7 +59,7 @@ std::optional<std::filesystem::path> cache_directory() {
 
 std::filesystem::path cache_file(const std::filesystem::path& directory, const Device& device) {
   const auto uuid = device.properties.find("uuid");
-  const std::string name = device.kind == DeviceKind::cpu ? "cpu-" + device.name
+  const std::string name = device.kind == DeviceKind::cpu    ? "cpu-" + device.name
                            : uuid != device.properties.end() ? uuid->second
                                                              : device.id + "-" + device.name;
   return directory / (file_stem(name) + ".json");

@@ -17,8 +17,9 @@ std::optional<std::filesystem::path> cache_directory();
 /// The file of a device's calibration inside a cache directory. Named by the GPU's UUID, or by the CPU's name.
 std::filesystem::path cache_file(const std::filesystem::path& directory, const Device& device);
 
-/// Why a calibration was not measured on this device in this state; absent when it fits. Compares everything that moves a ceiling:
-/// the device's name, UUID, VBIOS, driver, CUDA, ECC, MIG, power limit and clock limits, the number of threads, our own version.
+/// Why a calibration was not measured on this device in this state; absent when it fits. Compares everything that moves
+/// a ceiling: the device's name, UUID, VBIOS, driver, CUDA, ECC, MIG, power limit and clock limits, the number of
+/// threads, our own version.
 std::optional<std::string> why_not_fitting(const Calibration& calibration, const Device& device);
 
 struct Cached {

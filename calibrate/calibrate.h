@@ -18,8 +18,8 @@ struct Options {
   std::function<void(std::string_view step, double done)> progress;
 };
 
-/// Measures all ceilings of the device. A ceiling that cannot be had goes into `absent` with the reason; throws only when
-/// the device itself cannot be used.
+/// Measures all ceilings of the device. A ceiling that cannot be had goes into `absent` with the reason; throws only
+/// when the device itself cannot be used.
 Calibration calibrate(const Device& device, const Options& options);
 
 // Per kind of device; `calibrate` chooses. The CUDA one throws std::runtime_error in a build without CUDA.

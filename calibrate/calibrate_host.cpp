@@ -35,10 +35,11 @@ struct Plan {
   int compute_tries;    ///< a repeat is the best of so many short runs
   double gemm_seconds;  ///< matrices grow until one product takes this long
   int launch_repeats;
+  double deadline_seconds;  ///< when to stop adding sweeps of the ladder
 };
 
-constexpr Plan quick_plan = {3.5, 2, 3, 5, 0.0005, 2, 9, 10, 0.03, 15};
-constexpr Plan full_plan = {60.0, 5, 4, 15, 0.002, 4, 25, 20, 0.3, 50};
+constexpr Plan quick_plan = {3.5, 2, 3, 5, 0.0005, 2, 9, 10, 0.03, 15, 8.5};
+constexpr Plan full_plan = {60.0, 5, 4, 15, 0.002, 4, 25, 20, 0.3, 50, 1e9};
 
 Ceiling ceiling_of(std::string resource, std::string unit, const std::vector<double>& repeats, std::string method) {
   Ceiling ceiling;
@@ -92,6 +93,7 @@ class HostCalibration {
   probes::Isa isa_ = probes::widest_isa();
   const HostKernels& kernels_ = probes::host_kernels(isa_);
   int threads_ = probes::team_size();
+  double start_ = probes::now_seconds();
   Calibration calibration_;
 };
 
@@ -231,6 +233,7 @@ void HostCalibration::measure_streams(probes::MemoryProbe& memory, const std::st
 
 void HostCalibration::measure_levels(probes::MemoryProbe& memory) {
   constexpr std::size_t smallest = 8192;  // for each thread
+  constexpr int fewest_sweeps = 3;
   constexpr double dense_bytes = 16.0 * mebibyte;
   const std::size_t threads = memory.threads();
   const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(device_.last_level_cache_bytes, 0));
@@ -247,6 +250,8 @@ void HostCalibration::measure_levels(probes::MemoryProbe& memory) {
   Ladder ladder;
   for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size * threads));
   for (int sweep = 0; sweep < plan_.ladder_sweeps; ++sweep) {
+    // On a busy machine the quick mode is content with fewer sweeps rather than keep its user waiting.
+    if (sweep >= fewest_sweeps && probes::now_seconds() - start_ > plan_.deadline_seconds) break;
     step("cache levels", 0.7 + 0.3 * sweep / plan_.ladder_sweeps);
     auto& rates = ladder.sweeps.emplace_back();
     for (const std::size_t size : sizes) rates.push_back(memory.read_rate(size, plan_.rung_seconds));
@@ -264,8 +269,8 @@ void HostCalibration::measure_levels(probes::MemoryProbe& memory) {
             level.level.capacity_bytes / mebibyte, threads, isa_name(), sizes.size())));
   }
   for (std::size_t i = fit.levels.size(); i < 3; ++i)
-    absent("l" + std::to_string(i + 1), fmt::format("the ladder of working sets shows {} level{} above memory",
-                                                    fit.levels.size(), fit.levels.size() == 1 ? "" : "s"));
+    absent(fmt::format("l{}", i + 1), fmt::format("the ladder of working sets shows {} level{} above memory",
+                                                  fit.levels.size(), fit.levels.size() == 1 ? "" : "s"));
 }
 
 }  // namespace

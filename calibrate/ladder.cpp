@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/ladder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -155,7 +158,21 @@ bool descends(const Curve& curve, const std::vector<Range>& plateaus, double lea
   return true;
 }
 
-std::vector<Range> choose(const Curve& curve, const LevelOptions& options, std::optional<std::size_t> exactly) {
+/// Each value's median with its two neighbours: a single rung that something disturbed vanishes, steps stay where they
+/// are.
+std::vector<double> without_spikes(const std::vector<double>& y) {
+  std::vector<double> result = y;
+  const std::size_t last = y.size() - 1;
+  for (std::size_t i = 0; y.size() >= 3 && i < y.size(); ++i) {
+    const std::size_t middle = std::clamp<std::size_t>(i, 1, last - 1);
+    const std::array neighbours = {y[middle - 1], y[middle], y[middle + 1]};
+    result[i] = statistics::median(neighbours);
+  }
+  return result;
+}
+
+std::vector<Range> choose(Curve curve, const LevelOptions& options, std::optional<std::size_t> exactly) {
+  curve.y = without_spikes(curve.y);
   const Splitter splitter(curve, options, scatter_variance(curve, options.flatness));
   const auto splits = splitter.best(options.most_levels + 1);
   if (exactly) return splits[*exactly - 1].plateaus;
@@ -260,7 +277,7 @@ LevelFit find_levels(const Ladder& ladder, const LevelOptions& options) {
       low = std::min(low, statistics::quantile(ends[i], 0.025));
       high = std::max(high, statistics::quantile(ends[i], 0.975));
     }
-    CacheLevel level{"l" + std::to_string(i + 1), std::exp2(0.5 * (last + next)), {std::exp2(low), std::exp2(high)}};
+    CacheLevel level{fmt::format("l{}", i + 1), std::exp2(0.5 * (last + next)), {std::exp2(low), std::exp2(high)}};
     fit.levels.push_back({std::move(level), rates_on(ladder, plateaus[i])});
   }
   return fit;

@@ -32,6 +32,26 @@ double clock_ratio(const Rate& rate, const Conditions& conditions) {
   return ratio > 1.0 / 3.0 && ratio < 3.0 ? ratio : 1.0;
 }
 
+double hit_fraction(double footprint, double capacity) {
+  return 1.0 / (1.0 + std::pow(footprint / capacity, hit_exponent));
+}
+
+/// Standard deviation of the memory time, in seconds, from where each cache ends: to first order bytes * m h (1 - h) *
+/// dC / C go to the level beyond instead.
+double split_seconds_sigma(const Prediction& prediction, const std::vector<double>& split, double footprint,
+                           const std::vector<Cache>& caches, double dram_seconds_per_byte) {
+  double variance = 0.0;
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    const bool last = i + 1 == caches.size();
+    if (last && prediction.resources.size() == caches.size()) break;  // no DRAM ceiling to compare with
+    const double beyond = last ? dram_seconds_per_byte : 1.0 / caches[i + 1].rate.per_second;
+    const double misses = 1.0 - hit_fraction(footprint, caches[i].capacity_bytes);
+    const double moved = split[i] * misses * hit_exponent * std::hypot(caches[i].capacity_sigma, model_sigma);
+    variance += std::pow(moved * (beyond - 1.0 / caches[i].rate.per_second), 2);
+  }
+  return std::sqrt(variance);
+}
+
 void add_memory(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
   const double bytes = work.bytes();
   const double footprint = work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : bytes;
@@ -41,13 +61,17 @@ void add_memory(const Work& work, const Conditions& conditions, const Machine& m
     prediction.resources.push_back(
         {cache.resource, ResourceKind::memory, split[i] / cache.rate.per_second, cache.rate.sigma});
   }
+  double dram_time_per_byte = 0.0;
   if (!machine.dram.empty()) {
     const auto [seconds_per_byte, sigma] =
         dram_seconds_per_byte(bytes > 0.0 ? work.bytes_written / bytes : 0.0, machine.dram);
     prediction.resources.push_back({"dram", ResourceKind::memory, split.back() * seconds_per_byte, sigma});
+    dram_time_per_byte = seconds_per_byte;
   } else if (split.back() > 0.01 * bytes) {
     prediction.missing.emplace_back("dram");
   }
+  prediction.split_seconds_sigma =
+      split_seconds_sigma(prediction, split, footprint, machine.caches, dram_time_per_byte);
 }
 
 void add_pipes(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
@@ -130,8 +154,7 @@ std::vector<double> split_over_levels(double bytes, double footprint, bool cold,
   const double first_touch = cold ? std::min(bytes, footprint) : 0.0;
   double rest = bytes - first_touch;
   for (const auto& cache : caches) {
-    const double hit = 1.0 / (1.0 + std::pow(footprint / cache.capacity_bytes, hit_exponent));
-    result.push_back(rest * hit);
+    result.push_back(rest * hit_fraction(footprint, cache.capacity_bytes));
     rest -= result.back();
   }
   result.push_back(rest + first_touch);
@@ -168,7 +191,7 @@ double Prediction::memory_seconds() const {
 double Prediction::memory_sigma() const {
   const double total = memory_seconds();
   if (total <= 0.0) return 0.0;
-  double variance = 0.0;
+  double variance = std::pow(split_seconds_sigma / total, 2);
   for (const auto& resource : resources)
     if (resource.kind == ResourceKind::memory) variance += std::pow(resource.sigma * (resource.seconds / total), 2);
   return std::sqrt(variance);

@@ -99,10 +99,11 @@ struct Prediction {
   std::optional<Launch> launch;
   std::vector<ResourceTime>
       resources;  ///< every cache and DRAM, then the declared pipes; zero seconds where nothing is done
+  double split_seconds_sigma = 0.0;  ///< standard deviation of the memory time from where the caches end, in seconds
   std::vector<std::string_view> missing;  ///< resources the work needs that have no ceiling
 
   [[nodiscard]] double memory_seconds() const;  ///< all levels, one after the other
-  [[nodiscard]] double memory_sigma() const;    ///< relative, the levels' errors taken as independent
+  [[nodiscard]] double memory_sigma() const;    ///< relative; errors of levels and capacities taken as independent
   [[nodiscard]] const ResourceTime* largest(ResourceKind kind) const;  ///< null when none takes time
   [[nodiscard]] double work_seconds() const;                           ///< (sum_r T_r^p)^(1/p), without launch
 };

@@ -55,7 +55,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   return calibration;
 }
 
-void keep(const Calibration& calibration) {
+void keep_in_cache(const Calibration& calibration) {
   try {
     say(fmt::format("calibration of {} kept in {}", calibration.device.id, calibrate::store(calibration).string()));
   } catch (const storage::WriteError& error) {
@@ -79,7 +79,7 @@ Calibration ceilings_for(const Device& device, const Options& options, std::vect
   }
   say(fmt::format("no calibration of {} to re-use: {}; measuring a quick one", device.id, cached.reason));
   Calibration calibration = measure_ceilings(device, calibrate::Mode::quick, options.quiet);
-  keep(calibration);
+  keep_in_cache(calibration);
   return calibration;
 }
 
@@ -169,7 +169,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   for (const Device& device : devices) {
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
     if (!options.quiet) fmt::print("{}", reports::console(calibration, stdout_style(options.color)));
-    keep(calibration);
+    keep_in_cache(calibration);
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));
   }

@@ -15,7 +15,7 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::size_t least_name = 20;
+constexpr std::size_t least_name = 16;
 
 std::string_view color_of(Change change) {
   switch (change) {

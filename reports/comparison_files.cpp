@@ -24,7 +24,7 @@ std::string markdown_list(std::string_view title, const std::vector<std::string>
 
 std::string markdown_change(const ComparedPoint& point) {
   const bool stands_out = point.change == Change::slower || point.change == Change::faster;
-  return stands_out ? "**" + change_text(point) + "**" : change_text(point);
+  return stands_out ? fmt::format("**{}**", change_text(point)) : change_text(point);
 }
 
 nlohmann::ordered_json json_of(const ComparedPoint& point) {
@@ -56,19 +56,19 @@ std::string markdown(const Comparison& comparison) {
   if (!comparison.comparable) text += "**Not comparable**: the ratios would mean nothing.\n\n";
   text += markdown_text(summary_of(comparison)) + "\n";
   if (!comparison.points.empty()) {
-    text += "\n" + markdown_row({"point", "device", "base", "new", "change", "95 % of ratio", "regime"});
+    text += "\n";
+    text += markdown_row({"point", "device", "base", "new", "change", "95 % of ratio", "regime"});
     text += markdown_row({":---", ":---", "---:", "---:", ":---", ":---", ":---"});
     for (const auto* point : by_effect(comparison))
       text += markdown_row({markdown_text(point->name), markdown_text(point->device),
                             format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
-                            markdown_change(*point), markdown_text(interval_text(*point)),
-                            markdown_text(regime_change(*point))});
+                            markdown_change(*point), interval_text(*point), markdown_text(regime_change(*point))});
   }
   const std::string lists = markdown_list("failed in the new run", comparison.failed_in_new) +
                             markdown_list("only in the base", comparison.only_in_base) +
                             markdown_list("only in the new run", comparison.only_in_new) +
                             markdown_list("differs", comparison.differences);
-  return lists.empty() ? text : text + "\n" + lists;
+  return lists.empty() ? text : fmt::format("{}\n{}", text, lists);
 }
 
 std::string csv(const Comparison& comparison) {

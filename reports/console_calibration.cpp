@@ -70,10 +70,10 @@ std::string console(const Calibration& calibration, const ConsoleStyle& style) {
                     fmt::format("{} calibration of {}, took {}", printable(calibration.mode),
                                 printable(calibration.created_utc), format_seconds(calibration.seconds_taken)),
                     color::dim, style);
-  text += "\n" + ceilings_text(calibration, style) + "\n" + levels_text(calibration, style);
+  text += fmt::format("\n{}\n{}", ceilings_text(calibration, style), levels_text(calibration, style));
   for (const AbsentCeiling& absent : calibration.absent)
-    text +=
-        paragraph(printable(absent.resource) + ": ", "not measured: " + printable(absent.reason), color::yellow, style);
+    text += paragraph(printable(absent.resource) + ": ", fmt::format("not measured: {}", printable(absent.reason)),
+                      color::yellow, style);
   return text;
 }
 

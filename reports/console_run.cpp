@@ -30,7 +30,7 @@ constexpr std::array narrower = {name, time, regime, limiter, achieved};
 constexpr std::array narrowest = {name, time, regime};
 constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium, narrow, narrower, narrowest};
 
-constexpr std::size_t least_name = 20;
+constexpr std::size_t least_name = 16;
 
 std::string_view header_of(Field field) {
   constexpr std::array headers = {std::string_view("point"),     std::string_view("time"),
@@ -112,24 +112,26 @@ Cell cell_of(Field field, const Point& point) {
   }
 }
 
-Table table_of(std::span<const Field> layout, const std::vector<const Point*>& points) {
+Table table_of(std::span<const Field> layout, const std::vector<const Point*>& points, std::size_t name_width) {
   std::vector<Column> columns;
   for (const Field field : layout) {
     Column column{std::string(header_of(field)), right_aligned(field), {}};
     for (const Point* point : points) column.cells.push_back(cell_of(field, *point));
     columns.push_back(std::move(column));
   }
+  columns.front().least_width = name_width;
   return {std::move(columns), 0, least_name};
 }
 
-Table fitting_table(const std::vector<const Point*>& timed, std::size_t width) {
+/// `name_width`: columns that the names of points without a time would like.
+Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, std::size_t width) {
   for (const auto layout : layouts) {
-    Table table = table_of(layout, timed);
+    Table table = table_of(layout, timed, name_width);
     if (!table.fits(width) && layout.size() > narrowest.size()) continue;
     table.fit(width);
     return table;
   }
-  return table_of(narrowest, timed);  // not reached: the last layout is always taken
+  return table_of(narrowest, timed, name_width);  // not reached: the last layout is always taken
 }
 
 std::string calibration_text(const Run& run, const Device& device) {
@@ -198,11 +200,12 @@ std::string table_text(const Run& run, const ConsoleStyle& style) {
     for (const Point* point : group.points)
       if (status_of(point->measurement) == Status::timed) timed.push_back(point);
   }
-  const Table table = fitting_table(timed, usable_width(style));
+  const Table table = fitting_table(timed, widest_untimed_name(groups), usable_width(style));
   const std::size_t name_width =
       timed.empty() ? std::min(widest_untimed_name(groups), usable_width(style) / 2) : table.width_of(0);
 
-  std::string text = timed.empty() ? "" : "\n" + table.header(style);
+  std::string text;
+  if (!timed.empty()) text.append("\n").append(table.header(style));
   std::size_t row = 0;
   for (const Group& group : groups) {
     text += "\n";

@@ -11,7 +11,8 @@ namespace gpubench::reports {
 
 std::string csv_text(std::string_view text) {
   std::string field = printable(text);
-  if (!field.empty() && std::string_view("=+-@").find(field.front()) != std::string_view::npos) field.insert(0, "'");
+  if (!field.empty() && std::string_view("=+-@").find(field.front()) != std::string_view::npos)
+    field = fmt::format("'{}", field);
   if (field.find_first_of(",\"") == std::string::npos) return field;
   std::string quoted = "\"";
   for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

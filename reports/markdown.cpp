@@ -24,7 +24,13 @@ std::string markdown_text(std::string_view text) {
     const char c = safe[i];
     const bool inside_word = c == '_' && i > 0 && alphanumeric(i - 1) && alphanumeric(i + 1);
     const bool line_start = i == 0 && std::string_view("#+-=").find(c) != std::string_view::npos;
-    if (line_start || (std::string_view("\\`*_[]<>&|~$!@").find(c) != std::string_view::npos && !inside_word)) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '>') {
+      result += "&gt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else if (line_start || (std::string_view("\\`*_[]|~$!@").find(c) != std::string_view::npos && !inside_word)) {
       result += fmt::format("&#{};", static_cast<int>(c));
     } else {
       result += c;

@@ -65,6 +65,13 @@ double quantile_of_ratio(const Distribution& base, const Distribution& next, dou
   return high;
 }
 
+/// The estimate, unless times of absurd sizes made a part of it infinite.
+std::optional<Estimate> finite_only(const Estimate& estimate) {
+  const bool finite =
+      std::isfinite(estimate.value) && std::isfinite(estimate.ci95.low) && std::isfinite(estimate.ci95.high);
+  return finite ? std::optional(estimate) : std::nullopt;
+}
+
 }  // namespace
 
 MedianWeights median_weights(std::size_t n) {
@@ -100,8 +107,8 @@ std::optional<Estimate> MedianRatio::operator()(const std::vector<double>& base,
   const Distribution below{base.data() + of_base.first, of_base.weights};
   const Distribution above{next.data() + of_next.first, of_next.weights};
   if (!(below.values[0] > 0.0) || !(above.values[0] > 0.0)) return std::nullopt;
-  return Estimate{statistics::quantile(next, 0.5) / statistics::quantile(base, 0.5),
-                  {quantile_of_ratio(below, above, 0.025), quantile_of_ratio(below, above, 0.975)}};
+  return finite_only({statistics::quantile(next, 0.5) / statistics::quantile(base, 0.5),
+                      {quantile_of_ratio(below, above, 0.025), quantile_of_ratio(below, above, 0.975)}});
 }
 
 std::optional<Estimate> ratio_of(const Estimate& base, const Estimate& next) {
@@ -110,9 +117,7 @@ std::optional<Estimate> ratio_of(const Estimate& base, const Estimate& next) {
   const double ratio = next.value / base.value;
   const double down = std::hypot(std::log(next.value / next.ci95.low), std::log(base.ci95.high / base.value));
   const double up = std::hypot(std::log(next.ci95.high / next.value), std::log(base.value / base.ci95.low));
-  const Estimate result{ratio, {ratio * std::exp(-down), ratio * std::exp(up)}};
-  const bool finite = std::isfinite(result.value) && std::isfinite(result.ci95.low) && std::isfinite(result.ci95.high);
-  return finite ? std::optional(result) : std::nullopt;
+  return finite_only({ratio, {ratio * std::exp(-down), ratio * std::exp(up)}});
 }
 
 }  // namespace gpubench::reports

@@ -45,7 +45,7 @@ std::string paragraph(std::string_view lead, std::string_view text, std::string_
 }
 
 std::size_t Column::natural_width() const {
-  std::size_t width = display_width(header);
+  std::size_t width = std::max(display_width(header), least_width);
   for (const Cell& cell : cells) width = std::max(width, display_width(cell.text));
   return width;
 }

@@ -43,6 +43,7 @@ struct Column {
   std::string header;
   bool right = false;  ///< aligned to the right
   std::vector<Cell> cells;
+  std::size_t least_width = 0;  ///< for what is printed under the column besides its cells
 
   [[nodiscard]] std::size_t natural_width() const;
 };

@@ -95,6 +95,12 @@ std::vector<Character> characters(std::string_view text) {
   return result;
 }
 
+/// Whether the space at that byte stands between digits, as in "131 072".
+bool inside_number(std::string_view text, std::size_t space) {
+  const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+  return space > 0 && space + 1 < text.size() && digit(space - 1) && digit(space + 1);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -154,7 +160,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     std::size_t used = 0;
     std::size_t space = std::string_view::npos;
     for (const Character& character : characters(text)) {
-      if (character.code == ' ' && bytes > 0) space = bytes;
+      if (character.code == ' ' && bytes > 0 && !inside_number(text, bytes)) space = bytes;
       if (used + width_of(character.code) > width) break;
       used += width_of(character.code);
       bytes += character.length;

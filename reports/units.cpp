@@ -33,7 +33,9 @@ constexpr std::array hertz_steps = {Step{1.0, "Hz"}, Step{1e3, "kHz"}, Step{1e6,
 /// `digits` significant digits without an exponent: 3 digits of 12.345 are "12.3".
 std::string significant(double value, int digits) {
   if (value == 0.0) return "0";
-  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  // The exponent after rounding: 9.9999 with three digits is "10.0".
+  const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);
+  const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
   const int decimals = digits - 1 - exponent;
   if (decimals > 0) return fmt::format("{:.{}f}", value, std::min(decimals, 12));
   const double step = std::pow(10.0, -decimals);

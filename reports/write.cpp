@@ -43,7 +43,7 @@ bool can_write(const std::filesystem::path& file) { return format_of(file) != nu
 
 std::string known_extensions() {
   std::string text;
-  for (const Format& format : formats) text += (text.empty() ? "" : " ") + std::string(format.extension);
+  for (const Format& format : formats) text += fmt::format("{}{}", text.empty() ? "" : " ", format.extension);
   return text;
 }
 

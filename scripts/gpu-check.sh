@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
 # report.html, calibration.json and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
-#   ./scripts/gpu-check.sh DIR
+#   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
-if [ $# -ne 1 ]; then
-  printf 'usage: %s DIR\n' "$0" >&2
+if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
+  printf 'usage: %s DIR [arguments of cmake]\n' "$0" >&2
   exit 64
 fi
 mkdir -p "$1"
 directory=$(cd "$1" && pwd)
+shift
 cd "$(dirname "$0")/.."
 nvidia-smi -L >/dev/null 2>&1 || { printf 'gpu-check: nvidia-smi shows no GPU here; nothing was measured\n' >&2; exit 1; }
 
@@ -19,7 +20,7 @@ check() {
   step "machine"
   nvidia-smi --query-gpu=name,driver_version,vbios_version,power.limit,clocks.sm,clocks.mem,ecc.mode.current --format=csv
   step "build"
-  cmake -S . -B build-gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DGPUBENCH_CUDA=ON ${GPUBENCH_CMAKE_ARGUMENTS:-}
+  cmake -S . -B build-gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DGPUBENCH_CUDA=ON "$@"
   cmake --build build-gpu
   printf 'built in %s s\n' "$((SECONDS - start))"
   step "tests labelled gpu"
@@ -42,7 +43,7 @@ check() {
 }
 
 set +e
-( set -e; check ) 2>&1 | tee "$directory/log.txt"
+( set -e; check "$@" ) 2>&1 | tee "$directory/log.txt"
 code=${PIPESTATUS[0]}
 printf 'gpu-check: exit code %s; results are in %s\n' "$code" "$directory" >&2
 exit "$code"

@@ -41,7 +41,8 @@ class MemoryProbe {
   double stream_rate(const StreamLoop& loop);
 
   /// Reads the first `bytes_per_thread` (a multiple of HostKernels::granularity_bytes) of every thread's part again and
-  /// again, once untimed, then for about `seconds` but at least once. Returns bytes/s.
+  /// again, once untimed, then for about `seconds` but at least once. Returns bytes/s; of three tries the best where
+  /// `seconds` hold more than one pass.
   double read_rate(std::size_t bytes_per_thread, double seconds);
 
  private:

@@ -113,6 +113,18 @@ TEST(Predict, LevelsFollowOneAnother) {
   EXPECT_NEAR(prediction.work_seconds(), 7.5e-6, 1e-12);
 }
 
+// At the capacity h (1 - h) = 1/4: 5.5 % of C (its own 2.6 % / 1.96 and the model's 5 %) move 10 / 4 of that of 40 MB,
+// each byte dearer by 1/4 - 1/8 ps.
+TEST(Predict, WhereACacheEndsIsUncertain) {
+  const auto machine = machine_of(gpu());
+  const auto at = predict(streaming(40e6, 0.0), {}, machine);
+  const double sigma = std::hypot(0.025 / 1.959964, 0.05);
+  EXPECT_NEAR(at.split_seconds_sigma, 2.5 * sigma * 40e6 * 0.125e-12, 1e-12);
+  EXPECT_GT(at.memory_sigma(), at.split_seconds_sigma / at.memory_seconds());
+  EXPECT_NEAR(predict(streaming(4e9, 0.0), {}, machine).split_seconds_sigma, 0.0, 1e-12);
+  EXPECT_NEAR(predict(streaming(4e5, 0.0), {}, machine).split_seconds_sigma, 0.0, 1e-12);
+}
+
 TEST(Predict, FootprintDecidesTheLevel) {
   const auto machine = machine_of(gpu());
   Work work = streaming(8e9, 0.0);

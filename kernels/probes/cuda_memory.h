@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that do nothing but move memory. Plain C++ declarations; each launch is asynchronous on its stream and
+// returns what the launch itself reported.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <span>
+
+namespace gpubench::probes {
+
+enum class MemoryPattern { read, write, copy, triad };
+
+/// How a kernel walks its arrays: each thread does `accesses` 16-byte accesses to each array it touches, a block's
+/// threads side by side; the grid covers the arrays once. With `folds` > 1, consecutive blocks work in that many far
+/// apart parts of the arrays.
+struct MemoryShape {
+  int threads = 256;
+  int accesses = 1;
+  int folds = 1;
+};
+
+/// Shapes worth trying, the one that was best on an H200 first. More bytes in flight help some GPUs, smaller blocks
+/// others.
+std::span<const MemoryShape> memory_shapes(MemoryPattern pattern);
+
+/// Arrays have a multiple of this many floats.
+inline constexpr std::size_t memory_granule = std::size_t{1} << 20;
+
+/// read: sums up b. write: stores to a, each element its own value in [1, 2). copy: a = b. triad: a = b + 2 c. Arrays
+/// hold `count` floats (a multiple of memory_granule) and are aligned to 16 bytes; those not used may be null. `sink`
+/// is one float that is in truth never written.
+cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
+                          std::size_t count, float* sink, cudaStream_t stream);
+
+/// Bytes that a launch moves: arrays read plus arrays written.
+double memory_bytes(MemoryPattern pattern, std::size_t count);
+
+/// Reads a working set again and again, until at least `least_bytes` have been read by all threads together; past the
+/// L1 cache. Every multiprocessor goes through the whole set, each from another place, so that a set smaller than the
+/// L2 cache is served from there and one larger is not. `working_set_bytes` is a multiple of 512. Returns the bytes
+/// read in `bytes`.
+cudaError_t launch_working_set(const float* data, std::size_t working_set_bytes, double least_bytes, float* sink,
+                               cudaStream_t stream, double& bytes);
+
+}  // namespace gpubench::probes

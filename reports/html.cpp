@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "reports/charts.h"
+#include "reports/html_resources.h"
+#include "reports/html_sections.h"
+#include "reports/html_text.h"
+#include "reports/reports.h"
+
+namespace gpubench::reports {
+namespace {
+
+struct Remote {
+  std::string_view url;
+  std::string_view integrity;
+};
+
+// Used by a build without the bundle. The hashes are SHA-384 of the files that the wheel panel 1.9.4 of the Python Package
+// Index took from these very addresses when it was made.
+constexpr std::array remote_scripts = {
+    Remote{"https://cdn.jsdelivr.net/npm/vega@6.1.2", "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
+    Remote{"https://cdn.jsdelivr.net/npm/vega-lite@6.3.0",
+           "sha384-XvyB+gziheLKBtEFV41cTEJKMS0HanHcNPRSOEbYq1CvA5e5aYa1aPNc4hK5lTvU"},
+    Remote{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
+           "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
+
+std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
+
+std::string vega_scripts() {
+  if (!page::vega().empty()) return script(page::vega());
+  std::string html;
+  for (const auto& remote : remote_scripts)
+    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", remote.url, remote.integrity);
+  return html;
+}
+
+/// Scripts run only if they are the ones built in (or the pinned ones), whatever text the run brings along. Styles may be
+/// inline: Vega sets them while it draws.
+std::string policy() {
+  std::string scripts;
+  for (const auto hash : {page::script_base_hash(), page::script_table_hash(), page::script_charts_hash(), page::vega_hash()})
+    if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
+  if (page::vega().empty())
+    for (const auto& remote : remote_scripts) scripts += " " + std::string(remote.url);
+  return fmt::format(
+      "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'", scripts);
+}
+
+std::string figure(const charts::Chart& chart) {
+  const auto title = markup::escape(chart.title);
+  return fmt::format(
+      "<figure class=\"card chart\" id=\"chart-{0}\" data-scope=\"{1}\"><figcaption><h3>{2}</h3><p>{3}</p></figcaption>"
+      "<div class=\"canvas\" role=\"img\" aria-label=\"{2}. {3}\"></div></figure>\n",
+      chart.id, chart.scope, title, markup::escape(chart.description));
+}
+
+charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list) {
+  auto specs = charts::Json::object();
+  for (const auto& chart : list) specs[chart.id] = chart.spec;
+  auto devices = charts::Json::array();
+  for (const auto& device : run.devices) devices.push_back({{"id", device.id}, {"name", device.name}});
+  return {{"datasets", charts::datasets(run)},
+          {"specs", std::move(specs)},
+          {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}},
+          {"devices", std::move(devices)},
+          {"embedded", !page::vega().empty()}};
+}
+
+}  // namespace
+
+std::string html(const Run& run) {
+  const auto list = charts::all(run);
+  std::string device_charts;
+  std::string operation_charts;
+  std::string ladder;
+  for (const auto& chart : list) {
+    auto& place = chart.id == "ladder" ? ladder : chart.scope == "operation" ? operation_charts : device_charts;
+    place += figure(chart);
+  }
+  return markup::fill(page::frame(), {{"policy", policy()},
+                                      {"style", std::string(page::style())},
+                                      {"title", markup::escape(sections::title(run))},
+                                      {"devices", sections::devices(run)},
+                                      {"created", markup::escape(run.context.created_utc)},
+                                      {"host", markup::escape(run.context.host)},
+                                      {"program", markup::escape(run.context.program)},
+                                      {"version", markup::escape(run.context.gpubench_version)},
+                                      {"summary", markup::escape(sections::summary(run))},
+                                      {"regimes", sections::regimes(run)},
+                                      {"notices", sections::notices(run)},
+                                      {"device_charts", device_charts},
+                                      {"operation_charts", operation_charts},
+                                      {"ladder", ladder},
+                                      {"boundaries", sections::boundaries(run)},
+                                      {"calibrations", sections::calibrations(run)},
+                                      {"environment", sections::environment(run)},
+                                      {"data", markup::script_json(data_of(run, list))},
+                                      {"script_base", script(page::script_base())},
+                                      {"script_table", script(page::script_table())},
+                                      {"script_charts", script(page::script_charts())},
+                                      {"script_vega", vega_scripts()}});
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html_sections.h"
+
+#include <fmt/core.h>
+
+#include <set>
+
+#include "reports/html_text.h"
+#include "reports/points.h"
+#include "reports/units.h"
+
+namespace gpubench::reports::sections {
+namespace {
+
+using markup::escape;
+using markup::render;
+using markup::Table;
+
+std::string plural(std::size_t count, const std::string& noun) {
+  return format_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string interval(const Interval& ci95, const std::string& unit) {
+  return format_value(ci95.low, unit, 4) + " to " + format_value(ci95.high, unit, 4);
+}
+
+std::string facts(const Device& device) {
+  std::string text = device.id;
+  if (!device.architecture.empty()) text += " \u00b7 " + device.architecture;
+  if (device.units > 0) text += " \u00b7 " + plural(static_cast<std::size_t>(device.units), device.kind == DeviceKind::cuda ? "SM" : "thread");
+  if (device.memory_bytes > 0) text += " \u00b7 " + format_bytes(static_cast<double>(device.memory_bytes));
+  if (const auto driver = device.properties.find("driver"); driver != device.properties.end()) text += " \u00b7 driver " + driver->second;
+  return text;
+}
+
+Table ceilings(const Calibration& calibration) {
+  Table table{"Ceilings of " + calibration.device.name + " (" + calibration.device.id + ")",
+              {{"resource"}, {"measured", true}, {"95 % interval", true}, {"repeats", true}, {"of theory", true}, {"clock", true}, {"method"}},
+              {}};
+  for (const auto& ceiling : calibration.ceilings) {
+    const bool has_theory = ceiling.theoretical_limit && *ceiling.theoretical_limit > 0;
+    table.rows.push_back({ceiling.resource, format_value(ceiling.value, ceiling.unit, 4), interval(ceiling.ci95, ceiling.unit),
+                          std::to_string(ceiling.repeats), has_theory ? format_percent(ceiling.value / *ceiling.theoretical_limit) : "",
+                          ceiling.clock_hz ? format_hertz(*ceiling.clock_hz) : "not read", ceiling.method});
+  }
+  return table;
+}
+
+Table absent(const Calibration& calibration) {
+  Table table{"Ceilings that could not be measured", {{"resource"}, {"reason"}}, {}};
+  for (const auto& ceiling : calibration.absent) table.rows.push_back({ceiling.resource, ceiling.reason});
+  return table;
+}
+
+Table levels(const Calibration& calibration) {
+  Table table{"Cache levels found", {{"level"}, {"capacity", true}, {"95 % interval", true}}, {}};
+  for (const auto& level : calibration.levels)
+    table.rows.push_back({level.resource, format_bytes(level.capacity_bytes),
+                          format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
+  return table;
+}
+
+std::string list(const std::string& title, const std::map<std::string, std::string>& entries) {
+  if (entries.empty()) return {};
+  std::string html = "<div class=\"facts\"><h3>" + escape(title) + "</h3><dl>";
+  for (const auto& [key, value] : entries) html += "<div><dt>" + escape(key) + "</dt><dd>" + escape(value) + "</dd></div>";
+  return html + "</dl></div>\n";
+}
+
+}  // namespace
+
+std::string title(const Run& run) {
+  std::string names;
+  for (const auto& device : run.devices) names += (names.empty() ? "" : ", ") + device.name;
+  return (names.empty() ? "gpubench" : names) + " \u00b7 " + run.context.created_utc;
+}
+
+std::string summary(const Run& run) {
+  const auto counts = count(run);
+  std::set<std::string> operations;
+  for (const auto& point : run.points) operations.insert(point.measurement.operation);
+  std::string text = plural(counts.points, "point") + " of " + plural(operations.size(), "operation");
+  std::string parts;
+  const auto add = [&parts](std::size_t number, std::string_view what) {
+    if (number > 0) parts += (parts.empty() ? ": " : ", ") + format_count(static_cast<double>(number)) + " " + std::string(what);
+  };
+  for (const auto& [regime, number] : counts.by_regime) add(number, name_of(regime));
+  add(counts.without_verdict, "without a verdict");
+  add(counts.failed, "failed");
+  add(counts.skipped, "skipped");
+  return text + parts;
+}
+
+std::string devices(const Run& run) {
+  std::string html;
+  for (const auto& device : run.devices)
+    html += "<div class=\"device\"><h1>" + escape(device.name) + "</h1><p>" + escape(facts(device)) + "</p></div>\n";
+  return html.empty() ? "<div class=\"device\"><h1>gpubench</h1><p>no device</p></div>" : html;
+}
+
+std::string regimes(const Run& run) {
+  const auto counts = count(run);
+  std::string bar;
+  std::string tiles;
+  for (const auto& [regime, number] : counts.by_regime) {
+    const std::string name(name_of(regime));
+    bar += fmt::format("<span class=\"bg-{}\" style=\"flex-grow:{}\"></span>", name, number);
+    tiles += fmt::format(
+        "<div class=\"tile\"><dt><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use href=\"#sign-{0}\"/></svg>{0}</dt>"
+        "<dd>{1}</dd></div>",
+        name, format_count(static_cast<double>(number)));
+  }
+  const auto tile = [&tiles](std::string_view name, std::string_view look, std::size_t number) {
+    if (number > 0) tiles += fmt::format("<div class=\"tile {}\"><dt>{}</dt><dd>{}</dd></div>", look, name, number);
+  };
+  tile("no verdict", "", counts.without_verdict);
+  tile("failed", "bad", counts.failed);
+  tile("skipped", "", counts.skipped);
+  return (bar.empty() ? "" : "<div class=\"bar\" aria-hidden=\"true\">" + bar + "</div>") + "<dl class=\"tiles\">" + tiles + "</dl>\n";
+}
+
+std::string notices(const Run& run) {
+  std::string html;
+  if (!run.warnings.empty()) {
+    html += "<section class=\"notice warn\" aria-labelledby=\"warnings-title\"><h2 id=\"warnings-title\">" +
+            plural(run.warnings.size(), "warning") + "</h2><ul>";
+    for (const auto& warning : run.warnings) html += "<li>" + escape(warning) + "</li>";
+    html += "</ul></section>\n";
+  }
+  Table failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
+  Table skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
+  for (const auto& point : run.points) {
+    const auto status = status_of(point.measurement);
+    if (status == Status::timed) continue;
+    (status == Status::failed ? failed : skipped).rows.push_back({label(point.measurement), point.measurement.device, reason_of(point.measurement)});
+  }
+  if (!failed.rows.empty())
+    html += "<section class=\"notice bad\" aria-labelledby=\"failed-title\"><h2 id=\"failed-title\">" + plural(failed.rows.size(), "point") +
+            " failed</h2>" + render(failed) + "</section>\n";
+  if (!skipped.rows.empty())
+    html += "<details class=\"notice\"><summary>" + plural(skipped.rows.size(), "point") + " skipped</summary>" + render(skipped) + "</details>\n";
+  return html;
+}
+
+std::string boundaries(const Run& run) {
+  Table table{"Where operations change regime",
+              {{"operation"}, {"device"}, {"from"}, {"to"}, {"argument"}, {"at", true}, {"95 % interval", true}},
+              {}};
+  for (const auto& boundary : run.boundaries) {
+    const auto ci95 = boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
+    table.rows.push_back({boundary.operation, boundary.device, boundary.from, boundary.to, boundary.argument, format_count(boundary.at), ci95});
+  }
+  const auto html = render(table);
+  return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;
+}
+
+std::string calibrations(const Run& run) {
+  std::string html;
+  for (const auto& calibration : run.calibrations) {
+    html += fmt::format("<p>{} calibration of {}, {}, {} long.</p>\n", escape(calibration.mode), escape(calibration.device.name),
+                        escape(calibration.created_utc), format_seconds(calibration.seconds_taken));
+    html += render(ceilings(calibration)) + render(absent(calibration)) + render(levels(calibration));
+  }
+  return html.empty() ? "<p class=\"empty\">No device of this run was calibrated, so nothing could be said about limits.</p>" : html;
+}
+
+std::string environment(const Run& run) {
+  std::string command;
+  for (const auto& argument : run.context.arguments) command += (command.empty() ? "" : " ") + argument;
+  auto html = list("Run", {{"gpubench", run.context.gpubench_version},
+                           {"created", run.context.created_utc},
+                           {"host", run.context.host},
+                           {"program", run.context.program},
+                           {"arguments", command}});
+  html += list("Environment", run.context.environment);
+  for (const auto& device : run.devices) {
+    auto entries = device.properties;
+    entries["id"] = device.id;
+    entries["architecture"] = device.architecture;
+    if (device.units > 0) entries["units"] = std::to_string(device.units);
+    if (device.memory_bytes > 0) entries["memory"] = format_bytes(static_cast<double>(device.memory_bytes));
+    if (device.last_level_cache_bytes > 0) entries["last-level cache"] = format_bytes(static_cast<double>(device.last_level_cache_bytes));
+    if (device.max_clock_hz) entries["declared clock"] = format_hertz(*device.max_clock_hz);
+    if (device.memory_bandwidth_limit) entries["theoretical bandwidth"] = format_bytes_per_second(*device.memory_bandwidth_limit);
+    html += list(device.name, entries);
+  }
+  return html;
+}
+
+}  // namespace gpubench::reports::sections

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the other scripts share: a record of errors, the run's data, numbers as text, elements made without markup.
+"use strict";
+const root = document.documentElement;
+const byId = (id) => document.getElementById(id);
+const troubles = [];
+function trouble(text) {
+  troubles.push(String(text));
+  root.dataset.errors = troubles.join(" | ");
+}
+addEventListener("error", (event) => { if (event.message) trouble(event.message); });
+addEventListener("unhandledrejection", (event) => trouble(event.reason));
+addEventListener("securitypolicyviolation", (event) => trouble("blocked by policy: " + event.violatedDirective + " " + event.blockedURI));
+for (const name of ["error", "warn"]) {
+  const original = console[name].bind(console);
+  console[name] = (...args) => { trouble(args.join(" ")); original(...args); };
+}
+
+const report = JSON.parse(byId("data").textContent);
+const points = report.datasets.points;
+const regimeNames = ["overhead", "latency", "memory", "compute", "unknown"];
+const regimesHere = regimeNames.filter((name) => points.some((row) => row.regime === name));
+const shownRegimes = new Set(regimesHere);
+
+/** An element with attributes and children; a string child becomes text, never markup. */
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+function sign(regime) {
+  const space = "http://www.w3.org/2000/svg";
+  const name = regimeNames.includes(regime) ? regime : "unknown";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("class", "sign " + name);
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(space, "use");
+  use.setAttribute("href", "#sign-" + name);
+  svg.append(use);
+  return svg;
+}
+
+/** Three significant digits without an exponent. */
+function digits(value, count = 3) {
+  const whole = Math.floor(Math.log10(Math.abs(value) || 1)) + 1;
+  return value.toFixed(Math.max(0, Math.min(count - whole, 6)));
+}
+function withPrefix(value, unit, count = 3) {
+  if (!Number.isFinite(value)) return "";
+  const prefixes = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  for (const [factor, prefix] of prefixes)
+    if (Math.abs(value) >= factor * 0.9995) return digits(value / factor, count) + " " + prefix + unit;
+  return digits(value, count) + " " + unit;
+}
+function seconds(value, count = 3) {
+  if (!Number.isFinite(value)) return "";
+  for (const [factor, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "us"]])
+    if (value >= factor * 0.9995) return digits(value / factor, count) + " " + unit;
+  return digits(value / 1e-9, count) + " ns";
+}
+function bytes(value) {
+  if (!Number.isFinite(value)) return "";
+  let power = 0;
+  while (value >= 1024 && power < 4) { value /= 1024; ++power; }
+  return (value < 10 && value % 1 ? value.toFixed(1) : String(Math.round(value))) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][power];
+}
+function percent(value) {
+  if (!Number.isFinite(value)) return "";
+  return (value >= 0.0995 ? (100 * value).toFixed(0) : value === 0 ? "0" : value < 0.001 ? "<0.1" : (100 * value).toFixed(1)) + " %";
+}
+const count = (value) => Number.isFinite(value) ? value.toLocaleString("en-US").replace(/,/g, "\u2009") : "";
+/** Half the interval over the median. */
+const spread = (row) => row.samples >= 6 && row.seconds > 0 ? (row.high - row.low) / 2 / row.seconds : undefined;
+
+/** Everything known about a point as [name, text, wide]; what is not known is left out. */
+function facts(row) {
+  const list = [["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
+    ["limiter", row.limiter], ["of its ceiling", percent(row.achieved)],
+    ["confidence", row.confidence === undefined ? "" : percent(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
+    ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
+    ["intensity", row.intensity === undefined ? "" : digits(row.intensity) + " FLOP/byte"], ["working set", bytes(row.working_set)],
+    ["reads", bytes(row.read)], ["writes", bytes(row.written)], ["pipes", row.pipes],
+    ["quartiles", row.seconds ? seconds(row.lower_quartile) + " to " + seconds(row.upper_quartile) : ""],
+    ["extremes", row.seconds ? seconds(row.minimum) + " to " + seconds(row.maximum) : ""], ["MAD", seconds(row.mad)],
+    ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + ", stopped by " + row.stop : ""],
+    ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
+    ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
+    ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true]];
+  return list.filter(([, text]) => text);
+}
+function pairs(list) {
+  const box = make("dl", {class: "pairs"});
+  for (const [name, text, wide] of list) box.append(make("div", wide ? {class: "wide"} : {}, make("dt", {}, name), make("dd", {}, text)));
+  return box;
+}
+
+// Theme: the system's, unless chosen; "#theme=dark" in the address chooses as well.
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+let theme = (/theme=(dark|light)/.exec(location.hash) || [])[1] || "auto";
+try { if (theme === "auto") theme = localStorage.getItem("gpubench-theme") || "auto"; } catch { /* storage may be forbidden for files */ }
+const isDark = () => theme === "dark" || (theme !== "light" && systemDark.matches);
+const themeListeners = [];
+function applyTheme() {
+  root.dataset.theme = isDark() ? "dark" : "light";
+  byId("theme").textContent = "Theme: " + theme;
+  for (const listener of themeListeners) listener();
+}
+byId("theme").addEventListener("click", () => {
+  theme = {auto: "light", light: "dark", dark: "auto"}[theme] || "auto";
+  try { localStorage.setItem("gpubench-theme", theme); } catch { /* the choice lasts as long as the page */ }
+  applyTheme();
+});
+systemDark.addEventListener("change", applyTheme);
+applyTheme();
+
+const regimeListeners = [];
+for (const name of regimesHere) {
+  const chip = make("button", {type: "button", class: "chip", "aria-pressed": "true"}, sign(name), name);
+  chip.addEventListener("click", () => {
+    if (!shownRegimes.delete(name)) shownRegimes.add(name);
+    chip.setAttribute("aria-pressed", String(shownRegimes.has(name)));
+    for (const listener of regimeListeners) listener();
+  });
+  byId("regimes").append(chip);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of points: search, sort, and what is known about each on demand. Rows are made a page at a time.
+"use strict";
+{
+  const step = 200;
+  const severalDevices = report.devices.length > 1;
+  const number = (title, key, text) => ({title, key, text, numeric: true});
+  const columns = [
+    {title: "point", key: (row) => row.name},
+    ...(severalDevices ? [{title: "device", key: (row) => row.device, text: (row) => row.device}] : []),
+    {title: "regime", key: (row) => row.regime || row.status, cell: (row) =>
+      row.regime ? make("span", {class: "regime"}, sign(row.regime), row.regime) : make("span", {class: "regime"}, row.status)},
+    {title: "limiter", key: (row) => row.limiter || "", text: (row) => row.limiter || ""},
+    number("of ceiling", (row) => row.achieved),
+    number("confidence", (row) => row.confidence, (row) => percent(row.confidence)),
+    number("time", (row) => row.seconds, (row) => seconds(row.seconds)),
+    number("\u00b1 95 %", spread, (row) => { const part = spread(row); return part === undefined ? "" : percent(part); }),
+    number("bandwidth", (row) => row.bytes_per_second, (row) => withPrefix(row.bytes_per_second, "B/s")),
+    number("speed", (row) => row.flops_per_second, (row) => withPrefix(row.flops_per_second, "FLOP/s")),
+    number("working set", (row) => row.working_set, (row) => bytes(row.working_set)),
+    number("samples", (row) => row.samples, (row) => count(row.samples)),
+  ];
+  columns.find((column) => column.title === "of ceiling").cell = (row) => {
+    if (row.achieved === undefined) return "";
+    const fill = make("i", {class: regimeNames.includes(row.regime) ? row.regime : "unknown"});
+    fill.style.width = Math.min(100, 100 * row.achieved) + "%";
+    return make("span", {}, make("span", {class: "meter", "aria-hidden": "true"}, fill), percent(row.achieved));
+  };
+
+  const table = byId("points-table");
+  const body = table.tBodies[0];
+  let sorted = null;
+  let ascending = true;
+  let visible = [];
+  let made = 0;
+  const haystack = points.map((row) =>
+    [row.name, row.device, row.regime, row.limiter, row.status, row.reason, row.method, row.evidence, row.cache].join(" ").toLowerCase());
+
+  const heads = columns.map((column) => {
+    const button = make("button", {type: "button"}, column.title);
+    const head = make("th", {scope: "col", "aria-sort": "none", ...(column.numeric ? {class: "number"} : {})}, button);
+    button.addEventListener("click", () => {
+      // Numbers start with the largest: that is what one looks for.
+      ascending = sorted === column ? !ascending : !column.numeric;
+      sorted = column;
+      for (const other of heads) other.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+      refresh();
+    });
+    return head;
+  });
+  table.tHead.append(make("tr", {}, ...heads));
+
+  function toggle(tr, row, button) {
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) { tr.nextElementSibling.remove(); return; }
+    const about = make("div", {class: "know"}, row.evidence ? make("p", {}, row.evidence) : null, pairs(facts(row)));
+    tr.after(make("tr", {class: "about"}, make("td", {colspan: String(columns.length)}, about)));
+  }
+  function rowOf(row) {
+    const tr = make("tr", {id: "p" + row.id});
+    const button = make("button", {type: "button", "aria-expanded": "false"}, row.name);
+    button.addEventListener("click", () => toggle(tr, row, button));
+    tr.append(make("th", {scope: "row"}, button));
+    const failed = row.status !== "timed";
+    for (const column of columns.slice(1)) {
+      if (failed && column.title === "limiter") {
+        tr.append(make("td", {class: "why", colspan: String(columns.length - columns.indexOf(column))}, row.reason || ""));
+        break;
+      }
+      tr.append(make("td", column.numeric ? {class: "number"} : {}, column.cell ? column.cell(row) : column.text(row)));
+    }
+    return tr;
+  }
+  function extend(to) {
+    const part = document.createDocumentFragment();
+    for (; made < Math.min(to, visible.length); ++made) part.append(rowOf(visible[made]));
+    body.append(part);
+    const left = visible.length - made;
+    byId("more").hidden = left === 0;
+    byId("more").textContent = "Show " + count(Math.min(left, 5 * step)) + " more of " + count(left);
+  }
+  function refresh() {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    visible = points.filter((row) => (!row.regime || shownRegimes.has(row.regime)) && words.every((word) => haystack[row.id].includes(word)));
+    if (sorted) {
+      const keys = new Map(visible.map((row) => [row, sorted.key(row)]));
+      const turn = ascending ? 1 : -1;
+      const missing = (key) => key === undefined || key === null || key === "";
+      visible.sort((a, b) => {
+        const x = keys.get(a), y = keys.get(b);
+        if (missing(x) || missing(y)) return missing(x) - missing(y);
+        return turn * (typeof x === "string" ? x.localeCompare(y, "en", {numeric: true}) : x - y);
+      });
+    }
+    body.textContent = "";
+    made = 0;
+    byId("shown").textContent = visible.length === points.length ? count(points.length) + " points" : count(visible.length) + " of " + count(points.length) + " points";
+    extend(step);
+  }
+  let waiting = 0;
+  byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 80); });
+  byId("more").addEventListener("click", () => extend(made + 5 * step));
+  addEventListener("beforeprint", () => extend(2000));
+  regimeListeners.push(refresh);
+  refresh();
+
+  /** Shows a point's row, its facts open. */
+  window.showPoint = (id) => {
+    let place = visible.findIndex((row) => row.id === id);
+    if (place < 0) {
+      byId("search").value = "";
+      refresh();
+      place = visible.findIndex((row) => row.id === id);
+    }
+    if (place < 0) return;
+    extend(place + 1);
+    for (const old of body.querySelectorAll(".target")) old.classList.remove("target");
+    const tr = byId("p" + id);
+    tr.classList.add("target");
+    const button = tr.querySelector("button");
+    if (button.getAttribute("aria-expanded") !== "true") button.click();
+    history.replaceState(null, "", "#p" + id);
+    tr.scrollIntoView({block: "center"});
+    button.focus({preventScroll: true});
+  };
+  const linked = /^#p(\d+)$/.exec(location.hash);
+  if (linked) showPoint(Number(linked[1]));
+}

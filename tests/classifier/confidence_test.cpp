@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/confidence.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gpubench::classifier {
+namespace {
+
+Prediction memory_and_pipe(double memory, double pipe) {
+  Prediction prediction;
+  prediction.launch = Launch{1e-3, 0.0};
+  prediction.resources = {{"dram", ResourceKind::memory, memory, 0.0}, {"fp32", ResourceKind::pipe, pipe, 0.0}};
+  return prediction;
+}
+
+// Both sides of the ridge carry the model's 5 %, so a ratio of exp(5 % * sqrt 2) is one standard deviation.
+TEST(Confidence, OneStandardDeviationFromTheRidge) {
+  const auto prediction = memory_and_pipe(std::exp(0.05 * std::sqrt(2.0)), 1.0);
+  const auto confidence = confidence_of({Regime::memory, "dram"}, {1.1, 0.0}, prediction);
+  EXPECT_NEAR(confidence.probability, 0.841345, 1e-6);
+  EXPECT_EQ(confidence.runner_up, Regime::compute);
+}
+
+TEST(Confidence, OneStandardDeviationFromLatency) {
+  const auto prediction = memory_and_pipe(1.0, 0.1);
+  const double seconds = 1e-3 + 1.5 * std::exp(-0.05);
+  const auto memory = confidence_of({Regime::memory, "dram"}, {seconds, 0.0}, prediction);
+  EXPECT_NEAR(memory.probability, 0.841345, 1e-6);
+  EXPECT_EQ(memory.runner_up, Regime::latency);
+  const auto latency = confidence_of({Regime::latency, "latency"}, {1e-3 + 1.5 * std::exp(0.05), 0.0}, prediction);
+  EXPECT_NEAR(latency.probability, 0.841345, 1e-6);
+  EXPECT_EQ(latency.runner_up, Regime::memory);
+}
+
+TEST(Confidence, MissingCeilingsTakeAFifth) {
+  auto prediction = memory_and_pipe(1.0, 0.1);
+  const Time time{1.05, 0.001};
+  const double whole = confidence_of({Regime::memory, "dram"}, time, prediction).probability;
+  prediction.missing = {"fp64"};
+  EXPECT_NEAR(confidence_of({Regime::memory, "dram"}, time, prediction).probability, 0.8 * whole, 1e-12);
+}
+
+TEST(Confidence, UnknownHasNone) {
+  const auto confidence = confidence_of({}, {1.0, 0.0}, memory_and_pipe(1.0, 1.0));
+  EXPECT_EQ(confidence.probability, 0.0);
+  EXPECT_EQ(confidence.runner_up, Regime::unknown);
+}
+
+TEST(Excess, OnlyBeyondFivePerCentAndTheUncertainty) {
+  const auto prediction = memory_and_pipe(1.0, 0.1);
+  const Decision memory{Regime::memory, "dram"};
+  EXPECT_FALSE(excess_over_ceiling(memory, {0.96, 0.0}, prediction));
+  EXPECT_NEAR(*excess_over_ceiling(memory, {0.5, 0.0}, prediction), 2.0, 1e-9);
+  EXPECT_NEAR(*excess_over_ceiling({Regime::overhead, "launch"}, {0.5, 0.0}, prediction), 2.0, 1e-9);
+}
+
+TEST(BelowLaunch, ByMoreThanBothUncertainties) {
+  const auto prediction = memory_and_pipe(1e-6, 1e-6);
+  EXPECT_FALSE(is_below_launch({0.95e-3, 0.0}, prediction));
+  EXPECT_TRUE(is_below_launch({0.85e-3, 0.0}, prediction));
+  EXPECT_FALSE(is_below_launch({0.85e-3, 0.2}, prediction));
+}
+
+TEST(TimeOf, FewSamplesSayLittle) {
+  Summary summary;
+  summary.count = 20;
+  summary.median = 100.0;
+  summary.median_ci95 = {99.0, 101.0};
+  EXPECT_NEAR(time_of(summary).sigma, 0.0051, 1e-4);
+  summary.count = 5;
+  EXPECT_EQ(time_of(summary).sigma, unknown_sigma);
+  summary.median_ci95 = {80.0, 120.0};
+  EXPECT_NEAR(time_of(summary).sigma, 0.102, 1e-3);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

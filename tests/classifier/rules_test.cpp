@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/rules.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+/// A prediction by hand: launch 1 s, and what is said.
+Prediction prediction_of(std::vector<ResourceTime> resources) {
+  Prediction prediction;
+  prediction.launch = Launch{1.0, 0.0};
+  prediction.resources = std::move(resources);
+  return prediction;
+}
+
+constexpr auto memory = ResourceKind::memory;
+constexpr auto pipe = ResourceKind::pipe;
+
+TEST(Rules, OverheadUpToTwiceTheLaunch) {
+  const auto prediction = prediction_of({{"dram", memory, 1.0, 0.0}});
+  EXPECT_EQ(decide(2.0, prediction), (Decision{Regime::overhead, "launch"}));
+  EXPECT_EQ(decide(2.001, prediction), (Decision{Regime::memory, "dram"}));
+}
+
+TEST(Rules, LatencyBeyondOneAndAHalf) {
+  const auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}, {"fp32", pipe, 1.0, 0.0}});
+  EXPECT_EQ(decide(3.999, prediction), (Decision{Regime::memory, "dram"}));
+  EXPECT_EQ(decide(4.001, prediction), (Decision{Regime::latency, "latency"}));
+}
+
+TEST(Rules, MemoryLevelsCountTogetherAndTheSlowestIsNamed) {
+  const auto prediction =
+      prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 3.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
+  EXPECT_EQ(decide(6.5, prediction), (Decision{Regime::memory, "dram"}));  // 5 s against 4 s
+  const auto more = prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 1.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
+  EXPECT_EQ(decide(6.0, more), (Decision{Regime::compute, "fp32"}));
+}
+
+TEST(Rules, TheSlowestPipe) {
+  const auto prediction = prediction_of({{"fp32", pipe, 2.0, 0.0}, {"tensor-bf16", pipe, 3.0, 0.0}});
+  EXPECT_EQ(decide(5.0, prediction), (Decision{Regime::compute, "tensor-bf16"}));
+}
+
+TEST(Rules, UnknownWhereCeilingsAreMissing) {
+  auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}});
+  prediction.missing = {"fp32"};
+  EXPECT_EQ(decide(3.5, prediction).regime, Regime::memory);
+  EXPECT_EQ(decide(9.0, prediction), Decision{});
+  EXPECT_EQ(decide(9.0, prediction_of({})), Decision{});
+}
+
+TEST(Margin, ZeroAtEachFrontier) {
+  const Decision launch{Regime::overhead, "launch"};
+  const Decision latency{Regime::latency, "latency"};
+  const Decision l2{Regime::memory, "l2"};
+  const Decision dram{Regime::memory, "dram"};
+  const Decision fp32{Regime::compute, "fp32"};
+  const auto p = prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 2.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
+  EXPECT_DOUBLE_EQ(margin(launch, l2, 2.0, p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(latency, dram, 7.0, p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(l2, dram, 5.0, p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(fp32, dram, 5.0, p), 0.0);
+  EXPECT_GT(margin(latency, dram, 7.1, p), 0.0);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cuBLASLt's loader says without the library; needs no GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpubench/vectors.h"
+#include "kernels/cublaslt.h"
+
+namespace gpubench::kernels {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CublasLt, AMissingLibraryGivesAReason) {
+  const CublasLt library({"libthere-is-none.so.1"});
+  EXPECT_THAT(library.reason(), HasSubstr("libthere-is-none.so.1"));
+  EXPECT_THAT(library.reason(), HasSubstr("LD_LIBRARY_PATH"));
+  EXPECT_EQ(library.version(), "");
+}
+
+TEST(CublasLt, AForeignLibraryGivesAReason) {
+  EXPECT_THAT(CublasLt({"libm.so.6"}).reason(), HasSubstr("lacks a function"));
+}
+
+TEST(CublasLt, NoPlanWithoutTheLibrary) {
+  const CublasLt library({"libthere-is-none.so.1"});
+  EXPECT_THROW(GemmPlan(library, GemmType::bf16, 64, nullptr, nullptr, nullptr, nullptr), CudaError);
+}
+
+TEST(GemmType, Bytes) {
+  EXPECT_EQ(element_bytes(GemmType::fp32), 4U);
+  EXPECT_EQ(element_bytes(GemmType::bf16), 2U);
+  EXPECT_EQ(element_bytes(GemmType::fp16), 2U);
+}
+
+}  // namespace
+}  // namespace gpubench::kernels

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library with some of NVML's functions, and wrong or missing others, for the tests of the class that loads NVML.
+#include <cstring>
+
+extern "C" {
+
+int nvmlInit_v2() { return 0; }
+int nvmlShutdown() { return 0; }
+const char* nvmlErrorString(int result) { return result == 3 ? "Not Supported" : "Not Found"; }
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
+  static int gpu = 0;
+  *device = &gpu;
+  return std::strcmp(id, "0000:18:00.0") == 0 ? 0 : 6;
+}
+int nvmlDeviceGetHandleByUUID(const char* id, void** device) {
+  static int gpu = 0;
+  *device = &gpu;
+  return std::strcmp(id, "GPU-1234") == 0 ? 0 : 6;
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned length) {
+  std::strncpy(text, "580.1", length);
+  return 0;
+}
+// SM 1410 MHz now, 1980 MHz at most; memory 3201 MHz at most.
+int nvmlDeviceGetClockInfo(void*, int type, unsigned* megahertz) {
+  *megahertz = type == 1 ? 1410 : 7;
+  return 0;
+}
+int nvmlDeviceGetMaxClockInfo(void*, int type, unsigned* megahertz) {
+  *megahertz = type == 1 ? 1980 : type == 2 ? 3201 : 7;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
+  *milliwatts = 648500;
+  return 0;
+}
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
+  *milliwatts = 700000;
+  return 0;
+}
+int nvmlDeviceGetEccMode(void*, unsigned* current, unsigned* pending) {
+  *current = 1;
+  *pending = 0;
+  return 0;
+}
+int nvmlDeviceGetMigMode(void*, unsigned*, unsigned*) { return 3; }
+// The older name alone, as drivers before 535 have it.
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) {
+  *reasons = 0x4 | 0x40;
+  return 0;
+}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/cuda/nvml.h"
+
+namespace gpubench::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+constexpr const char* fake = GPUBENCH_FAKE_NVML;
+
+TEST(Nvml, ReadsInPlainUnits) {
+  const Nvml nvml("0000:18:00.0", fake);
+  EXPECT_EQ(nvml.reason(), "");
+  EXPECT_EQ(nvml.driver_version().value, "580.1");
+  EXPECT_EQ(nvml.sm_clock().value, 1.41e9);
+  EXPECT_EQ(nvml.sm_clock_hz(), 1.41e9);
+  EXPECT_EQ(nvml.max_sm_clock().value, 1.98e9);
+  EXPECT_EQ(nvml.max_memory_clock().value, 3.201e9);
+  EXPECT_DOUBLE_EQ(nvml.power().value.value_or(0), 648.5);
+  EXPECT_DOUBLE_EQ(nvml.power_limit().value.value_or(0), 700.0);
+  EXPECT_EQ(nvml.ecc().value, true);
+}
+
+TEST(Nvml, FindsByUuid) {
+  EXPECT_EQ(Nvml("GPU-1234", fake).reason(), "");
+  EXPECT_THAT(Nvml("GPU-9", fake).reason(), HasSubstr("GPU-9"));
+  EXPECT_THAT(Nvml("0000:99:00.0", fake).reason(), HasSubstr("Not Found"));
+}
+
+TEST(Nvml, AnErrorIsAbsentWithItsText) {
+  const auto mig = Nvml("GPU-1234", fake).mig();
+  EXPECT_FALSE(mig.value.has_value());
+  EXPECT_THAT(mig.reason, HasSubstr("Not Supported"));
+}
+
+TEST(Nvml, AMissingFunctionIsAbsentWithItsName) {
+  const auto temperature = Nvml("GPU-1234", fake).temperature();
+  EXPECT_FALSE(temperature.value.has_value());
+  EXPECT_THAT(temperature.reason, HasSubstr("nvmlDeviceGetTemperature"));
+}
+
+TEST(Nvml, AMissingLibraryMakesEverythingAbsent) {
+  const Nvml nvml("0000:18:00.0", "libthere-is-none.so.1");
+  EXPECT_THAT(nvml.reason(), HasSubstr("libthere-is-none.so.1"));
+  EXPECT_FALSE(nvml.sm_clock_hz().has_value());
+  EXPECT_EQ(nvml.driver_version().reason, nvml.reason());
+}
+
+TEST(Nvml, AForeignLibraryIsRefused) {
+  EXPECT_THAT(Nvml("0000:18:00.0", "libm.so.6").reason(), HasSubstr("nvmlInit_v2"));
+}
+
+TEST(Nvml, KnowsOlderNamesOfThrottleReasons) {
+  const auto reasons = Nvml("GPU-1234", fake).throttle_reasons();
+  ASSERT_TRUE(reasons.value.has_value());
+  EXPECT_EQ(throttle_text(*reasons.value), "power cap, thermal slowdown (hardware)");
+  EXPECT_EQ(throttle_text(0x1), "") << "an idle GPU is not throttled";
+}
+
+TEST(Nvml, PropertiesHoldWhatCouldBeRead) {
+  std::map<std::string, std::string> properties;
+  add_nvml_properties(Nvml("GPU-1234", fake), properties);
+  EXPECT_THAT(properties, ElementsAre(Pair("driver", "580.1"), Pair("ecc", "on"), Pair("max_memory_clock_mhz", "3201"),
+                                      Pair("max_sm_clock_mhz", "1980"), Pair("power_limit_w", "700")));
+}
+
+TEST(Nvml, SurvivesBeingMoved) {
+  Nvml first("GPU-1234", fake);
+  const Nvml second = std::move(first);
+  EXPECT_EQ(second.sm_clock_hz(), 1.41e9);
+}
+
+}  // namespace
+}  // namespace gpubench::bench

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The probes do the work they claim: results, bytes and operations, no times.
+#include <cmath>
+
+#include "bench/cuda/nvml.h"
+#include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda_memory.h"
+#include "tests/kernels/cuda_fixture.h"
+
+namespace gpubench::probes {
+namespace {
+
+class CudaProbes : public testing::CudaTest {
+ protected:
+  static constexpr std::size_t count = 2 * memory_granule;
+};
+
+TEST_F(CudaProbes, CopyAndTriadInEveryShape) {
+  const auto n = static_cast<std::int64_t>(count);
+  const auto b = normal_values(n, 1);
+  const auto c = normal_values(n, 2);
+  const auto device_b = on_device(b);
+  const auto device_c = on_device(c);
+  auto sink = poisoned(1);
+  for (const MemoryShape shape : memory_shapes(MemoryPattern::copy)) {
+    auto a = poisoned(n);
+    ASSERT_EQ(
+        launch_memory(MemoryPattern::copy, shape, a.data(), device_b.data(), nullptr, count, sink.data(), stream_),
+        cudaSuccess);
+    EXPECT_EQ(result(a, n), b);
+  }
+  for (const MemoryShape shape : memory_shapes(MemoryPattern::triad)) {
+    auto a = poisoned(n);
+    ASSERT_EQ(launch_memory(MemoryPattern::triad, shape, a.data(), device_b.data(), device_c.data(), count, sink.data(),
+                            stream_),
+              cudaSuccess);
+    const auto actual = result(a, n);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(actual[i], std::fmaf(2.0F, c[i], b[i])) << i;
+  }
+}
+
+TEST_F(CudaProbes, WriteReachesEveryElementInEveryShape) {
+  auto sink = poisoned(1);
+  for (const MemoryShape shape : memory_shapes(MemoryPattern::write)) {
+    const auto n = static_cast<std::int64_t>(count);
+    auto a = poisoned(n);
+    ASSERT_EQ(launch_memory(MemoryPattern::write, shape, a.data(), nullptr, nullptr, count, sink.data(), stream_),
+              cudaSuccess);
+    const auto actual = result(a, n);
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_TRUE(actual[i] >= 1.0F && actual[i] < 2.0F) << i << ": " << actual[i];
+  }
+}
+
+// The read probe writes its sum when it equals a certain value: one thread's elements are made to add up to that.
+TEST_F(CudaProbes, ReadLoadsWhatItClaims) {
+  for (const MemoryShape shape : memory_shapes(MemoryPattern::read)) {
+    for (const std::size_t place : {std::size_t{0}, count / 2 + 4321, count - 1}) {
+      std::vector<float> values(count, 0.0F);
+      values[place] = 1.2345678e30F;
+      const auto b = on_device(values);
+      auto sink = poisoned(1);
+      ASSERT_EQ(launch_memory(MemoryPattern::read, shape, nullptr, b.data(), nullptr, count, sink.data(), stream_),
+                cudaSuccess);
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+      EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "element " << place << " was not read";
+    }
+  }
+}
+
+TEST_F(CudaProbes, RefusesOddCounts) {
+  auto a = poisoned(1);
+  EXPECT_EQ(launch_memory(MemoryPattern::write, {}, a.data(), nullptr, nullptr, 12345, a.data(), stream_),
+            cudaErrorInvalidValue);
+  double bytes = 0.0;
+  EXPECT_EQ(launch_working_set(a.data(), 100, 1.0, a.data(), stream_, bytes), cudaErrorInvalidValue);
+}
+
+TEST_F(CudaProbes, WorkingSetIsReadWhole) {
+  for (const std::size_t set : {std::size_t{512}, std::size_t{4096}, std::size_t{1} << 20}) {
+    for (const std::size_t place : {std::size_t{0}, set / 8, set / 4 - 1}) {
+      std::vector<float> values(set / 4 + 128, 0.0F);
+      values[place] = 1.2345678e30F;
+      const auto data = on_device(values);
+      auto sink = poisoned(1);
+      double bytes = 0.0;
+      ASSERT_EQ(launch_working_set(data.data(), set, 1.0, sink.data(), stream_, bytes), cudaSuccess);
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+      EXPECT_GE(bytes, static_cast<double>(set));
+      if (set >= 32768) {  // in a smaller set a thread meets the value more than once
+        EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "element " << place << " of " << set;
+      }
+    }
+  }
+}
+
+TEST_F(CudaProbes, FmaCountsAndClocks) {
+  DeviceVector<ClockReading> clock(1);
+  DeviceVector<double> sink(1);
+  for (const FmaType type : {FmaType::fp32, FmaType::fp64}) {
+    double once = 0.0;
+    double tenfold = 0.0;
+    ASSERT_EQ(launch_fma(type, 1, sink.data(), clock.data(), stream_, once), cudaSuccess);
+    ASSERT_EQ(launch_fma(type, 10, sink.data(), clock.data(), stream_, tenfold), cudaSuccess);
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    EXPECT_GT(once, 0.0);
+    EXPECT_DOUBLE_EQ(tenfold, 10.0 * once);
+    EXPECT_GT(clock.to_host()[0].cycles, 0U);
+  }
+  ASSERT_EQ(launch_clock(1'000'000, clock.data(), stream_), cudaSuccess);
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  const ClockReading reading = clock.to_host()[0];
+  EXPECT_GE(reading.nanoseconds, 1'000'000U);
+  EXPECT_GT(reading.hertz(), 1e8);
+  EXPECT_LT(reading.hertz(), 5e9);
+}
+
+TEST_F(CudaProbes, NvmlKnowsTheGpu) {
+  char bus_id[32] = {};
+  int device = 0;
+  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
+  GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device));
+  const bench::Nvml nvml(bus_id);
+  if (!nvml.reason().empty()) GTEST_SKIP() << nvml.reason();
+  EXPECT_TRUE(nvml.driver_version().value.has_value());
+  const auto uuid = nvml.uuid();
+  ASSERT_TRUE(uuid.value.has_value()) << uuid.reason;
+  EXPECT_EQ(bench::Nvml(*uuid.value).reason(), "");
+  EXPECT_GT(nvml.sm_clock().value.value_or(0.0), 1e8) << nvml.sm_clock().reason;
+  EXPECT_GT(nvml.power_limit().value.value_or(0.0), 10.0) << nvml.power_limit().reason;
+  for (const auto& [key, value] : [&] {
+         std::map<std::string, std::string> properties;
+         bench::add_nvml_properties(nvml, properties);
+         return properties;
+       }())
+    RecordProperty(key, value);
+}
+
+}  // namespace
+}  // namespace gpubench::probes

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "statistics/statistics.h"
+#include "tests/reports/sample_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double tenth_of_a_percent = 0.001;
+
+/// `count` samples spread evenly over +- `spread` around a time.
+std::vector<double> around(double seconds, double spread = tenth_of_a_percent, int count = 11) {
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i)
+    samples.push_back(seconds * (1.0 + spread * (count > 1 ? 2.0 * i / (count - 1) - 1.0 : 0.0)));
+  return samples;
+}
+
+void add(gpubench::Run& run, const std::string& name, const std::vector<double>& samples,
+         const std::string& device = "cpu") {
+  Measurement measurement;
+  measurement.name = name;
+  measurement.operation = name;
+  measurement.device = device;
+  measurement.samples_seconds = samples;
+  measurement.seconds = statistics::summarize(samples);
+  run.points.push_back({measurement, std::nullopt});
+}
+
+void add_failed(gpubench::Run& run, const std::string& name) {
+  Measurement measurement;
+  measurement.name = name;
+  measurement.device = "cpu";
+  measurement.failure = Failure{FailureKind::wrong_result, "sum is 0"};
+  run.points.push_back({measurement, std::nullopt});
+}
+
+gpubench::Run run_with(const std::vector<double>& samples, const std::string& name = "op") {
+  gpubench::Run run;
+  run.devices.push_back({});
+  run.devices.back().id = "cpu";
+  run.devices.back().name = "Example CPU";
+  add(run, name, samples);
+  return run;
+}
+
+Change change_between(const std::vector<double>& base, const std::vector<double>& next, double least_effect = 0.01) {
+  const auto comparison = compare(run_with(base), run_with(next), {least_effect});
+  EXPECT_EQ(comparison.points.size(), 1U);
+  return comparison.points.at(0).change;
+}
+
+TEST(Compare, TellsTheFourChangesApart) {
+  EXPECT_EQ(change_between(around(1.0), around(1.2)), Change::slower);
+  EXPECT_EQ(change_between(around(1.2), around(1.0)), Change::faster);
+  EXPECT_EQ(change_between(around(1.0), around(1.002)), Change::same);
+  EXPECT_EQ(change_between(around(1.0, 0.3), around(1.05, 0.3)), Change::inconclusive);
+}
+
+TEST(Compare, TheLeastEffectMovesTheLine) {
+  EXPECT_EQ(change_between(around(1.0), around(1.03), 0.01), Change::slower);
+  EXPECT_EQ(change_between(around(1.0), around(1.03), 0.05), Change::same);
+  EXPECT_EQ(change_between(around(1.0), around(1.05), 0.05), Change::inconclusive);
+}
+
+TEST(Compare, FewSamplesDecideNothing) {
+  EXPECT_EQ(change_between(around(1.0, 0.0, 5), around(2.0, 0.0, 11)), Change::inconclusive);
+  EXPECT_EQ(change_between(around(1.0, 0.0, 11), around(2.0, 0.0, 1)), Change::inconclusive);
+  EXPECT_EQ(change_between(around(1.0, 0.0, 6), around(2.0, 0.0, 6)), Change::slower);
+}
+
+TEST(Compare, GivesTheSameIntervalEveryTime) {
+  const auto base = run_with(around(1.0, 0.1)), next = run_with(around(1.1, 0.1));
+  EXPECT_EQ(compare(base, next, {}).points[0].ratio, compare(base, next, {}).points[0].ratio);
+}
+
+TEST(Compare, UsesTheIntervalsWhenTheSamplesWereNotKept) {
+  auto base = run_with(around(1.0)), next = run_with(around(1.2));
+  base.points[0].measurement.samples_seconds.clear();
+  auto comparison = compare(base, next, {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_NEAR(comparison.points[0].ratio.value, 1.2, 1e-12);
+  base.points[0].measurement.seconds->count = 5;
+  comparison = compare(base, next, {});
+  EXPECT_EQ(comparison.points[0].change, Change::inconclusive);
+}
+
+TEST(Compare, PoolsRepetitions) {
+  gpubench::Run base = run_with(around(1.0, 0.0, 3));
+  add(base, "op", around(3.0, 0.0, 4));
+  base.points[1].measurement.repetition = 1;
+  const auto comparison = compare(base, run_with(around(3.0)), {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_DOUBLE_EQ(comparison.points[0].base_seconds, 3.0);
+  EXPECT_EQ(comparison.points[0].name, "op");
+}
+
+TEST(Compare, SortsOutWhatIsMissing) {
+  gpubench::Run base = run_with(around(1.0), "both");
+  add(base, "old/manual_time", around(1.0));
+  add(base, "breaks", around(1.0));
+  add(base, "skips", around(1.0));
+  add_failed(base, "mended");
+  add_failed(base, "broken");
+  gpubench::Run next = run_with(around(1.0), "both");
+  add(next, "new", around(1.0));
+  add_failed(next, "breaks");
+  add_failed(next, "broken");
+  add(next, "skips", around(1.0));
+  next.points.back().measurement.seconds.reset();
+  next.points.back().measurement.skipped = "not today";
+  add(next, "mended", around(1.0));
+  const auto comparison = compare(base, next, {});
+  EXPECT_EQ(comparison.points.size(), 1U);
+  EXPECT_THAT(comparison.only_in_base, ElementsAre("old", "skips"));
+  EXPECT_THAT(comparison.only_in_new, ElementsAre("mended", "new"));
+  EXPECT_THAT(comparison.failed_in_new, ElementsAre("breaks"));
+  EXPECT_TRUE(comparison.comparable);
+}
+
+TEST(Compare, OneFailedRepetitionIsAFailure) {
+  gpubench::Run next = run_with(around(1.0));
+  add_failed(next, "op");
+  const auto comparison = compare(run_with(around(1.0)), next, {});
+  EXPECT_THAT(comparison.failed_in_new, ElementsAre("op"));
+  EXPECT_THAT(comparison.points, IsEmpty());
+}
+
+TEST(Compare, NamesWhatDiffers) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.0));
+  base.context.gpubench_version = "0.1.0";
+  next.context.gpubench_version = "0.2.0";
+  base.devices[0].properties = {{"driver", "550"}, {"ecc", "on"}, {"uuid", "A"}};
+  next.devices[0].properties = {{"driver", "570"}, {"ecc", "on"}, {"mig", "off"}, {"uuid", "A"}};
+  base.devices[0].max_clock_hz = 1.98e9;
+  const auto comparison = compare(base, next, {});
+  EXPECT_THAT(comparison.differences,
+              ElementsAre("gpubench was '0.1.0', is '0.2.0'", "cpu: max clock was '1.980 GHz', is not known",
+                          "cpu: driver was '550', is '570'", "cpu: mig was not known, is 'off'"));
+  EXPECT_TRUE(comparison.comparable);
+}
+
+TEST(Compare, ADifferentDeviceIsNotComparable) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.0));
+  next.devices[0].name = "Another CPU";
+  auto comparison = compare(base, next, {});
+  EXPECT_FALSE(comparison.comparable);
+  EXPECT_THAT(comparison.points, IsEmpty());
+  EXPECT_THAT(comparison.differences, Contains("cpu: the device was 'Example CPU', is 'Another CPU'"));
+  next = base;
+  next.devices[0].kind = DeviceKind::cuda;
+  EXPECT_FALSE(compare(base, next, {}).comparable);
+}
+
+TEST(Compare, NothingInCommonIsNotComparable) {
+  EXPECT_FALSE(compare(run_with(around(1.0), "a"), run_with(around(1.0), "b"), {}).comparable);
+  EXPECT_FALSE(compare(gpubench::Run{}, gpubench::Run{}, {}).comparable);
+}
+
+TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(2.0));
+  next.points[0].measurement.cache_state = "cold";
+  const auto comparison = compare(base, next, {});
+  EXPECT_THAT(comparison.points, IsEmpty());
+  EXPECT_FALSE(comparison.comparable);
+  EXPECT_THAT(comparison.differences, Contains(HasSubstr("1 point left out, timed with another clock or cache state")));
+}
+
+TEST(Compare, TimesOfZeroHaveNoRatio) {
+  const auto comparison = compare(run_with(around(0.0)), run_with(around(1.0)), {});
+  EXPECT_THAT(comparison.points, IsEmpty());
+  EXPECT_THAT(comparison.differences, Contains(HasSubstr("not above zero (first: op)")));
+}
+
+TEST(ExitCode, WorstComesFirst) {
+  Comparison comparison;
+  comparison.points.resize(1);
+  comparison.points[0].change = Change::same;
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 0);
+  comparison.points.resize(2);
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 4);
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 0);
+  comparison.points[0].change = Change::slower;
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 1);
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 1);
+  comparison.failed_in_new = {"op"};
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 2);
+  comparison.comparable = false;
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_EQ(exit_code(comparison, FailOn::never), 0);
+}
+
+TEST(Compare, ARunComparedWithItselfIsTheSame) {
+  const auto comparison = compare(testing::sample_run(), testing::sample_run(), {});
+  EXPECT_EQ(comparison.points.size(), 8U);
+  for (const auto& point : comparison.points) {
+    EXPECT_EQ(point.change, Change::same) << point.name;
+    EXPECT_EQ(point.ratio.value, 1.0);
+  }
+  EXPECT_THAT(comparison.differences, IsEmpty());
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 0);
+}
+
+TEST(Compare, JsonIsValidAndComplete) {
+  gpubench::Run next = testing::sample_run();
+  for (double& sample : next.points[0].measurement.samples_seconds) sample *= 1.5;
+  const auto comparison = compare(testing::sample_run(), next, {});
+  const auto document = nlohmann::json::parse(json(comparison));
+  EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
+  ASSERT_EQ(document["points"].size(), 8U);
+  EXPECT_EQ(document["points"][0]["change"], "slower");
+  EXPECT_DOUBLE_EQ(document["points"][0]["ratio"], 1.5);
+}
+
+}  // namespace
+}  // namespace gpubench::reports

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each format of one fixed run, byte by byte.
+#include "tests/reports/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "reports/compare.h"
+#include "reports/reports.h"
+#include "reports/text.h"
+#include "statistics/statistics.h"
+#include "storage/storage.h"
+#include "tests/reports/sample_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+const std::filesystem::path folder = GPUBENCH_GOLDEN;
+
+using testing::expect_golden;
+using testing::sample_run;
+
+/// A later run of the sample: one point slower, one faster, one noisy, one failed, one gone, one new.
+gpubench::Run later_run() {
+  gpubench::Run run = sample_run();
+  run.context.gpubench_version = "0.2.0";
+  run.devices[0].properties["driver"] = "575.2";
+  const auto scale = [&](std::size_t index, double factor) {
+    auto& measurement = run.points[index].measurement;
+    for (double& sample : measurement.samples_seconds) sample *= factor;
+    measurement.seconds = statistics::summarize(measurement.samples_seconds);
+  };
+  scale(0, 1.21);
+  scale(1, 0.8);
+  scale(4, 1.011);
+  run.points[3].verdict->regime = Regime::overhead;
+  scale(3, 1.3);
+  run.points[6].measurement.seconds.reset();
+  run.points[6].measurement.failure = Failure{FailureKind::wrong_result, "row 3 differs"};
+  run.points[9].measurement.name = "renamed/manual_time";
+  return run;
+}
+
+Comparison comparison() { return compare(sample_run(), later_run(), {}); }
+
+/// No line is wider than the terminal; with colour the same text comes between control sequences.
+void expect_fits(const std::string& text, int width) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+}
+
+std::string without_color(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = text.find('m', i);
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+TEST(Golden, RunOnTheConsole) {
+  for (const int width : {60, 80, 100, 140}) {
+    const std::string text = console(sample_run(), {false, width});
+    expect_fits(text, width);
+    expect_golden(text, folder / ("console-" + std::to_string(width) + ".txt"));
+  }
+  expect_golden(console(sample_run(), {true, 100}), folder / "console-color.txt");
+}
+
+TEST(Golden, CalibrationOnTheConsole) {
+  for (const int width : {80, 140}) {
+    const std::string text = console(sample_run().calibrations[0], {false, width});
+    expect_fits(text, width);
+    expect_golden(text, folder / ("calibration-" + std::to_string(width) + ".txt"));
+  }
+}
+
+TEST(Golden, ComparisonOnTheConsole) {
+  for (const int width : {80, 120}) {
+    const std::string text = console(comparison(), {false, width});
+    expect_fits(text, width);
+    expect_golden(text, folder / ("comparison-" + std::to_string(width) + ".txt"));
+  }
+}
+
+TEST(Golden, Files) {
+  expect_golden(csv(sample_run()), folder / "run.csv");
+  expect_golden(markdown(sample_run()), folder / "run.md");
+  expect_golden(storage::to_json(sample_run()), folder / "run.json");
+  expect_golden(csv(comparison()), folder / "comparison.csv");
+  expect_golden(markdown(comparison()), folder / "comparison.md");
+  expect_golden(json(comparison()), folder / "comparison.json");
+}
+
+TEST(Golden, TheStoredRunStillReads) { EXPECT_EQ(storage::read_run(folder / "run.json"), sample_run()); }
+
+TEST(Console, ColorAddsNothingButControlSequences) {
+  for (const int width : {60, 80, 140}) {
+    EXPECT_EQ(without_color(console(sample_run(), {true, width})), console(sample_run(), {false, width}));
+    EXPECT_EQ(without_color(console(comparison(), {true, width})), console(comparison(), {false, width}));
+    EXPECT_EQ(console(sample_run(), {false, width}).find('\x1b'), std::string::npos);
+  }
+}
+
+TEST(Console, EmptyRunsAreSaidToBeEmpty) {
+  EXPECT_NE(console(gpubench::Run{}, {false, 80}).find("0 points"), std::string::npos);
+  EXPECT_NE(console(Calibration{}, {false, 80}).find("no ceiling could be measured"), std::string::npos);
+  EXPECT_NE(markdown(gpubench::Run{}).find("No points."), std::string::npos);
+}
+
+TEST(Console, FitsAnyWidth) {
+  gpubench::Run run = sample_run();
+  run.points[0].measurement.name =
+      "a_template<with, many, parameters, of, long, names, float, double, 123456789>/1024/manual_time";
+  for (int width = 40; width < 160; ++width) expect_fits(console(run, {false, width}), width);
+}
+
+}  // namespace
+}  // namespace gpubench::reports

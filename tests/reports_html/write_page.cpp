@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the page of a synthetic run, for the browser test and for looking at: write_page KIND FILE.
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "reports/reports.h"
+#include "tests/reports_html/synthetic_run.h"
+
+int main(int argc, char** argv) {
+  namespace testing = gpubench::testing;
+  const std::string kind = argc == 3 ? argv[1] : "";
+  gpubench::Run run;
+  if (kind == "one") {
+    run = testing::synthetic_run();
+  } else if (kind == "two") {
+    run = testing::synthetic_run_two_devices();
+  } else if (kind == "large") {
+    run = testing::synthetic_run_of(10000);
+  } else if (kind == "hostile") {
+    run = testing::synthetic_hostile_run();
+  } else if (kind == "uncalibrated") {
+    run = testing::synthetic_run();
+    run.calibrations.clear();
+    run.boundaries.clear();
+    for (auto& point : run.points) point.verdict.reset();
+  } else if (kind != "empty") {
+    std::cerr << "usage: write_page one|two|large|hostile|uncalibrated|empty FILE\n";
+    return 64;
+  }
+  std::ofstream file(argv[2], std::ios::binary);
+  file << gpubench::reports::html(run);
+  return file.flush() ? 0 : 1;
+}
