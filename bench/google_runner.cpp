@@ -148,8 +148,16 @@ class NamingReporter final : public Reporter {
   std::size_t reported_individually_ = 0;
 };
 
+/// Google Benchmark's flags are its own global state; whether they were set is part of it.
+bool& google_is_initialized() {
+  static bool initialized = false;
+  return initialized;
+}
+
 /// Runs with all of Google Benchmark's own messages caught; a bad filter is the only thing it says them about.
 void run_caught(Reporter& reporter, const std::string& filter) {
+  // Uninitialized, it would repeat each point until its own default time is filled.
+  if (!google_is_initialized()) throw std::logic_error("initialize_google must come before any run");
   std::ostringstream messages;
   reporter.SetErrorStream(&messages);
   reporter.SetOutputStream(&messages);
@@ -199,6 +207,7 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   benchmark::Initialize(&argc, argv.data());
+  google_is_initialized() = true;
   if (argc > 1)
     throw GoogleFlagError(fmt::format("Google Benchmark does not know the flag '{}', or its value is wrong.", argv[1]));
 }

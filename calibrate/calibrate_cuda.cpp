@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ceilings of an NVIDIA GPU, but for the launch overhead, which is timed by the harness as operations are.
+// The ceilings of an NVIDIA GPU.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -16,7 +16,9 @@
 
 #include "bench/cuda/check.h"
 #include "bench/gpu.h"
+#include "bench/launch_overhead.h"
 #include "calibrate/calibrate.h"
+#include "calibrate/cuda_probe.h"
 #include "calibrate/ladder.h"
 #include "gpubench/vectors.h"
 #include "kernels/cublaslt.h"
@@ -40,7 +42,6 @@ constexpr double memory_sample_seconds = 4e-3;  ///< an event pair's 1 to 6 us a
 constexpr double fma_sample_seconds = 8e-3;
 constexpr double gemm_sample_seconds = 3e-3;
 constexpr double rung_seconds = 1.5e-3;
-constexpr std::uint64_t clock_nanoseconds = 200'000;
 
 /// How much is measured in each mode.
 struct Plan {
@@ -50,58 +51,8 @@ struct Plan {
   double warm_up_seconds;
   double sustained_seconds;  ///< of uninterrupted matrix products, for the method's text
 };
-constexpr Plan quick_plan = {7, 5, 3, 0.3, 0.4};
+constexpr Plan quick_plan = {7, 5, 4, 0.3, 0.4};
 constexpr Plan full_plan = {25, 15, 4, 2.0, 4.0};
-
-/// A sample's length on the stream.
-class Timer {
- public:
-  explicit Timer(cudaStream_t stream) : stream_(stream) {
-    GPUBENCH_CUDA_CHECK(cudaEventCreate(&start_));
-    GPUBENCH_CUDA_CHECK(cudaEventCreate(&stop_));
-  }
-  ~Timer() {
-    (void)cudaEventDestroy(start_);
-    (void)cudaEventDestroy(stop_);
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
-  double seconds(const std::function<void()>& enqueue) {
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(start_, stream_));
-    enqueue();
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(stop_, stream_));
-    GPUBENCH_CUDA_CHECK(cudaEventSynchronize(stop_));
-    float milliseconds = 0.0F;
-    GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
-    return static_cast<double>(milliseconds) * 1e-3;
-  }
-
- private:
-  cudaStream_t stream_;
-  cudaEvent_t start_ = nullptr;
-  cudaEvent_t stop_ = nullptr;
-};
-
-/// One thing measured once in every round.
-struct Probe {
-  std::string resource;
-  std::string unit;
-  double work = 0.0;  ///< bytes or FLOP of a sample
-  std::function<void()> enqueue;
-  double rest_seconds = 0.0;                ///< idle time before each sample
-  bool reads_clock = false;                 ///< the probe's own kernel leaves a clock reading
-  std::optional<double> limit;              ///< theoretical, whatever the clock
-  std::optional<double> limit_for_a_clock;  ///< theoretical, for each Hz of the SM clock
-  std::string method;
-  std::vector<double> rates;
-  std::vector<double> clocks;
-  std::string failure;  ///< why it was given up; empty while it works
-};
-
-std::string idle_text(const Probe& probe) {
-  return probe.rest_seconds > 0.0 ? fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds) : "";
-}
 
 class CudaCalibration {
  public:
@@ -112,18 +63,20 @@ class CudaCalibration {
         gpu_(bench::open_gpu(device)),
         stream_(gpu_->stream()),
         timer_(stream_),
-        reading_(1),
+        multiprocessors_(device.units),
+        clock_(stream_, device.units),
         sink_(1) {
     int index = 0;
     GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
     GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&major_, cudaDevAttrComputeCapabilityMajor, index));
     GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&minor_, cudaDevAttrComputeCapabilityMinor, index));
-    GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index));
   }
 
   Calibration run() {
     step("warm-up", 0.0);
     attempt({"fp32"}, [&] { warm_up(); });
+    step("launch", 0.03);
+    attempt({"launch"}, [&] { calibration_.ceilings.push_back(bench::measure_launch_overhead(device_)); });
     attempt({"fp32"}, [&] { prepare_fma("fp32", FmaType::fp32); });
     attempt({"fp64"}, [&] { prepare_fma("fp64", FmaType::fp64); });
     step("matrix products", 0.05);
@@ -132,14 +85,17 @@ class CudaCalibration {
     attempt({"dram-read", "dram-write", "dram-copy", "dram-triad", "l2"}, [&] { prepare_memory(); });
     for (int round = 0; round < plan_.rounds; ++round) {
       step("ceilings", 0.3 + 0.5 * round / plan_.rounds);
-      for (auto& probe : probes_) sample(probe);
+      for (auto& probe : probes_) sample(probe, timer_, clock_);
     }
     step("sustained matrix products", 0.8);
-    for (auto& probe : probes_)
-      if (probe.resource.starts_with("tensor")) sustain(probe);
+    const auto best = best_probes();
+    for (Probe* probe : best)
+      if (probe->resource.starts_with("tensor")) sustain(*probe, plan_.sustained_seconds, timer_, clock_);
+    conclude(best);
     step("L2 cache", 0.9);
     if (pool_.size() > 0) attempt({"l2"}, [&] { measure_l2(); });
-    conclude();
+    const auto measured = [&](const AbsentCeiling& one) { return calibration_.find(one.resource) != nullptr; };
+    std::erase_if(calibration_.absent, measured);
     step("done", 1.0);
     return std::move(calibration_);
   }
@@ -171,23 +127,10 @@ class CudaCalibration {
   void prepare_gemm(const std::string& resource, GemmType type, Element element, std::int64_t n);
   void prepare_memory();
   void prepare_pattern(const std::string& resource, MemoryPattern pattern, const std::string& size);
-  void sample(Probe& probe);
-  void sustain(Probe& probe);
   void measure_l2();
   double working_set_rate(std::size_t bytes, double expected_rate);
-  void conclude();
-  void add_ceiling(const Probe& probe);
-
-  double read_clock() {
-    probes::ClockReading reading;
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    GPUBENCH_CUDA_CHECK(cudaMemcpy(&reading, reading_.data(), sizeof(reading), cudaMemcpyDeviceToHost));
-    return reading.hertz();
-  }
-  double clock_now() {
-    GPUBENCH_CUDA_CHECK(probes::launch_clock(clock_nanoseconds, reading_.data(), stream_));
-    return read_clock();
-  }
+  std::vector<Probe*> best_probes();
+  void conclude(const std::vector<Probe*>& best);
 
   const Device& device_;
   const Options& options_;
@@ -195,11 +138,11 @@ class CudaCalibration {
   std::unique_ptr<bench::Gpu> gpu_;
   cudaStream_t stream_;
   Timer timer_;
-  DeviceVector<probes::ClockReading> reading_;
+  int multiprocessors_;
+  SmClock clock_;
   DeviceVector<double> sink_;
   int major_ = 0;
   int minor_ = 0;
-  int multiprocessors_ = 0;
 
   /// Matrices of one type; the products of all sizes use the front of the same memory.
   struct Matrices {
@@ -218,14 +161,14 @@ void CudaCalibration::warm_up() {
   double flops = 0.0;
   while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < plan_.warm_up_seconds)
     timer_.seconds([&] {
-      GPUBENCH_CUDA_CHECK(probes::launch_fma(FmaType::fp32, 1000, sink_.data(), reading_.data(), stream_, flops));
+      GPUBENCH_CUDA_CHECK(probes::launch_fma(FmaType::fp32, 1000, sink_.data(), clock_.readings(), stream_, flops));
     });
 }
 
 void CudaCalibration::prepare_fma(const std::string& resource, FmaType type) {
   double flops = 0.0;
   const auto launch = [this, type](std::int64_t loops, double& count) {
-    GPUBENCH_CUDA_CHECK(probes::launch_fma(type, loops, sink_.data(), reading_.data(), stream_, count));
+    GPUBENCH_CUDA_CHECK(probes::launch_fma(type, loops, sink_.data(), clock_.readings(), stream_, count));
   };
   std::int64_t loops = 1;
   for (double seconds = 0.0; seconds < 0.5 * fma_sample_seconds && loops < 1'000'000;) {
@@ -242,12 +185,11 @@ void CudaCalibration::prepare_fma(const std::string& resource, FmaType type) {
     double ignored = 0.0;
     launch(loops, ignored);
   };
-  probe.reads_clock = true;
+  probe.clock_readings = probes::fma_blocks(type, multiprocessors_);
   if (const int rate = probes::fma_per_clock(type, major_, minor_); rate > 0)
     probe.limit_for_a_clock = 2.0 * rate * multiprocessors_;
-  probe.method =
-      fmt::format("fused multiply-adds in registers, {}; samples of {:.1f} GFLOP; clock read in the probe's kernel",
-                  probes::fma_shape(type), flops * 1e-9);
+  probe.method = fmt::format("fused multiply-adds in registers, {}; samples of {:.1f} GFLOP", probes::fma_shape(type),
+                             flops * 1e-9);
   probes_.push_back(std::move(probe));
 }
 
@@ -308,7 +250,7 @@ void CudaCalibration::prepare_gemm(const std::string& resource, GemmType type, E
     probe.limit_for_a_clock = static_cast<double>(rate) * multiprocessors_;
   probe.method = fmt::format(
       "cuBLASLt, n = {} (the better of 4096 and 8192), {}, normal random data, FP32 accumulation, result of the "
-      "input type; samples of {} product{}; clock read in a kernel right after",
+      "input type; samples of {} product{}",
       n, plan->description(), products, products == 1 ? "" : "s");
   probes_.push_back(std::move(probe));
 }
@@ -369,42 +311,11 @@ void CudaCalibration::prepare_pattern(const std::string& resource, MemoryPattern
   probe.method = fmt::format(
       "{} in {} array{}, random data, 16-byte accesses, {} a thread for each array, {} threads a block, grid covers "
       "the arrays once{} "
-      "(the best of {} shapes); samples of {} launch{}; clock read in a kernel right after",
+      "(the best of {} shapes); samples of {} launch{}",
       size, arrays, arrays == 1 ? "" : "s", best.accesses, best.threads,
       best.folds > 1 ? fmt::format(" in {} places at a time", best.folds) : "", probes::memory_shapes(pattern).size(),
       launches, launches == 1 ? "" : "es");
   probes_.push_back(std::move(probe));
-}
-
-void CudaCalibration::sample(Probe& probe) {
-  if (!probe.failure.empty()) return;
-  try {
-    std::this_thread::sleep_for(std::chrono::duration<double>(probe.rest_seconds));
-    const double seconds = timer_.seconds(probe.enqueue);
-    probe.rates.push_back(probe.work / seconds);
-    probe.clocks.push_back(probe.reads_clock ? read_clock() : clock_now());
-  } catch (const CudaError& error) {
-    probe.failure = error.what();
-  }
-}
-
-/// What the products keep up without rest, told in the method: the clock that the power limit allows.
-void CudaCalibration::sustain(Probe& probe) {
-  if (!probe.failure.empty()) return;
-  try {
-    const auto start = std::chrono::steady_clock::now();
-    const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    std::vector<double> rates;
-    while (passed() < plan_.sustained_seconds) {
-      const double seconds = timer_.seconds(probe.enqueue);
-      if (passed() > 0.5 * plan_.sustained_seconds) rates.push_back(probe.work / seconds);
-    }
-    if (rates.empty()) return;
-    probe.method += fmt::format("; without rest, in the second half of {:.1f} s: {:.1f} TFLOP/s at {:.0f} MHz",
-                                plan_.sustained_seconds, 1e-12 * statistics::median(rates), 1e-6 * clock_now());
-  } catch (const CudaError& error) {
-    probe.failure = error.what();
-  }
 }
 
 double CudaCalibration::working_set_rate(std::size_t bytes, double expected_rate) {
@@ -420,22 +331,37 @@ double CudaCalibration::working_set_rate(std::size_t bytes, double expected_rate
 }
 
 void CudaCalibration::measure_l2() {
-  constexpr std::size_t smallest = 256 * 1024;
   constexpr std::size_t granularity = 4096;
+  std::size_t resident = 0;
+  GPUBENCH_CUDA_CHECK(probes::smallest_working_set(resident));
+  // A tenth more: in whole multiples of what is resident, each thread meets the same 16 bytes again and again.
+  const std::size_t smallest = resident * 11 / 10 / granularity * granularity;
   const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(device_.last_level_cache_bytes, 0));
   const std::size_t wanted = cache > 0 ? 8 * cache : std::size_t{1} << 30;
   const std::size_t largest = std::min(wanted, pool_.bytes()) / granularity * granularity;
+  if (largest < 4 * smallest) {
+    absent("l2", fmt::format("{:.0f} MiB are too little for a ladder of working sets",
+                             static_cast<double>(largest) / mebibyte));
+    return;
+  }
   const auto sizes = rungs(smallest, largest, plan_.rungs_per_octave, granularity);
 
+  Probe probe;  // for the clock under this load; its rates come from the ladder
+  probe.resource = "l2";
+  probe.unit = "B/s";
+  double rate = 1e12;
+  probe.enqueue = [&, inside = std::max(smallest, cache / 2 / granularity * granularity)] {
+    double read = 0.0;
+    GPUBENCH_CUDA_CHECK(probes::launch_working_set(pool_.data(), inside, 2.0 * rung_seconds * rate,
+                                                   reinterpret_cast<float*>(sink_.data()), stream_, read));
+  };
   Ladder ladder;
   for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size));
-  std::vector<double> clocks;
-  double rate = 1e12;
   for (int sweep = 0; sweep < plan_.ladder_sweeps; ++sweep) {
     step("L2 cache", 0.9 + 0.1 * sweep / plan_.ladder_sweeps);
     auto& rates = ladder.sweeps.emplace_back();
     for (const std::size_t size : sizes) rates.push_back(rate = working_set_rate(size, rate));
-    clocks.push_back(clock_now());
+    sample(probe, timer_, clock_);
   }
 
   const LevelFit fit = find_levels(ladder);
@@ -444,67 +370,45 @@ void CudaCalibration::measure_l2() {
     absent("l2", "the ladder of working sets shows no plateau above memory");
     return;
   }
-  // The level next to memory; the loads pass L1 by, so that a faster one is no cache of its own.
+  // The level next to memory: the loads pass L1 by.
   Level level = fit.levels.back();
   level.level.resource = "l2";
-  Probe probe;
-  probe.resource = "l2";
-  probe.unit = "B/s";
   probe.rates = level.rates;
-  probe.clocks = clocks;
   probe.method = fmt::format(
-      "16-byte loads past L1, every multiprocessor through the whole working set again and again, at least {:.1f} ms "
-      "each; the plateau "
-      "before memory in a ladder of {} working sets from {:.2g} to {:.0f} MiB; a repeat is one sweep's median over the "
-      "plateau; clock read "
-      "in a kernel after each sweep",
+      "16-byte loads past L1, all threads through a working set in order, again and again for at least {:.1f} ms; the "
+      "plateau before memory in a ladder of {} working sets from {:.1f} to {:.0f} MiB; a repeat is one sweep's median "
+      "over the plateau; {}",
       1e3 * rung_seconds, sizes.size(), static_cast<double>(smallest) / mebibyte,
-      static_cast<double>(largest) / mebibyte);
+      static_cast<double>(largest) / mebibyte, clock_text(probe));
   calibration_.levels.push_back(level.level);
-  add_ceiling(probe);
+  calibration_.ceilings.push_back(ceiling_of(probe));
 }
 
-void CudaCalibration::add_ceiling(const Probe& probe) {
-  Ceiling ceiling;
-  ceiling.resource = probe.resource;
-  ceiling.unit = probe.unit;
-  ceiling.value = statistics::median(probe.rates);
-  std::vector<double> sorted = probe.rates;
-  std::sort(sorted.begin(), sorted.end());
-  ceiling.ci95 = statistics::median_ci95(sorted);
-  ceiling.repeats = static_cast<int>(probe.rates.size());
-  ceiling.method = probe.method;
-  if (!probe.clocks.empty())
-    if (const double clock = statistics::median(probe.clocks); clock > 0.0) ceiling.clock_hz = clock;
-  ceiling.theoretical_limit = probe.limit;
-  if (probe.limit_for_a_clock && ceiling.clock_hz)
-    ceiling.theoretical_limit = *probe.limit_for_a_clock * *ceiling.clock_hz;
-  calibration_.ceilings.push_back(std::move(ceiling));
-}
-
-/// One ceiling for each resource: of two sizes of a matrix product, the faster.
-void CudaCalibration::conclude() {
-  std::vector<std::pair<std::string, const Probe*>> best;
+/// One probe for each resource: of two sizes of a matrix product, the faster.
+std::vector<Probe*> CudaCalibration::best_probes() {
+  std::vector<Probe*> best;
   for (auto& probe : probes_) {
-    if (probe.failure.empty() && !probe.rates.empty()) {
-      probe.method += fmt::format("; median of {} samples{}, taken in turn with the other probes", probe.rates.size(),
-                                  idle_text(probe));
-    } else {
-      absent(probe.resource, probe.failure);
-      continue;
-    }
-    const auto same = [&](const auto& entry) { return entry.first == probe.resource; };
-    const auto found = std::find_if(best.begin(), best.end(), same);
+    if (!probe.failure.empty() || probe.rates.empty()) continue;
+    const auto found =
+        std::find_if(best.begin(), best.end(), [&](const Probe* one) { return one->resource == probe.resource; });
     if (found == best.end())
-      best.emplace_back(probe.resource, &probe);
-    else if (statistics::median(probe.rates) > statistics::median(found->second->rates))
-      found->second = &probe;
+      best.push_back(&probe);
+    else if (statistics::median(probe.rates) > statistics::median((*found)->rates))
+      *found = &probe;
   }
-  std::vector<Ceiling> later = std::exchange(calibration_.ceilings, {});  // L2 was added first
-  for (const auto& [resource, probe] : best) add_ceiling(*probe);
-  calibration_.ceilings.insert(calibration_.ceilings.end(), later.begin(), later.end());
-  std::erase_if(calibration_.absent,
-                [&](const AbsentCeiling& one) { return calibration_.find(one.resource) != nullptr; });
+  return best;
+}
+
+void CudaCalibration::conclude(const std::vector<Probe*>& best) {
+  for (Probe* probe : best) {
+    probe->method += fmt::format("; median of {} samples, taken in turn with the other probes", probe->rates.size());
+    if (probe->rest_seconds > 0.0)
+      probe->method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe->rest_seconds);
+    probe->method += "; " + clock_text(*probe);
+    calibration_.ceilings.push_back(ceiling_of(*probe));
+  }
+  for (const auto& probe : probes_)
+    if (!probe.failure.empty() && calibration_.find(probe.resource) == nullptr) absent(probe.resource, probe.failure);
 }
 
 }  // namespace

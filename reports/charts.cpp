@@ -3,38 +3,59 @@
 
 #include "reports/charts_ceilings.h"
 #include "reports/charts_rows.h"
+#include "reports/text.h"
 
 namespace gpubench::reports::charts {
+
+namespace {
+
+/// Names end up in titles and in Vega's expressions, which a control character or U+2028 would break.
+void make_printable(Json& value) {
+  if (value.is_string())
+    value = printable(value.get_ref<const std::string&>());
+  else if (value.is_structured())
+    for (auto& element : value) make_printable(element);
+}
+
+}  // namespace
 
 std::vector<Chart> all(const Run& run) {
   return {
       {"roofline", "Roofline",
-       "Speed against arithmetic intensity, under the roofs measured on this device: slanted lines are memory levels, dashed "
-       "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a roof "
-       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the next chart.",
+       "Speed against arithmetic intensity, under the roofs measured on this device: slanted lines are memory levels, "
+       "dashed "
+       "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a "
+       "roof "
+       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the next "
+       "chart.",
        "device", roofline()},
       {"strip", "How close to the limit",
-       "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, the closer. "
+       "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, "
+       "the closer. "
        "Colour and sign tell the regime.",
        "device", strip()},
       {"time", "Time against size",
-       "Medians with their 95 % intervals. Dashed curve: the model's time from the ceilings alone. Background: the regime; "
+       "Medians with their 95 % intervals. Dashed curve: the model's time from the ceilings alone. Background: the "
+       "regime; "
        "dashed uprights: its boundaries, with their intervals where known.",
        "operation", time()},
-      {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.", "operation",
-       rate()},
+      {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.",
+       "operation", rate()},
       {"shares", "Where the time goes", "The share of the measured time that each resource accounts for.", "operation",
        shares(run)},
       {"ladder", "Memory hierarchy",
-       "Read bandwidth against working set as calibrated; each plateau is a level, and the uprights mark where it ends.",
+       "Read bandwidth against working set as calibrated; each plateau is a level, and the uprights mark where it "
+       "ends.",
        "device", ladder()},
   };
 }
 
 Json datasets(const Run& run) {
-  return {{"points", point_rows(run)},    {"roofs", roof_rows(run)},           {"ceilings", ceiling_rows(run)},
-          {"bands", band_rows(run)},      {"boundaries", boundary_rows(run)},  {"shares", share_rows(run)},
-          {"ladder", ladder_rows(run)},   {"levels", level_rows(run)}};
+  Json sets = {{"points", point_rows(run)}, {"roofs", roof_rows(run)},          {"ceilings", ceiling_rows(run)},
+               {"bands", band_rows(run)},   {"boundaries", boundary_rows(run)}, {"ladder", ladder_rows(run)},
+               {"levels", level_rows(run)}};
+  make_printable(sets);
+  return sets;
 }
 
 std::vector<std::string> regime_colors(bool dark) {
@@ -50,24 +71,29 @@ Json theme(bool dark) {
   const auto* accent = dark ? "#c9d1da" : "#3d4650";
   const auto* paper = dark ? "#171c22" : "#ffffff";
   constexpr auto font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-  const Json styles = {
-      {"roof", {{"stroke", accent}, {"strokeWidth", 1.6}}},
-      {"roof-interval", {{"fill", accent}, {"fillOpacity", 0.22}, {"stroke", nullptr}}},
-      {"roof-label", {{"fill", soft}, {"fontSize", 11}, {"fontWeight", 500}}},
-      {"measured", {{"size", 52}, {"opacity", 0.85}}},
-      {"whisker", {{"strokeWidth", 1.4}, {"opacity", 0.75}}},
-      {"model", {{"stroke", accent}, {"strokeWidth", 1.3}, {"strokeDash", Json::array({4, 3})}}},
-      {"band", {{"opacity", dark ? 0.16 : 0.11}}},
-      {"boundary", {{"stroke", soft}, {"strokeWidth", 1}, {"strokeDash", Json::array({3, 3})}}},
-      {"boundary-interval", {{"fill", soft}, {"fillOpacity", 0.14}}},
-      {"boundary-label",
-       {{"fill", soft}, {"fontSize", 10.5}, {"angle", 270}, {"align", "right"}, {"baseline", "bottom"}, {"dy", -3}}},
-      {"cell", {{"stroke", paper}, {"strokeWidth", 1.5}}},
-      {"cell-label", {{"fill", ink}, {"fontSize", 10.5}, {"fontWeight", 500}}},
-      {"share", {{"stroke", paper}, {"strokeWidth", 0.5}}},
-      {"level", {{"stroke", regime_colors(dark)[2]}, {"strokeWidth", 2.2}}},
-      {"level-interval", {{"fill", regime_colors(dark)[2]}, {"fillOpacity", 0.2}}},
-      {"ladder", {{"color", accent}, {"strokeWidth", 1.4}}}};
+  const Json styles = {{"roof", {{"color", accent}, {"strokeWidth", 1.6}}},
+                       {"roof-interval", {{"color", accent}, {"fillOpacity", 0.22}}},
+                       {"roof-label", {{"color", soft}, {"fontSize", 11}, {"fontWeight", 500}, {"limit", 300}}},
+                       {"measured", {{"size", 52}, {"opacity", 0.85}}},
+                       {"whisker", {{"strokeWidth", 1.4}, {"opacity", 0.75}}},
+                       {"model", {{"color", accent}, {"strokeWidth", 1.3}, {"strokeDash", Json::array({4, 3})}}},
+                       {"band", {{"opacity", dark ? 0.16 : 0.11}}},
+                       {"boundary", {{"color", soft}, {"strokeWidth", 1}, {"strokeDash", Json::array({3, 3})}}},
+                       {"boundary-interval", {{"color", soft}, {"fillOpacity", 0.14}}},
+                       {"boundary-label",
+                        {{"color", soft},
+                         {"fontSize", 10.5},
+                         {"angle", 270},
+                         {"align", "right"},
+                         {"baseline", "bottom"},
+                         {"dy", -3},
+                         {"limit", 160}}},
+                       {"cell", {{"stroke", paper}, {"strokeWidth", 1.5}}},
+                       {"cell-label", {{"color", ink}, {"fontSize", 10.5}, {"fontWeight", 500}}},
+                       {"share", {{"stroke", paper}, {"strokeWidth", 0.5}}},
+                       {"level", {{"color", regime_colors(dark)[2]}, {"strokeWidth", 2.2}}},
+                       {"level-interval", {{"color", regime_colors(dark)[2]}, {"fillOpacity", 0.2}}},
+                       {"ladder", {{"color", accent}, {"strokeWidth", 1.4}}}};
   return {{"background", nullptr},
           {"font", font},
           {"view", {{"stroke", line}}},
@@ -78,12 +104,18 @@ Json theme(bool dark) {
             {"titlePadding", 10},
             {"labelFontSize", 11},
             {"titleFontSize", 12},
+            {"titleLimit", 220},
             {"gridColor", grid},
             {"domainColor", line},
             {"tickColor", line}}},
-          {"axisX", {{"tickCount", 8}}},
-          {"axisY", {{"tickCount", 6}}},
-          {"legend", {{"labelColor", ink}, {"titleColor", soft}, {"labelFontSize", 11.5}, {"symbolStrokeWidth", 0}}},
+          {"axisX", {{"tickCount", 10}}},
+          {"axisY", {{"tickCount", 8}}},
+          {"legend",
+           {{"labelColor", ink},
+            {"titleColor", soft},
+            {"labelFontSize", 11.5},
+            {"symbolStrokeWidth", 0},
+            {"symbolOpacity", 1}}},
           {"range",
            {{"category", regime_colors(dark)},
             {"symbol", Json::array({"square", "triangle-up", "circle", "diamond", "cross"})}}},

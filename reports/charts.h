@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts of a run as Vega-Lite specifications. Drawing is the library's; here is only what to draw. A specification names
-// the data sets it needs; `standalone` puts them in, for whoever wants the specification alone.
+// The charts of a run as Vega-Lite specifications. Drawing is the library's; here is only what to draw. A specification
+// names the data sets it needs; `standalone` puts them in, for whoever wants the specification alone.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,19 +25,18 @@ struct Chart {
 /// All charts, in the order of the page.
 std::vector<Chart> all(const Run& run);
 
-Json roofline();                ///< FLOP/s against FLOP/byte under the measured roofs; data sets points, roofs
-Json strip();                   ///< achieved share of the ceiling, operations x sizes; data set points
-Json time();                    ///< time against size of one operation; data sets points, bands, boundaries
-Json rate();                    ///< bytes/s of one operation under the memory ceilings; data sets points, bands, ceilings
-Json shares(const Run& run);    ///< what the time of one operation goes into; data set shares
-Json ladder();                  ///< bandwidth against working set; data sets ladder, levels
+Json roofline();              ///< FLOP/s against FLOP/byte under the measured roofs; data sets points, roofs
+Json strip();                 ///< achieved share of the ceiling, operations x sizes; data set points
+Json time();                  ///< time against size of one operation; data sets points, bands, boundaries
+Json rate();                  ///< bytes/s of one operation under the memory ceilings; data sets points, bands, ceilings
+Json shares(const Run& run);  ///< what the time of one operation goes into; data set points
+Json ladder();                ///< bandwidth against working set; data sets ladder, levels
 
 /// Data sets by name. Numbers are rounded to six digits: the run's own file holds them in full.
 ///   points      one row a point, with everything known; `id` is its place in the run
 ///   roofs       lines of the roofline, two rows each
 ///   ceilings    memory ceilings of each device
 ///   bands       stretches of one regime along an operation's sizes; boundaries  where they meet
-///   shares      one row a point and resource
 ///   ladder      rungs of the working-set ladder; levels  its plateaus
 Json datasets(const Run& run);
 
@@ -47,8 +46,8 @@ Json theme(bool dark);
 /// The specification with its data sets and the light theme inside.
 Json standalone(const Chart& chart, const Run& run);
 
-/// Colours of the regimes in the order of the enumeration; Okabe and Ito's palette (jfly.uni-koeln.de/color), the orange
-/// darker and the blue lighter where the paper needs it.
+/// Colours of the regimes in the order of the enumeration; Okabe and Ito's palette (jfly.uni-koeln.de/color), the
+/// orange darker and the blue lighter where the paper needs it.
 std::vector<std::string> regime_colors(bool dark);
 
 }  // namespace gpubench::reports::charts

@@ -52,7 +52,8 @@ Usage usage_of(const Run& run, const std::string& device) {
     const auto& work = point.measurement.work;
     if (point.measurement.device != device || !point.measurement.seconds) continue;
     for (const auto& [pipe, count] : work.flops)
-      if (count > 0) usage.resources.emplace(name_of(pipe)), usage.resources.emplace("gemm-" + std::string(name_of(pipe)));
+      if (count > 0)
+        usage.resources.emplace(name_of(pipe)), usage.resources.emplace("gemm-" + std::string(name_of(pipe)));
     if (!(work.total_flops() > 0 && work.bytes() > 0)) continue;
     const double intensity = work.total_flops() / work.bytes();
     usage.low = usage.low > 0 ? std::min(usage.low, intensity) : intensity;
@@ -66,7 +67,8 @@ Json roof_row(const Calibration& calibration, const Roof& roof, double intensity
   return {{"device", calibration.device.id},
           {"roof", ceiling.resource},
           {"label", roof.name + "  " + format_value(ceiling.value, ceiling.unit)},
-          {"interval", format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4)},
+          {"interval",
+           format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4)},
           {"method", ceiling.method},
           {"intensity", rounded(intensity)},
           {"rate", rounded(ceiling.value * factor)},
@@ -85,15 +87,18 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   const double ridge = fastest_pipe > 0 && slowest_memory > 0 ? fastest_pipe / slowest_memory : 10.0;
   const double left = std::min(usage.low > 0 ? usage.low / 4 : 0.05, ridge / 100);
   const double right = std::max(usage.high * 4, ridge * 10);
+  std::size_t rank = 0;
   for (const auto& roof : memory) {
     const double end = fastest_pipe > 0 ? fastest_pipe / roof.ceiling->value : right;
     for (const double x : {left, end}) {
       auto row = roof_row(calibration, roof, x, x);
       row["kind"] = "memory";
+      row["rank"] = rank;
       row["used"] = true;
       row["place"] = x == left ? "label" : "";
       rows.push_back(std::move(row));
     }
+    ++rank;
   }
   // Labels of pipes that lie close together move aside, a column each.
   std::vector<double> last_in_column;

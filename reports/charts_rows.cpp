@@ -202,7 +202,8 @@ Sweep sweep_of(const Group& group) {
   if (!sweep.axis && count > 0) sweep.axis = 0;
   if (!sweep.axis) return sweep;
   for (const auto* point : group.points)
-    if (*sweep.axis < point->measurement.arguments.size()) sweep.axis_name = point->measurement.arguments[*sweep.axis].name;
+    if (*sweep.axis < point->measurement.arguments.size())
+      sweep.axis_name = point->measurement.arguments[*sweep.axis].name;
   if (sweep.axis_name.empty()) sweep.axis_name = "size";
   return sweep;
 }
@@ -229,26 +230,9 @@ Json point_rows(const Run& run) {
   }
   for (const auto& group : groups_of(run)) {
     const auto sweep = sweep_of(group);
-    for (const auto* point : group.points) rows[ids.at(point)] = row_of(point->measurement, *point, ids.at(point), sweep);
+    for (const auto* point : group.points)
+      rows[ids.at(point)] = row_of(point->measurement, *point, ids.at(point), sweep);
     put_cells(rows, group, sweep, ids);
-  }
-  return rows;
-}
-
-Json share_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& group : groups_of(run)) {
-    const auto sweep = sweep_of(group);
-    for (const auto* point : group.points) {
-      const auto& measurement = point->measurement;
-      if (!drawable(*point) || !point->verdict || !sweep.axis || *sweep.axis >= measurement.arguments.size()) continue;
-      for (const auto& share : point->verdict->shares)
-        rows.push_back({{"device", measurement.device},
-                        {"line", line_of(measurement, sweep)},
-                        {"size", measurement.arguments[*sweep.axis].value},
-                        {"resource", share.resource},
-                        {"fraction", rounded(share.fraction)}});
-    }
   }
   return rows;
 }

@@ -20,7 +20,8 @@ Json rounded(double value);
 /// Sets `row[key]` when there is a finite number.
 void put(Json& row, const char* key, std::optional<double> value);
 
-/// How an operation was swept: along its first argument that varies (its first, if none does). The rest tell series apart.
+/// How an operation was swept: along its first argument that varies (its first, if none does). The rest tell series
+/// apart.
 struct Sweep {
   std::optional<std::size_t> axis;  ///< index of the argument; absent when there are no arguments
   std::string axis_name;            ///< "size" when it has no name
@@ -34,7 +35,6 @@ std::string series_of(const Measurement& measurement, const Sweep& sweep);
 std::optional<double> working_set(const Work& work);
 
 Json point_rows(const Run& run);
-Json share_rows(const Run& run);
 Json band_rows(const Run& run);
 Json boundary_rows(const Run& run);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "reports/charts.h"
+#include "reports/text.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -13,23 +14,40 @@ namespace {
 // Labels of axes. Vega's own formats know neither binary prefixes nor a micro sign that reads the same everywhere.
 constexpr auto bytes_label =
     "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '.3~g') + ' TiB' : datum.value >= 1073741824 ? "
-    "format(datum.value / 1073741824, '.3~g') + ' GiB' : datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + "
+    "format(datum.value / 1073741824, '.3~g') + ' GiB' : datum.value >= 1048576 ? format(datum.value / 1048576, "
+    "'.3~g') + "
     "' MiB' : datum.value >= 1024 ? format(datum.value / 1024, '.3~g') + ' KiB' : format(datum.value, '.3~g') + ' B'";
 constexpr auto size_label =
-    "datum.value >= 1048576 && datum.value % 1048576 == 0 ? format(datum.value / 1048576, '~g') + ' Mi' : datum.value >= "
-    "16384 && datum.value % 1024 == 0 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '.4~s')";
-constexpr auto seconds_label = "replace(format(datum.value, '.3~s'), '\u00b5', 'u') + 's'";
-constexpr auto byte_rate_label = "replace(format(datum.value, '.3~s'), '\u00b5', 'u') + 'B/s'";
-constexpr auto flop_rate_label = "replace(format(datum.value, '.3~s'), '\u00b5', 'u') + 'FLOP/s'";
+    "datum.value >= 1048576 && datum.value % 1048576 == 0 ? format(datum.value / 1048576, '~g') + ' Mi' : datum.value "
+    ">= "
+    "16384 && datum.value % 1024 == 0 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '.6~g')";
+/// "10 TB/s": d3 joins the prefix to the number, and its micro sign is not in every font.
+std::string si_label(std::string_view unit) {
+  return "replace(replace(format(datum.value, '.3~s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), ' $1') + '" +
+         std::string(unit) + "'";
+}
 
-Json log_axis(std::string_view field, std::string_view title, const char* label, int base = 10) {
-  Json axis = {{"labelOverlap", true}, {"labelFlush", true}};
-  if (label) axis["labelExpr"] = label;
+/// A decimal axis labels powers of ten, and the steps between only where it spans few of them.
+std::string decimal_labels(char scale, std::string_view label) {
+  const auto domain = std::string("domain('") + scale + "')";
+  const auto span = domain + "[1] / " + domain + "[0]";
+  const std::string step = "round(100 * datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) / 100";
+  return "indexof(" + span + " > 300 ? [1] : " + span + " > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], " + step +
+         ") >= 0 ? " + std::string(label) + " : ''";
+}
+
+Json log_axis(std::string_view field, std::string_view title, Json axis, int base) {
   return {{"field", field},
           {"type", "quantitative"},
           {"title", title},
           {"scale", {{"type", "log"}, {"base", base}, {"nice", false}, {"padding", 12}}},
           {"axis", std::move(axis)}};
+}
+Json decimal_axis(char scale, std::string_view field, std::string_view title, std::string_view label) {
+  return log_axis(field, title, {{"labelOverlap", false}, {"labelExpr", decimal_labels(scale, label)}}, 10);
+}
+Json binary_axis(std::string_view field, std::string_view title, std::string_view label) {
+  return log_axis(field, title, {{"labelOverlap", true}, {"labelFlush", true}, {"labelExpr", label}}, 2);
 }
 
 Json regime_scale() {
@@ -42,12 +60,14 @@ Json regime_scale() {
 Json regime_color() {
   auto scale = regime_scale();
   scale["range"] = "category";
-  return {{"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
+  return {
+      {"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
 }
 Json regime_shape() {
   auto scale = regime_scale();
   scale["range"] = "symbol";
-  return {{"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
+  return {
+      {"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
 }
 
 Json tooltip(std::initializer_list<std::pair<const char*, const char*>> fields) {
@@ -80,9 +100,7 @@ Json point_tooltip() {
 
 Json data(std::string_view name) { return {{"name", name}}; }
 Json only(std::string_view condition) { return Json::array({{{"filter", condition}}}); }
-Json style(std::string_view mark, std::string_view name) {
-  return {{"type", mark}, {"style", name}, {"clip", true}};
-}
+Json style(std::string_view mark, std::string_view name) { return {{"type", mark}, {"style", name}, {"clip", true}}; }
 Json like(std::string_view field) { return {{"field", field}}; }
 Json quantity(std::string_view field) { return {{"field", field}, {"type", "quantitative"}}; }
 Json constant(int value) { return {{"value", value}}; }
@@ -107,7 +125,9 @@ constexpr auto shown_points = "datum.device === device && datum.seconds > 0 && i
 
 std::string both(std::string_view a, std::string_view b) { return std::string(a) + " && " + std::string(b); }
 
-Json point_mark() { return {{"type", "point"}, {"style", "measured"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}; }
+Json point_mark() {
+  return {{"type", "point"}, {"style", "measured"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}};
+}
 
 /// Bands of regimes behind a chart over the sizes of one operation, and the boundaries between them.
 void put_bands(Json& layers, const Json& x) {
@@ -138,8 +158,8 @@ void put_bands(Json& layers, const Json& x) {
 }  // namespace
 
 Json roofline() {
-  const auto x = log_axis("intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.3~g')");
-  const auto y = log_axis("rate", "FLOP/s", flop_rate_label);
+  const auto x = decimal_axis('x', "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
+  const auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
   auto point_y = y;
   point_y["field"] = "flops_per_second";
   const auto roof_tooltip = tooltip({{"label", ""}, {"interval", ""}, {"method", ""}});
@@ -167,21 +187,24 @@ Json roofline() {
   const char* angle =
       "-180 / PI * atan2(height / log(domain('y')[1] / domain('y')[0]), width / log(domain('x')[1] / domain('x')[0]))";
   auto memory_label = style("text", "roof-label");
-  memory_label.update({{"align", "left"}, {"dx", 14}, {"dy", -6}, {"angle", {{"expr", angle}}}});
+  memory_label.update({{"align", "left"},
+                       {"dx", {{"expr", "width < 500 ? 8 + 68 * datum.rank : 14"}}},
+                       {"dy", -6},
+                       {"angle", {{"expr", angle}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(both(of_device, "datum.kind === 'memory' && datum.place === 'label'"))},
                     {"mark", memory_label},
                     {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
-  for (int column = 0; column < 3; ++column) {
-    auto pipe_label = style("text", "roof-label");
-    pipe_label.update({{"align", "right"}, {"dx", -4 - 168 * column}, {"dy", -6}});
-    const auto condition = "datum.kind === 'pipe' && datum.place === 'label' && datum.column " +
-                           std::string(column < 2 ? "=== " : ">= ") + std::to_string(column);
-    layers.push_back({{"data", data("roofs")},
-                      {"transform", only(both(of_device, condition))},
-                      {"mark", pipe_label},
-                      {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}, {"opacity", faint}}}});
-  }
+  // Of roofs that lie close together the lower ones have their labels aside and below.
+  auto pipe_label = style("text", "roof-label");
+  pipe_label.update({{"align", "right"},
+                     {"dx", {{"expr", "-4 - 168 * min(datum.column, 2)"}}},
+                     {"dy", {{"expr", "datum.column > 0 ? 9 : -6"}}},
+                     {"fillOpacity", {{"expr", "width < 500 && datum.column > 0 ? 0 : 1"}}}});
+  layers.push_back({{"data", data("roofs")},
+                    {"transform", only(both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"))},
+                    {"mark", pipe_label},
+                    {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}, {"opacity", faint}}}});
   const auto shown = both(shown_points, "datum.intensity > 0");
   auto low_y = y;
   low_y["field"] = "rate_low";
@@ -193,24 +216,27 @@ Json roofline() {
                     {"transform", only(shown)},
                     {"mark", point_mark()},
                     {"encoding",
-                     {{"x", x}, {"y", point_y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+                     {{"x", x},
+                      {"y", point_y},
+                      {"color", regime_color()},
+                      {"shape", regime_shape()},
+                      {"tooltip", point_tooltip()}}}});
   return spec(460, std::move(layers));
 }
 
 Json strip() {
-  auto from = log_axis("cell_from", "working set", bytes_label, 2);
+  auto from = binary_axis("cell_from", "working set", bytes_label);
   from["scale"]["padding"] = 0;
   auto middle = from;
   middle["field"] = "working_set";
-  const Json y = {{"field", "line"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
+  const Json y = {
+      {"field", "line"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
   const auto shown = both(shown_points, "datum.cell_to > 0 && datum.repetition === 0");
-  const Json opacity = {{"condition",
-                         {{"test", "isValid(datum.achieved)"},
-                          {"field", "achieved"},
-                          {"type", "quantitative"},
-                          {"scale", {{"domain", Json::array({0, 1})}, {"range", Json::array({0.1, 0.68})}, {"clamp", true}}},
-                          {"legend", nullptr}}},
-                        {"value", 0.3}};
+  const Json opacity = {
+      {"field", "strength"},
+      {"type", "quantitative"},
+      {"scale", {{"domain", Json::array({0, 1})}, {"range", Json::array({0.1, 0.68})}, {"clamp", true}}},
+      {"legend", nullptr}};
   const auto text = [&](const char* visible, const char* expression) -> Json {
     auto mark = style("text", "cell-label");
     mark["opacity"] = {{"expr", visible}};
@@ -221,14 +247,17 @@ Json strip() {
   };
   // The sign repeats the regime for whom colours do not tell it.
   constexpr auto sign =
-      "datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? '\u25cf' : "
+      "datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? "
+      "'\u25cf' : "
       "datum.regime === 'compute' ? '\u25c6' : '?'";
   const auto number = "isValid(datum.achieved) ? format(100 * datum.achieved, '.0f')";
   Json layers = Json::array();
   Json cell = style("rect", "cell");
   cell["cursor"] = "pointer";
   layers.push_back({{"data", data("points")},
-                    {"transform", only(shown)},
+                    {"transform", Json::array({{{"filter", shown}},
+                                               {{"calculate", "isValid(datum.achieved) ? datum.achieved : 0.3"},
+                                                {"as", "strength"}}})},
                     {"mark", cell},
                     {"encoding",
                      {{"x", from},
@@ -240,15 +269,16 @@ Json strip() {
   const std::string wide = std::string("(") + sign + ") + (" + number + " : '')";
   const std::string narrow = std::string(number) + " : (" + sign + ")";
   layers.push_back(text("width >= 700 ? 1 : 0", wide.c_str()));
-  layers.push_back(text("width < 700 ? 1 : 0", narrow.c_str()));
+  layers.push_back(text("width < 700 && width >= 430 ? 1 : 0", narrow.c_str()));
+  layers.push_back(text("width < 430 ? 1 : 0", sign));
   auto result = spec(0, std::move(layers));
   result["height"] = {{"step", 27}};
   return result;
 }
 
 Json time() {
-  const auto x = log_axis("size", "size", size_label, 2);
-  const auto y = log_axis("seconds", "time", seconds_label);
+  const auto x = binary_axis("size", "size", size_label);
+  const auto y = decimal_axis('y', "seconds", "time", si_label("s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0");
   Json layers = Json::array();
   put_bands(layers, x);
@@ -264,17 +294,18 @@ Json time() {
                     {"transform", only(both(shown, "datum.low > 0"))},
                     {"mark", style("rule", "whisker")},
                     {"encoding", {{"x", x}, {"y", low_y}, {"y2", like("high")}, {"color", regime_color()}}}});
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(shown)},
-                    {"mark", point_mark()},
-                    {"encoding",
-                     {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  layers.push_back(
+      {{"data", data("points")},
+       {"transform", only(shown)},
+       {"mark", point_mark()},
+       {"encoding",
+        {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
   return spec(320, std::move(layers));
 }
 
 Json rate() {
-  const auto x = log_axis("size", "size", size_label, 2);
-  const auto y = log_axis("bytes_per_second", "bytes moved per second", byte_rate_label);
+  const auto x = binary_axis("size", "size", size_label);
+  const auto y = decimal_axis('y', "bytes_per_second", "bytes moved per second", si_label("B/s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0");
   Json layers = Json::array();
   auto band_x = x;
@@ -295,27 +326,35 @@ Json rate() {
                     {"transform", only(of_device)},
                     {"mark", label},
                     {"encoding", {{"x", constant(0)}, {"y", roof_y}, {"text", like("label")}}}});
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(shown)},
-                    {"mark", point_mark()},
-                    {"encoding",
-                     {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  layers.push_back(
+      {{"data", data("points")},
+       {"transform", only(shown)},
+       {"mark", point_mark()},
+       {"encoding",
+        {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
   return spec(320, std::move(layers));
 }
 
 Json shares(const Run& run) {
-  // Families keep their regime's colour: fixed costs, memory from near to far, pipes, and grey for what nothing accounts for.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {
-      {{"launch", "#D98F00"}, {"latency", "#CC79A7"}, {"l1", "#9CD3F2"}, {"l2", "#56B4E9"}, {"l3", "#2E93CC"}, {"dram", "#0072B2"},
-       {"shared", "#BFE3F7"}, {"unexplained", "#9A9A9A"}}};
+  // Families keep their regime's colour: fixed costs, memory from near to far, pipes, and grey for what nothing
+  // accounts for.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{{"launch", "#D98F00"},
+                                                                                   {"latency", "#CC79A7"},
+                                                                                   {"l1", "#9CD3F2"},
+                                                                                   {"l2", "#56B4E9"},
+                                                                                   {"l3", "#2E93CC"},
+                                                                                   {"dram", "#0072B2"},
+                                                                                   {"shared", "#BFE3F7"},
+                                                                                   {"unexplained", "#9A9A9A"}}};
   std::set<std::string> seen;
   for (const auto& point : run.points)
     if (point.verdict)
-      for (const auto& share : point.verdict->shares) seen.insert(share.resource);
+      for (const auto& share : point.verdict->shares) seen.insert(printable(share.resource));
   auto domain = Json::array();
   auto range = Json::array();
   for (const auto& [resource, color] : known)
-    if (resource != "unexplained" && seen.erase(std::string(resource)) > 0) domain.push_back(resource), range.push_back(color);
+    if (resource != "unexplained" && seen.erase(std::string(resource)) > 0)
+      domain.push_back(resource), range.push_back(color);
   const bool unexplained = seen.erase("unexplained") > 0;
   constexpr std::array pipes = {"#009E73", "#5CC4A4", "#00795A", "#97DCC6", "#B8D77E"};
   std::size_t next = 0;
@@ -335,22 +374,28 @@ Json shares(const Run& run) {
                       {"scale", {{"domain", domain}, {"range", range}}},
                       {"legend", {{"title", nullptr}, {"orient", "top"}}}};
   auto layers = Json::array();
-  layers.push_back({{"data", data("shares")},
-                    {"transform", Json::array({{{"filter", of_line}},
-                                               {{"calculate", "indexof(" + domain.dump() + ", datum.resource)"}, {"as", "order"}}})},
-                    {"mark", style("bar", "share")},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", y},
-                      {"color", color},
-                      {"order", quantity("order")},
-                      {"tooltip", tooltip({{"resource", ""}, {"fraction", ".1%"}})}}}});
+  const auto names = domain.dump(-1, ' ', true);
+  const auto shown = std::string(of_line) + " && datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)";
+  layers.push_back(
+      {{"data", data("points")},
+       {"transform", Json::array({{{"filter", shown}},
+                                  {{"flatten", Json::array({"shares"})}, {"as", Json::array({"share"})}},
+                                  {{"calculate", "datum.share[0]"}, {"as", "resource"}},
+                                  {{"calculate", "datum.share[1]"}, {"as", "fraction"}},
+                                  {{"calculate", "indexof(" + names + ", datum.resource)"}, {"as", "order"}}})},
+       {"mark", style("bar", "share")},
+       {"encoding",
+        {{"x", x},
+         {"y", y},
+         {"color", color},
+         {"order", quantity("order")},
+         {"tooltip", tooltip({{"resource", ""}, {"fraction", ".1%"}})}}}});
   return spec(320, std::move(layers));
 }
 
 Json ladder() {
-  const auto x = log_axis("working_set", "working set", bytes_label, 2);
-  const auto y = log_axis("rate", "read bandwidth", byte_rate_label);
+  const auto x = binary_axis("working_set", "working set", bytes_label);
+  const auto y = decimal_axis('y', "rate", "read bandwidth", si_label("B/s"));
   const auto named = [](Json axis, const char* field) {
     axis["field"] = field;
     return axis;
@@ -368,15 +413,17 @@ Json ladder() {
                     {"transform", only(both(of_device, "datum.capacity > 0"))},
                     {"mark", style("text", "boundary-label")},
                     {"encoding", {{"x", named(x, "capacity")}, {"y", constant(4)}, {"text", like("capacity_label")}}}});
-  layers.push_back({{"data", data("levels")},
-                    {"transform", only(both(of_device, "datum.rate > 0"))},
-                    {"mark", style("rect", "level-interval")},
-                    {"encoding",
-                     {{"x", named(x, "from")}, {"x2", like("to")}, {"y", named(y, "rate_low")}, {"y2", like("rate_high")}}}});
-  layers.push_back({{"data", data("levels")},
-                    {"transform", only(both(of_device, "datum.rate > 0"))},
-                    {"mark", style("rule", "level")},
-                    {"encoding", {{"x", named(x, "from")}, {"x2", like("to")}, {"y", y}, {"tooltip", tooltip({{"label", ""}})}}}});
+  layers.push_back(
+      {{"data", data("levels")},
+       {"transform", only(both(of_device, "datum.rate > 0"))},
+       {"mark", style("rect", "level-interval")},
+       {"encoding",
+        {{"x", named(x, "from")}, {"x2", like("to")}, {"y", named(y, "rate_low")}, {"y2", like("rate_high")}}}});
+  layers.push_back(
+      {{"data", data("levels")},
+       {"transform", only(both(of_device, "datum.rate > 0"))},
+       {"mark", style("rule", "level")},
+       {"encoding", {{"x", named(x, "from")}, {"x2", like("to")}, {"y", y}, {"tooltip", tooltip({{"label", ""}})}}}});
   auto label = style("text", "roof-label");
   label.update({{"align", "left"}, {"dx", 4}, {"dy", -9}});
   layers.push_back({{"data", data("levels")},
@@ -385,10 +432,11 @@ Json ladder() {
                     {"encoding", {{"x", named(x, "from")}, {"y", y}, {"text", like("label")}}}});
   auto line = style("line", "ladder");
   line["point"] = {{"filled", true}, {"size", 26}};
-  layers.push_back({{"data", data("ladder")},
-                    {"transform", only(of_device)},
-                    {"mark", line},
-                    {"encoding", {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}}}});
+  layers.push_back(
+      {{"data", data("ladder")},
+       {"transform", only(of_device)},
+       {"mark", line},
+       {"encoding", {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}}}});
   return spec(340, std::move(layers));
 }
 

@@ -27,20 +27,30 @@ std::string interval(const Interval& ci95, const std::string& unit) {
 std::string facts(const Device& device) {
   std::string text = device.id;
   if (!device.architecture.empty()) text += " \u00b7 " + device.architecture;
-  if (device.units > 0) text += " \u00b7 " + plural(static_cast<std::size_t>(device.units), device.kind == DeviceKind::cuda ? "SM" : "thread");
+  if (device.units > 0)
+    text +=
+        " \u00b7 " + plural(static_cast<std::size_t>(device.units), device.kind == DeviceKind::cuda ? "SM" : "thread");
   if (device.memory_bytes > 0) text += " \u00b7 " + format_bytes(static_cast<double>(device.memory_bytes));
-  if (const auto driver = device.properties.find("driver"); driver != device.properties.end()) text += " \u00b7 driver " + driver->second;
+  if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
+    text += " \u00b7 driver " + driver->second;
   return text;
 }
 
 Table ceilings(const Calibration& calibration) {
   Table table{"Ceilings of " + calibration.device.name + " (" + calibration.device.id + ")",
-              {{"resource"}, {"measured", true}, {"95 % interval", true}, {"repeats", true}, {"of theory", true}, {"clock", true}, {"method"}},
+              {{"resource"},
+               {"measured", true},
+               {"95 % interval", true},
+               {"repeats", true},
+               {"of theory", true},
+               {"clock", true},
+               {"method"}},
               {}};
   for (const auto& ceiling : calibration.ceilings) {
     const bool has_theory = ceiling.theoretical_limit && *ceiling.theoretical_limit > 0;
-    table.rows.push_back({ceiling.resource, format_value(ceiling.value, ceiling.unit, 4), interval(ceiling.ci95, ceiling.unit),
-                          std::to_string(ceiling.repeats), has_theory ? format_percent(ceiling.value / *ceiling.theoretical_limit) : "",
+    table.rows.push_back({ceiling.resource, format_value(ceiling.value, ceiling.unit, 4),
+                          interval(ceiling.ci95, ceiling.unit), std::to_string(ceiling.repeats),
+                          has_theory ? format_percent(ceiling.value / *ceiling.theoretical_limit) : "",
                           ceiling.clock_hz ? format_hertz(*ceiling.clock_hz) : "not read", ceiling.method});
   }
   return table;
@@ -63,7 +73,8 @@ Table levels(const Calibration& calibration) {
 std::string list(const std::string& title, const std::map<std::string, std::string>& entries) {
   if (entries.empty()) return {};
   std::string html = "<div class=\"facts\"><h3>" + escape(title) + "</h3><dl>";
-  for (const auto& [key, value] : entries) html += "<div><dt>" + escape(key) + "</dt><dd>" + escape(value) + "</dd></div>";
+  for (const auto& [key, value] : entries)
+    html += "<div><dt>" + escape(key) + "</dt><dd>" + escape(value) + "</dd></div>";
   return html + "</dl></div>\n";
 }
 
@@ -82,7 +93,8 @@ std::string summary(const Run& run) {
   std::string text = plural(counts.points, "point") + " of " + plural(operations.size(), "operation");
   std::string parts;
   const auto add = [&parts](std::size_t number, std::string_view what) {
-    if (number > 0) parts += (parts.empty() ? ": " : ", ") + format_count(static_cast<double>(number)) + " " + std::string(what);
+    if (number > 0)
+      parts += (parts.empty() ? ": " : ", ") + format_count(static_cast<double>(number)) + " " + std::string(what);
   };
   for (const auto& [regime, number] : counts.by_regime) add(number, name_of(regime));
   add(counts.without_verdict, "without a verdict");
@@ -106,7 +118,8 @@ std::string regimes(const Run& run) {
     const std::string name(name_of(regime));
     bar += fmt::format("<span class=\"bg-{}\" style=\"flex-grow:{}\"></span>", name, number);
     tiles += fmt::format(
-        "<div class=\"tile\"><dt><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use href=\"#sign-{0}\"/></svg>{0}</dt>"
+        "<div class=\"tile\"><dt><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use "
+        "href=\"#sign-{0}\"/></svg>{0}</dt>"
         "<dd>{1}</dd></div>",
         name, format_count(static_cast<double>(number)));
   }
@@ -116,7 +129,8 @@ std::string regimes(const Run& run) {
   tile("no verdict", "", counts.without_verdict);
   tile("failed", "bad", counts.failed);
   tile("skipped", "", counts.skipped);
-  return (bar.empty() ? "" : "<div class=\"bar\" aria-hidden=\"true\">" + bar + "</div>") + "<dl class=\"tiles\">" + tiles + "</dl>\n";
+  return (bar.empty() ? "" : "<div class=\"bar\" aria-hidden=\"true\">" + bar + "</div>") + "<dl class=\"tiles\">" +
+         tiles + "</dl>\n";
 }
 
 std::string notices(const Run& run) {
@@ -132,13 +146,15 @@ std::string notices(const Run& run) {
   for (const auto& point : run.points) {
     const auto status = status_of(point.measurement);
     if (status == Status::timed) continue;
-    (status == Status::failed ? failed : skipped).rows.push_back({label(point.measurement), point.measurement.device, reason_of(point.measurement)});
+    (status == Status::failed ? failed : skipped)
+        .rows.push_back({label(point.measurement), point.measurement.device, reason_of(point.measurement)});
   }
   if (!failed.rows.empty())
-    html += "<section class=\"notice bad\" aria-labelledby=\"failed-title\"><h2 id=\"failed-title\">" + plural(failed.rows.size(), "point") +
-            " failed</h2>" + render(failed) + "</section>\n";
+    html += "<section class=\"notice bad\" aria-labelledby=\"failed-title\"><h2 id=\"failed-title\">" +
+            plural(failed.rows.size(), "point") + " failed</h2>" + render(failed) + "</section>\n";
   if (!skipped.rows.empty())
-    html += "<details class=\"notice\"><summary>" + plural(skipped.rows.size(), "point") + " skipped</summary>" + render(skipped) + "</details>\n";
+    html += "<details class=\"notice\"><summary>" + plural(skipped.rows.size(), "point") + " skipped</summary>" +
+            render(skipped) + "</details>\n";
   return html;
 }
 
@@ -147,8 +163,10 @@ std::string boundaries(const Run& run) {
               {{"operation"}, {"device"}, {"from"}, {"to"}, {"argument"}, {"at", true}, {"95 % interval", true}},
               {}};
   for (const auto& boundary : run.boundaries) {
-    const auto ci95 = boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
-    table.rows.push_back({boundary.operation, boundary.device, boundary.from, boundary.to, boundary.argument, format_count(boundary.at), ci95});
+    const auto ci95 =
+        boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
+    table.rows.push_back({boundary.operation, boundary.device, boundary.from, boundary.to, boundary.argument,
+                          format_count(boundary.at), ci95});
   }
   const auto html = render(table);
   return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;
@@ -157,11 +175,14 @@ std::string boundaries(const Run& run) {
 std::string calibrations(const Run& run) {
   std::string html;
   for (const auto& calibration : run.calibrations) {
-    html += fmt::format("<p>{} calibration of {}, {}, {} long.</p>\n", escape(calibration.mode), escape(calibration.device.name),
-                        escape(calibration.created_utc), format_seconds(calibration.seconds_taken));
+    html += fmt::format("<p>{} calibration of {}, {}, {} long.</p>\n", escape(calibration.mode),
+                        escape(calibration.device.name), escape(calibration.created_utc),
+                        format_seconds(calibration.seconds_taken));
     html += render(ceilings(calibration)) + render(absent(calibration)) + render(levels(calibration));
   }
-  return html.empty() ? "<p class=\"empty\">No device of this run was calibrated, so nothing could be said about limits.</p>" : html;
+  return html.empty()
+             ? "<p class=\"empty\">No device of this run was calibrated, so nothing could be said about limits.</p>"
+             : html;
 }
 
 std::string environment(const Run& run) {
@@ -179,9 +200,11 @@ std::string environment(const Run& run) {
     entries["architecture"] = device.architecture;
     if (device.units > 0) entries["units"] = std::to_string(device.units);
     if (device.memory_bytes > 0) entries["memory"] = format_bytes(static_cast<double>(device.memory_bytes));
-    if (device.last_level_cache_bytes > 0) entries["last-level cache"] = format_bytes(static_cast<double>(device.last_level_cache_bytes));
+    if (device.last_level_cache_bytes > 0)
+      entries["last-level cache"] = format_bytes(static_cast<double>(device.last_level_cache_bytes));
     if (device.max_clock_hz) entries["declared clock"] = format_hertz(*device.max_clock_hz);
-    if (device.memory_bandwidth_limit) entries["theoretical bandwidth"] = format_bytes_per_second(*device.memory_bandwidth_limit);
+    if (device.memory_bandwidth_limit)
+      entries["theoretical bandwidth"] = format_bytes_per_second(*device.memory_bandwidth_limit);
     html += list(device.name, entries);
   }
   return html;

@@ -8,11 +8,12 @@
 
 namespace gpubench::reports::sections {
 
-std::string title(const Run& run);     ///< plain text: devices and date
-std::string summary(const Run& run);   ///< plain text, one line: "204 points of 12 operations: 120 memory, ..., 2 failed"
-std::string devices(const Run& run);   ///< names in the header, with what identifies them
-std::string regimes(const Run& run);   ///< the bar of regimes with its figures
-std::string notices(const Run& run);   ///< failures and warnings, near the top because they qualify all else
+std::string title(const Run& run);  ///< plain text: devices and date
+std::string summary(
+    const Run& run);  ///< plain text, one line: "204 points of 12 operations: 120 memory, ..., 2 failed"
+std::string devices(const Run& run);  ///< names in the header, with what identifies them
+std::string regimes(const Run& run);  ///< the bar of regimes with its figures
+std::string notices(const Run& run);  ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);
 std::string calibrations(const Run& run);
 std::string environment(const Run& run);

@@ -12,12 +12,23 @@ std::string escape(std::string_view text) {
   std::string safe;
   for (const char c : printable(text)) {
     switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\'': safe += "&#39;"; break;
-      default: safe += c;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += c;
     }
   }
   return safe;
@@ -30,10 +41,17 @@ std::string script_json(const nlohmann::json& value) {
   safe.reserve(text.size() + text.size() / 16);
   for (const char c : text) {
     switch (c) {
-      case '<': safe += "\\u003c"; break;
-      case '>': safe += "\\u003e"; break;
-      case '&': safe += "\\u0026"; break;
-      default: safe += c;
+      case '<':
+        safe += "\\u003c";
+        break;
+      case '>':
+        safe += "\\u003e";
+        break;
+      case '&':
+        safe += "\\u0026";
+        break;
+      default:
+        safe += c;
     }
   }
   return safe;
@@ -42,10 +60,11 @@ std::string script_json(const nlohmann::json& value) {
 std::string render(const Table& table) {
   if (table.rows.empty()) return {};
   const auto caption = escape(table.caption);
-  std::string html = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + caption + "\"><table><caption>" +
-                     caption + "</caption><thead><tr>";
+  std::string html = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + caption +
+                     "\"><table><caption>" + caption + "</caption><thead><tr>";
   for (const auto& column : table.columns)
-    html += std::string("<th scope=\"col\"") + (column.numeric ? " class=\"number\">" : ">") + escape(column.title) + "</th>";
+    html += std::string("<th scope=\"col\"") + (column.numeric ? " class=\"number\">" : ">") + escape(column.title) +
+            "</th>";
   html += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";

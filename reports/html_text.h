@@ -13,8 +13,8 @@ namespace gpubench::reports::markup {
 /// Safe as HTML text and inside a quoted attribute. Invalid UTF-8 and control characters become visible text.
 std::string escape(std::string_view text);
 
-/// JSON for a <script type="application/json">: ASCII alone, and no character that HTML or old JavaScript could take for its
-/// own ('<', '>', '&', U+2028, U+2029 are written as \uXXXX). Invalid UTF-8 becomes U+FFFD.
+/// JSON for a <script type="application/json">: ASCII alone, and no character that HTML or old JavaScript could take
+/// for its own ('<', '>', '&', U+2028, U+2029 are written as \uXXXX). Invalid UTF-8 becomes U+FFFD.
 std::string script_json(const nlohmann::json& value);
 
 struct Column {

@@ -25,8 +25,8 @@ struct WriteError : std::runtime_error {
 
 inline constexpr std::uintmax_t largest_file_bytes = std::uintmax_t{1} << 30;
 
-/// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not
-/// UTF-8 become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not measured".
+/// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not UTF-8
+/// become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not measured".
 std::string to_json(const Run& run);
 std::string to_json(const Calibration& calibration);
 /// `origin` names the source in errors. Throws ReadError.

@@ -38,7 +38,7 @@ struct Dot {
 
 /// The sum over the block, in thread 0.
 template <class T>
-__device__ T block_sum(T value) {
+__device__ __forceinline__ T block_sum(T value) {
   __shared__ T of_warp[warps];
   for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(0xffffffffU, value, step);
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
@@ -51,7 +51,7 @@ __device__ T block_sum(T value) {
 }
 
 template <class Term>
-__device__ float thread_sum(Term term, std::int64_t n) {
+__device__ __forceinline__ float thread_sum(Term term, std::int64_t n) {
   const std::int64_t groups = n / 4;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * threads;
   std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Shape<T>::threads)
       for (int c = 0; c < chains; ++c) v[c] = fma(v[c], factor, v[c]);
     }
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) *clock = {clock64() - cycles, global_nanoseconds() - nanoseconds};
+  if (threadIdx.x == 0) clock[blockIdx.x] = {clock64() - cycles, global_nanoseconds() - nanoseconds};
   T sum = 0;
 #pragma unroll
   for (int c = 0; c < chains; ++c) sum += v[c];
@@ -60,7 +60,7 @@ __global__ void clock_kernel(std::uint64_t nanoseconds, ClockReading* clock) {
   const std::uint64_t cycles = clock64();
   std::uint64_t now = start;
   while (now - start < nanoseconds) now = global_nanoseconds();
-  *clock = {clock64() - cycles, now - start};
+  clock[blockIdx.x] = {clock64() - cycles, now - start};
 }
 
 template <class T>
@@ -93,9 +93,23 @@ cudaError_t launch_fma(FmaType type, std::int64_t loops, void* sink, ClockReadin
 
 std::string fma_shape(FmaType type) { return type == FmaType::fp32 ? shape_text<float>() : shape_text<double>(); }
 
-cudaError_t launch_clock(std::uint64_t nanoseconds, ClockReading* clock, cudaStream_t stream) {
-  clock_kernel<<<1, 1, 0, stream>>>(nanoseconds, clock);
+int fma_blocks(FmaType type, int multiprocessors) {
+  return multiprocessors * (type == FmaType::fp32 ? Shape<float>::blocks : Shape<double>::blocks);
+}
+
+cudaError_t launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, cudaStream_t stream) {
+  clock_kernel<<<static_cast<unsigned>(blocks), 1, 0, stream>>>(nanoseconds, clock);
   return cudaGetLastError();
+}
+
+double mean_hertz(std::span<const ClockReading> readings) {
+  double cycles = 0.0;
+  double nanoseconds = 0.0;
+  for (const auto& reading : readings) {
+    cycles += static_cast<double>(reading.cycles);
+    nanoseconds += static_cast<double>(reading.nanoseconds);
+  }
+  return nanoseconds > 0.0 ? 1e9 * cycles / nanoseconds : 0.0;
 }
 
 int fma_per_clock(FmaType type, int major, int minor) {

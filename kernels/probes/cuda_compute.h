@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace gpubench::probes {
@@ -16,21 +17,24 @@ enum class FmaType { fp32, fp64 };
 struct ClockReading {
   std::uint64_t cycles = 0;
   std::uint64_t nanoseconds = 0;
-  [[nodiscard]] double hertz() const {
-    return nanoseconds == 0 ? 0.0 : 1e9 * static_cast<double>(cycles) / static_cast<double>(nanoseconds);
-  }
 };
+/// Cycles over time of all readings together, in Hz; 0 without any time. Multiprocessors under load need not run at
+/// quite the same clock, so that a single one's reading can be off by a percent.
+double mean_hertz(std::span<const ClockReading> readings);
 
 /// Independent chains of fused multiply-adds in registers, on every multiprocessor, `loops` times through a long
-/// unrolled body. `sink` holds one float or double and is in truth never written; `clock` (device memory) is written by
-/// the first block. Returns the operations of the launch, two for each multiply-add, in `flops`.
+/// unrolled body. `sink` holds one float or double and is in truth never written. Every block leaves a reading in
+/// `clock` (device memory), fma_blocks of them. Returns the operations of the launch, two for each multiply-add, in
+/// `flops`.
 cudaError_t launch_fma(FmaType type, std::int64_t loops, void* sink, ClockReading* clock, cudaStream_t stream,
                        double& flops);
+/// Blocks of launch_fma on a GPU with so many multiprocessors.
+int fma_blocks(FmaType type, int multiprocessors);
 /// The shape in words, for the method of a ceiling: "8 chains, 4 blocks of 256 threads on each multiprocessor".
 std::string fma_shape(FmaType type);
 
-/// One thread that reads both clocks until `nanoseconds` have passed.
-cudaError_t launch_clock(std::uint64_t nanoseconds, ClockReading* clock, cudaStream_t stream);
+/// `blocks` blocks of one thread that read both clocks until `nanoseconds` have passed, and leave a reading each.
+cudaError_t launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, cudaStream_t stream);
 
 /// Fused multiply-adds that a multiprocessor of this compute capability starts in a clock, from the CUDA C++
 /// Programming Guide, table "Throughput of Native Arithmetic Instructions"; 0 where it is not known here.

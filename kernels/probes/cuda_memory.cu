@@ -97,31 +97,21 @@ cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream)
   }
 }
 
-constexpr int working_set_threads = 512;
+constexpr int working_set_threads = 256;
 constexpr int working_set_unroll = 4;
 
-/// A load that must see L2: relaxed at the scope of the GPU, which an L1 line may not serve.
-__device__ __forceinline__ float4 load_from_l2(const float4* address) {
-  float4 v;
-  asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-               : "l"(address));
-  return v;
-}
-
-__global__ void __launch_bounds__(working_set_threads, 4)
+/// Thread i reads group i, i + threads, i + 2 threads, ... of 16 bytes, from the start again behind the end.
+__global__ void __launch_bounds__(working_set_threads)
     working_set_kernel(const float4* __restrict__ data, unsigned groups, int rounds, float* sink) {
-  constexpr unsigned line = 32;  // groups of a warp, 512 bytes
-  const std::uint64_t lines = groups / line;
-  std::uint64_t start = blockIdx.x * lines / gridDim.x * line + threadIdx.x;
-  auto i = static_cast<unsigned>(start % groups);
-  const unsigned step = working_set_threads % groups;
+  unsigned i = (blockIdx.x * working_set_threads + threadIdx.x) % groups;
+  const unsigned step = gridDim.x * working_set_threads % groups;
   float sum = 0.0F;
+#pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
     float4 v[working_set_unroll];
 #pragma unroll
     for (int k = 0; k < working_set_unroll; ++k) {
-      v[k] = load_from_l2(data + i);
+      v[k] = __ldcg(data + i);
       i += step;
       if (i >= groups) i -= groups;
     }
@@ -129,6 +119,19 @@ __global__ void __launch_bounds__(working_set_threads, 4)
     for (int k = 0; k < working_set_unroll; ++k) sum += add4(v[k]);
   }
   if (sum == never) *sink = sum;
+}
+
+/// As many as run at once: a second wave would find what the first left in the cache.
+cudaError_t working_set_blocks(unsigned& blocks) {
+  int device = 0;
+  int multiprocessors = 0;
+  int resident = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel, working_set_threads, 0);
+  blocks = static_cast<unsigned>(multiprocessors * resident);
+  return error;
 }
 
 }  // namespace
@@ -180,20 +183,21 @@ double memory_bytes(MemoryPattern pattern, std::size_t count) {
   }
 }
 
+cudaError_t smallest_working_set(std::size_t& bytes) {
+  unsigned blocks = 0;
+  const cudaError_t error = working_set_blocks(blocks);
+  bytes = std::size_t{16} * working_set_threads * blocks;
+  return error;
+}
+
 cudaError_t launch_working_set(const float* data, std::size_t working_set_bytes, double least_bytes, float* sink,
                                cudaStream_t stream, double& bytes) {
+  unsigned blocks = 0;
+  if (const cudaError_t error = working_set_blocks(blocks); error != cudaSuccess) return error;
   const std::size_t groups = working_set_bytes / 16;
-  if (working_set_bytes % 512 != 0 || groups == 0 || groups >= (std::size_t{1} << 31)) return cudaErrorInvalidValue;
-  int device = 0;
-  int multiprocessors = 0;
-  int resident = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess)
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel, working_set_threads, 0);
-  if (error != cudaSuccess) return error;
-  // All blocks at once: a second wave would find what the first left in the cache, and leave out the rest of the set.
-  const auto blocks = static_cast<unsigned>(multiprocessors * resident);
+  if (working_set_bytes % 16 != 0 || groups < std::size_t{working_set_threads} * blocks ||
+      groups >= (std::size_t{1} << 31))
+    return cudaErrorInvalidValue;
   const double round = 16.0 * working_set_unroll * working_set_threads * blocks;
   const int rounds = static_cast<int>(std::ceil(least_bytes / round));
   bytes = round * rounds;

@@ -37,11 +37,14 @@ cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, co
 /// Bytes that a launch moves: arrays read plus arrays written.
 double memory_bytes(MemoryPattern pattern, std::size_t count);
 
-/// Reads a working set again and again, until at least `least_bytes` have been read by all threads together; past the
-/// L1 cache. Every multiprocessor goes through the whole set, each from another place, so that a set smaller than the
-/// L2 cache is served from there and one larger is not. `working_set_bytes` is a multiple of 512. Returns the bytes
-/// read in `bytes`.
+/// Reads a working set again and again, until at least `least_bytes` have been read by all threads together, past the
+/// L1 cache: the GPU goes through the set in order, each thread 16 bytes at a time. `working_set_bytes` is a multiple
+/// of 16 and at least smallest_working_set. Returns the bytes read in `bytes`.
 cudaError_t launch_working_set(const float* data, std::size_t working_set_bytes, double least_bytes, float* sink,
                                cudaStream_t stream, double& bytes);
+/// 16 bytes for each thread that the current GPU holds at once. In a smaller set several multiprocessors ask for one
+/// line at the same time, and the GPU merges their requests on the way: an H200 then shows up to 24 TB/s, more than its
+/// L2 delivers.
+cudaError_t smallest_working_set(std::size_t& bytes);
 
 }  // namespace gpubench::probes

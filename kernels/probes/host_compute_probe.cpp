@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <ctime>
 #include <random>
 #include <type_traits>
 
@@ -36,6 +37,13 @@ void fma_rounds(const HostKernels& kernels, Precision precision, std::int64_t ro
     const double value = kernels.fma_fp64(rounds);
     asm volatile("" : : "m"(value));
   }
+}
+
+/// Processor time of all threads of this process.
+double processor_seconds() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 double lanes(const HostKernels& kernels, Precision precision) {
@@ -71,6 +79,13 @@ FmaSample fma_sample(const HostKernels& kernels, Precision precision, double sec
   return sample;
 }
 
+Presence::Presence() : wall_start_(now_seconds()), processor_start_(processor_seconds()) {}
+
+double Presence::share() const {
+  const double wall = (now_seconds() - wall_start_) * team_size();
+  return wall > 0.0 ? std::min(1.0, (processor_seconds() - processor_start_) / wall) : 1.0;
+}
+
 double flops_per_port_and_clock(const HostKernels& kernels, Precision precision) {
   return lanes(kernels, precision) * (kernels.fused ? 2.0 : 1.0);
 }
@@ -97,14 +112,5 @@ double GemmProbe<Element>::flops_per_second() {
 
 template class GemmProbe<float>;
 template class GemmProbe<double>;
-
-double launch_seconds(std::int64_t launches) {
-  const double start = now_seconds();
-  for (std::int64_t i = 0; i < launches; ++i) {
-#pragma omp parallel
-    asm volatile("");  // so that no compiler drops the region
-  }
-  return (now_seconds() - start) / static_cast<double>(launches);
-}
 
 }  // namespace gpubench::probes

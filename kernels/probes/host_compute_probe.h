@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic, clock and launch of the host, by all threads.
+// Arithmetic and clock of the host, by all threads.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,18 @@ enum class Precision { fp32, fp64 };
 /// Independent fused multiply-adds in registers for about `seconds`, each thread for itself.
 FmaSample fma_sample(const HostKernels& kernels, Precision precision, double seconds);
 
+/// The share of its wall time that each thread really had a core for while all of them worked since `Presence` was
+/// made, 0 to 1: below 1 others were running on the same cores.
+class Presence {
+ public:
+  Presence();
+  [[nodiscard]] double share() const;
+
+ private:
+  double wall_start_;
+  double processor_start_;
+};
+
 /// FLOPs that one fully used vector unit does for each clock: two for each lane, or one without fused multiply-add.
 double flops_per_port_and_clock(const HostKernels& kernels, Precision precision);
 
@@ -40,8 +52,5 @@ class GemmProbe {
   std::int64_t n_;
   std::vector<Element> a_, b_, c_;
 };
-
-/// Seconds that one parallel region with an empty body takes, over `launches` of them back to back.
-double launch_seconds(std::int64_t launches);
 
 }  // namespace gpubench::probes

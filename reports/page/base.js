@@ -17,7 +17,13 @@ for (const name of ["error", "warn"]) {
 }
 
 const report = JSON.parse(byId("data").textContent);
-const points = report.datasets.points;
+/** The points come as columns; a text is [its number]. The shares of time hold lists of their own. */
+const points = Array.from({length: report.points.count}, () => ({}));
+for (const [key, column] of Object.entries(report.points.columns))
+  column.forEach((value, i) => {
+    if (value !== null) points[i][key] = Array.isArray(value) && key !== "shares" ? report.points.texts[value[0]] : value;
+  });
+report.datasets.points = points;
 const regimeNames = ["overhead", "latency", "memory", "compute", "unknown"];
 const regimesHere = regimeNames.filter((name) => points.some((row) => row.regime === name));
 const shownRegimes = new Set(regimesHere);
@@ -63,13 +69,15 @@ function seconds(value, count = 3) {
 function bytes(value) {
   if (!Number.isFinite(value)) return "";
   let power = 0;
-  while (value >= 1024 && power < 4) { value /= 1024; ++power; }
-  return (value < 10 && value % 1 ? value.toFixed(1) : String(Math.round(value))) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][power];
+  while (value >= 1023.5 && power < 4) { value /= 1024; ++power; }
+  return (value < 9.95 ? String(Number(value.toFixed(1))) : String(Math.round(value))) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][power];
 }
 function percent(value) {
   if (!Number.isFinite(value)) return "";
   return (value >= 0.0995 ? (100 * value).toFixed(0) : value === 0 ? "0" : value < 0.001 ? "<0.1" : (100 * value).toFixed(1)) + " %";
 }
+/** A confidence is never quite 1. */
+const confidence = (value) => value > 0.99 ? ">99 %" : percent(value);
 const count = (value) => Number.isFinite(value) ? value.toLocaleString("en-US").replace(/,/g, "\u2009") : "";
 /** Half the interval over the median. */
 const spread = (row) => row.samples >= 6 && row.seconds > 0 ? (row.high - row.low) / 2 / row.seconds : undefined;
@@ -78,7 +86,7 @@ const spread = (row) => row.samples >= 6 && row.seconds > 0 ? (row.high - row.lo
 function facts(row) {
   const list = [["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
     ["limiter", row.limiter], ["of its ceiling", percent(row.achieved)],
-    ["confidence", row.confidence === undefined ? "" : percent(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
+    ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
     ["intensity", row.intensity === undefined ? "" : digits(row.intensity) + " FLOP/byte"], ["working set", bytes(row.working_set)],
     ["reads", bytes(row.read)], ["writes", bytes(row.written)], ["pipes", row.pipes],

@@ -28,7 +28,7 @@
     const ofOperation = figure.dataset.scope === "operation";
     const data = {};
     for (const [name, rows] of Object.entries(report.datasets)) {
-      const narrow = ofOperation && ["points", "bands", "boundaries", "shares"].includes(name);
+      const narrow = ofOperation && ["points", "bands", "boundaries"].includes(name);
       data[name] = rows.filter((row) => row.device === device && (!narrow || row.line === line));
     }
     return data;
@@ -38,7 +38,7 @@
     strip: (data) => data.points.some((row) => row.cell_to) ? "" : "No operation declares the bytes it touches.",
     time: (data) => data.points.length ? "" : "No timed points.",
     rate: (data) => data.points.some((row) => row.bytes_per_second) ? "" : "This operation declares no bytes.",
-    shares: (data) => data.shares.length ? "" : "No verdicts: this device has no calibration.",
+    shares: (data) => data.points.some((row) => row.shares) ? "" : "No verdicts: this device has no calibration.",
     ladder: (data) => data.ladder.length ? "" : "This device's calibration has no working-set ladder.",
   };
 
@@ -69,6 +69,13 @@
     const values = {device, line, regimes: [...shownRegimes]};
     for (const param of spec.params) param.value = values[param.name];
     spec.datasets = data;
+    // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
+    if (spec.height.step) spec.height = spec.height.step * new Set(data.points.filter((row) => row.cell_to).map((row) => row.line)).size;
+    if (innerWidth < 600) spec.height = Math.min(spec.height, nameOf(figure) === "strip" ? Infinity : 340);
+    const resources = new Set(data.points.flatMap((row) => row.shares || []).map(([name]) => name));
+    for (const layer of spec.layer)
+      for (const channel of [layer.encoding.color, layer.encoding.shape])
+        if (channel && channel.legend) channel.legend.values = channel.field === "regime" ? regimesHere : channel.scale.domain.filter((name) => resources.has(name));
     const axis = (data.points.find((row) => row.axis) || {}).axis;
     if (figure.dataset.scope === "operation" && axis)
       for (const layer of spec.layer) if (layer.encoding.x && layer.encoding.x.title === "size") layer.encoding.x.title = axis;
@@ -76,7 +83,7 @@
   }
   function configFor() {
     const config = structuredClone(report.themes[isDark() ? "dark" : "light"]);
-    if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 3; config.legend.labelFontSize = 10.5; }
+    if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 3; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
     return config;
   }
   /** `wanted` guards against a slow drawing that ends after a newer one began. */
@@ -89,7 +96,7 @@
     const lack = needs[nameOf(figure)](data);
     if (views.has(figure)) { views.get(figure).finalize(); views.delete(figure); }
     if (lack) { canvas.replaceChildren(make("p", {class: "none"}, lack)); return; }
-    const result = await embed(canvas, specFor(figure, data), {mode: "vega-lite", ast: true, actions: false, defaultStyle: false,
+    const result = await embed(canvas, specFor(figure, data), {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1,
       renderer: many ? "canvas" : "svg", config: configFor(), tooltip: showTip});
     if (wanted.get(figure) !== ticket) { result.finalize(); return; }
     views.set(figure, result);

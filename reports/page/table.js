@@ -2,7 +2,7 @@
 // The table of points: search, sort, and what is known about each on demand. Rows are made a page at a time.
 "use strict";
 {
-  const step = 200;
+  const step = 50;
   const severalDevices = report.devices.length > 1;
   const number = (title, key, text) => ({title, key, text, numeric: true});
   const columns = [
@@ -12,7 +12,7 @@
       row.regime ? make("span", {class: "regime"}, sign(row.regime), row.regime) : make("span", {class: "regime"}, row.status)},
     {title: "limiter", key: (row) => row.limiter || "", text: (row) => row.limiter || ""},
     number("of ceiling", (row) => row.achieved),
-    number("confidence", (row) => row.confidence, (row) => percent(row.confidence)),
+    number("confidence", (row) => row.confidence, (row) => confidence(row.confidence)),
     number("time", (row) => row.seconds, (row) => seconds(row.seconds)),
     number("\u00b1 95 %", spread, (row) => { const part = spread(row); return part === undefined ? "" : percent(part); }),
     number("bandwidth", (row) => row.bytes_per_second, (row) => withPrefix(row.bytes_per_second, "B/s")),
@@ -79,7 +79,7 @@
     body.append(part);
     const left = visible.length - made;
     byId("more").hidden = left === 0;
-    byId("more").textContent = "Show " + count(Math.min(left, 5 * step)) + " more of " + count(left);
+    byId("more").textContent = "Show " + count(Math.min(left, 20 * step)) + " more of " + count(left);
   }
   function refresh() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -101,7 +101,7 @@
   }
   let waiting = 0;
   byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 80); });
-  byId("more").addEventListener("click", () => extend(made + 5 * step));
+  byId("more").addEventListener("click", () => extend(made + 20 * step));
   addEventListener("beforeprint", () => extend(2000));
   regimeListeners.push(refresh);
   refresh();

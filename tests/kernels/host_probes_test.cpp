@@ -113,7 +113,6 @@ TEST(HostProbesTest, give_positive_rates) {
   EXPECT_GT(memory.read_rate(8192, 1e-4), 0.0);
   EXPECT_GT(fma_sample(host_kernels(widest_isa()), Precision::fp64, 1e-4).flops_per_second, 0.0);
   EXPECT_GT(GemmProbe<float>(widest_isa(), 64).flops_per_second(), 0.0);
-  EXPECT_GT(launch_seconds(10), 0.0);
 }
 
 }  // namespace

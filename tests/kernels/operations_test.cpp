@@ -83,3 +83,9 @@ TEST(OperationsTest, are_swept_over_at_least_twelve_sizes_each) {
 
 }  // namespace
 }  // namespace gpubench::operations
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gpubench::bench::initialize_google(argv[0], {});
+  return RUN_ALL_TESTS();
+}

@@ -21,24 +21,50 @@ struct Kind {
   double efficiency;  // of the binding ceiling
 };
 
-const std::vector<Kind> kinds = {{"copy", 4, 4, 0, fp32, 0.93},        {"saxpy", 8, 4, 2, fp32, 0.92},
-                                 {"triad", 8, 4, 2, fp32, 0.94},       {"cos", 4, 4, 18, fp32, 0.9},
-                                 {"gelu", 4, 4, 24, fp32, 0.89},       {"reduce_sum", 4, 0, 1, fp32, 0.95},
-                                 {"dot", 8, 0, 2, fp32, 0.95},         {"softmax", 8, 4, 6, fp32, 0.81},
-                                 {"layer_norm", 8, 4, 9, fp32, 0.84},  {"transpose", 4, 4, 0, fp32, 0.78},
-                                 {"intensity<64>", 4, 4, 512, fp32, 0.96}, {"horner<fp64, 128>", 8, 8, 256, fp64, 0.9}};
+const std::vector<Kind> kinds = {{"copy", 4, 4, 0, fp32, 0.93},
+                                 {"saxpy", 8, 4, 2, fp32, 0.92},
+                                 {"triad", 8, 4, 2, fp32, 0.94},
+                                 {"cos", 4, 4, 18, fp32, 0.9},
+                                 {"gelu", 4, 4, 24, fp32, 0.89},
+                                 {"reduce_sum", 4, 0, 1, fp32, 0.95},
+                                 {"dot", 8, 0, 2, fp32, 0.95},
+                                 {"softmax", 8, 4, 6, fp32, 0.81},
+                                 {"layer_norm", 8, 4, 9, fp32, 0.84},
+                                 {"transpose", 4, 4, 0, fp32, 0.78},
+                                 {"intensity<64>", 4, 4, 512, fp32, 0.96},
+                                 {"horner<fp64, 128>", 8, 8, 256, fp64, 0.9}};
 
 Device gpu() {
-  Device device{"cuda:0", DeviceKind::cuda, "Synthetic GPU", "sm_90", 132, std::int64_t{140} << 30, std::int64_t{60} << 20, 1.98e9, 4.8e12, {}};
-  device.properties = {{"uuid", "GPU-00000000"}, {"driver", "580.0"}, {"cuda", "13.0"}, {"ecc", "on"}, {"power_limit_w", "700"}};
+  Device device{"cuda:0",
+                DeviceKind::cuda,
+                "Synthetic GPU",
+                "sm_90",
+                132,
+                std::int64_t{140} << 30,
+                std::int64_t{60} << 20,
+                1.98e9,
+                4.8e12,
+                {}};
+  device.properties = {
+      {"uuid", "GPU-00000000"}, {"driver", "580.0"}, {"cuda", "13.0"}, {"ecc", "on"}, {"power_limit_w", "700"}};
   return device;
 }
 
 Device cpu() {
-  return {"cpu", DeviceKind::cpu, "Synthetic CPU", "avx512", 16, std::int64_t{128} << 30, std::int64_t{32} << 20, 3.5e9, 2.0e11, {{"governor", "performance"}}};
+  return {"cpu",
+          DeviceKind::cpu,
+          "Synthetic CPU",
+          "avx512",
+          16,
+          std::int64_t{128} << 30,
+          std::int64_t{32} << 20,
+          3.5e9,
+          2.0e11,
+          {{"governor", "performance"}}};
 }
 
-Ceiling ceiling(const char* resource, double value, const char* unit, double spread, const char* method, std::optional<double> limit = {}) {
+Ceiling ceiling(const char* resource, double value, const char* unit, double spread, const char* method,
+                std::optional<double> limit = {}) {
   return {resource, value, unit, {value * (1 - spread), value * (1 + spread)}, 12, method, 1.98e9, limit};
 }
 
@@ -60,19 +86,20 @@ void put_ladder(Calibration& calibration, double from, double to) {
 
 Calibration gpu_calibration() {
   Calibration calibration{gpu(), "full", "2000-01-01T00:00:00Z", "0.1.0", 8.4, {}, {}, {}, {}};
-  calibration.ceilings = {ceiling("dram-read", 4.7e12, "B/s", 0.002, "16-byte loads over 8 GiB, one element a thread", 4.8e12),
-                          ceiling("dram-write", 4.7e12, "B/s", 0.002, "16-byte stores over 8 GiB", 4.8e12),
-                          ceiling("dram-copy", 4.25e12, "B/s", 0.003, "copy of 4 GiB", 4.8e12),
-                          ceiling("dram-triad", 4.4e12, "B/s", 0.003, "triad over 3 x 2 GiB", 4.8e12),
-                          ceiling("l2", 9.4e12, "B/s", 0.02, "plateau of the working-set ladder"),
-                          ceiling("l1", 2.8e13, "B/s", 0.01, "plateau of the working-set ladder", 3.34e13),
-                          ceiling("fp64", 3.1e13, "FLOP/s", 0.001, "8 chains of FMA a thread", 3.345e13),
-                          ceiling("fp32", 6.5e13, "FLOP/s", 0.001, "8 chains of FMA a thread", 6.69e13),
-                          ceiling("tensor-fp64", 5.9e13, "FLOP/s", 0.004, "cuBLASLt, n = 8192, normal data", 6.69e13),
-                          ceiling("tensor-tf32", 3.55e14, "FLOP/s", 0.006, "cuBLASLt, n = 8192, normal data", 4.95e14),
-                          ceiling("tensor-fp16", 7.4e14, "FLOP/s", 0.03, "cuBLASLt, n = 8192, normal data", 1.07e15),
-                          ceiling("tensor-bf16", 7.5e14, "FLOP/s", 0.03, "cuBLASLt, n = 8192, normal data", 1.07e15),
-                          ceiling("launch", 2.1e-6, "s", 0.02, "empty kernels, timed as operations are")};
+  calibration.ceilings = {
+      ceiling("dram-read", 4.7e12, "B/s", 0.002, "16-byte loads over 8 GiB, one element a thread", 4.8e12),
+      ceiling("dram-write", 4.7e12, "B/s", 0.002, "16-byte stores over 8 GiB", 4.8e12),
+      ceiling("dram-copy", 4.25e12, "B/s", 0.003, "copy of 4 GiB", 4.8e12),
+      ceiling("dram-triad", 4.4e12, "B/s", 0.003, "triad over 3 x 2 GiB", 4.8e12),
+      ceiling("l2", 9.4e12, "B/s", 0.02, "plateau of the working-set ladder"),
+      ceiling("l1", 2.8e13, "B/s", 0.01, "plateau of the working-set ladder", 3.34e13),
+      ceiling("fp64", 3.1e13, "FLOP/s", 0.001, "8 chains of FMA a thread", 3.345e13),
+      ceiling("fp32", 6.5e13, "FLOP/s", 0.001, "8 chains of FMA a thread", 6.69e13),
+      ceiling("tensor-fp64", 5.9e13, "FLOP/s", 0.004, "cuBLASLt, n = 8192, normal data", 6.69e13),
+      ceiling("tensor-tf32", 3.55e14, "FLOP/s", 0.006, "cuBLASLt, n = 8192, normal data", 4.95e14),
+      ceiling("tensor-fp16", 7.4e14, "FLOP/s", 0.03, "cuBLASLt, n = 8192, normal data", 1.07e15),
+      ceiling("tensor-bf16", 7.5e14, "FLOP/s", 0.03, "cuBLASLt, n = 8192, normal data", 1.07e15),
+      ceiling("launch", 2.1e-6, "s", 0.02, "empty kernels, timed as operations are")};
   calibration.absent = {{"tensor-fp8", "cuBLASLt found no algorithm for these types"}, {"l3", "this device has none"}};
   calibration.levels = {{"l1", 3.2e7, {3.0e7, 3.3e7}}, {"l2", 5.6e7 * 2, {5.2e7 * 2, 6.0e7 * 2}}};
   put_ladder(calibration, 1 << 20, 8e9);
@@ -89,14 +116,17 @@ Calibration cpu_calibration() {
                           ceiling("fp64", 8.5e11, "FLOP/s", 0.004, "FMA chains"),
                           ceiling("gemm-fp32", 1.4e12, "FLOP/s", 0.02, "Eigen, n = 1024"),
                           ceiling("launch", 4e-6, "s", 0.05, "an empty parallel region")};
-  calibration.levels = {{"l1", 7e5, {6e5, 8e5}}, {"l2", 1.6e7, {1.5e7, 1.8e7}}, {"l3", 3.3e7 * 2, {3e7 * 2, 3.6e7 * 2}}};
+  calibration.levels = {
+      {"l1", 7e5, {6e5, 8e5}}, {"l2", 1.6e7, {1.5e7, 1.8e7}}, {"l3", 3.3e7 * 2, {3e7 * 2, 3.6e7 * 2}}};
   put_ladder(calibration, 1 << 16, 1e9);
   return calibration;
 }
 
 Summary summary_of(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
-  const auto at = [&samples](double q) { return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))]; };
+  const auto at = [&samples](double q) {
+    return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
+  };
   Summary summary;
   summary.count = static_cast<std::int64_t>(samples.size());
   summary.minimum = samples.front();
@@ -130,14 +160,20 @@ Verdict verdict_of(const Parts& parts, double seconds) {
   verdict.achieved = binding / seconds;
   verdict.runner_up = Regime::overhead;
   if (parts.launch > binding) {
-    verdict = {Regime::overhead, "launch", {}, {}, 0, Certainty::certain, memory_binds ? Regime::memory : Regime::compute, verdict.model_seconds, ""};
+    verdict = {
+        Regime::overhead,      "launch", {}, {}, 0, Certainty::certain, memory_binds ? Regime::memory : Regime::compute,
+        verdict.model_seconds, ""};
   } else if (unexplained > binding) {
     verdict.regime = Regime::latency;
     verdict.limiter = "latency";
   }
   verdict.confidence = std::min(0.999, 0.55 + 0.25 * std::abs(std::log(parts.launch / binding)));
-  verdict.certainty = verdict.confidence >= 0.95 ? Certainty::certain : verdict.confidence >= 0.8 ? Certainty::likely : Certainty::boundary;
-  verdict.evidence = verdict.limiter + " takes " + std::to_string(static_cast<int>(100 * std::max(parts.launch, binding) / seconds)) + " % of the time";
+  verdict.certainty = verdict.confidence >= 0.95  ? Certainty::certain
+                      : verdict.confidence >= 0.8 ? Certainty::likely
+                                                  : Certainty::boundary;
+  verdict.evidence = verdict.limiter + " takes " +
+                     std::to_string(static_cast<int>(100 * std::max(parts.launch, binding) / seconds)) +
+                     " % of the time";
   const double total = parts.launch + binding + unexplained;
   verdict.shares = {{"launch", parts.launch / total},
                     {memory_binds ? parts.memory_name : parts.pipe_name, binding / total},
@@ -145,8 +181,8 @@ Verdict verdict_of(const Parts& parts, double seconds) {
   return verdict;
 }
 
-Point point(const std::string& name, std::vector<Argument> arguments, const Work& work, double efficiency, const Calibration& calibration,
-            std::mt19937& random) {
+Point point(const std::string& name, std::vector<Argument> arguments, const Work& work, double efficiency,
+            const Calibration& calibration, std::mt19937& random) {
   const double footprint = work.footprint_bytes.value_or(work.bytes());
   Parts parts;
   parts.launch = calibration.find("launch")->value;
@@ -195,7 +231,8 @@ void put_sweeps(Run& run, const Calibration& calibration, std::int64_t largest) 
       const auto& limiter = run.points.back().verdict->limiter;
       if (!before.empty() && limiter != before) {
         const double at = size_before * 1.4;
-        run.boundaries.push_back({kind.name, calibration.device.id, "n", before, limiter, at, Interval{at * 0.88, at * 1.13}});
+        run.boundaries.push_back(
+            {kind.name, calibration.device.id, "n", before, limiter, at, Interval{at * 0.88, at * 1.13}});
       }
       before = limiter;
       size_before = size;
@@ -211,8 +248,17 @@ void put_sweeps(Run& run, const Calibration& calibration, std::int64_t largest) 
 
 Run base() {
   Run run;
-  run.context = {"0.1.0", "2000-01-01T00:00:00Z", "synthetic-host", "gpubench", {"gpubench", "--device=all", "--out=out/report.html"}, {}};
-  run.context.environment = {{"os", "Debian GNU/Linux 12"}, {"kernel", "6.1.0"}, {"compiler", "g++ 12.2"}, {"cuda_runtime", "13.0"}, {"google_benchmark", "1.7.1"}};
+  run.context = {"0.1.0",
+                 "2000-01-01T00:00:00Z",
+                 "synthetic-host",
+                 "gpubench",
+                 {"gpubench", "--device=all", "--out=out/report.html"},
+                 {}};
+  run.context.environment = {{"os", "Debian GNU/Linux 12"},
+                             {"kernel", "6.1.0"},
+                             {"compiler", "g++ 12.2"},
+                             {"cuda_runtime", "13.0"},
+                             {"google_benchmark", "1.7.1"}};
   run.devices = {gpu()};
   run.calibrations = {gpu_calibration()};
   return run;
@@ -258,7 +304,8 @@ Run synthetic_run_of(int points) {
       const auto size = static_cast<double>(n);
       Work work{kind.read * size, kind.written * size, {}, {}};
       if (kind.flops > 0) work.flops[kind.pipe] = kind.flops * size * (1 + i % 7);
-      run.points.push_back(point(std::string(kind.name) + "_" + std::to_string(i), {{"", n}}, work, kind.efficiency, run.calibrations[0], random));
+      run.points.push_back(point(std::string(kind.name) + "_" + std::to_string(i), {{"", n}}, work, kind.efficiency,
+                                 run.calibrations[0], random));
     }
   }
   return run;
@@ -267,7 +314,8 @@ Run synthetic_run_of(int points) {
 Run synthetic_hostile_run() {
   auto run = synthetic_run();
   const std::string text =
-      "</script><img src=x onerror=\"document.documentElement.dataset.hacked=1\"><script>document.documentElement.dataset.hacked=1</script>"
+      "</script><img src=x "
+      "onerror=\"document.documentElement.dataset.hacked=1\"><script>document.documentElement.dataset.hacked=1</script>"
       "<!-- <script> ' \" & {{data}} \u2028 \xff\x01";
   for (auto& point : run.points) {
     auto& measurement = point.measurement;
@@ -284,7 +332,8 @@ Run synthetic_hostile_run() {
     point.verdict->limiter += text;
     for (auto& share : point.verdict->shares) share.resource += text;
   }
-  for (auto& boundary : run.boundaries) boundary.operation += text, boundary.from += text, boundary.to += text, boundary.argument += text;
+  for (auto& boundary : run.boundaries)
+    boundary.operation += text, boundary.from += text, boundary.to += text, boundary.argument += text;
   run.context = {text, text, text, text, {text}, {{text, text}}};
   for (auto* device : {&run.devices[0], &run.calibrations[0].device}) {
     device->name += text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs for looking at pages and testing them. Nothing here was measured: times come from t0 + work / ceiling with noise added.
+// Runs for looking at pages and testing them. Nothing here was measured: times come from t0 + work / ceiling with noise
+// added.
 #pragma once
 
 #include "gpubench/run.h"

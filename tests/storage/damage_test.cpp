@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "storage/storage.h"
 #include "tests/storage/random_run.h"
@@ -12,13 +13,17 @@
 namespace gpubench::storage {
 namespace {
 
-/// A run with something in every list.
+/// A short run with something in every list.
 std::string sound_text() {
-  for (std::uint64_t seed = 0;; ++seed) {
-    Run run = gpubench::testing::random_run(seed);
-    if (run.points.size() > 1 && run.calibrations.size() == 1 && run.boundaries.size() > 1 && run.devices.size() == 1)
-      return to_json(run);
+  std::string shortest;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const Run run = gpubench::testing::random_run(seed);
+    if (run.points.empty() || run.calibrations.empty() || run.boundaries.empty() || run.devices.empty()) continue;
+    if (!run.points[0].verdict || !run.points[0].measurement.seconds || run.calibrations[0].ceilings.empty()) continue;
+    std::string text = to_json(run);
+    if (shortest.empty() || text.size() < shortest.size()) shortest = std::move(text);
   }
+  return shortest;
 }
 
 /// Whether the text was refused; what is accepted must be writable and equal when read again.
@@ -46,13 +51,13 @@ TEST(Damage, ChangedBytesAreRefusedOrHarmless) {
   const std::string text = sound_text();
   std::mt19937_64 random(1);
   int count = 0;
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     std::string damaged = text;
     for (int changes = 1 + i % 4; changes > 0; --changes)
       damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
     count += refused(damaged) ? 1 : 0;
   }
-  EXPECT_GT(count, 2500);
+  EXPECT_GT(count, 1500);
 }
 
 TEST(Damage, MisplacedPiecesAreRefusedOrHarmless) {
@@ -60,7 +65,7 @@ TEST(Damage, MisplacedPiecesAreRefusedOrHarmless) {
   constexpr std::string_view pieces[] = {
       "null", "-1", "1e308", "[]", "{}", "\"\"", "true", "-0.0", "18446744073709551616", "1e-400", "\\u0000"};
   std::mt19937_64 random(2);
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     std::string damaged = text;
     // Whole values are replaced: from after a ": " to the end of its line.
     const std::size_t start = damaged.find(": ", random() % damaged.size());

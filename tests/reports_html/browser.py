@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium driven over its debugging pipe (no package beyond the standard library)."""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find():
+    """The browser's path, or None."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+class Browser:
+    """One page at a time. Messages are JSON ended by a NUL: requests go to file descriptor 3, answers come from 4."""
+
+    def __init__(self, path):
+        self.profile = tempfile.mkdtemp(prefix="gpubench-browser-")
+        request_read, self.request = os.pipe()
+        self.answer, answer_write = os.pipe()
+        pipes = f"exec 3<&{request_read} 4>&{answer_write}; exec \"$0\" \"$@\""
+        self.process = subprocess.Popen(
+            ["sh", "-c", pipes, path, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             "--remote-debugging-pipe", "--no-first-run", f"--user-data-dir={self.profile}", "about:blank"],
+            pass_fds=(request_read, answer_write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(request_read)
+        os.close(answer_write)
+        self.buffer = b""
+        self.number = 0
+        self.session = None
+        self.events = []
+        target = next(info for info in self._wait_for_page() if info["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(domain + ".enable")
+
+    def _wait_for_page(self):
+        for _ in range(100):
+            infos = self.call("Target.getTargets", timeout=60)["targetInfos"]
+            if any(info["type"] == "page" for info in infos):
+                return infos
+            time.sleep(0.1)
+        raise RuntimeError("the browser opened no page")
+
+    def call(self, method, timeout=60, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.request, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + timeout
+        while True:
+            answer = self._receive(deadline)
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def _receive(self, deadline):
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.answer], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError("the browser did not answer")
+            part = os.read(self.answer, 1 << 20)
+            if not part:
+                raise RuntimeError("the browser ended")
+            self.buffer += part
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def open(self, path, width, height=900, fragment="", dark=False):
+        """Opens a file and returns the seconds until its charts are drawn."""
+        self.events.clear()
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Page.navigate", url="about:blank")
+        started = time.monotonic()
+        self.call("Page.navigate", url="file://" + os.path.abspath(path) + fragment)
+        self.until("location.protocol === 'file:' && (document.documentElement || {dataset: {}}).dataset.charts !== undefined")
+        return time.monotonic() - started
+
+    def evaluate(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
+        return result["result"].get("value")
+
+    def until(self, expression, timeout=60):
+        deadline = time.monotonic() + timeout
+        while not self.evaluate(expression):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"never true: {expression}")
+            time.sleep(0.02)
+
+    def screenshot(self, path, whole=True):
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))
+
+    def complaints(self):
+        """What the browser itself logged as an error or threw."""
+        found = []
+        for event in self.events:
+            parameters = event.get("params", {})
+            if event.get("method") == "Runtime.exceptionThrown":
+                found.append(parameters["exceptionDetails"].get("text", "exception"))
+            if event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+                found.append(parameters["entry"]["text"])
+        return found
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.request)
+        os.close(self.answer)
+        shutil.rmtree(self.profile, ignore_errors=True)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the report of synthetic runs in a real browser. Usage: browser_test.py PAGE_WRITER [SCREENSHOT_FOLDER]
+
+Exit code 77: skipped, because there is no browser."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import browser as headless
+
+WIDTHS = (390, 1000, 1600)
+failures = []
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def quiet(page, what):
+    errors = page.evaluate("document.documentElement.dataset.errors")
+    expect(f"{what}: no errors in the page, got {errors}", not errors)
+    expect(f"{what}: no errors in the browser, got {page.complaints()}", not page.complaints())
+
+
+def fits(page, what):
+    spare = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    expect(f"{what}: nothing sticks out sideways, {spare} px do", spare <= 0)
+
+
+def marks(page, chart, selector):
+    return page.evaluate(f"document.querySelectorAll('#chart-{chart} {selector}').length")
+
+
+def test_layout(page, folder, pictures):
+    path = folder + "/one.html"
+    for width in WIDTHS:
+        for dark in (False, True):
+            what = f"{width} px, {'dark' if dark else 'light'}"
+            page.open(path, width, dark=dark)
+            quiet(page, what)
+            fits(page, what)
+            expect(f"{what}: the theme follows the system",
+                   page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light"))
+            expect(f"{what}: six charts", page.evaluate("document.documentElement.dataset.charts") == "6")
+            expect(f"{what}: points on the roofline", marks(page, "roofline", ".mark-symbol.role-mark path") > 100)
+            expect(f"{what}: roofs", marks(page, "roofline", ".mark-line.role-mark path") >= 9)
+            expect(f"{what}: cells of the strip", marks(page, "strip", ".mark-rect.role-mark path") > 100)
+            expect(f"{what}: points against time", marks(page, "time", ".mark-symbol.role-mark path") >= 17)
+            expect(f"{what}: bars of shares", marks(page, "shares", ".mark-rect.role-mark path") > 17)
+            expect(f"{what}: rungs of the ladder", marks(page, "ladder", ".mark-symbol.role-mark path") > 20)
+            expect(f"{what}: charts fit", page.evaluate(
+                "[...document.querySelectorAll('.canvas svg')].every(s => s.getBoundingClientRect().right <= innerWidth)"))
+            if pictures:
+                page.screenshot(f"{pictures}/{width}-{'dark' if dark else 'light'}.png")
+
+
+def test_table(page, folder):
+    page.open(folder + "/one.html", 1000)
+    rows = "document.querySelectorAll('#points-table tbody tr').length"
+    expect("a page of rows at first", page.evaluate(rows) == 50)
+    page.evaluate("document.getElementById('more').click()")
+    whole = page.evaluate(rows)
+    expect("all rows on demand", whole == page.evaluate("points.length"))
+    page.evaluate("(() => { const box = document.getElementById('search'); box.value = 'saxpy'; box.dispatchEvent(new Event('input')); })()")
+    page.until(f"{rows} === 17")
+    page.evaluate("[...document.querySelectorAll('#points-table thead button')].find(b => b.textContent === 'time').click()")
+    names = page.evaluate("[...document.querySelectorAll('#points-table tbody th button')].map(b => b.textContent)")
+    expect(f"sorted by time, the longest first: {names[:2]}", names[0] == "saxpy/268435456")
+    expect("the heading says so", page.evaluate("document.querySelectorAll('th[aria-sort=descending]').length") == 1)
+    page.evaluate("document.querySelector('#points-table tbody th button').click()")
+    text = page.evaluate("document.querySelector('tr.about').textContent")
+    expect("a name opens the facts", "event pairs around 20 executions" in text and "working set" in text)
+    page.evaluate("[...document.querySelectorAll('.chip')].find(c => c.textContent === 'overhead').click()")
+    expect("a regime can be hidden", page.evaluate(rows) < 17)
+    quiet(page, "table")
+
+
+def test_controls(page, folder):
+    page.open(folder + "/two.html", 1000)
+    title = "document.querySelector('#line').value"
+    before = page.evaluate("document.querySelector('#chart-time svg').outerHTML")
+    page.evaluate("document.getElementById('next').click()")
+    expect("the next operation is chosen", page.evaluate(title) == "saxpy")
+    page.until(f"(document.querySelector('#chart-time svg') || {{}}).outerHTML !== {json.dumps(before)}")
+    page.evaluate("(() => { const s = document.getElementById('device'); s.value = 'cpu'; s.dispatchEvent(new Event('change')); })()")
+    page.until("[...document.querySelectorAll('#chart-roofline text')].some(t => t.textContent.includes('L3'))")
+    page.evaluate("document.getElementById('theme').click(); document.getElementById('theme').click()")
+    expect("the theme can be chosen", page.evaluate("document.documentElement.dataset.theme") == "dark")
+    page.evaluate("localStorage.clear()")
+    quiet(page, "controls")
+
+
+def test_hostile(page, folder):
+    page.open(folder + "/hostile.html", 1000)
+    expect("no text of the run became script", page.evaluate("document.documentElement.dataset.hacked") is None)
+    expect("no text of the run became an element", page.evaluate("document.querySelectorAll('img').length") == 0)
+    # A way in that escaping missed would still meet the policy.
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"document.documentElement.dataset.hacked=1\">')")
+    page.until("(document.documentElement.dataset.errors || '').includes('blocked by policy')")
+    expect("the policy stops inline handlers", page.evaluate("document.documentElement.dataset.hacked") is None)
+
+
+def test_tooltip(page, folder):
+    page.open(folder + "/hostile.html", 1000)
+    page.evaluate("document.querySelector('#chart-time').scrollIntoView({block: 'center', behavior: 'instant'})")
+    place = page.evaluate("(() => { const all = document.querySelectorAll('#chart-time .mark-symbol.role-mark path'); const box = all[all.length - 1]"
+                          ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+    for step in range(50):  # scrolling hides the tooltip, and its event comes when the browser pleases
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + step % 2, y=place[1])
+        if page.evaluate("!document.getElementById('tip').hidden"):
+            break
+        time.sleep(0.05)
+    expect("the tooltip shows the name as text", page.evaluate("document.getElementById('tip').textContent.includes('</script><img')"))
+    expect("the tooltip holds no markup of the run", page.evaluate("document.querySelectorAll('#tip img, #tip script').length") == 0)
+    expect("nothing ran", page.evaluate("document.documentElement.dataset.hacked") is None)
+    quiet(page, "hostile tooltip")
+
+
+def test_odd_runs(page, folder):
+    for kind in ("empty", "uncalibrated"):
+        page.open(folder + f"/{kind}.html", 390)
+        quiet(page, kind)
+        fits(page, kind)
+
+
+def test_without_library(page, folder):
+    """The page of a build without the bundle, as it is without network: tables, and a sentence instead of charts."""
+    with open(folder + "/one.html", encoding="utf-8") as file:
+        text = file.read()
+    library = re.search(r"<script>/\* Vega .*?</script>", text, re.S)
+    if library:  # a build without the bundle has none to take out
+        text = text.replace(library.group(0), "").replace('"embedded":true', '"embedded":false')
+    with open(folder + "/bare.html", "w", encoding="utf-8") as file:
+        file.write(text)
+    page.open(folder + "/bare.html", 1000)
+    expect("says why there are no charts", "No charts" in page.evaluate("document.getElementById('chart-trouble').innerText"))
+    expect("and shows the table", page.evaluate("document.querySelectorAll('#points-table tbody tr').length") == 50)
+
+
+def test_large(page, folder):
+    """No time is asserted; the figure is printed for whoever looks."""
+    took = page.open(folder + "/large.html", 1400)
+    print(f"10 000 points: {took:.2f} s until all charts were drawn")
+    expect("large: six charts", page.evaluate("document.documentElement.dataset.charts") == "6")
+    quiet(page, "large")
+
+
+def main():
+    writer = sys.argv[1]
+    pictures = sys.argv[2] if len(sys.argv) > 2 else None
+    path = headless.find()
+    if not path:
+        print("skipped: no browser, looked for " + ", ".join(headless.NAMES))
+        return 77
+    with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
+        for kind in ("one", "two", "large", "hostile", "uncalibrated", "empty"):
+            subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True)
+        with open(folder + "/one.html", encoding="utf-8") as file:
+            embedded = '"embedded":true' in file.read()
+        page = headless.Browser(path)
+        try:
+            if embedded:
+                test_layout(page, folder, pictures)
+                test_controls(page, folder)
+                test_tooltip(page, folder)
+                test_large(page, folder)
+                test_odd_runs(page, folder)
+                test_table(page, folder)
+                test_hostile(page, folder)
+            else:
+                print("built without the chart library: only the page without charts is tested")
+            test_without_library(page, folder)
+        finally:
+            page.close()
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LC_ALL", "C.UTF-8")
+    sys.exit(main())
