@@ -175,7 +175,7 @@ std::string boundaries(const Run& run) {
 std::string calibrations(const Run& run) {
   std::string html;
   for (const auto& calibration : run.calibrations) {
-    html += fmt::format("<p>{} calibration of {}, {}, {} long.</p>\n", escape(calibration.mode),
+    html += fmt::format("<p>{1}: {0} calibration of {2}, which took {3}.</p>\n", escape(calibration.mode),
                         escape(calibration.device.name), escape(calibration.created_utc),
                         format_seconds(calibration.seconds_taken));
     html += render(ceilings(calibration)) + render(absent(calibration)) + render(levels(calibration));

@@ -10,6 +10,8 @@
   const deviceIds = [...new Set([...report.devices.map((device) => device.id), ...points.map((row) => row.device)])];
   let device = (points.find((row) => row.seconds) || {}).device || deviceIds[0] || "";
   let line = "";
+  const stripLines = 40;  // more would make a picture of many screens; a button shows them
+  let wholeStrip = false;
 
   const lineSelect = byId("line");
   const linesOf = (id) => [...new Set(points.filter((row) => row.device === id && row.size > 0 && row.seconds).map((row) => row.line))];
@@ -30,6 +32,16 @@
     for (const [name, rows] of Object.entries(report.datasets)) {
       const narrow = ofOperation && ["points", "bands", "boundaries"].includes(name);
       data[name] = rows.filter((row) => row.device === device && (!narrow || row.line === line));
+    }
+    if (nameOf(figure) === "strip") {
+      const lines = [...new Set(data.points.filter((row) => row.cell_to).map((row) => row.line))];
+      const button = byId("whole-strip");
+      button.hidden = wholeStrip || lines.length <= stripLines;
+      button.textContent = "These are the first " + stripLines + " operations: show all " + count(lines.length);
+      if (!button.hidden) {
+        const first = new Set(lines.slice(0, stripLines));
+        data.points = data.points.filter((row) => first.has(row.line));
+      }
     }
     return data;
   }
@@ -71,6 +83,7 @@
     spec.datasets = data;
     // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
     if (spec.height.step) spec.height = spec.height.step * new Set(data.points.filter((row) => row.cell_to).map((row) => row.line)).size;
+    if (many) spec.layer = spec.layer.filter((layer) => layer.mark.style !== "whisker");  // unseen among so many points
     if (innerWidth < 600) spec.height = Math.min(spec.height, nameOf(figure) === "strip" ? Infinity : 340);
     const resources = new Set(data.points.flatMap((row) => row.shares || []).map(([name]) => name));
     for (const layer of spec.layer)
@@ -143,6 +156,9 @@
       });
       figure.prepend(make("div", {class: "save"}, ...buttons));
     }
+    const whole = make("button", {type: "button", id: "whole-strip", hidden: ""});
+    whole.addEventListener("click", () => { wholeStrip = true; draw(byId("chart-strip")); });
+    byId("chart-strip").append(make("p", {class: "more"}, whole));
     if (deviceIds.length > 1) {
       const select = byId("device");
       byId("device-control").hidden = false;

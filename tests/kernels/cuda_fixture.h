@@ -41,6 +41,8 @@ class CudaTest : public ::testing::Test {
   static DeviceVector<float> on_device(const std::vector<float>& values) {
     DeviceVector<float> vector(values.size());
     vector.assign(values);
+    // A copy from pageable memory may return before its last part has arrived, and stream_ does not wait for it.
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
     return vector;
   }
   /// Elements that nothing has written, with a guard behind them: all NaN.

@@ -24,8 +24,9 @@ class CudaOperations : public testing::CudaTest {
 TEST_F(CudaOperations, Copy) {
   for (const auto n : odd_sizes) {
     const auto x = normal_values(n, 1);
+    const auto device_x = on_device(x);
     auto y = poisoned(n);
-    cuda::copy(on_device(x).data(), y.data(), n, stream_);
+    cuda::copy(device_x.data(), y.data(), n, stream_);
     EXPECT_EQ(result(y, n), x);
   }
 }
@@ -36,6 +37,7 @@ TEST_F(CudaOperations, Saxpy) {
     auto expected = normal_values(n, 2);
     auto y = poisoned(n);
     y.assign(expected);
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
     const auto device_x = on_device(x);
     cuda::saxpy(device_x.data(), y.data(), n, stream_);
     saxpy(x, expected);
@@ -197,6 +199,7 @@ TEST_F(CudaOperations, MultiplyInDouble) {
     const auto device_matrix = on_device(matrix);
     DeviceVector<double> device_v(v.size());
     device_v.assign(v);
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
     DeviceVector<double> y(v.size());
     cuda::multiply_in_double(device_matrix.data(), device_v.data(), y.data(), n, stream_);
     const auto actual = y.to_host();

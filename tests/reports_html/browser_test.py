@@ -148,6 +148,10 @@ def test_large(page, folder):
     took = page.open(folder + "/large.html", 1400)
     print(f"10 000 points: {took:.2f} s until all charts were drawn")
     expect("large: six charts", page.evaluate("document.documentElement.dataset.charts") == "6")
+    height = "document.querySelector('#chart-strip canvas').getBoundingClientRect().height"
+    before = page.evaluate(height)
+    page.evaluate("document.getElementById('whole-strip').click()")
+    page.until(f"document.querySelector('#chart-strip canvas') && {height} > {5 * before}")
     quiet(page, "large")
 
 

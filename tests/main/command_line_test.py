@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as its user meets it: exit codes, messages, files. Arguments: the programs and the source folder."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GPUBENCH, TROUBLED, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:4])
+
+
+class CommandLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
+        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), COLUMNS="80")
+        cls.environment.pop("NO_COLOR", None)
+        cls.first = cls.gpubench("--calibrate", f"--out={cls.folder}/calibration-run.json")
+        cls.cached = list((cls.folder / "cache" / "gpubench").glob("*.json"))
+        cls.measured = cls.gpubench("--filter=^copy/n:(1024|4096)/", *[f"--out={cls.folder}/run{e}" for e in (".json", ".csv", ".md", ".html")])
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    @classmethod
+    def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True):
+        command = [str(program), *(["--device=cpu"] if on_cpu else []), *arguments]
+        return subprocess.run(command, env=cls.environment, capture_output=True, text=True, timeout=300)
+
+    def stored(self, *arguments):
+        return self.gpubench(*arguments, on_cpu=False)
+
+    def assert_refused(self, result, *words, code=64):
+        self.assertEqual(result.returncode, code, result.stderr)
+        last = result.stderr.strip().splitlines()[-1]
+        self.assertTrue(last.startswith("gpubench: "), last)
+        for word in words:
+            self.assertIn(word, last)
+
+    # What works.
+
+    def test_calibration_is_printed_and_kept(self):
+        self.assertEqual(self.first.returncode, 0, self.first.stderr)
+        for resource in ("launch", "fp32", "fp64", "gemm-fp32", "gemm-fp64", "dram-read", "dram-write", "dram-copy", "dram-triad"):
+            self.assertIn(resource, self.first.stdout)
+        self.assertEqual(len(self.cached), 1)
+        self.assertEqual(len(json.loads((self.folder / "calibration-run.json").read_text())["calibrations"]), 1)
+
+    def test_the_kept_calibration_is_used_again(self):
+        self.assertNotIn("measuring a quick one", self.measured.stderr)
+
+    def test_a_calibration_of_another_state_is_measured_anew(self):
+        text = self.cached[0].read_text()
+        document = json.loads(text)
+        document["device"]["units"] = 4096
+        self.cached[0].write_text(json.dumps(document))
+        try:
+            result = self.gpubench("--filter=^copy/n:1024/", "--quiet")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("the number of threads was 4096", result.stderr)
+            self.assertNotEqual(json.loads(self.cached[0].read_text())["device"]["units"], 4096)
+        finally:
+            self.cached[0].write_text(text)
+
+    def test_a_run_writes_every_format(self):
+        self.assertEqual(self.measured.returncode, 0, self.measured.stderr)
+        run = json.loads((self.folder / "run.json").read_text())
+        self.assertEqual([point["measurement"]["operation"] for point in run["points"]], ["copy", "copy"])
+        with open(self.folder / "run.csv", newline="", encoding="utf-8") as file:
+            self.assertEqual(len(list(csv.reader(file))), 3)
+        self.assertIn("copy", (self.folder / "run.md").read_text())
+        self.assertIn("<!doctype html>", (self.folder / "run.html").read_text().lower())
+        self.assertIn("copy/n:1024", self.measured.stdout)
+        self.assertNotIn("\x1b", self.measured.stdout + self.measured.stderr)
+
+    def test_lines_fit_eighty_columns(self):
+        for line in self.measured.stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_color_on_request(self):
+        self.assertIn("\x1b[", self.stored("report", f"{self.folder}/run.json", "--color=always").stdout)
+
+    def test_list_names_points(self):
+        result = self.gpubench("--list", "--filter=^saxpy")
+        self.assertEqual(result.returncode, 0)
+        self.assertGreaterEqual(len(result.stdout.splitlines()), 12)
+        self.assertEqual(self.gpubench("--benchmark_list_tests", "--benchmark_filter=^saxpy").stdout, result.stdout)
+
+    def test_help_and_version(self):
+        for arguments in (["--help"], ["compare", "--help"], ["report", "--help"], ["--version"]):
+            result = self.stored(*arguments)
+            self.assertEqual(result.returncode, 0, arguments)
+            self.assertTrue(result.stdout.strip())
+
+    def test_readme_has_the_table_of_flags(self):
+        table = self.stored("--help-markdown").stdout
+        self.assertIn(table.strip(), (SOURCE / "README.md").read_text())
+
+    def test_google_flags(self):
+        out = self.folder / "google.json"
+        result = self.gpubench("--benchmark_filter=^copy/n:1024/", "--benchmark_repetitions=3", "--benchmark_format=json", f"--benchmark_out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        names = [entry["name"] for entry in json.loads(result.stdout)["benchmarks"]]
+        self.assertEqual(names[:3], ["copy/n:1024/manual_time"] * 3 if "repeats" not in names[0] else names[:1] * 3)
+        self.assertEqual(len([name for name in names if name.endswith("_median")]), 1)
+        self.assertEqual(json.loads(out.read_text())["benchmarks"][0]["name"], names[0])
+
+    def test_googles_compare_reads_our_json(self):
+        tool = next((path for path in ("/usr/bin/google-benchmark-compare", "/usr/share/benchmark/compare.py") if os.path.exists(path)), None)
+        if tool is None:
+            self.skipTest("Google Benchmark's compare.py is not installed (Debian package libbenchmark-tools)")
+        out = self.folder / "for-compare.json"
+        self.gpubench("--benchmark_filter=^copy/n:1024/", "--benchmark_repetitions=2", f"--benchmark_out={out}", "--quiet")
+        result = subprocess.run(["/usr/bin/python3", tool, "benchmarks", str(out), str(out)], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("copy/n:1024", result.stdout)
+
+    # What is refused.
+
+    def test_wrong_usage(self):
+        self.assert_refused(self.gpubench("--colour=red"), "--colour")
+        self.assert_refused(self.gpubench("--benchmark_repetitions=many"), "--benchmark_repetitions")
+        self.assert_refused(self.gpubench("--time-budget=soon"), "--time-budget", "soon")
+        self.assert_refused(self.gpubench("--calibrate=slow"), "slow")
+        self.assert_refused(self.gpubench("--filter=["), "regular expression")
+        self.assert_refused(self.gpubench("--filter=nothing-like-this"), "nothing-like-this", "--list")
+        self.assert_refused(self.stored("--device=cuda:99", "--list"), "cuda:99", "cpu")
+        self.assert_refused(self.stored("compare", "only-one.json"))
+
+    def test_outputs_are_checked_before_measuring(self):
+        self.assert_refused(self.gpubench("--out=report.pdf"), ".html")
+        result = self.gpubench("--out=/proc/none/report.html")
+        self.assert_refused(result, "/proc/none")
+        self.assertNotIn("device cpu", result.stderr)
+
+    def test_damaged_calibrations(self):
+        good = self.cached[0].read_text()
+        for name, text, word in (
+            ("truncated", good[: len(good) // 2], "truncated.json"),
+            ("foreign", '{"benchmarks": []}', "foreign.json"),
+            ("newer", good.replace('"version": 1', '"version": 99', 1), "99"),
+            ("hand", good.replace('"value": ', '"value": "x", "was": ', 1), "value"),
+        ):
+            path = self.folder / f"{name}.json"
+            path.write_text(text)
+            with self.subTest(name):
+                self.assert_refused(self.gpubench(f"--calibration={path}", "--filter=^copy/n:1024/"), word)
+        self.assert_refused(self.gpubench("--calibration=/nowhere/c.json", "--filter=^copy/n:1024/"), "/nowhere/c.json")
+        self.assert_refused(self.stored("report", "/nowhere/run.json"), "/nowhere/run.json")
+
+    def test_failures_keep_the_rest_and_exit_with_2(self):
+        out = self.folder / "troubled.json"
+        result = self.gpubench(f"--out={out}", program=TROUBLED)
+        self.assertEqual(result.returncode, 2)
+        for words in ("no coffee left", "element 3 is 7", "out_of_memory", "3 of 6 points failed"):
+            self.assertIn(words, result.stderr)
+        points = [point["measurement"] for point in json.loads(out.read_text())["points"]]
+        self.assertEqual(len(points), 6)
+        self.assertEqual(sorted(p["operation"] for p in points if "seconds" in p), ["too_large", "works", "works"])
+
+    # Comparing.
+
+    def changed(self, name, change):
+        run = json.loads((self.folder / "run.json").read_text())
+        change(run)
+        path = self.folder / name
+        path.write_text(json.dumps(run))
+        return str(path)
+
+    @staticmethod
+    def scale(factor):
+        def change(run):
+            for point in run["points"]:
+                measurement = point["measurement"]
+                base = measurement["seconds"]["median"]
+                measurement["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5)) for i in range(40)]
+                for key, value in measurement["seconds"].items():
+                    if isinstance(value, float):
+                        measurement["seconds"][key] = base * factor
+
+        return change
+
+    def test_compare_exit_codes(self):
+        base = self.changed("base.json", self.scale(1.0))
+
+        def code(name, change, *flags):
+            return self.stored("compare", base, self.changed(name, change), *flags).returncode
+
+        def other_device(run):
+            for part in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
+                part["name"] = "Another CPU"
+
+        def failing(run):
+            measurement = run["points"][0]["measurement"]
+            del measurement["seconds"]
+            measurement["failure"] = {"kind": "error", "message": "broken"}
+
+        self.assertEqual(self.stored("compare", base, base).returncode, 0)
+        self.assertEqual(code("slower.json", self.scale(1.2)), 1)
+        self.assertEqual(code("slower.json", self.scale(1.2), "--fail-on=never"), 0)
+        self.assertEqual(code("slower.json", self.scale(1.2), "--least-effect=30"), 0)
+        self.assertEqual(code("faster.json", self.scale(0.8)), 0)
+        self.assertEqual(code("failing.json", failing), 2)
+        self.assertEqual(code("other.json", other_device), 3)
+        self.assert_refused(self.stored("compare", base, "/nowhere.json"), "/nowhere.json")
+        self.assert_refused(self.stored("compare", base, base, "--out=x.html"), ".md")
+
+    def test_compare_writes_reports(self):
+        base = f"{self.folder}/run.json"
+        outs = [self.folder / f"comparison{extension}" for extension in (".json", ".csv", ".md")]
+        self.stored("compare", base, base, *[f"--out={out}" for out in outs])
+        for out in outs:
+            self.assertIn("copy/n:1024", out.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
