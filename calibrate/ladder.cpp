@@ -208,7 +208,22 @@ void check(const Ladder& ladder) {
   }
 }
 
-/// log2 of the working set at which each plateau but the last ends, for sweeps drawn anew.
+/// log2 of the working set at which the time for a byte is halfway from one plateau's to the next one's. Between rungs
+/// the time is taken as linear in that logarithm.
+double halfway(const Curve& curve, Range plateau, Range next) {
+  const auto time = [](double log_rate) { return std::exp(-log_rate); };
+  const double target = 0.5 * (time(mean_over(curve.y, plateau)) + time(mean_over(curve.y, next)));
+  for (std::size_t i = plateau.end; i <= next.begin; ++i) {
+    const double before = time(curve.y[i - 1]);
+    const double after = time(curve.y[i]);
+    if (after < target) continue;
+    const double part = before < target ? (target - before) / (after - before) : 0.0;
+    return std::lerp(curve.x[i - 1], curve.x[i], part);
+  }
+  return curve.x[next.begin];  // its first rung lies a little above its mean
+}
+
+/// Where each plateau but the last gives way, as `halfway`, for sweeps drawn anew; ascending.
 std::vector<std::vector<double>> bootstrap_ends(const Ladder& ladder, const LevelOptions& options,
                                                 std::size_t plateaus) {
   constexpr int draws = 200;
@@ -221,7 +236,7 @@ std::vector<std::vector<double>> bootstrap_ends(const Ladder& ladder, const Leve
     const Curve curve = curve_of(ladder, drawn);
     const auto ranges = choose(curve, options, plateaus);
     for (std::size_t i = 0; i + 1 < ranges.size(); ++i)
-      ends[i].push_back(0.5 * (curve.x[ranges[i].end - 1] + curve.x[ranges[i].end]));
+      ends[i].push_back(halfway(curve, ranges[i], ranges[i + 1]));
   }
   for (auto& values : ends) std::sort(values.begin(), values.end());
   return ends;
@@ -269,15 +284,16 @@ LevelFit find_levels(const Ladder& ladder, const LevelOptions& options) {
 
   const auto ends = bootstrap_ends(ladder, options, plateaus.size());
   for (std::size_t i = 0; i + 1 < plateaus.size(); ++i) {
-    const double last = curve.x[plateaus[i].end - 1];
-    const double next = curve.x[plateaus[i].end];
-    double low = last;
-    double high = next;
+    const double end = halfway(curve, plateaus[i], plateaus[i + 1]);
+    // No finer than the rungs on either side.
+    const auto above = std::lower_bound(curve.x.begin() + 1, curve.x.end() - 1, end);
+    double low = *(above - 1);
+    double high = *above;
     if (!ends[i].empty()) {
       low = std::min(low, statistics::quantile(ends[i], 0.025));
       high = std::max(high, statistics::quantile(ends[i], 0.975));
     }
-    CacheLevel level{fmt::format("l{}", i + 1), std::exp2(0.5 * (last + next)), {std::exp2(low), std::exp2(high)}};
+    CacheLevel level{fmt::format("l{}", i + 1), std::exp2(end), {std::exp2(low), std::exp2(high)}};
     fit.levels.push_back({std::move(level), rates_on(ladder, plateaus[i])});
   }
   return fit;

@@ -25,8 +25,13 @@ Pipe pipe_on(DeviceKind kind, Pipe pipe) {
   return pipe;
 }
 
-/// A pipe's rate follows its clock. A ratio beyond a factor of three is a clock misread at idle, and is not followed.
-double clock_ratio(const Rate& rate, const Conditions& conditions) {
+bool is_tensor(Pipe pipe) { return name_of(pipe).starts_with("tensor-"); }
+
+/// A vector pipe's rate follows its clock. A ratio beyond a factor of three is a clock misread at idle, and is not
+/// followed. Matrix units run into the power limit: their clock swings within milliseconds, and one reading beside the
+/// work says little about it. Their ceiling, taken from rest, is an upper limit as it stands.
+double clock_ratio(Pipe pipe, const Rate& rate, const Conditions& conditions) {
+  if (is_tensor(pipe)) return 1.0;
   if (!rate.clock_hz || !conditions.clock_hz || !usable(*rate.clock_hz) || !usable(*conditions.clock_hz)) return 1.0;
   const double ratio = *conditions.clock_hz / *rate.clock_hz;
   return ratio > 1.0 / 3.0 && ratio < 3.0 ? ratio : 1.0;
@@ -36,18 +41,25 @@ double hit_fraction(double footprint, double capacity) {
   return 1.0 / (1.0 + std::pow(footprint / capacity, hit_exponent));
 }
 
+/// Seconds per byte of each cache for this work and, last and where there is a ceiling, of DRAM. Reads and writes of a
+/// cache travel on paths of their own, and its ceiling is that of one of them: the busier path counts.
+std::vector<double> seconds_per_byte(const Work& work, const Machine& machine) {
+  std::vector<double> result;
+  const double on_busier_path = std::max(work.bytes_read, work.bytes_written) / work.bytes();
+  for (const auto& cache : machine.caches) result.push_back(on_busier_path / cache.rate.per_second);
+  if (!machine.dram.empty()) result.push_back(dram_seconds_per_byte(work.bytes_written / work.bytes(), machine.dram).first);
+  return result;
+}
+
 /// Standard deviation of the memory time, in seconds, from where each cache ends: to first order bytes * m h (1 - h) *
 /// dC / C go to the level beyond instead.
-double split_seconds_sigma(const Prediction& prediction, const std::vector<double>& split, double footprint,
-                           const std::vector<Cache>& caches, double dram_seconds_per_byte) {
+double split_seconds_sigma(const std::vector<double>& split, const std::vector<double>& seconds_per_byte,
+                           double footprint, const std::vector<Cache>& caches) {
   double variance = 0.0;
-  for (std::size_t i = 0; i < caches.size(); ++i) {
-    const bool last = i + 1 == caches.size();
-    if (last && prediction.resources.size() == caches.size()) break;  // no DRAM ceiling to compare with
-    const double beyond = last ? dram_seconds_per_byte : 1.0 / caches[i + 1].rate.per_second;
+  for (std::size_t i = 0; i < caches.size() && i + 1 < seconds_per_byte.size(); ++i) {
     const double misses = 1.0 - hit_fraction(footprint, caches[i].capacity_bytes);
     const double moved = split[i] * misses * hit_exponent * std::hypot(caches[i].capacity_sigma, model_sigma);
-    variance += std::pow(moved * (beyond - 1.0 / caches[i].rate.per_second), 2);
+    variance += std::pow(moved * (seconds_per_byte[i + 1] - seconds_per_byte[i]), 2);
   }
   return std::sqrt(variance);
 }
@@ -56,22 +68,17 @@ void add_memory(const Work& work, const Conditions& conditions, const Machine& m
   const double bytes = work.bytes();
   const double footprint = work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : bytes;
   const auto split = split_over_levels(bytes, footprint, conditions.cold, machine.caches);
-  for (std::size_t i = 0; i < machine.caches.size(); ++i) {
-    const auto& cache = machine.caches[i];
+  const auto costs = seconds_per_byte(work, machine);
+  for (std::size_t i = 0; i < machine.caches.size(); ++i)
     prediction.resources.push_back(
-        {cache.resource, ResourceKind::memory, split[i] / cache.rate.per_second, cache.rate.sigma});
-  }
-  double dram_time_per_byte = 0.0;
+        {machine.caches[i].resource, ResourceKind::memory, split[i] * costs[i], machine.caches[i].rate.sigma});
   if (!machine.dram.empty()) {
-    const auto [seconds_per_byte, sigma] =
-        dram_seconds_per_byte(bytes > 0.0 ? work.bytes_written / bytes : 0.0, machine.dram);
-    prediction.resources.push_back({"dram", ResourceKind::memory, split.back() * seconds_per_byte, sigma});
-    dram_time_per_byte = seconds_per_byte;
+    const double sigma = dram_seconds_per_byte(work.bytes_written / bytes, machine.dram).second;
+    prediction.resources.push_back({"dram", ResourceKind::memory, split.back() * costs.back(), sigma});
   } else if (split.back() > 0.01 * bytes) {
     prediction.missing.emplace_back("dram");
   }
-  prediction.split_seconds_sigma =
-      split_seconds_sigma(prediction, split, footprint, machine.caches, dram_time_per_byte);
+  prediction.split_seconds_sigma = split_seconds_sigma(split, costs, footprint, machine.caches);
 }
 
 void add_pipes(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
@@ -83,7 +90,7 @@ void add_pipes(const Work& work, const Conditions& conditions, const Machine& ma
       prediction.missing.push_back(name_of(pipe));
       continue;
     }
-    const double seconds = count / (rate->per_second * clock_ratio(*rate, conditions));
+    const double seconds = count / (rate->per_second * clock_ratio(pipe, *rate, conditions));
     auto same = std::ranges::find(prediction.resources, name_of(pipe), &ResourceTime::resource);
     if (same != prediction.resources.end()) {
       same->seconds += seconds;

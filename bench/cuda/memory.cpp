@@ -37,6 +37,8 @@ void copy_from_device(void* host, const void* device, std::size_t bytes) {
 void copy_to_device(void* device, const void* host, std::size_t bytes) {
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
   GPUBENCH_CUDA_CHECK(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+  // From pageable memory the call may return before the bytes have arrived, and the harness's stream would not wait.
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed) {

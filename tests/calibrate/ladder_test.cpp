@@ -18,15 +18,16 @@ struct Step {
 constexpr double kibi = 1024.0;
 constexpr double mebi = kibi * kibi;
 
-/// Bandwidth of an ideal hierarchy: a level's rate up to its capacity, then half an octave of falling to the next.
+/// Bandwidth of an ideal hierarchy: at a level's capacity half of what reaches it goes on to the next.
 double ideal_rate(const std::vector<Step>& levels, double beyond, double bytes) {
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (bytes <= levels[i].capacity_bytes) return levels[i].rate;
-    const double next = i + 1 < levels.size() ? levels[i + 1].rate : beyond;
-    const double share = std::log2(bytes / levels[i].capacity_bytes) / 0.5;
-    if (share < 1.0) return levels[i].rate * std::pow(next / levels[i].rate, share);
+  double seconds_per_byte = 0.0;
+  double rest = 1.0;
+  for (const auto& level : levels) {
+    const double hits = rest / (1.0 + std::pow(bytes / level.capacity_bytes, 10.0));
+    seconds_per_byte += hits / level.rate;
+    rest -= hits;
   }
-  return beyond;
+  return 1.0 / (seconds_per_byte + rest / beyond);
 }
 
 Ladder make_ladder(const std::vector<Step>& levels, double beyond, double noise, unsigned seed = 1, int sweeps = 5) {
@@ -58,7 +59,7 @@ TEST_P(LevelsTest, are_found_where_they_are_under_noise) {
     for (std::size_t i = 0; i < levels.size(); ++i) {
       const CacheLevel& level = fit.levels[i].level;
       EXPECT_EQ(level.resource, "l" + std::string(1, static_cast<char>('1' + i)));
-      EXPECT_NEAR(std::log2(level.capacity_bytes / levels[i].capacity_bytes), 0.0, 0.4) << "seed " << seed;
+      EXPECT_NEAR(std::log2(level.capacity_bytes / levels[i].capacity_bytes), 0.0, 0.15) << "seed " << seed;
       EXPECT_LE(level.capacity_ci95.low, level.capacity_bytes);
       EXPECT_GE(level.capacity_ci95.high, level.capacity_bytes);
       ASSERT_EQ(fit.levels[i].rates.size(), 5U);

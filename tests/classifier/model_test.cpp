@@ -146,6 +146,27 @@ TEST(Predict, PipesFollowTheClock) {
   EXPECT_NEAR(seconds_on(predict(work, {nan, false}, machine), "fp32"), 1.0, 1e-9);
 }
 
+TEST(Predict, MatrixUnitsDoNotFollowOneClockReading) {
+  auto calibration = gpu();
+  find(calibration, "tensor-bf16").clock_hz = 2e9;
+  const auto machine = machine_of(calibration);
+  Work work;
+  work.flops[tensor_bf16] = 1e12;
+  const double rested = seconds_on(predict(work, {}, machine), "tensor-bf16");
+  EXPECT_GT(rested, 0.0);
+  EXPECT_EQ(seconds_on(predict(work, {1.4e9, false}, machine), "tensor-bf16"), rested);
+}
+
+TEST(Predict, CachesReadAndWriteAtOnceDramDoesNot) {
+  const auto machine = machine_of(gpu());
+  Work read = streaming(2e6, 0.0);
+  Work both = streaming(2e6, 1e6);
+  read.footprint_bytes = both.footprint_bytes = 3e6;
+  EXPECT_NEAR(predict(both, {}, machine).memory_seconds() / predict(read, {}, machine).memory_seconds(), 1.0, 1e-9);
+  read.footprint_bytes = both.footprint_bytes = 3e9;
+  EXPECT_GT(predict(both, {}, machine).memory_seconds() / predict(read, {}, machine).memory_seconds(), 1.4);
+}
+
 TEST(Predict, MatrixProductsOfACpuCountOnItsVectorPipes) {
   const auto machine = machine_of(cpu());
   Work work;

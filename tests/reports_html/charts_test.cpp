@@ -121,7 +121,7 @@ TEST(Charts, CellsOfALineTouch) {
 }
 
 TEST(Charts, BandsMeetAtTheBoundaryWhereThereIsOneAndElseHalfWay) {
-  Run run;
+  gpubench::Run run;
   for (const auto& [size, regime] :
        {std::pair{100, Regime::overhead}, {400, Regime::memory}, {1600, Regime::memory}, {6400, Regime::compute}})
     run.points.push_back(timed("op", {{"", size}}, size, regime));
@@ -137,7 +137,7 @@ TEST(Charts, BandsMeetAtTheBoundaryWhereThereIsOneAndElseHalfWay) {
 }
 
 TEST(Charts, ArgumentsThatVaryOnTheirOwnMakeLines) {
-  Run run;
+  gpubench::Run run;
   for (const int k : {1, 2})
     for (const int n : {64, 128}) run.points.push_back(timed("op", {{"n", n}, {"k", k}}, n, Regime::memory));
   for (const int n : {64, 128}) run.points.push_back(timed("square", {{"", n}, {"", n}}, n, Regime::memory));

@@ -144,7 +144,7 @@ TEST(Html, HostileTextStaysText) {
 }
 
 TEST(Html, OddRunsMakeAPage) {
-  EXPECT_THAT(html(Run{}), HasSubstr("No device of this run was calibrated"));
+  EXPECT_THAT(html(gpubench::Run{}), HasSubstr("No device of this run was calibrated"));
   auto run = testing::synthetic_run();
   run.calibrations.clear();
   for (auto& point : run.points) point.verdict.reset();
