@@ -18,8 +18,8 @@
 #include "bench/gpu.h"
 #include "bench/launch_overhead.h"
 #include "calibrate/calibrate.h"
+#include "calibrate/cuda_l2.h"
 #include "calibrate/cuda_probe.h"
-#include "calibrate/ladder.h"
 #include "gpubench/vectors.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda_compute.h"
@@ -41,7 +41,6 @@ constexpr double share_of_free_memory = 0.6;
 constexpr double memory_sample_seconds = 4e-3;  ///< an event pair's 1 to 6 us are then below 0.15 %
 constexpr double fma_sample_seconds = 8e-3;
 constexpr double gemm_sample_seconds = 3e-3;
-constexpr double rung_seconds = 1.5e-3;
 
 /// How much is measured in each mode.
 struct Plan {
@@ -128,7 +127,6 @@ class CudaCalibration {
   void prepare_memory();
   void prepare_pattern(const std::string& resource, MemoryPattern pattern, const std::string& size);
   void measure_l2();
-  double working_set_rate(std::size_t bytes, double expected_rate);
   std::vector<Probe*> best_probes();
   void conclude(const std::vector<Probe*>& best);
 
@@ -318,70 +316,20 @@ void CudaCalibration::prepare_pattern(const std::string& resource, MemoryPattern
   probes_.push_back(std::move(probe));
 }
 
-double CudaCalibration::working_set_rate(std::size_t bytes, double expected_rate) {
-  double read = 0.0;
-  const auto launch = [&](double least) {
-    GPUBENCH_CUDA_CHECK(
-        probes::launch_working_set(pool_.data(), bytes, least, reinterpret_cast<float*>(sink_.data()), stream_, read));
-  };
-  launch(static_cast<double>(bytes));  // fills the cache
-  const double seconds =
-      timer_.seconds([&] { launch(std::max(4.0 * static_cast<double>(bytes), rung_seconds * expected_rate)); });
-  return read / seconds;
-}
-
 void CudaCalibration::measure_l2() {
-  constexpr std::size_t granularity = 4096;
-  std::size_t resident = 0;
-  GPUBENCH_CUDA_CHECK(probes::smallest_working_set(resident));
-  // A tenth more: in whole multiples of what is resident, each thread meets the same 16 bytes again and again.
-  const std::size_t smallest = resident * 11 / 10 / granularity * granularity;
-  const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(device_.last_level_cache_bytes, 0));
-  const std::size_t wanted = cache > 0 ? 8 * cache : std::size_t{1} << 30;
-  const std::size_t largest = std::min(wanted, pool_.bytes()) / granularity * granularity;
-  if (largest < 4 * smallest) {
-    absent("l2", fmt::format("{:.0f} MiB are too little for a ladder of working sets",
-                             static_cast<double>(largest) / mebibyte));
+  const Ceiling* launch = calibration_.find("launch");
+  if (launch == nullptr) {
+    absent("l2", "the launch, which is to be taken off, could not be measured");
     return;
   }
-  const auto sizes = rungs(smallest, largest, plan_.rungs_per_octave, granularity);
-
-  Probe probe;  // for the clock under this load; its rates come from the ladder
-  probe.resource = "l2";
-  probe.unit = "B/s";
-  double rate = 1e12;
-  probe.enqueue = [&, inside = std::max(smallest, cache / 2 / granularity * granularity)] {
-    double read = 0.0;
-    GPUBENCH_CUDA_CHECK(probes::launch_working_set(pool_.data(), inside, 2.0 * rung_seconds * rate,
-                                                   reinterpret_cast<float*>(sink_.data()), stream_, read));
-  };
-  Ladder ladder;
-  for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size));
-  for (int sweep = 0; sweep < plan_.ladder_sweeps; ++sweep) {
-    step("L2 cache", 0.9 + 0.1 * sweep / plan_.ladder_sweeps);
-    auto& rates = ladder.sweeps.emplace_back();
-    for (const std::size_t size : sizes) rates.push_back(rate = working_set_rate(size, rate));
-    sample(probe, timer_, clock_);
-  }
-
-  const LevelFit fit = find_levels(ladder);
-  calibration_.ladder = fit.ladder;
-  if (fit.levels.empty()) {
-    absent("l2", "the ladder of working sets shows no plateau above memory");
-    return;
-  }
-  // The level next to memory: the loads pass L1 by.
-  Level level = fit.levels.back();
-  level.level.resource = "l2";
-  probe.rates = level.rates;
-  probe.method = fmt::format(
-      "16-byte loads past L1, all threads through a working set in order, again and again for at least {:.1f} ms; the "
-      "plateau before memory in a ladder of {} working sets from {:.1f} to {:.0f} MiB; a repeat is one sweep's median "
-      "over the plateau; {}",
-      1e3 * rung_seconds, sizes.size(), static_cast<double>(smallest) / mebibyte,
-      static_cast<double>(largest) / mebibyte, clock_text(probe));
-  calibration_.levels.push_back(level.level);
-  calibration_.ceilings.push_back(ceiling_of(probe));
+  const L2Plan plan = {plan_.ladder_sweeps, plan_.rungs_per_octave, launch->value,
+                       [this](double done) { step("L2 cache", 0.9 + 0.1 * done); }};
+  L2Result result =
+      calibrate::measure_l2(device_, plan, pool_, reinterpret_cast<float*>(sink_.data()), stream_, timer_, clock_);
+  calibration_.ladder = std::move(result.ladder);
+  if (!result.reason.empty()) absent("l2", result.reason);
+  if (result.level) calibration_.levels.push_back(std::move(*result.level));
+  if (result.ceiling) calibration_.ceilings.push_back(std::move(*result.ceiling));
 }
 
 /// One probe for each resource: of two sizes of a matrix product, the faster.

@@ -27,19 +27,18 @@ constexpr double mebibyte = 1024.0 * 1024.0;
 /// How much is measured in each mode.
 struct Plan {
   double touch_seconds;   ///< most time for bringing memory into being
-  int stream_rounds;      ///< times that all ways of streaming are gone through
-  int windows_per_round;  ///< timed windows of each way in a round
-  int ladder_sweeps;
+  int memory_rounds;      ///< times that all ways of streaming and the ladder are gone through
+  int windows_per_round;  ///< timed windows of each way of streaming in a round, of which the best is a repeat
   double rung_seconds;
   std::size_t ladder_caches;  ///< the ladder ends at so many times the last-level cache
   int compute_repeats;
   int compute_tries;        ///< a repeat is the best of so many short runs
   double gemm_seconds;      ///< matrices grow until one product takes this long
-  double deadline_seconds;  ///< when to stop adding sweeps of the ladder
+  double deadline_seconds;  ///< when to stop adding rounds
 };
 
-constexpr Plan quick_plan = {3.5, 2, 3, 5, 0.0005, 2, 9, 10, 0.03, 8.5};
-constexpr Plan full_plan = {60.0, 5, 4, 15, 0.002, 4, 25, 20, 0.3, 1e9};
+constexpr Plan quick_plan = {3.5, 9, 3, 0.0005, 2, 9, 10, 0.03, 7.5};
+constexpr Plan full_plan = {60.0, 25, 4, 0.002, 4, 25, 20, 0.3, 1e9};
 
 Ceiling ceiling_of(std::string resource, std::string unit, const std::vector<double>& repeats, std::string method) {
   Ceiling ceiling;
@@ -84,8 +83,10 @@ class HostCalibration {
   template <class Element>
   void measure_gemm(const std::string& resource);
   void measure_memory();
-  void measure_streams(probes::MemoryProbe& memory, const std::string& working_set);
-  void measure_levels(probes::MemoryProbe& memory);
+  [[nodiscard]] std::vector<std::size_t> ladder_sizes(const probes::MemoryProbe& memory) const;
+  void conclude_streams(const probes::MemoryProbe& memory, const std::string& working_set,
+                        const std::vector<std::vector<double>>& rates);
+  void conclude_levels(const probes::MemoryProbe& memory, const Ladder& ladder);
 
   const Device& device_;
   const Options& options_;
@@ -185,26 +186,41 @@ void HostCalibration::measure_memory() {
                                  bytes >= 0.98 * wanted ? ""
                                  : given < wanted       ? ", limited to a quarter of the free memory"
                                                         : ", limited by the time it takes to get memory");
-    measure_streams(memory, working_set);
-    measure_levels(memory);
+    const auto loops = probes::stream_loops();
+    const auto sizes = ladder_sizes(memory);
+    std::vector<std::vector<double>> rates(loops.size());
+    Ladder ladder;
+    for (const std::size_t size : sizes)
+      ladder.working_set_bytes.push_back(static_cast<double>(size * memory.threads()));
+    // Streams and ladder take turns: what disturbs the machine for a while disturbs a few repeats of each.
+    constexpr int fewest_rounds = 3;
+    for (int round = 0; round < plan_.memory_rounds; ++round) {
+      // On a busy machine the quick mode is content with fewer rounds rather than keep its user waiting.
+      if (round >= fewest_rounds && probes::now_seconds() - start_ > plan_.deadline_seconds) break;
+      step("memory bandwidth and cache levels", 0.3 + 0.7 * round / plan_.memory_rounds);
+      for (std::size_t i = 0; i < loops.size(); ++i) {
+        // The first window is not timed: it writes back what the loop before left dirty and, with stores of its own,
+        // fills the caches with dirty lines as they are in a long run.
+        memory.stream_rate(loops[i]);
+        double best = 0.0;
+        for (int window = 0; window < plan_.windows_per_round; ++window)
+          best = std::max(best, memory.stream_rate(loops[i]));
+        rates[i].push_back(best);
+      }
+      auto& sweep = ladder.sweeps.emplace_back();
+      for (const std::size_t size : sizes) sweep.push_back(memory.read_rate(size, plan_.rung_seconds));
+    }
+    conclude_streams(memory, working_set, rates);
+    conclude_levels(memory, ladder);
   } catch (const std::bad_alloc&) {
     for (const char* resource : {"dram-read", "dram-write", "dram-copy", "dram-triad", "l1", "l2", "l3"})
       absent(resource, fmt::format("{:.0f} MiB of memory could not be had", given / mebibyte));
   }
 }
 
-void HostCalibration::measure_streams(probes::MemoryProbe& memory, const std::string& working_set) {
+void HostCalibration::conclude_streams(const probes::MemoryProbe& memory, const std::string& working_set,
+                                       const std::vector<std::vector<double>>& rates) {
   const auto loops = probes::stream_loops();
-  std::vector<std::vector<double>> rates(loops.size());
-  for (int round = 0; round < plan_.stream_rounds; ++round) {
-    step("memory bandwidth", 0.4 + 0.3 * round / plan_.stream_rounds);
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      // The first window is not timed: it writes back what the loop before left dirty and, with stores of its own,
-      // fills the caches with dirty lines as they are in a long run.
-      memory.stream_rate(loops[i]);
-      for (int window = 0; window < plan_.windows_per_round; ++window) rates[i].push_back(memory.stream_rate(loops[i]));
-    }
-  }
   std::map<std::string_view, std::size_t> best;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const auto [at, first] = best.try_emplace(loops[i].resource, i);
@@ -215,16 +231,15 @@ void HostCalibration::measure_streams(probes::MemoryProbe& memory, const std::st
         std::string(resource), "B/s", rates[i],
         fmt::format(
             "{}, {} threads each in memory of its own on huge pages where there are any, {}; the best of the ways "
-            "tried: {}; bytes as STREAM counts them, nothing for lines fetched in order to be written; {} rounds of "
-            "{} windows of {:.0f} MiB",
-            working_set, memory.threads(), isa_name(), loops[i].how, plan_.stream_rounds, plan_.windows_per_round,
+            "tried: {}; bytes as STREAM counts them, nothing for lines fetched in order to be written; a repeat is the "
+            "best of {} windows of {:.0f} MiB",
+            working_set, memory.threads(), isa_name(), loops[i].how, plan_.windows_per_round,
             static_cast<double>(memory.bytes()) / probes::MemoryProbe::windows / mebibyte)));
   }
 }
 
-void HostCalibration::measure_levels(probes::MemoryProbe& memory) {
+std::vector<std::size_t> HostCalibration::ladder_sizes(const probes::MemoryProbe& memory) const {
   constexpr std::size_t smallest = 8192;  // for each thread
-  constexpr int fewest_sweeps = 3;
   constexpr double dense_bytes = 16.0 * mebibyte;
   const std::size_t threads = memory.threads();
   const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(device_.last_level_cache_bytes, 0));
@@ -237,17 +252,10 @@ void HostCalibration::measure_levels(probes::MemoryProbe& memory) {
     if (static_cast<double>(size * threads) <= dense_bytes) sizes.push_back(size);
   for (const std::size_t size : rungs(smallest, largest, 2, HostKernels::granularity_bytes))
     if (static_cast<double>(size * threads) > dense_bytes) sizes.push_back(size);
+  return sizes;
+}
 
-  Ladder ladder;
-  for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size * threads));
-  for (int sweep = 0; sweep < plan_.ladder_sweeps; ++sweep) {
-    // On a busy machine the quick mode is content with fewer sweeps rather than keep its user waiting.
-    if (sweep >= fewest_sweeps && probes::now_seconds() - start_ > plan_.deadline_seconds) break;
-    step("cache levels", 0.7 + 0.3 * sweep / plan_.ladder_sweeps);
-    auto& rates = ladder.sweeps.emplace_back();
-    for (const std::size_t size : sizes) rates.push_back(memory.read_rate(size, plan_.rung_seconds));
-  }
-
+void HostCalibration::conclude_levels(const probes::MemoryProbe& memory, const Ladder& ladder) {
   const LevelFit fit = find_levels(ladder);
   calibration_.ladder = fit.ladder;
   for (const auto& level : fit.levels) {
@@ -257,7 +265,7 @@ void HostCalibration::measure_levels(probes::MemoryProbe& memory) {
         fmt::format(
             "reading again and again from working sets up to {:.3g} MiB in all, {} threads each in memory of its own, "
             "{}; the plateau found in a ladder of {} working sets; a repeat is the median over the plateau",
-            level.level.capacity_bytes / mebibyte, threads, isa_name(), sizes.size())));
+            level.level.capacity_bytes / mebibyte, memory.threads(), isa_name(), ladder.working_set_bytes.size())));
   }
   for (std::size_t i = fit.levels.size(); i < 3; ++i)
     absent(fmt::format("l{}", i + 1), fmt::format("the ladder of working sets shows {} level{} above memory",

@@ -235,8 +235,7 @@ std::vector<std::vector<double>> bootstrap_ends(const Ladder& ladder, const Leve
     std::generate(drawn.begin(), drawn.end(), [&] { return any(generator); });
     const Curve curve = curve_of(ladder, drawn);
     const auto ranges = choose(curve, options, plateaus);
-    for (std::size_t i = 0; i + 1 < ranges.size(); ++i)
-      ends[i].push_back(halfway(curve, ranges[i], ranges[i + 1]));
+    for (std::size_t i = 0; i + 1 < ranges.size(); ++i) ends[i].push_back(halfway(curve, ranges[i], ranges[i + 1]));
   }
   for (auto& values : ends) std::sort(values.begin(), values.end());
   return ends;

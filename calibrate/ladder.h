@@ -49,8 +49,9 @@ std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int pe
 /// information criterion (Schwarz, Annals of Statistics 6, 1978), the scatter being known from neighbouring rungs and
 /// `flatness`. The last plateau is what lies beyond the caches: n plateaus make n - 1 levels. A level's capacity is the
 /// working set at which the time for a byte is halfway between its plateau and the next, that is, at which half of the
-/// bytes miss it; its interval spans the rungs on both sides and what sweeps drawn anew give (bootstrap, 95 %). With too few rungs for two plateaus there are no levels. Throws std::invalid_argument
-/// on sweeps of a wrong length, none at all, working sets that do not ascend, or rates that are not positive.
+/// bytes miss it; its interval spans the rungs on both sides and what sweeps drawn anew give (bootstrap, 95 %). With
+/// too few rungs for two plateaus there are no levels. Throws std::invalid_argument on sweeps of a wrong length, none
+/// at all, working sets that do not ascend, or rates that are not positive.
 LevelFit find_levels(const Ladder& ladder, const LevelOptions& options = {});
 
 }  // namespace gpubench::calibrate

@@ -19,7 +19,8 @@ void* allocate_device(std::size_t bytes) {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
-      throw OutOfMemory(fmt::format("the GPU has {} of {} bytes free, and {} are needed", free_bytes, total_bytes, bytes));
+      throw OutOfMemory(
+          fmt::format("the GPU has {} of {} bytes free, and {} are needed", free_bytes, total_bytes, bytes));
     throw OutOfMemory(fmt::format("the GPU has no {} bytes free", bytes));
   }
   check_cuda(error, "cudaMalloc");

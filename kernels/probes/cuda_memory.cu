@@ -153,8 +153,8 @@ std::span<const MemoryShape> memory_shapes(MemoryPattern pattern) {
 cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
                           std::size_t count, float* sink, cudaStream_t stream) {
   const auto tile = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.accesses) * 4;
-  if (count == 0 || count % memory_granule != 0 || shape.threads < 32 || shape.accesses < 1 || shape.folds < 1 ||
-      memory_granule % (tile * static_cast<std::size_t>(shape.folds)) != 0)
+  if (shape.threads < 32 || shape.accesses < 1 || shape.folds < 1 || count == 0 ||
+      count % (tile * static_cast<std::size_t>(shape.folds)) != 0)
     return cudaErrorInvalidValue;
   const Arrays arrays = {reinterpret_cast<float4*>(a), reinterpret_cast<const float4*>(b),
                          reinterpret_cast<const float4*>(c), count / 4, sink};

@@ -150,6 +150,16 @@ TEST(GoogleRunner, DiscoveryNamesWhatWouldRunWithoutRunningIt) {
   EXPECT_EQ(points[0].name, "add_up/n:64/manual_time");
 }
 
+TEST(GoogleRunner, AFilterMayEndWhereTheTablesNamesEnd) {
+  const auto count = [](const std::string& filter) { return discover(host_device(), filter).size(); };
+  EXPECT_EQ(count("add_up/n:256$"), 1U);
+  EXPECT_EQ(count("^add_up/n:(64|256)$"), 2U);
+  EXPECT_EQ(count("add_up/n:256/manual_time$"), 1U);
+  EXPECT_EQ(count("add_up/n:25$"), 0U);
+  EXPECT_EQ(count("add_up/n:256\\$"), 0U);
+  EXPECT_EQ(count("add_up/n:256[$]"), 0U);
+}
+
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device(), "["), GoogleFlagError); }
 
 TEST(GoogleRunner, GooglesJsonCarriesRatesAndLabelWithoutOurMarks) {
@@ -172,8 +182,9 @@ TEST(GoogleRunner, GooglesJsonCarriesRatesAndLabelWithoutOurMarks) {
 }
 
 TEST(GoogleFlags, AreSplitIntoOursAndGoogles) {
-  const auto flags = parse_google_flags({"--benchmark_filter=a.*", "--benchmark_repetitions=3", "--benchmark_out=x.json",
-                                         "--benchmark_min_time=0.5s", "--benchmark_list_tests"});
+  const auto flags =
+      parse_google_flags({"--benchmark_filter=a.*", "--benchmark_repetitions=3", "--benchmark_out=x.json",
+                          "--benchmark_min_time=0.5s", "--benchmark_list_tests"});
   EXPECT_EQ(flags.filter, "a.*");
   EXPECT_EQ(flags.out, "x.json");
   EXPECT_EQ(flags.min_time_seconds, 0.5);

@@ -80,10 +80,10 @@ TEST(LadderTest, sharp_steps_give_capacities_between_the_two_rungs) {
     for (int i = 0; i < 20; ++i) sweep.push_back(i < 6 ? 400e9 : i < 13 ? 100e9 : 10e9);
   const LevelFit fit = find_levels(ladder);
   ASSERT_EQ(fit.levels.size(), 2U);
-  EXPECT_DOUBLE_EQ(fit.levels[0].level.capacity_bytes, std::exp2(18.5));
+  EXPECT_NEAR(std::log2(fit.levels[0].level.capacity_bytes), 18.5, 1e-9);
   EXPECT_DOUBLE_EQ(fit.levels[0].level.capacity_ci95.low, std::exp2(18));
   EXPECT_DOUBLE_EQ(fit.levels[0].level.capacity_ci95.high, std::exp2(19));
-  EXPECT_DOUBLE_EQ(fit.levels[1].level.capacity_bytes, std::exp2(25.5));
+  EXPECT_NEAR(std::log2(fit.levels[1].level.capacity_bytes), 25.5, 1e-9);
   EXPECT_EQ(fit.levels[1].rates, std::vector<double>(3, 100e9));
   EXPECT_EQ(fit.beyond, std::vector<double>(3, 10e9));
 }
@@ -105,10 +105,10 @@ TEST(LadderTest, single_disturbed_rungs_make_no_levels) {
   const auto disturbed = find_levels(ladder);
   ASSERT_EQ(undisturbed.levels.size(), 3U);
   ASSERT_EQ(disturbed.levels.size(), 3U);
-  // A disturbed rung beside a step hides where exactly it is: two rungs, no more.
+  // A disturbed rung on a slope hides where exactly the level ends: three rungs, no more.
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_NEAR(std::log2(disturbed.levels[i].level.capacity_bytes / undisturbed.levels[i].level.capacity_bytes), 0.0,
-                0.51);
+                0.76);
 }
 
 TEST(LadderTest, a_gentle_slope_within_flatness_is_one_plateau) {
