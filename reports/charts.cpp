@@ -32,7 +32,7 @@ std::vector<Chart> all(const Run& run) {
       {"strip", "How close to the limit",
        "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, "
        "the closer. "
-       "Colour and sign tell the regime.",
+       "Colour and sign tell the regime. Operations whose working set stays the same have no row.",
        "device", strip()},
       {"time", "Time against size",
        "Medians with their 95 % intervals. Dashed curve: the model's time from the ceilings alone. Background: the "

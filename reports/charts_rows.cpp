@@ -126,7 +126,8 @@ bool drawable(const Point& point) {
   return status_of(point.measurement) == Status::timed && point.measurement.repetition == 0;
 }
 
-/// The cells of the strip touch: each reaches half way, in the logarithm, to its neighbours.
+/// The cells of the strip touch: each reaches half way, in the logarithm, to its neighbours. A sweep of something other
+/// than the working set has none.
 void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::map<const Point*, std::size_t>& ids) {
   std::map<std::string, std::map<double, std::vector<std::size_t>>> lines;
   for (const auto* point : group.points) {
@@ -134,6 +135,7 @@ void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::ma
     if (drawable(*point) && size) lines[series_of(point->measurement, sweep)][*size].push_back(ids.at(point));
   }
   for (const auto& [series, cells] : lines) {
+    if (cells.size() == 1 && cells.begin()->second.size() > 1) continue;  // all would lie on one another
     double before = 0.0;
     for (auto cell = cells.begin(); cell != cells.end(); ++cell) {
       const auto after = std::next(cell);

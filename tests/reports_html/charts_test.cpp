@@ -120,6 +120,12 @@ TEST(Charts, CellsOfALineTouch) {
     EXPECT_NEAR(rows[i]["cell_from"].get<double>() / rows[i - 1]["cell_to"].get<double>(), 1.0, 1e-4);
 }
 
+TEST(Charts, ASweepAtOneWorkingSetHasNoCells) {
+  gpubench::Run run;
+  for (int fma = 1; fma <= 64; fma *= 2) run.points.push_back(timed("intensity", {{"fma", fma}}, 1e8, Regime::memory));
+  for (const auto& row : point_rows(run)) EXPECT_FALSE(row.contains("cell_to")) << row;
+}
+
 TEST(Charts, BandsMeetAtTheBoundaryWhereThereIsOneAndElseHalfWay) {
   gpubench::Run run;
   for (const auto& [size, regime] :
