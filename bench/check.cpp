@@ -28,8 +28,8 @@ Check all_close_of(std::span<const T> actual, std::span<const T> expected, doubl
     }
   }
   if (worst == actual.size()) return true;
-  return {false, fmt::format("element {} of {} is {}, and the reference has {} (allowed: {} relative + {} absolute)", worst,
-                             actual.size(), actual[worst], expected[worst], relative, absolute)};
+  return {false, fmt::format("element {} of {} is {}, and the reference has {} (allowed: {} relative + {} absolute)",
+                             worst, actual.size(), actual[worst], expected[worst], relative, absolute)};
 }
 
 }  // namespace

@@ -20,15 +20,15 @@ struct GoogleFlagError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Google Benchmark's flags. Those that concern output or selection are handled here, because each needs to know which runs are
-/// of this device; the rest goes to Google Benchmark as it is.
+/// Google Benchmark's flags. Those that concern output or selection are handled here, because each needs to know which
+/// runs are of this device; the rest goes to Google Benchmark as it is.
 struct GoogleFlags {
   std::vector<std::string> passed_on;
-  std::string filter;                  ///< --benchmark_filter; empty: all
-  std::optional<std::string> format;   ///< --benchmark_format: console, json or csv
-  std::optional<std::string> out;      ///< --benchmark_out
-  std::string out_format = "json";     ///< --benchmark_out_format
-  bool list = false;                   ///< --benchmark_list_tests
+  std::string filter;                 ///< --benchmark_filter; empty: all
+  std::optional<std::string> format;  ///< --benchmark_format: console, json or csv
+  std::optional<std::string> out;     ///< --benchmark_out
+  std::string out_format = "json";    ///< --benchmark_out_format
+  bool list = false;                  ///< --benchmark_list_tests
   bool report_aggregates_only = false;
   bool display_aggregates_only = false;
   std::optional<double> min_time_seconds;        ///< --benchmark_min_time=0.5s

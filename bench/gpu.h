@@ -33,7 +33,8 @@ class Gpu {
   virtual bool lost() = 0;
 };
 
-/// Opens a device whose id is "cuda:N". Throws CudaError with one sentence when it cannot be used or this build has no CUDA.
+/// Opens a device whose id is "cuda:N". Throws CudaError with one sentence when it cannot be used or this build has no
+/// CUDA.
 std::unique_ptr<Gpu> open_gpu(const Device& device);
 
 /// What is known of each GPU that CUDA shows; empty without one.

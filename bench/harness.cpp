@@ -154,7 +154,8 @@ void Harness::hand_over(benchmark::State& google, const Measurement& measurement
 }
 
 void Harness::sample(State& state, bench::Clock& clock, const std::function<void()>& once) {
-  if (current_.seconds) throw std::logic_error("the operation called state.measure twice; register two operations instead");
+  if (current_.seconds)
+    throw std::logic_error("the operation called state.measure twice; register two operations instead");
   once();
   if (state.check()) {
     if (const Check check = state.check()(); !check.passed)
@@ -173,8 +174,7 @@ void Harness::sample(State& state, bench::Clock& clock, const std::function<void
 }
 
 void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
-  if (!gpu_)
-    throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
+  if (!gpu_) throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
   const auto once = [&] {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();

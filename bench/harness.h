@@ -20,8 +20,9 @@
 
 namespace gpubench {
 
-/// Google Benchmark calls an operation through a bare function, so the harness in charge is found through a pointer that a
-/// Scope sets. Without one (a program that runs Google Benchmark's own main) each point makes a harness of its own.
+/// Google Benchmark calls an operation through a bare function, so the harness in charge is found through a pointer
+/// that a Scope sets. Without one (a program that runs Google Benchmark's own main) each point makes a harness of its
+/// own.
 class Harness {
  public:
   enum class Mode { measure, discover };
@@ -83,7 +84,8 @@ class Harness {
 
 namespace gpubench::bench {
 
-/// How a point's index travels through Google Benchmark to the reporter: as a counter, or at the head of an error message.
+/// How a point's index travels through Google Benchmark to the reporter: as a counter, or at the head of an error
+/// message.
 inline constexpr const char* point_counter = "gpubench_point";
 /// Error text that stands for "this operation belongs to another kind of device": reporters drop such runs.
 inline constexpr const char* other_device_message = "gpubench: another kind of device";

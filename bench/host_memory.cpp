@@ -37,8 +37,8 @@ std::vector<std::byte> random_block(std::size_t count, std::uint64_t seed) {
   return block;
 }
 
-/// Drawing every element of a gigabyte would take longer than measuring it: a block of odd length is drawn and repeated, so that
-/// no power-of-two stride of an operation meets the same values again and again.
+/// Drawing every element of a gigabyte would take longer than measuring it: a block of odd length is drawn and
+/// repeated, so that no power-of-two stride of an operation meets the same values again and again.
 constexpr std::size_t block_elements = 65521;
 
 template <class T>
@@ -58,8 +58,8 @@ void fill(void* pointer, std::size_t count, std::uint64_t seed) {
 
 void* allocate_host(std::size_t bytes) {
   const std::size_t mapped = mapped_bytes(bytes);
-  void* const pointer = mapped < bytes ? MAP_FAILED
-                                       : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const pointer =
+      mapped < bytes ? MAP_FAILED : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED)
     throw OutOfMemory(fmt::format("the host has no {} bytes of memory left for this size", bytes));
   if (mapped >= huge_page) madvise(pointer, mapped, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
@@ -72,11 +72,15 @@ void free_host(void* pointer, std::size_t bytes) noexcept {
 
 void fill_random_host(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
   switch (element) {
-    case Element::float64: return fill<double>(pointer, count, seed);
-    case Element::float32: return fill<float>(pointer, count, seed);
-    case Element::int32: return fill<std::int32_t>(pointer, count, seed);
+    case Element::float64:
+      return fill<double>(pointer, count, seed);
+    case Element::float32:
+      return fill<float>(pointer, count, seed);
+    case Element::int32:
+      return fill<std::int32_t>(pointer, count, seed);
     case Element::float16:
-    case Element::bfloat16: break;
+    case Element::bfloat16:
+      break;
   }
   throw std::invalid_argument("host vectors hold double, float or 32-bit integers; half types live on the GPU");
 }

@@ -7,8 +7,9 @@
 
 namespace gpubench::bench {
 
-/// The ceiling `launch` of a device, from five independent rounds of the sampler: on a GPU an empty kernel under the clock that
-/// times operations, on the host an empty OpenMP parallel region over all threads. Throws when the device cannot be used.
+/// The ceiling `launch` of a device, from five independent rounds of the sampler: on a GPU an empty kernel under the
+/// clock that times operations, on the host an empty OpenMP parallel region over all threads. Throws when the device
+/// cannot be used.
 Ceiling measure_launch_overhead(const Device& device);
 
 }  // namespace gpubench::bench

@@ -41,7 +41,8 @@ std::int64_t AdaptiveSampler::batch_length(Clock& clock, double one_execution) {
     const double growth = took > 0.0 ? 1.1 * wanted / took : 10.0;
     executions = std::min<std::int64_t>(
         most_executions,
-        std::max<std::int64_t>(executions + 1, static_cast<std::int64_t>(std::ceil(static_cast<double>(executions) * std::min(growth, 10.0)))));
+        std::max<std::int64_t>(executions + 1, static_cast<std::int64_t>(std::ceil(static_cast<double>(executions) *
+                                                                                   std::min(growth, 10.0)))));
     took = clock.time(executions);
   }
   return executions;
@@ -56,7 +57,8 @@ Samples AdaptiveSampler::sample(Clock& clock) {
   const auto take = [&] {
     const double seconds = clock.time(result.executions_per_sample) / static_cast<double>(result.executions_per_sample);
     if (!std::isfinite(seconds) || seconds < 0.0)
-      throw std::runtime_error("the clock gave a time that is no time; the operation's stream or the system clock is broken");
+      throw std::runtime_error(
+          "the clock gave a time that is no time; the operation's stream or the system clock is broken");
     result.seconds.push_back(seconds);
   };
 

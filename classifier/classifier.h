@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From measurements and ceilings to verdicts and boundaries. Pure mathematics: no CUDA, no files, no printing, no state.
+// From measurements and ceilings to verdicts and boundaries. Pure mathematics: no CUDA, no files, no printing, no
+// state.
 #pragma once
 
 #include "gpubench/calibration.h"
@@ -9,8 +10,8 @@
 
 namespace gpubench::classifier {
 
-/// The verdict of one point on its own. Never throws on odd input: what cannot be decided is Regime::unknown with the reason in
-/// `evidence`. The measurement must have a time.
+/// The verdict of one point on its own. Never throws on odd input: what cannot be decided is Regime::unknown with the
+/// reason in `evidence`. The measurement must have a time.
 Verdict classify(const Measurement& measurement, const Calibration& calibration);
 
 /// Fills the verdict of every point that has a time and a calibration, and the boundaries of every operation.

@@ -20,11 +20,18 @@ namespace {
 
 int dispatch(const Options& options, int argc, char** argv) {
   switch (options.command) {
-    case Command::help: fmt::print("{}", options.help_text); return exit_codes::fine;
-    case Command::version: fmt::print("gpubench {}\n", version); return exit_codes::fine;
-    case Command::compare: return compare_command(options);
-    case Command::report: return report_command(options);
-    case Command::run: break;
+    case Command::help:
+      fmt::print("{}", options.help_text);
+      return exit_codes::fine;
+    case Command::version:
+      fmt::print("gpubench {}\n", version);
+      return exit_codes::fine;
+    case Command::compare:
+      return compare_command(options);
+    case Command::report:
+      return report_command(options);
+    case Command::run:
+      break;
   }
   return run_command(options, argv[0], std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -60,7 +60,8 @@ void add_choice(CLI::App& app, const Row& row, Raw& raw) {
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
       {in_run, "--calibrate", "quick|full", "quick",
-       "Measure the device's ceilings, keep them in the cache and print them; run no operation", add_choice<&Raw::calibrate>},
+       "Measure the device's ceilings, keep them in the cache and print them; run no operation",
+       add_choice<&Raw::calibrate>},
       {in_run, "--device", "cpu|cuda:N|all", "", "Where to measure; without it cuda:0 if there is one, else the CPU",
        add_value<&Raw::device>},
       {in_run, "--filter", "REGEX", "", "Run only points whose name matches; a leading '-' turns the choice round",
@@ -73,11 +74,14 @@ const std::vector<Row>& table() {
       {in_compare, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
-      {in_compare, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)", add_value<&Raw::least_effect>},
+      {in_compare, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)",
+       add_value<&Raw::least_effect>},
       {everywhere, "--out", "FILE", "", "Write a report; repeatable; the extension decides: .json .csv .md .html",
        add_value<&Raw::outputs>},
-      {everywhere, "--color", "auto|always|never", "", "Colour on the terminal; auto obeys NO_COLOR", add_choice<&Raw::color>},
-      {everywhere, "--quiet", "", "", "No table and no progress; reports, warnings and errors only", add_switch<&Raw::quiet>},
+      {everywhere, "--color", "auto|always|never", "", "Colour on the terminal; auto obeys NO_COLOR",
+       add_choice<&Raw::color>},
+      {everywhere, "--quiet", "", "", "No table and no progress; reports, warnings and errors only",
+       add_switch<&Raw::quiet>},
   };
   return rows;
 }
@@ -124,7 +128,8 @@ std::vector<std::string> prepare(int argc, char** argv, std::vector<std::string>
 }
 
 void check_raw(const Raw& raw, Options& options) {
-  if (!raw.calibrate.empty()) options.calibrate = raw.calibrate == "full" ? calibrate::Mode::full : calibrate::Mode::quick;
+  if (!raw.calibrate.empty())
+    options.calibrate = raw.calibrate == "full" ? calibrate::Mode::full : calibrate::Mode::quick;
   options.device = raw.device;
   options.filter = raw.filter;
   options.list = raw.list;
@@ -152,7 +157,8 @@ Options parse_command_line(int argc, char** argv) {
   Options options;
   Raw raw;
   const std::string program = argc > 0 ? std::string(argv[0]) : std::string("gpubench");
-  CLI::App app("Measures operations, says what limits each, and how sure that is.", program.substr(program.rfind('/') + 1));
+  CLI::App app("Measures operations, says what limits each, and how sure that is.",
+               program.substr(program.rfind('/') + 1));
   app.footer(run_footer);
   app.set_help_flag("-h,--help", "Print this help and stop");
   bool version = false;
@@ -179,7 +185,8 @@ Options parse_command_line(int argc, char** argv) {
     options.help_text = compare->parsed() ? compare->help() : report->parsed() ? report->help() : app.help();
     return options;
   } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{}{} See --help.", error.what(), std::string_view(error.what()).ends_with('.') ? "" : "."));
+    throw UsageError(
+        fmt::format("{}{} See --help.", error.what(), std::string_view(error.what()).ends_with('.') ? "" : "."));
   }
   if (version || markdown) {
     options.command = version ? Command::version : Command::help;
@@ -212,7 +219,8 @@ std::string flags_markdown() {
   };
   for (const Row& row : table()) {
     std::string flag = row.flag;
-    if (*row.value != '\0') flag += *row.implied != '\0' ? fmt::format("[={}]", row.value) : fmt::format("={}", row.value);
+    if (*row.value != '\0')
+      flag += *row.implied != '\0' ? fmt::format("[={}]", row.value) : fmt::format("={}", row.value);
     const char* const where = row.scope == in_compare ? "`compare`: " : "";
     text += fmt::format("| `{}` | {}{} |\n", escaped(flag), where, escaped(row.help));
   }

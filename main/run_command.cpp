@@ -202,9 +202,10 @@ int run_command(const Options& options, const std::string& program, const std::v
   std::size_t total = 0;
   for (const Device& device : devices) total += bench::discover(device, options.filter).size();
   if (total == 0)
-    throw UsageError(fmt::format("No operation of this program matches the filter '{}' on the chosen device; --list names "
-                                 "them all.",
-                                 options.filter));
+    throw UsageError(
+        fmt::format("No operation of this program matches the filter '{}' on the chosen device; --list names "
+                    "them all.",
+                    options.filter));
   run.devices = devices;
   for (const Device& device : devices) run.calibrations.push_back(ceilings_for(device, options, run.warnings));
   GoogleOutputs google(options.google);

@@ -37,8 +37,8 @@ reports::ConsoleStyle stdout_style(ColorChoice choice) {
   const char* const no_color = std::getenv("NO_COLOR");
   const bool unwanted = no_color != nullptr && *no_color != '\0';
   reports::ConsoleStyle style;
-  style.color = choice == ColorChoice::always ||
-                (choice == ColorChoice::automatic && !unwanted && smart_terminal(STDOUT_FILENO));
+  style.color =
+      choice == ColorChoice::always || (choice == ColorChoice::automatic && !unwanted && smart_terminal(STDOUT_FILENO));
   style.width = std::clamp(terminal_width(STDOUT_FILENO), 40, 400);
   return style;
 }

@@ -16,7 +16,8 @@ enum class ColorChoice { automatic, always, never };
 /// (no-color.org) is not set; width from the terminal, else from COLUMNS, else 100.
 reports::ConsoleStyle stdout_style(ColorChoice choice);
 
-/// One line on standard error that is overwritten in place; nothing at all when standard error is no terminal or `quiet`.
+/// One line on standard error that is overwritten in place; nothing at all when standard error is no terminal or
+/// `quiet`.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);

@@ -46,7 +46,8 @@ std::string csv(const Comparison& comparison);
 std::string json(const Comparison& comparison);
 
 enum class FailOn { regression, inconclusive, never };
-/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with FailOn::inconclusive).
+/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with
+/// FailOn::inconclusive).
 int exit_code(const Comparison& comparison, FailOn fail_on);
 
 }  // namespace gpubench::reports

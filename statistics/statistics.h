@@ -10,8 +10,8 @@
 
 namespace gpubench::statistics {
 
-/// Quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan, The American Statistician 50, 1996).
-/// `sorted` is ascending and not empty; 0 <= q <= 1.
+/// Quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan, The American Statistician 50,
+/// 1996). `sorted` is ascending and not empty; 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);
 
 /// Median of unsorted samples; throws std::invalid_argument on none.
@@ -28,8 +28,8 @@ Summary summarize(std::span<const double> samples);
 /// Half-width of the median's interval over the median; infinity below six samples or when the median is 0.
 double relative_half_width(const Summary& summary);
 
-/// 95 % interval of a mean from independent repeats, by Student's t; {x, x} for one repeat. Throws std::invalid_argument on no
-/// repeats or on one that is not finite.
+/// 95 % interval of a mean from independent repeats, by Student's t; {x, x} for one repeat. Throws
+/// std::invalid_argument on no repeats or on one that is not finite.
 Interval mean_ci95(std::span<const double> repeats);
 
 }  // namespace gpubench::statistics

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs and calibrations as files: JSON with a schema version, read with limits because files may be hostile, written whole or
-// not at all.
+// Runs and calibrations as files: JSON with a schema version, read with limits because files may be hostile, written
+// whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace gpubench::storage {
 
-/// A file that cannot be read or is not what it should be; what() is one sentence that names the file, what is wrong and what to do.
+/// A file that cannot be read or is not what it should be; what() is one sentence that names the file, what is wrong
+/// and what to do.
 struct ReadError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,8 +26,9 @@ struct WriteError : std::runtime_error {
 
 inline constexpr std::uintmax_t largest_file_bytes = std::uintmax_t{1} << 30;
 
-/// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not UTF-8
-/// become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not measured".
+/// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not
+/// UTF-8 become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not
+/// measured".
 std::string to_json(const Run& run);
 std::string to_json(const Calibration& calibration);
 /// `origin` names the source in errors. Throws ReadError.

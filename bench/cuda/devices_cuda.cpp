@@ -31,7 +31,8 @@ Device describe(int index) {
   device.units = properties.multiProcessorCount;
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.last_level_cache_bytes = properties.l2CacheSize;
-  if (const int kilohertz = attribute(cudaDevAttrClockRate, index); kilohertz > 0) device.max_clock_hz = 1e3 * kilohertz;
+  if (const int kilohertz = attribute(cudaDevAttrClockRate, index); kilohertz > 0)
+    device.max_clock_hz = 1e3 * kilohertz;
   const int memory_kilohertz = attribute(cudaDevAttrMemoryClockRate, index);
   const int bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
   if (memory_kilohertz > 0 && bus_bits > 0)  // two transfers a clock, as CUDA counts the clock of all its memory types

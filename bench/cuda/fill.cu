@@ -8,7 +8,8 @@
 namespace gpubench::bench {
 namespace {
 
-/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a counter-based generator, so that any element can be drawn alone.
+/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a counter-based generator, so that any element can be
+/// drawn alone.
 __device__ unsigned long long mix(unsigned long long value) {
   value += 0x9E3779B97F4A7C15ULL;
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -63,11 +64,16 @@ cudaError_t fill(void* pointer, std::size_t count, std::uint64_t seed, cudaStrea
 
 cudaError_t fill_random(void* pointer, Element element, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
   switch (element) {
-    case Element::float64: return fill<double>(pointer, count, seed, stream);
-    case Element::float32: return fill<float>(pointer, count, seed, stream);
-    case Element::float16: return fill<__half>(pointer, count, seed, stream);
-    case Element::bfloat16: return fill<__nv_bfloat16>(pointer, count, seed, stream);
-    case Element::int32: return fill<int>(pointer, count, seed, stream);
+    case Element::float64:
+      return fill<double>(pointer, count, seed, stream);
+    case Element::float32:
+      return fill<float>(pointer, count, seed, stream);
+    case Element::float16:
+      return fill<__half>(pointer, count, seed, stream);
+    case Element::bfloat16:
+      return fill<__nv_bfloat16>(pointer, count, seed, stream);
+    case Element::int32:
+      return fill<int>(pointer, count, seed, stream);
   }
   return cudaErrorInvalidValue;
 }

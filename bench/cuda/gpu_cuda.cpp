@@ -39,7 +39,8 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Two events around a batch. Asks what each execution costs when they follow each other on one stream, launches included.
+/// Two events around a batch. Asks what each execution costs when they follow each other on one stream, launches
+/// included.
 class StreamClock final : public Clock {
  public:
   StreamClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)) {}
@@ -114,7 +115,8 @@ std::unique_ptr<Gpu> open_gpu(const Device& device) {
   int index = -1;
   if (device.id.starts_with(head))
     std::from_chars(device.id.data() + head.size(), device.id.data() + device.id.size(), index);
-  if (index < 0) throw CudaError(fmt::format("'{}' is not a CUDA device; they are named cuda:0, cuda:1, ...", device.id));
+  if (index < 0)
+    throw CudaError(fmt::format("'{}' is not a CUDA device; they are named cuda:0, cuda:1, ...", device.id));
   return std::make_unique<CudaGpu>(index);
 }
 

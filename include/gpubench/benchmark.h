@@ -33,22 +33,20 @@ GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, st
 #define GPU_BENCHMARK(function) \
   GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cuda, &function)
 /// GPU_BENCHMARK_TEMPLATE(sort, float, 4)   registers sort<float, 4>
-#define GPU_BENCHMARK_TEMPLATE(function, ...)                                                    \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(                                          \
-      #function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cuda, &function<__VA_ARGS__>)
+#define GPU_BENCHMARK_TEMPLATE(function, ...)                                                                        \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cuda, \
+                                                       &function<__VA_ARGS__>)
 /// GPU_BENCHMARK_CAPTURE(sort, descending, false)   registers "sort/descending", called as sort(state, false)
-#define GPU_BENCHMARK_CAPTURE(function, case_name, ...)                       \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(                       \
-      #function "/" #case_name, ::gpubench::DeviceKind::cuda,                 \
-      [](::gpubench::State& state) { function(state, __VA_ARGS__); })
+#define GPU_BENCHMARK_CAPTURE(function, case_name, ...)                                                        \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "/" #case_name, ::gpubench::DeviceKind::cuda, \
+                                                       [](::gpubench::State& state) { function(state, __VA_ARGS__); })
 
 /// The same for operations of the host CPU.
 #define HOST_BENCHMARK(function) \
   GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cpu, &function)
-#define HOST_BENCHMARK_TEMPLATE(function, ...)                                                   \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(                                          \
-      #function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cpu, &function<__VA_ARGS__>)
-#define HOST_BENCHMARK_CAPTURE(function, case_name, ...)                      \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(                       \
-      #function "/" #case_name, ::gpubench::DeviceKind::cpu,                  \
-      [](::gpubench::State& state) { function(state, __VA_ARGS__); })
+#define HOST_BENCHMARK_TEMPLATE(function, ...)                                                                      \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cpu, \
+                                                       &function<__VA_ARGS__>)
+#define HOST_BENCHMARK_CAPTURE(function, case_name, ...)                                                      \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "/" #case_name, ::gpubench::DeviceKind::cpu, \
+                                                       [](::gpubench::State& state) { function(state, __VA_ARGS__); })

@@ -14,8 +14,8 @@
 namespace gpubench {
 
 /// A measured limit of one resource. Resources and their units:
-///   dram-read, dram-write, dram-copy, dram-triad   bytes/s   (copy: 1 read + 1 write; triad: 2 reads + 1 write; all counted)
-///   l1, l2, l3                                     bytes/s   (read, from a working set inside that level)
+///   dram-read, dram-write, dram-copy, dram-triad   bytes/s   (copy: 1 read + 1 write; triad: 2 reads + 1 write; all
+///   counted) l1, l2, l3                                     bytes/s   (read, from a working set inside that level)
 ///   fp64, fp32, ... and tensor-bf16, ...           FLOP/s    (names of `Pipe`; tensor ones are matrix products)
 ///   gemm-fp32, gemm-fp64                           FLOP/s    (the best matrix product of a CPU)
 ///   launch                                         seconds   (a launch of nothing, timed as operations are timed)
@@ -40,7 +40,7 @@ struct AbsentCeiling {
 
 /// A cache level found in the working-set ladder; its bandwidth is the ceiling of the same name.
 struct CacheLevel {
-  std::string resource;  ///< "l1", "l2", "l3": numbered outwards from the cores, as found
+  std::string resource;         ///< "l1", "l2", "l3": numbered outwards from the cores, as found
   double capacity_bytes = 0.0;  ///< working set at which bandwidth leaves this level's plateau
   Interval capacity_ci95;
   friend bool operator==(const CacheLevel&, const CacheLevel&) = default;
@@ -57,8 +57,8 @@ struct Calibration {
   static constexpr int schema_version = 1;
 
   Device device;
-  std::string mode;              ///< "quick" or "full"
-  std::string created_utc;       ///< ISO 8601
+  std::string mode;         ///< "quick" or "full"
+  std::string created_utc;  ///< ISO 8601
   std::string gpubench_version;
   double seconds_taken = 0.0;
   std::vector<Ceiling> ceilings;

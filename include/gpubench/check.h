@@ -17,8 +17,8 @@ struct Check {
   Check(bool ok, std::string text) : passed(ok), message(std::move(text)) {}
 };
 
-/// Passes when |actual - expected| <= absolute + relative * |expected| for every element; a NaN never passes. The message
-/// names the worst element. Sizes that differ fail.
+/// Passes when |actual - expected| <= absolute + relative * |expected| for every element; a NaN never passes. The
+/// message names the worst element. Sizes that differ fail.
 Check all_close(std::span<const float> actual, std::span<const float> expected, double relative, double absolute = 0.0);
 Check all_close(std::span<const double> actual, std::span<const double> expected, double relative,
                 double absolute = 0.0);

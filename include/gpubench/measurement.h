@@ -67,8 +67,8 @@ struct Measurement {
   std::string method;                      ///< how it was timed, in words
   std::string cache_state;                 ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
-  bool verified = false;             ///< the operation offers a check and its result passed it
-  std::optional<double> clock_hz;    ///< SM or core clock around the point; absent when it could not be read
+  bool verified = false;           ///< the operation offers a check and its result passed it
+  std::optional<double> clock_hz;  ///< SM or core clock around the point; absent when it could not be read
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 

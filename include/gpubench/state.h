@@ -63,8 +63,8 @@ class State {
   /// Distinct bytes touched, where that is not what device_vector and host_vector handed out.
   void footprint(std::integral auto bytes) { work_.footprint_bytes = static_cast<double>(bytes); }
 
-  /// Checks the result: called once, after a first execution and before timing. Give it before `measure`. A check that does
-  /// not pass fails the point (exit code 2), and it is not timed.
+  /// Checks the result: called once, after a first execution and before timing. Give it before `measure`. A check that
+  /// does not pass fails the point (exit code 2), and it is not timed.
   void verify(std::function<Check()> check) { check_ = std::move(check); }
 
   /// Leaves this point out, with the reason; not a failure.

@@ -18,7 +18,8 @@
 
 namespace gpubench {
 
-/// Thrown when memory cannot be had; the point then fails with FailureKind::out_of_memory and the rest of the run goes on.
+/// Thrown when memory cannot be had; the point then fails with FailureKind::out_of_memory and the rest of the run goes
+/// on.
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

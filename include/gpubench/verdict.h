@@ -37,7 +37,8 @@ struct Verdict {
   Regime regime = Regime::unknown;
   std::string limiter;  ///< the resource that binds: "launch", "dram", "l2", "fp32", "tensor-bf16"; empty when unknown
   std::vector<Share> shares;
-  /// Rate reached on the limiter over its ceiling, the launch overhead not taken off: 0.93 = 93 %. Absent when unknown or overhead.
+  /// Rate reached on the limiter over its ceiling, the launch overhead not taken off: 0.93 = 93 %. Absent when unknown
+  /// or overhead.
   std::optional<double> achieved;
   double confidence = 0.0;  ///< probability that `regime` is right
   Certainty certainty = Certainty::boundary;

@@ -12,7 +12,19 @@ namespace gpubench {
 
 /// An execution pipe with a ceiling of its own. `fp32` is the vector pipe; `tensor_bf16` the matrix unit fed with BF16.
 /// A CPU has no tensor pipes here: its matrix products count on the vector pipes.
-enum class Pipe { fp64, fp32, fp16, bf16, int32, tensor_fp64, tensor_tf32, tensor_fp16, tensor_bf16, tensor_fp8, tensor_int8 };
+enum class Pipe {
+  fp64,
+  fp32,
+  fp16,
+  bf16,
+  int32,
+  tensor_fp64,
+  tensor_tf32,
+  tensor_fp16,
+  tensor_bf16,
+  tensor_fp8,
+  tensor_int8
+};
 using enum Pipe;
 
 inline constexpr std::array pipe_names = {

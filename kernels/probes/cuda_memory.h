@@ -29,8 +29,8 @@ std::span<const MemoryShape> memory_shapes(MemoryPattern pattern);
 inline constexpr std::size_t memory_granule = std::size_t{1} << 20;
 
 /// read: sums up b. write: stores to a, each element its own value in [1, 2). copy: a = b. triad: a = b + 2 c. Arrays
-/// hold `count` floats (a multiple of 4 threads accesses folds) and are aligned to 16 bytes; those not used may be null. `sink`
-/// is one float that is in truth never written.
+/// hold `count` floats (a multiple of 4 threads accesses folds) and are aligned to 16 bytes; those not used may be
+/// null. `sink` is one float that is in truth never written.
 cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, const float* b, const float* c,
                           std::size_t count, float* sink, cudaStream_t stream);
 

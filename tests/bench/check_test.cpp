@@ -13,7 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Check close(const std::vector<float>& actual, const std::vector<float>& expected, double relative, double absolute = 0.0) {
+Check close(const std::vector<float>& actual, const std::vector<float>& expected, double relative,
+            double absolute = 0.0) {
   return all_close(std::span<const float>(actual), std::span<const float>(expected), relative, absolute);
 }
 
@@ -44,7 +45,9 @@ TEST(AllClose, InfinityEqualsOnlyItself) {
   EXPECT_FALSE(close({infinity}, {1.0F}, 1e-3).passed);
 }
 
-TEST(AllClose, SizesMustAgree) { EXPECT_THAT(close({1.0F}, {1.0F, 2.0F}, 1.0).message, HasSubstr("1 elements, the reference 2")); }
+TEST(AllClose, SizesMustAgree) {
+  EXPECT_THAT(close({1.0F}, {1.0F, 2.0F}, 1.0).message, HasSubstr("1 elements, the reference 2"));
+}
 
 }  // namespace
 }  // namespace gpubench

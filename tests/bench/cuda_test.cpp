@@ -43,7 +43,8 @@ TEST_F(Cuda, RandomDataIsNormalAndTheSameForTheSameSeed) {
   EXPECT_EQ(values, b.to_host());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   const double square =
-      std::accumulate(values.begin(), values.end(), 0.0, [](double sum, float v) { return sum + double{v} * v; }) / count;
+      std::accumulate(values.begin(), values.end(), 0.0, [](double sum, float v) { return sum + double{v} * v; }) /
+      count;
   EXPECT_NEAR(mean, 0.0, 0.005);
   EXPECT_NEAR(square, 1.0, 0.01);
   EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }));

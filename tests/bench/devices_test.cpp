@@ -38,9 +38,7 @@ TEST(Devices, AnUnknownOneIsNamedWithWhatThereIs) {
   EXPECT_THROW(choose_devices("tpu"), NoSuchDevice);
 }
 
-TEST(Devices, WithoutAGpuTheReasonIsGiven) {
-  EXPECT_EQ(why_no_gpu().empty(), !gpus().empty());
-}
+TEST(Devices, WithoutAGpuTheReasonIsGiven) { EXPECT_EQ(why_no_gpu().empty(), !gpus().empty()); }
 
 TEST(LaunchOverhead, OfTheHostIsPositiveWithAnIntervalAroundIt) {
   const Ceiling launch = measure_launch_overhead(host_device());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A benchmark program whose operations meet a GPU's troubles. The last two: one that ruins the CUDA context, one after it.
+// A benchmark program whose operations meet a GPU's troubles. The last two: one that ruins the CUDA context, one after
+// it.
 #include <gpubench/gpubench.h>
 
 #include <cstdint>
