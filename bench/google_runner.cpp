@@ -17,7 +17,7 @@ namespace {
 using Reporter = benchmark::BenchmarkReporter;
 
 bool parse_bool(const std::string& flag, std::string_view value) {
-  if (value == "" || value == "true" || value == "1" || value == "yes" || value == "on") return true;
+  if (value.empty() || value == "true" || value == "1" || value == "yes" || value == "on") return true;
   if (value == "false" || value == "0" || value == "no" || value == "off") return false;
   throw GoogleFlagError(fmt::format("{} takes true or false, not '{}'.", flag, value));
 }

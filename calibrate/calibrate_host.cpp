@@ -111,6 +111,7 @@ void HostCalibration::measure_fma(const std::string& resource, Precision precisi
   const probes::Presence presence;
   for (int repeat = 0; repeat < plan_.compute_repeats; ++repeat) {
     std::vector<probes::FmaSample> tries;
+    tries.reserve(static_cast<std::size_t>(plan_.compute_tries));
     for (int i = 0; i < plan_.compute_tries; ++i) tries.push_back(probes::fma_sample(kernels_, precision, run_seconds));
     const auto best = std::max_element(tries.begin(), tries.end(), [](const auto& a, const auto& b) {
       return a.flops_per_second < b.flops_per_second;

@@ -132,7 +132,8 @@ std::string with_unit(double value, std::string_view unit) {
   const double size = std::abs(scaled);
   const bool whole_count = !divisible && step == 0 && scaled == std::floor(scaled);
   const int digits = whole_count || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes[static_cast<std::size_t>(step + none)], unit);
+  const int prefix = step + none;
+  return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes[static_cast<std::size_t>(prefix)], unit);
 }
 
 std::string evidence_of(const Decision& decision, const Time& time, const Work& work, const Prediction& prediction) {

@@ -26,7 +26,7 @@ class CublasLt {
   /// Tries libcublasLt.so.13 and .12 as the loader finds them, then in CUDA_HOME, CUDA_PATH and /usr/local/cuda.
   CublasLt();
   /// Tries exactly these files.
-  explicit CublasLt(std::initializer_list<std::string> files);
+  CublasLt(std::initializer_list<std::string> files);
 
   /// Why it cannot be used, with what to do; empty when it can.
   [[nodiscard]] const std::string& reason() const;

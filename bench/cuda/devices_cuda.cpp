@@ -68,6 +68,7 @@ std::vector<Device> gpus() {
     return {};
   }
   std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(count));
   for (int index = 0; index < count; ++index) devices.push_back(describe(index));
   return devices;
 }

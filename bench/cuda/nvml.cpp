@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -251,7 +252,7 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
     if (reading.value) properties[key] = *reading.value ? "on" : "off";
   };
   const auto add_number = [&](const char* key, const NvmlReading<double>& reading, double unit) {
-    if (reading.value) properties[key] = std::to_string(static_cast<long long>(*reading.value / unit + 0.5));
+    if (reading.value) properties[key] = std::to_string(std::llround(*reading.value / unit));
   };
   add_text("driver", nvml.driver_version());
   add_text("vbios", nvml.vbios_version());

@@ -31,7 +31,7 @@ GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, st
 
 /// GPU_BENCHMARK(saxpy)->RangeMultiplier(4)->Range(1 << 10, 1 << 28);   with `void saxpy(gpubench::State&)`
 #define GPU_BENCHMARK(function) \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cuda, &function)
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cuda, &(function))
 /// GPU_BENCHMARK_TEMPLATE(sort, float, 4)   registers sort<float, 4>
 #define GPU_BENCHMARK_TEMPLATE(function, ...)                                                                        \
   GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cuda, \
@@ -43,7 +43,7 @@ GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, st
 
 /// The same for operations of the host CPU.
 #define HOST_BENCHMARK(function) \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cpu, &function)
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cpu, &(function))
 #define HOST_BENCHMARK_TEMPLATE(function, ...)                                                                      \
   GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cpu, \
                                                        &function<__VA_ARGS__>)
