@@ -17,6 +17,14 @@ bool is_skipped(const Run& run) {
   }
 }
 
+/// The value of --benchmark_min_time that never asks for more than one iteration. 1.8 and newer want a unit; 1.7
+/// refuses one. (The package of Ubuntu 24.04 does not tell its version.)
+template <class Run>
+constexpr const char* least_min_time() {
+  return requires(Run run) { run.error_occurred; }
+  ? "0.000000001" : "0.000000001s";
+}
+
 template <class Run>
 std::string skip_message(const Run& run) {
   if constexpr (requires { run.error_message; }) {

@@ -222,7 +222,7 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
   name = program;
   std::vector<std::string> words = flags.passed_on;
   // One iteration is a whole sampling of ours: Google Benchmark must never ask for more to fill its own time.
-  words.push_back(std::string("--benchmark_min_time=") + GPUBENCH_LEAST_MIN_TIME);
+  words.push_back(std::string("--benchmark_min_time=") + least_min_time<Reporter::Run>());
   std::vector<char*> argv = {name.data()};
   for (auto& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());

@@ -53,7 +53,7 @@ std::vector<std::string> usual_files() {
   const std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
   std::vector<std::string> files = names;
   const auto add_folder = [&](const std::string& folder) {
-    for (const auto& name : names) files.push_back(folder + "/lib64/" + name);
+    for (const auto& name : names) files.emplace_back(folder).append("/lib64/").append(name);
   };
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* folder = std::getenv(variable); folder != nullptr && *folder != '\0') add_folder(folder);

@@ -47,7 +47,7 @@ Context gather_context(const std::string& program, const std::vector<std::string
   context.environment["cpu"] = bench::host_device().name;
   context.environment["compiler"] = GPUBENCH_COMPILER;
   // Some packages of it do not tell their version.
-  constexpr std::string_view google_benchmark = GPUBENCH_GOOGLE_BENCHMARK_VERSION;
+  const std::string google_benchmark{GPUBENCH_GOOGLE_BENCHMARK_VERSION};
   context.environment["google_benchmark"] = google_benchmark.empty() ? "version unknown" : google_benchmark;
 #ifdef NDEBUG
   context.environment["build"] = "optimised";

@@ -64,14 +64,14 @@ void ProgressLine::show(const std::string& text) {
   if (!active_) return;
   const auto width = static_cast<std::size_t>(std::max(20, terminal_width(STDERR_FILENO) - 1));
   fmt::print(stderr, "\r{}\x1b[K", text.substr(0, width));
-  std::fflush(stderr);
+  (void)std::fflush(stderr);
   shown_ = true;
 }
 
 void ProgressLine::clear() {
   if (!shown_) return;
   fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  (void)std::fflush(stderr);
   shown_ = false;
 }
 

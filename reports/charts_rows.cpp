@@ -179,7 +179,7 @@ void put_bands(Json& rows, const Group& group, const std::string& line, const st
 Json rounded(double value) {
   if (!std::isfinite(value)) return nullptr;
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
+  (void)std::snprintf(text, sizeof text, "%.6g", value);
   return std::strtod(text, nullptr);
 }
 

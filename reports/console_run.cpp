@@ -56,7 +56,7 @@ std::string flops_text(const Measurement& measurement) {
 /// The one rate to show where there is room for one: that of the regime.
 std::string rate_text(const Point& point) {
   const bool compute = point.verdict && point.verdict->regime == Regime::compute;
-  const std::string first = compute ? flops_text(point.measurement) : bandwidth_text(point.measurement);
+  std::string first = compute ? flops_text(point.measurement) : bandwidth_text(point.measurement);
   if (!first.empty()) return first;
   return compute ? bandwidth_text(point.measurement) : flops_text(point.measurement);
 }

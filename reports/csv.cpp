@@ -135,6 +135,7 @@ constexpr std::array columns = {
 
 std::string csv(const Run& run) {
   std::vector<std::string> fields;
+  fields.reserve(std::size(columns));
   for (const CsvColumn& column : columns) fields.emplace_back(column.name);
   std::string text = csv_line(fields);
   for (const Point& point : run.points) {

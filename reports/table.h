@@ -14,7 +14,7 @@ namespace gpubench::reports {
 
 /// Parameters of the SGR control sequence (ECMA-48, section 8.3.117).
 namespace color {
-inline constexpr std::string_view none = "";
+inline constexpr std::string_view none;
 inline constexpr std::string_view bold = "1";
 inline constexpr std::string_view dim = "2";
 inline constexpr std::string_view red = "31";

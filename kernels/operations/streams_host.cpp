@@ -33,6 +33,7 @@ void saxpy_on_host(State& state) {
   declare_saxpy(state, n);
   const auto indices = sampled_indices(n, samples);
   std::vector<double> before;
+  before.reserve(indices.size());
   for (const auto i : indices) before.push_back(static_cast<double>(y.data()[i]));
   state.verify([&]() -> Check {
     std::size_t next = 0;

@@ -183,7 +183,7 @@ void fma_chain(const float* x, float* y, std::size_t n, std::int64_t fma_count) 
     for (std::size_t j = 0; j < width; ++j) values[j] = load(x + i + j * float_lanes);
     for (std::int64_t k = 0; k < fma_count; ++k) {
 #pragma GCC unroll 32
-      for (std::size_t j = 0; j < width; ++j) values[j] = values[j] * 0.999F + 0.001F;
+      for (auto& value : values) value = value * 0.999F + 0.001F;
     }
     for (std::size_t j = 0; j < width; ++j) store(y + i + j * float_lanes, values[j]);
   }

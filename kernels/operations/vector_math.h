@@ -5,6 +5,7 @@
 
 #include "kernels/probes/host_simd.h"
 
+// NOLINTBEGIN(cert-dcl59-cpp,misc-definitions-in-headers): internal linkage is the point.
 namespace {
 
 /// Adding and subtracting this rounds to an integer, which then also stands in the low bits of the sum.
@@ -58,3 +59,4 @@ constexpr float largest_cosine_argument = 8192.0F;
 [[maybe_unused]] inline Floats maximum(Floats a, Floats b) { return a > b ? a : b; }
 
 }  // namespace
+// NOLINTEND(cert-dcl59-cpp,misc-definitions-in-headers)

@@ -47,7 +47,8 @@ double processor_seconds() {
 }
 
 double lanes(const HostKernels& kernels, Precision precision) {
-  return static_cast<double>(kernels.vector_bytes / (precision == Precision::fp32 ? sizeof(float) : sizeof(double)));
+  const std::size_t element_bytes = precision == Precision::fp32 ? sizeof(float) : sizeof(double);
+  return static_cast<double>(kernels.vector_bytes) / static_cast<double>(element_bytes);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+// NOLINTBEGIN(cert-dcl59-cpp,misc-definitions-in-headers): internal linkage is the point.
 namespace {
 
 #if defined(__AVX512F__)
@@ -34,3 +35,4 @@ constexpr std::size_t double_lanes = vector_bytes / sizeof(double);
 [[maybe_unused]] inline Floats broadcast(float value) { return value - Floats{}; }
 
 }  // namespace
+// NOLINTEND(cert-dcl59-cpp,misc-definitions-in-headers)
