@@ -12,6 +12,7 @@ mkdir -p "$1"
 directory=$(cd "$1" && pwd)
 shift
 cd "$(dirname "$0")/.."
+root=$PWD
 nvidia-smi -L >/dev/null 2>&1 || { printf 'gpu-check: nvidia-smi shows no GPU here; nothing was measured\n' >&2; exit 1; }
 
 step() { printf '\n== %s\n' "$*"; }
@@ -36,7 +37,7 @@ check() {
   step "gpubench"
   start=$SECONDS
   local code=0
-  ./build-gpu/gpubench --color=never --out="$directory/run.json" --out="$directory/report.html" || code=$?
+  ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --out=run.json --out=report.html ) || code=$?
   printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
   rm -rf "$XDG_CACHE_HOME"
   return "$code"
