@@ -17,10 +17,14 @@ class Clock {
   virtual double time(std::int64_t executions) = 0;
   /// A batch this long makes the clock's own quantum and fixed cost negligible (under 0.5 %), in seconds.
   [[nodiscard]] virtual double least_batch_seconds() const = 0;
+  /// Most executions of one batch.
+  [[nodiscard]] virtual std::int64_t most_executions() const { return 1'000'000; }
+  /// True for a clock that takes a cost off: an operation that does next to nothing may then come out below zero.
+  [[nodiscard]] virtual bool may_be_negative() const { return false; }
   /// Wall time in seconds from some fixed moment, for budgets.
   virtual double now() = 0;
 
-  /// The question its times answer: "stream" or "host".
+  /// The question its times answer: "device", "stream", "latency" or "host".
   [[nodiscard]] virtual std::string_view question() const = 0;
   /// How it times, in words, for a batch of this length.
   [[nodiscard]] virtual std::string method(std::int64_t executions_per_sample) const = 0;

@@ -10,9 +10,17 @@
 
 #include "bench/clock.h"
 #include "gpubench/device.h"
+#include "gpubench/estimate.h"
 #include "gpubench/state.h"
 
 namespace gpubench::bench {
+
+/// How an operation's own time on the GPU is to be taken.
+struct DeviceTiming {
+  std::unique_ptr<Clock> clock;           ///< null when it cannot be had
+  std::string reason;                     ///< then why
+  std::optional<Estimate> fixed_seconds;  ///< what empty kernels in its place cost, which the clock takes off
+};
 
 using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
 
@@ -25,6 +33,10 @@ class Gpu {
   virtual void synchronize() = 0;
   /// Times batches between two events on the stream.
   virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
+  /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.
+  virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
+  /// Times on the host, from the first launch until the GPU has finished; executions one by one.
+  virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
   /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.
   virtual void launch_nothing(cudaStream_t stream) = 0;
   /// The SM clock read now by the driver's management library, in Hz; absent when that cannot be had.

@@ -12,7 +12,6 @@ namespace gpubench::bench {
 namespace {
 
 constexpr std::int64_t samples_in_any_case = 3;
-constexpr std::int64_t most_executions = 1'000'000;
 constexpr std::int64_t most_warm_up_runs = 100;
 
 /// The interval is looked at after so many more samples: often enough to stop early, seldom enough to cost nothing.
@@ -25,7 +24,7 @@ double AdaptiveSampler::warm_up(Clock& clock, double start) const {
   for (std::int64_t run = 1; run < most_warm_up_runs; ++run) {
     if (clock.now() - start > options_.budget_seconds / 10.0) break;
     const double current = clock.time(1);
-    const bool steady = std::abs(current - previous) <= 0.1 * previous;
+    const bool steady = std::abs(current - previous) <= 0.1 * std::abs(previous);
     previous = current;
     if (steady) break;
   }
@@ -35,6 +34,7 @@ double AdaptiveSampler::warm_up(Clock& clock, double start) const {
 std::int64_t AdaptiveSampler::batch_length(Clock& clock, double one_execution) {
   // A single execution of a short operation is mostly the clock's own cost, so the length is found by growing.
   const double wanted = clock.least_batch_seconds();
+  const std::int64_t most_executions = clock.most_executions();
   std::int64_t executions = 1;
   double took = one_execution;
   while (took < wanted && executions < most_executions) {
@@ -56,7 +56,7 @@ Samples AdaptiveSampler::sample(Clock& clock) {
   result.executions_per_sample = batch_length(clock, one_execution);
   const auto take = [&] {
     const double seconds = clock.time(result.executions_per_sample) / static_cast<double>(result.executions_per_sample);
-    if (!std::isfinite(seconds) || seconds < 0.0)
+    if (!std::isfinite(seconds) || (seconds < 0.0 && !clock.may_be_negative()))
       throw std::runtime_error(
           "the clock gave a time that is no time; the operation's stream or the system clock is broken");
     result.seconds.push_back(seconds);

@@ -84,6 +84,43 @@ Failure read_failure(const Node& node) {
   return {node.at("kind").name<FailureKind>(failure_kind_names), node.at("message").text()};
 }
 
+Json json_of(const Estimate& estimate) {
+  Json result;
+  result["value"] = estimate.value;
+  result["ci95"] = storage::json_of(estimate.ci95);
+  return result;
+}
+
+std::optional<Estimate> read_estimate(const Node& parent, std::string_view key) {
+  const auto node = parent.find(key);
+  if (!node) return std::nullopt;
+  return Estimate{node->at("value").number(Domain::any), read_interval(node->at("ci95"))};
+}
+
+Json json_of(const Timing& timing) {
+  Json result;
+  result["clock"] = timing.clock;
+  if (timing.seconds) result["seconds"] = json_of(*timing.seconds);
+  if (!timing.reason.empty()) result["reason"] = timing.reason;
+  result["executions_per_sample"] = timing.executions_per_sample;
+  result["method"] = timing.method;
+  result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(timing.stop_reason)];
+  if (timing.fixed_seconds) result["fixed_seconds"] = json_of(*timing.fixed_seconds);
+  return result;
+}
+
+Timing read_timing(const Node& node) {
+  Timing timing;
+  timing.clock = node.at("clock").text();
+  if (const auto seconds = node.find("seconds")) timing.seconds = read_summary(*seconds);
+  if (const auto reason = node.find("reason")) timing.reason = reason->text();
+  timing.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
+  timing.method = node.at("method").text();
+  timing.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
+  timing.fixed_seconds = read_estimate(node, "fixed_seconds");
+  return timing;
+}
+
 Json arguments_json(const std::vector<Argument>& arguments) {
   Json result = Json::array();
   for (const auto& argument : arguments) result.push_back(json_of(argument));
@@ -105,6 +142,12 @@ Json json_of(const Measurement& measurement) {
   result["executions_per_sample"] = measurement.executions_per_sample;
   result["clock"] = measurement.clock;
   result["method"] = measurement.method;
+  if (measurement.fixed_seconds) result["fixed_seconds"] = json_of(*measurement.fixed_seconds);
+  if (!measurement.other_clocks.empty()) {
+    Json others = Json::array();
+    for (const auto& timing : measurement.other_clocks) others.push_back(json_of(timing));
+    result["other_clocks"] = std::move(others);
+  }
   result["cache_state"] = measurement.cache_state;
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   result["verified"] = measurement.verified;
@@ -127,6 +170,8 @@ Measurement read_measurement(const Node& node) {
   measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   measurement.clock = node.at("clock").text();
   measurement.method = node.at("method").text();
+  measurement.fixed_seconds = read_estimate(node, "fixed_seconds");
+  if (const auto others = node.find("other_clocks")) measurement.other_clocks = others->list(read_timing);
   measurement.cache_state = node.at("cache_state").text();
   measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.verified = node.at("verified").flag();

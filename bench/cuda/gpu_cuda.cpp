@@ -2,42 +2,23 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "bench/cuda/blocker.h"
 #include "bench/cuda/check.h"
+#include "bench/cuda/device_timing.h"
 #include "bench/cuda/fill.h"
+#include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
 
 namespace gpubench::bench {
 namespace {
-
-class Stream {
- public:
-  Stream() { GPUBENCH_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  [[nodiscard]] cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
-class Event {
- public:
-  Event() { GPUBENCH_CUDA_CHECK(cudaEventCreate(&event_)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  [[nodiscard]] cudaEvent_t get() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 /// Two events around a batch. Asks what each execution costs when they follow each other on one stream, launches
 /// included.
@@ -46,14 +27,12 @@ class StreamClock final : public Clock {
   StreamClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)) {}
 
   double time(std::int64_t executions) override {
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(start_.get(), stream_));
+    start_.record(stream_);
     batch_(stream_, executions);
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(stop_.get(), stream_));
-    GPUBENCH_CUDA_CHECK(cudaEventSynchronize(stop_.get()));
-    float milliseconds = 0.0F;
-    GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()));
-    return static_cast<double>(milliseconds) * 1e-3;
+    stop_.record(stream_);
+    stop_.wait();
+    return seconds_between(start_, stop_);
   }
   /// An event pair around nothing costs 1 to 6 us on current GPUs: below 0.5 % of two milliseconds.
   [[nodiscard]] double least_batch_seconds() const override { return 2e-3; }
@@ -71,6 +50,35 @@ class StreamClock final : public Clock {
   Event stop_;
 };
 
+/// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
+class LatencyClock final : public Clock {
+ public:
+  LatencyClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)) {}
+
+  double time(std::int64_t executions) override {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < executions; ++i) {
+      const double start = steady_seconds();
+      batch_(stream_, 1);
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+      sum += steady_seconds() - start;
+    }
+    GPUBENCH_CUDA_CHECK(cudaGetLastError());
+    return sum;
+  }
+  [[nodiscard]] double least_batch_seconds() const override { return 1000.0 * steady_quantum_seconds(); }
+  double now() override { return steady_seconds(); }
+  [[nodiscard]] std::string_view question() const override { return "latency"; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
+    return fmt::format("steady clock of the host from launch to synchronised stream, mean of {} a sample",
+                       executions_per_sample);
+  }
+
+ private:
+  cudaStream_t stream_;
+  DeviceBatch batch_;
+};
+
 class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(int index) : selected_(index), nvml_(pci_bus_id(index)) {}
@@ -82,6 +90,16 @@ class CudaGpu final : public Gpu {
   }
   std::unique_ptr<Clock> stream_clock(DeviceBatch batch) override {
     return std::make_unique<StreamClock>(stream_.get(), std::move(batch));
+  }
+  DeviceTiming device_timing(DeviceBatch batch) override {
+    if (!blocker_) blocker_.emplace(stream_.get());
+    StreamClock estimate(stream_.get(), batch);
+    double one_execution = estimate.time(1);
+    for (int i = 0; i < 2; ++i) one_execution = std::min(one_execution, estimate.time(1));
+    return bench::device_timing(std::move(batch), one_execution, stream_.get(), *blocker_);
+  }
+  std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
+    return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
   void launch_nothing(cudaStream_t stream) override { GPUBENCH_CUDA_CHECK(bench::launch_nothing(stream)); }
   std::optional<double> sm_clock_hz() override { return nvml_.sm_clock_hz(); }
@@ -105,6 +123,7 @@ class CudaGpu final : public Gpu {
 
   Selected selected_;
   Stream stream_;
+  std::optional<Blocker> blocker_;  ///< made when first needed
   Nvml nvml_;
 };
 

@@ -51,6 +51,19 @@ enum class StopReason { interval, budget, count };
 inline constexpr std::array stop_reason_names = {std::string_view("interval"), std::string_view("budget"),
                                                  std::string_view("count")};
 
+/// What another clock says of the same point.
+struct Timing {
+  std::string clock;               ///< the question it answers: "device", "stream" or "latency"
+  std::optional<Summary> seconds;  ///< per execution; absent: `reason` says why
+  std::string reason;
+  std::int64_t executions_per_sample = 0;
+  std::string method;
+  StopReason stop_reason = StopReason::interval;
+  /// Of the clock "device": what empty kernels of the same launch shapes cost, in seconds; taken off.
+  std::optional<Estimate> fixed_seconds;
+  friend bool operator==(const Timing&, const Timing&) = default;
+};
+
 struct Measurement {
   std::string name;       ///< Google Benchmark's full name: "saxpy/1024/manual_time"
   std::string operation;  ///< "saxpy"
@@ -63,8 +76,10 @@ struct Measurement {
   std::optional<Summary> seconds;
   std::vector<double> samples_seconds;     ///< in the order they were taken
   std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
-  std::string clock;                       ///< the question the time answers: "stream" or "host"
+  std::string clock;                       ///< the question the time answers: "device", "stream", "latency" or "host"
   std::string method;                      ///< how it was timed, in words
+  std::optional<Estimate> fixed_seconds;   ///< as in Timing
+  std::vector<Timing> other_clocks;        ///< what other clocks say of it
   std::string cache_state;                 ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
   bool verified = false;           ///< the operation offers a check and its result passed it
@@ -74,5 +89,13 @@ struct Measurement {
 
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
+
+/// Seconds per execution by one clock, or null when it gave none.
+inline const Summary* seconds_by(const Measurement& measurement, std::string_view clock) {
+  if (measurement.clock == clock) return measurement.seconds ? &*measurement.seconds : nullptr;
+  for (const auto& timing : measurement.other_clocks)
+    if (timing.clock == clock && timing.seconds) return &*timing.seconds;
+  return nullptr;
+}
 
 }  // namespace gpubench

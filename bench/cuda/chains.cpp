@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda/chains.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gpubench::bench {
+
+std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream) {
+  // Thread-local: only what this thread does on other streams breaks the capture, not what libraries do elsewhere.
+  GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  bool threw = false;
+  try {
+    batch(stream, executions);
+  } catch (const CudaError&) {
+    threw = true;  // a call that capture forbids: the operation's own check says so
+  } catch (...) {
+    cudaGraph_t rest = nullptr;
+    (void)cudaStreamEndCapture(stream, &rest);
+    if (rest != nullptr) (void)cudaGraphDestroy(rest);
+    throw;
+  }
+  cudaGraph_t graph = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(stream, &graph);
+  Graph owned(graph);
+  (void)cudaGetLastError();  // what capture forbids is not sticky
+  if (threw || error != cudaSuccess || graph == nullptr) {
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return std::nullopt;
+  }
+  return owned;
+}
+
+ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_length) {
+  prepare(short_length, long_length);
+  blocker_.hold();
+  try {
+    start_.record(stream_);
+    enqueue(short_length);
+    middle_.record(stream_);
+    enqueue(long_length);
+    end_.record(stream_);
+  } catch (...) {
+    blocker_.release();
+    throw;
+  }
+  blocker_.release();
+  GPUBENCH_CUDA_CHECK(cudaGetLastError());
+  end_.wait();
+  if (blocker_.timed_out())
+    throw CudaError(
+        fmt::format("the stream was held for {} s: the operation waits for the GPU, or fills its queue, while it is "
+                    "being enqueued, so that its time on the GPU cannot be told from the host's; --time=stream times "
+                    "the two together",
+                    Blocker::limit_seconds));
+  return {seconds_between(start_, middle_), seconds_between(middle_, end_)};
+}
+
+std::int64_t GraphChains::longest() const {
+  constexpr std::int64_t most_nodes = 2000;
+  return std::max<std::int64_t>(most_nodes / std::max<std::int64_t>(nodes_per_execution_, 1), 2);
+}
+
+void GraphChains::prepare(std::int64_t short_length, std::int64_t long_length) {
+  for (const std::int64_t length : {short_length, long_length}) {
+    if (length == 0 || graphs_.contains(length)) continue;
+    // Lengths are tried out while the sampler looks for the best; only the short one and the last are needed again.
+    std::erase_if(graphs_, [&](const auto& entry) { return entry.first != short_length; });
+    auto graph = capture(batch_, length, stream());
+    if (!graph) throw CudaError("the operation could be captured once, and not again");
+    const auto [place, added] = graphs_.try_emplace(length, *graph);
+    (void)added;
+    place->second.launch(stream());  // a graph's first launch sets it up
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream()));
+  }
+}
+
+void GraphChains::enqueue(std::int64_t length) {
+  if (length > 0) graphs_.at(length).launch(stream());
+}
+
+}  // namespace gpubench::bench

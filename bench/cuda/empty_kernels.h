@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that do nothing, in the launch shapes of an operation's kernels: what a kernel costs before it does anything.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <vector>
+
+namespace gpubench::bench {
+
+/// How a kernel is launched.
+struct LaunchShape {
+  dim3 grid = {1, 1, 1};
+  dim3 block = {1, 1, 1};
+  unsigned shared_bytes = 0;      ///< dynamic shared memory of a block
+  dim3 cluster = {1, 1, 1};       ///< blocks of a thread block cluster
+
+  friend bool operator==(const LaunchShape& a, const LaunchShape& b) {
+    const auto same = [](dim3 x, dim3 y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
+    return same(a.grid, b.grid) && same(a.block, b.block) && a.shared_bytes == b.shared_bytes &&
+           same(a.cluster, b.cluster);
+  }
+};
+
+/// What a captured graph consists of.
+struct GraphContent {
+  std::vector<LaunchShape> kernels;  ///< in the order they run
+  int other_nodes = 0;               ///< copies, fills, host functions, ...: they have no empty counterpart
+  /// Why its kernels' fixed costs do not add up one after the other (branches, programmatic dependent launches); empty
+  /// when they do.
+  std::string entangled;
+};
+
+/// Reads the nodes of a graph, those of child graphs included. Throws CudaError.
+GraphContent content_of(cudaGraph_t graph);
+
+/// At most one wave of the same blocks. Blocks beyond it start while others work: their start is not a cost that comes
+/// on top of the work, and taking it off would show large operations faster than the GPU can be.
+LaunchShape within_one_wave(const LaunchShape& shape);
+
+/// Launches an empty kernel of this shape. Throws CudaError.
+void launch_empty(const LaunchShape& shape, cudaStream_t stream);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock "device": the time that one more execution adds to a chain of executions on the GPU, less what an empty
+// kernel of the same launch shape adds to its chain.
+//
+// What starts and ends a chain (the launch of a graph, the two events) is in the long chain as in the short one and
+// drops out of the difference; what starts and ends each kernel is in the empty chain too. On an H200, plain events
+// overstate a kernel of 2 us by 70 to 290 %; this difference is within 0.5 %.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "bench/clock.h"
+
+namespace gpubench::bench {
+
+/// Times chains of executions that the GPU runs without waiting for the host.
+class ChainTimer {
+ public:
+  virtual ~ChainTimer() = default;
+  struct Pair {
+    double short_seconds = 0.0;
+    double long_seconds = 0.0;
+  };
+  /// Runs a chain of `short_length` executions and one of `long_length`, in immediate succession.
+  virtual Pair time(std::int64_t short_length, std::int64_t long_length) = 0;
+  /// Longest chain it can run.
+  [[nodiscard]] virtual std::int64_t longest() const = 0;
+  /// "CUDA graphs", ...
+  [[nodiscard]] virtual std::string chains() const = 0;
+};
+
+/// Length of the short chain: none for an operation of 2 ms or more; else long enough that its first links are
+/// no slower than the later ones (on an H200 the first nodes of a graph cost up to 0.15 us more each).
+std::int64_t short_chain(double one_execution_seconds);
+
+class DifferenceClock final : public Clock {
+ public:
+  /// `fixed_seconds`: what the empty kernels of one execution cost in a chain; zero when they could not be told, which
+  /// `note` then says.
+  DifferenceClock(ChainTimer& timer, std::int64_t short_length, double fixed_seconds, std::string note)
+      : timer_(timer), short_length_(short_length), fixed_seconds_(fixed_seconds), note_(std::move(note)) {}
+
+  /// May come out slightly negative for an operation that does nothing.
+  double time(std::int64_t executions) override;
+  /// The events' quantum (32 ns on current GPUs) and jitter are then below 0.1 %.
+  [[nodiscard]] double least_batch_seconds() const override { return 100e-6; }
+  [[nodiscard]] std::int64_t most_executions() const override { return timer_.longest() - short_length_; }
+  [[nodiscard]] bool may_be_negative() const override { return true; }
+  double now() override;
+  [[nodiscard]] std::string_view question() const override { return "device"; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
+
+ private:
+  ChainTimer& timer_;
+  std::int64_t short_length_;
+  double fixed_seconds_;
+  std::string note_;
+};
+
+}  // namespace gpubench::bench
