@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <charconv>
 #include <stdexcept>
 #include <utility>
@@ -153,41 +155,93 @@ void Harness::hand_over(benchmark::State& google, const Measurement& measurement
   if (labeller_) google.SetLabel(labeller_(measurement));
 }
 
-void Harness::sample(State& state, bench::Clock& clock, const std::function<void()>& once) {
-  if (current_.seconds)
-    throw std::logic_error("the operation called state.measure twice; register two operations instead");
+void Harness::set_clocks(std::vector<std::string> clocks) {
+  clocks_ = std::move(clocks);
+  if (std::find(clocks_.begin(), clocks_.end(), "stream") == clocks_.end()) clocks_.emplace_back("stream");
+}
+
+void Harness::run_once_and_check(const State& state, const std::function<void()>& once) {
+  if (current_.seconds) throw std::logic_error("the operation called state.measure twice; register two operations instead");
   once();
   if (state.check()) {
     if (const Check check = state.check()(); !check.passed)
       throw WrongResult(check.message.empty() ? "the check did not pass" : check.message);
     current_.verified = true;
   }
-  current_.work = state.work();
-  bench::AdaptiveSampler sampler(options_);
-  bench::Samples samples = sampler.sample(clock);
+}
+
+void Harness::set_main_timing(const bench::Samples& samples, const bench::Clock& clock) {
   current_.seconds = statistics::summarize(samples.seconds);
-  current_.samples_seconds = std::move(samples.seconds);
+  current_.samples_seconds = samples.seconds;
   current_.executions_per_sample = samples.executions_per_sample;
   current_.stop_reason = samples.stop_reason;
   current_.clock = std::string(clock.question());
   current_.method = clock.method(samples.executions_per_sample);
 }
 
+namespace {
+
+/// A clock for the question, or null with the reason.
+bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBatch& batch, bench::Gpu& gpu) {
+  if (question == "device") return gpu.device_timing(batch);
+  bench::DeviceTiming timing;
+  timing.clock = question == "latency" ? gpu.latency_clock(batch) : gpu.stream_clock(batch);
+  return timing;
+}
+
+/// A device time that cannot be told from nothing is no time.
+std::string why_no_time(const Summary& seconds) {
+  if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
+  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)", seconds.median * 1e9);
+}
+
+}  // namespace
+
+Timing Harness::beside(const std::string& question, const bench::DeviceBatch& batch) {
+  Timing timing;
+  timing.clock = question;
+  try {
+    const auto chosen = clock_for(question, batch, *gpu_);
+    timing.reason = chosen.reason;
+    timing.fixed_seconds = chosen.fixed_seconds;
+    if (!chosen.clock) return timing;
+    const auto samples = bench::AdaptiveSampler(options_).sample(*chosen.clock);
+    timing.executions_per_sample = samples.executions_per_sample;
+    timing.method = chosen.clock->method(samples.executions_per_sample);
+    timing.stop_reason = samples.stop_reason;
+    const auto seconds = statistics::summarize(samples.seconds);
+    timing.reason = why_no_time(seconds);
+    if (timing.reason.empty()) timing.seconds = seconds;
+  } catch (const CudaError& error) {
+    // The point keeps the time it has, unless the GPU is lost for what comes after.
+    if (gpu_->lost()) throw;
+    timing.reason = error.what();
+  }
+  return timing;
+}
+
 void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
-  if (!gpu_) throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
-  const auto once = [&] {
+  if (!gpu_)
+    throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
+  run_once_and_check(state, [&] {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();
-  };
-  const auto clock = gpu_->stream_clock(batch);
-  sample(state, *clock, once);
+  });
+  const auto chosen = clock_for(clocks_.front(), batch, *gpu_);
+  if (!chosen.clock) throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.reason);
+  set_main_timing(bench::AdaptiveSampler(options_).sample(*chosen.clock), *chosen.clock);
+  current_.fixed_seconds = chosen.fixed_seconds;
+  if (const std::string reason = why_no_time(*current_.seconds); !reason.empty())
+    throw std::runtime_error("no time by the clock '" + clocks_.front() + "': " + reason);
   current_.clock_hz = gpu_->sm_clock_hz();
+  for (std::size_t i = 1; i < clocks_.size(); ++i) current_.other_clocks.push_back(beside(clocks_[i], batch));
 }
 
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
   if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
+  run_once_and_check(state, [&] { batch(1); });
   bench::HostClock clock(batch);
-  sample(state, clock, [&] { batch(1); });
+  set_main_timing(bench::AdaptiveSampler(options_).sample(clock), clock);
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

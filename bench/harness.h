@@ -49,6 +49,9 @@ class Harness {
     Harness* previous_;
   };
 
+  /// The clocks to ask on a GPU, of "device", "stream" and "latency": the first gives a measurement's samples, the others
+  /// stand beside it. Verdicts rest on "stream", so it is asked in any case. On the host there is one clock.
+  void set_clocks(std::vector<std::string> clocks);
   void set_labeller(Labeller labeller) { labeller_ = std::move(labeller); }
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
 
@@ -68,11 +71,14 @@ class Harness {
   void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
-  void sample(State& state, bench::Clock& clock, const std::function<void()>& once);
+  void run_once_and_check(const State& state, const std::function<void()>& once);
+  void set_main_timing(const bench::Samples& samples, const bench::Clock& clock);
+  Timing beside(const std::string& question, const bench::DeviceBatch& batch);
 
   Device device_;
   bench::SamplingOptions options_;
   Mode mode_;
+  std::vector<std::string> clocks_ = {"stream", "device"};
   Labeller labeller_;
   Watcher watcher_;
   std::unique_ptr<bench::Gpu> gpu_;

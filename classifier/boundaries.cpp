@@ -8,6 +8,7 @@
 #include "classifier/confidence.h"
 #include "classifier/fit.h"
 #include "classifier/rules.h"
+#include "classifier/verdict.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -146,7 +147,7 @@ std::vector<Observation> observations_of(const Sweep& sweep, const Machine& mach
   std::vector<Observation> result;
   for (const auto& size : sweep.sizes)
     for (const auto* measurement : size.measurements) {
-      const auto time = time_of(*measurement->seconds);
+      const auto time = time_of(*judged_seconds(*measurement));
       auto prediction = predict(size.work, conditions_of(*measurement), machine);
       if (!std::isfinite(prediction.work_seconds())) continue;
       result.push_back({std::move(prediction), time.seconds, time.sigma});

@@ -66,9 +66,16 @@ Verdict decided(const Time& time, const Work& work, const Prediction& prediction
 
 }  // namespace
 
+const Summary* judged_seconds(const Measurement& measurement) {
+  if (measurement.failure || !measurement.seconds) return nullptr;
+  if (const Summary* stream = seconds_by(measurement, "stream")) return stream;
+  return measurement.clock == "device" || measurement.clock == "latency" ? nullptr : &*measurement.seconds;
+}
+
 bool has_time(const Measurement& measurement) {
-  return measurement.seconds && measurement.seconds->count > 0 && measurement.seconds->median >= least_figure &&
-         measurement.seconds->median <= largest_figure;
+  const Summary* seconds = judged_seconds(measurement);
+  return seconds != nullptr && seconds->count > 0 && seconds->median >= least_figure &&
+         seconds->median <= largest_figure;
 }
 
 bool is_sound(const Work& work) {
@@ -109,7 +116,7 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
   if (is_empty(machine)) return undecided("the calibration holds no ceiling to set it against");
   const auto prediction = predict(measurement.work, conditions_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares more work than can be reckoned with");
-  auto verdict = decided(time_of(*measurement.seconds), measurement.work, prediction);
+  auto verdict = decided(time_of(*judged_seconds(measurement)), measurement.work, prediction);
   return is_finite(verdict) ? verdict : undecided("has figures beyond what can be reckoned with");
 }
 

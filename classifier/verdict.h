@@ -14,6 +14,9 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
 
 /// Whether a summary has a time the classifier can use: at least one sample, and a median within the
 /// bounds of a figure.
+/// The time that the launch is part of, as the model has it: by the clock "stream" on a GPU, else the only one there is.
+/// Null when the point has none.
+const Summary* judged_seconds(const Measurement& measurement);
 bool has_time(const Measurement& measurement);
 
 /// Whether no declared figure is negative, not a number or beyond `largest_figure`.

@@ -16,6 +16,7 @@ struct Raw {
   std::string device;
   std::string filter;
   std::string calibration_file;
+  std::string time;
   std::string time_budget = "0.25";
   std::string fail_on = "regression";
   std::string least_effect = "1";
@@ -71,6 +72,10 @@ const std::vector<Row>& table() {
        add_value<&Raw::calibration_file>},
       {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
        add_value<&Raw::time_budget>},
+      {in_run, "--time", "device|stream|latency|all", "",
+       "The question a GPU's times answer: device (the operation alone), stream (launched back to back, default), "
+       "latency (launch to finished); device stands beside stream, all shows the three",
+       add_choice<&Raw::time>},
       {in_compare, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
@@ -134,6 +139,9 @@ void check_raw(const Raw& raw, Options& options) {
   options.filter = raw.filter;
   options.list = raw.list;
   if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
+  if (raw.time == "stream") options.clocks = {"stream"};
+  if (raw.time == "all") options.clocks = {"stream", "device", "latency"};
+  if (raw.time == "device" || raw.time == "latency") options.clocks = {raw.time, "stream"};
   options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never

@@ -26,6 +26,7 @@ struct Options {
   std::string filter;
   bool list = false;
   std::optional<std::string> calibration_file;
+  std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
   bench::GoogleFlags google;
 

@@ -138,6 +138,7 @@ void measure(const Device& device, const Calibration& calibration, const Options
   harness.set_labeller([&](const Measurement& measurement) {
     return std::string(name_of(classifier::classify(measurement, calibration).regime));
   });
+  harness.set_clocks(options.clocks);
   harness.set_watcher([&](std::size_t done) {
     const std::string_view name = done < points.size() ? std::string_view(points[done].name) : std::string_view();
     progress.point(done_before + done, total, name);

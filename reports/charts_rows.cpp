@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/charts_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +10,9 @@
 #include <map>
 #include <set>
 #include <utility>
+
+#include "reports/text.h"
+#include "reports/units.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -34,6 +39,26 @@ std::string line_of(const Measurement& measurement, const Sweep& sweep) {
   return series.empty() ? measurement.operation : measurement.operation + "  " + series;
 }
 
+/// In words, a line each: they are read, not drawn.
+void put_other_clocks(Json& row, const Measurement& measurement) {
+  auto lines = Json::array();
+  const auto fixed_text = [](const std::optional<Estimate>& fixed) {
+    return fixed ? ", beside a fixed cost of " + format_seconds(fixed->value, 4) : std::string();
+  };
+  if (measurement.fixed_seconds)
+    lines.push_back({measurement.clock, "fixed cost " + format_seconds(measurement.fixed_seconds->value, 4)});
+  for (const auto& timing : measurement.other_clocks) {
+    std::string text = timing.reason;
+    if (timing.seconds)
+      text = fmt::format("{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
+                         format_seconds(timing.seconds->median_ci95.low, 4),
+                         format_seconds(timing.seconds->median_ci95.high, 4), fixed_text(timing.fixed_seconds),
+                         timing.method);
+    lines.push_back({printable(timing.clock), printable(text)});
+  }
+  if (!lines.empty()) row["other_clocks"] = std::move(lines);
+}
+
 void put_time(Json& row, const Measurement& measurement) {
   if (!measurement.seconds) return;
   const auto& seconds = *measurement.seconds;
@@ -50,6 +75,7 @@ void put_time(Json& row, const Measurement& measurement) {
   row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   row["clock"] = measurement.clock;
   row["method"] = measurement.method;
+  put_other_clocks(row, measurement);
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);

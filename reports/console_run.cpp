@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <set>
@@ -18,13 +19,13 @@
 namespace gpubench::reports {
 namespace {
 
-enum class Field { name, time, spread, bandwidth, flops, rate, regime, limiter, achieved, confidence };
+enum class Field { name, time, spread, device, bandwidth, flops, rate, regime, limiter, achieved, confidence };
 
 /// From the widest to the narrowest; the first that fits the terminal is shown.
 using enum Field;
-constexpr std::array widest = {name, time, spread, bandwidth, flops, regime, limiter, achieved, confidence};
-constexpr std::array wide = {name, time, spread, bandwidth, flops, regime, limiter, achieved};
-constexpr std::array medium = {name, time, spread, rate, regime, limiter, achieved};
+constexpr std::array widest = {name, time, spread, device, bandwidth, flops, regime, limiter, achieved, confidence};
+constexpr std::array wide = {name, time, spread, device, bandwidth, flops, regime, limiter, achieved};
+constexpr std::array medium = {name, time, spread, device, rate, regime, limiter, achieved};
 constexpr std::array narrow = {name, time, rate, regime, limiter, achieved};
 constexpr std::array narrower = {name, time, regime, limiter, achieved};
 constexpr std::array narrowest = {name, time, regime};
@@ -34,10 +35,11 @@ constexpr std::size_t least_name = 16;
 
 std::string_view header_of(Field field) {
   constexpr std::array headers = {std::string_view("point"),     std::string_view("time"),
-                                  std::string_view("\u00b1"),    std::string_view("bandwidth"),
-                                  std::string_view("FLOP rate"), std::string_view("rate"),
-                                  std::string_view("regime"),    std::string_view("limiter"),
-                                  std::string_view("of max"),    std::string_view("confidence")};
+                                  std::string_view("\u00b1"),    std::string_view("on device"),
+                                  std::string_view("bandwidth"), std::string_view("FLOP rate"),
+                                  std::string_view("rate"),      std::string_view("regime"),
+                                  std::string_view("limiter"),   std::string_view("of max"),
+                                  std::string_view("confidence")};
   return headers[static_cast<std::size_t>(field)];
 }
 
@@ -101,6 +103,10 @@ Cell cell_of(Field field, const Point& point) {
       const auto width = relative_half_width(measurement);
       return {width ? format_percent(*width) : ""};
     }
+    case device: {
+      const Summary* seconds = seconds_by(measurement, "device");
+      return {seconds != nullptr ? format_seconds(seconds->median, 4) : ""};
+    }
     case bandwidth:
       return {bandwidth_text(measurement)};
     case flops:
@@ -125,7 +131,12 @@ Table table_of(std::span<const Field> layout, const std::vector<const Point*>& p
 
 /// `name_width`: columns that the names of points without a time would like.
 Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, std::size_t width) {
-  for (const auto layout : layouts) {
+  const bool has_device = std::any_of(timed.begin(), timed.end(), [](const Point* point) {
+    return point->measurement.clock != "device" && seconds_by(point->measurement, "device") != nullptr;
+  });
+  for (const auto all : layouts) {
+    std::vector<Field> layout(all.begin(), all.end());
+    if (!has_device) std::erase(layout, Field::device);
     Table table = table_of(layout, timed, name_width);
     if (!table.fits(width) && layout.size() > narrowest.size()) continue;
     table.fit(width);

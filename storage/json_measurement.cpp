@@ -21,17 +21,20 @@ Json json_of(const Summary& summary) {
   return result;
 }
 
-Summary read_summary(const Node& node) {
-  const auto seconds = [&](std::string_view key) { return node.at(key).number(Domain::not_negative); };
+/// Samples of a clock that takes a cost off may fall below zero; no other time does.
+Domain domain_of(std::string_view clock) { return clock == "device" ? Domain::any : Domain::not_negative; }
+
+Summary read_summary(const Node& node, Domain domain) {
+  const auto seconds = [&](std::string_view key) { return node.at(key).number(domain); };
   Summary summary;
   summary.count = node.at("count").integer(0, largest_integer);
   summary.minimum = seconds("minimum");
   summary.lower_quartile = seconds("lower_quartile");
-  summary.median = seconds("median");
+  summary.median = node.at("median").number(Domain::not_negative);
   summary.upper_quartile = seconds("upper_quartile");
   summary.maximum = seconds("maximum");
   summary.mean = seconds("mean");
-  summary.mad = seconds("mad");
+  summary.mad = node.at("mad").number(Domain::not_negative);
   summary.median_ci95 = read_interval(node.at("median_ci95"));
   return summary;
 }
@@ -112,7 +115,7 @@ Json json_of(const Timing& timing) {
 Timing read_timing(const Node& node) {
   Timing timing;
   timing.clock = node.at("clock").text();
-  if (const auto seconds = node.find("seconds")) timing.seconds = read_summary(*seconds);
+  if (const auto seconds = node.find("seconds")) timing.seconds = read_summary(*seconds, domain_of(timing.clock));
   if (const auto reason = node.find("reason")) timing.reason = reason->text();
   timing.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   timing.method = node.at("method").text();
@@ -165,10 +168,11 @@ Measurement read_measurement(const Node& node) {
   measurement.device = node.at("device").text();
   measurement.repetition = static_cast<int>(node.at("repetition").integer(0, std::numeric_limits<int>::max()));
   measurement.work = read_work(node.at("work"));
-  if (const auto seconds = node.find("seconds")) measurement.seconds = read_summary(*seconds);
-  measurement.samples_seconds = node.at("samples_seconds").numbers(Domain::not_negative);
-  measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   measurement.clock = node.at("clock").text();
+  const Domain domain = domain_of(measurement.clock);
+  if (const auto seconds = node.find("seconds")) measurement.seconds = read_summary(*seconds, domain);
+  measurement.samples_seconds = node.at("samples_seconds").numbers(domain);
+  measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   measurement.method = node.at("method").text();
   measurement.fixed_seconds = read_estimate(node, "fixed_seconds");
   if (const auto others = node.find("other_clocks")) measurement.other_clocks = others->list(read_timing);

@@ -95,7 +95,8 @@ function facts(row) {
     ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + ", stopped by " + row.stop : ""],
     ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
-    ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true]];
+    ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true],
+    ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];
   return list.filter(([, text]) => text);
 }
 function pairs(list) {

@@ -6,7 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
+#include "bench/cuda/chains.h"
+#include "bench/cuda/check.h"
+#include "bench/cuda/empty_kernels.h"
+#include "bench/cuda/fill.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
 #include "bench/launch_overhead.h"
@@ -23,6 +28,7 @@ class Cuda : public testing::Test {
     gpu_ = open_gpu(gpus().front());
   }
   std::unique_ptr<Gpu> gpu_;
+  std::vector<void*> pinned_;
 };
 
 TEST_F(Cuda, IsDescribed) {
@@ -71,6 +77,82 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
   });
   EXPECT_EQ(clock->question(), "stream");
   EXPECT_GT(clock->time(10), 0.0);
+}
+
+TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
+  auto x = DeviceVector<float>(1 << 20);
+  const auto timing = gpu_->device_timing([&x](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i)
+      GPUBENCH_CUDA_CHECK(fill_random(x.data(), Element::float32, x.size(), 1, stream));
+  });
+  ASSERT_NE(timing.clock, nullptr) << timing.reason;
+  EXPECT_EQ(timing.clock->question(), "device");
+  ASSERT_TRUE(timing.fixed_seconds);
+  EXPECT_GT(timing.fixed_seconds->value, 0.0);
+  EXPECT_GT(timing.clock->time(20), 0.0);
+  EXPECT_THAT(timing.clock->method(20), testing::HasSubstr("CUDA graphs"));
+}
+
+TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
+  const auto timing = gpu_->device_timing([this](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) {
+      gpu_->launch_nothing(stream);
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+    }
+  });
+  ASSERT_NE(timing.clock, nullptr) << timing.reason;
+  try {
+    timing.clock->time(1);
+    FAIL() << "no error";
+  } catch (const CudaError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("waits for the GPU"));
+  }
+  EXPECT_FALSE(gpu_->lost());
+}
+
+TEST_F(Cuda, AnOperationThatAllocatesIsTimedInBatches) {
+  const auto timing = gpu_->device_timing([this](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) {
+      void* memory = nullptr;
+      GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
+      gpu_->launch_nothing(stream);
+      pinned_.push_back(memory);
+    }
+  });
+  ASSERT_NE(timing.clock, nullptr) << timing.reason;
+  EXPECT_TRUE(std::isfinite(timing.clock->time(3)));
+  for (void* memory : pinned_) (void)cudaFreeHost(memory);
+}
+
+TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
+  const LaunchShape first = {{7, 1, 1}, {64, 1, 1}, 0, {1, 1, 1}};
+  const LaunchShape second = {{3, 2, 1}, {32, 4, 1}, 60000, {1, 1, 1}};
+  auto x = DeviceVector<float>(64);
+  launch_empty(second, gpu_->stream());  // outside of the capture: it sets a kernel's attribute
+  const auto graph = capture(
+      [&](cudaStream_t stream, std::int64_t) {
+        launch_empty(first, stream);
+        GPUBENCH_CUDA_CHECK(cudaMemsetAsync(x.data(), 0, x.bytes(), stream));
+        launch_empty(second, stream);
+      },
+      1, gpu_->stream());
+  ASSERT_TRUE(graph);
+  const GraphContent content = content_of(graph->get());
+  ASSERT_EQ(content.kernels.size(), 2U);
+  EXPECT_TRUE(content.kernels[0] == first);
+  EXPECT_TRUE(content.kernels[1] == second);
+  EXPECT_EQ(content.other_nodes, 1);
+  EXPECT_EQ(content.entangled, "");
+}
+
+TEST_F(Cuda, AnEmptyKernelStaysWithinOneWave) {
+  const LaunchShape large = {{1 << 20, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
+  const LaunchShape limited = within_one_wave(large);
+  EXPECT_EQ(limited.block.x, 256U);
+  EXPECT_LE(limited.grid.x, 32U * static_cast<unsigned>(gpus().front().units));
+  EXPECT_GE(limited.grid.x, static_cast<unsigned>(gpus().front().units));
+  const LaunchShape small = {{5, 5, 1}, {32, 1, 1}, 0, {1, 1, 1}};
+  EXPECT_TRUE(within_one_wave(small) == small);
 }
 
 }  // namespace

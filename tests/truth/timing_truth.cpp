@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reported against true time: kernels that spin for a known number of cycles, by every clock. Prints a table in Markdown.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "bench/cuda/check.h"
+#include "bench/gpu.h"
+#include "bench/sampler.h"
+#include "gpubench/vectors.h"
+#include "statistics/statistics.h"
+#include "tests/truth/spin.h"
+
+namespace gpubench {
+namespace {
+
+struct Case {
+  double microseconds = 0.0;
+  int blocks = 1;
+  int kernels = 1;
+};
+
+class Truth {
+ public:
+  explicit Truth(bench::Gpu& gpu) : gpu_(gpu), reading_(1) {
+    // One long spin shows the clock: cycles over nanoseconds.
+    for (int i = 0; i < 3; ++i) {
+      const auto reading = spin(100'000'000);
+      hertz_ = static_cast<double>(reading.cycles) / static_cast<double>(reading.nanoseconds) * 1e9;
+    }
+  }
+
+  [[nodiscard]] double hertz() const { return hertz_; }
+
+  void row(const Case& one) {
+    const auto cycles = static_cast<long long>(one.microseconds * 1e-6 * hertz_);
+    const bench::DeviceBatch batch = [this, &one, cycles](cudaStream_t stream, std::int64_t executions) {
+      for (std::int64_t i = 0; i < executions * one.kernels; ++i)
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, one.blocks, reading_.data(), stream));
+    };
+    std::vector<double> true_seconds;
+    for (int i = 0; i < 21; ++i)
+      true_seconds.push_back(one.kernels * static_cast<double>(spin(cycles).cycles) / hertz_);
+    const double truth = statistics::median(true_seconds);
+
+    const auto timing = gpu_.device_timing(batch);
+    if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
+    const double start = timing.clock->now();
+    const auto samples = bench::AdaptiveSampler({}).sample(*timing.clock);
+    const double took = timing.clock->now() - start;
+    const auto device = statistics::summarize(samples.seconds);
+    const auto stream_clock = gpu_.stream_clock(batch);
+    const double stream = statistics::median(bench::AdaptiveSampler({}).sample(*stream_clock).seconds);
+    const auto latency_clock = gpu_.latency_clock(batch);
+    const double latency = statistics::median(bench::AdaptiveSampler({}).sample(*latency_clock).seconds);
+    fmt::print("| {} | {} | {:.3f} | {:.3f} | {:+.2f} % | {:.2f} % | {:.3f} | {:.3f} | {:.3f} | {:.0f} |\n", one.blocks,
+               one.kernels, truth * 1e6, device.median * 1e6, 100.0 * (device.median / truth - 1.0),
+               100.0 * statistics::relative_half_width(device), timing.fixed_seconds->value * 1e6, stream * 1e6,
+               latency * 1e6, took * 1e3);
+  }
+
+ private:
+  truth::Reading spin(long long cycles) {
+    GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, 1, reading_.data(), gpu_.stream()));
+    gpu_.synchronize();
+    truth::Reading reading;
+    detail::copy_from_device(&reading, reading_.data(), sizeof(reading));
+    return reading;
+  }
+
+  bench::Gpu& gpu_;
+  DeviceVector<truth::Reading> reading_;
+  double hertz_ = 0.0;
+};
+
+int run() {
+  const auto gpus = bench::gpus();
+  if (gpus.empty()) {
+    fmt::print(stderr, "timing_truth: needs a CUDA device: {}\n", bench::why_no_gpu());
+    return 77;
+  }
+  const auto gpu = bench::open_gpu(gpus.front());
+  Truth truth(*gpu);
+  fmt::print("{}, SM clock {:.2f} MHz by clock64 over the global timer; times in us\n\n", gpus.front().name,
+             truth.hertz() * 1e-6);
+  fmt::print("| blocks | kernels | true | device | off by | +- 95 % | fixed cost | stream | latency | sampling, ms |\n"
+             "|---|---|---|---|---|---|---|---|---|---|\n");
+  for (const int kernels : {1, 2})
+    for (const int blocks : {1, 132})
+      for (const double microseconds : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10000.0})
+        truth.row({microseconds, blocks, kernels});
+  return 0;
+}
+
+}  // namespace
+}  // namespace gpubench
+
+int main() {
+  try {
+    return gpubench::run();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "timing_truth: {}\n", error.what());
+    return 1;
+  }
+}
