@@ -59,6 +59,14 @@ Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
 
 Harness::~Harness() = default;
 
+void Harness::count(std::vector<std::string> metrics, bench::CounterPhase::Opener open) {
+  counters_.emplace(device_, std::move(metrics), std::move(open));
+}
+
+std::vector<std::string> Harness::counter_warnings() const {
+  return counters_ ? counters_->warnings() : std::vector<std::string>();
+}
+
 Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
 Harness::Scope::~Scope() { harness_in_charge() = previous_; }
 
@@ -182,12 +190,17 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   const auto clock = gpu_->stream_clock(batch);
   sample(state, *clock, once);
   current_.clock_hz = gpu_->sm_clock_hz();
+  // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
+  // starts from what one more execution left, and what is counted is what was timed.
+  if (counters_) counters_->fill(current_, {once, once});
 }
 
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
   if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
   bench::HostClock clock(batch);
-  sample(state, clock, [&] { batch(1); });
+  const auto once = [&] { batch(1); };
+  sample(state, clock, once);
+  if (counters_) counters_->fill(current_, {once, once});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

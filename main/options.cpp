@@ -7,6 +7,8 @@
 #include <functional>
 #include <string_view>
 
+#include "bench/metrics/metric_names.h"
+
 namespace gpubench {
 namespace {
 
@@ -17,6 +19,7 @@ struct Raw {
   std::string filter;
   std::string calibration_file;
   std::string time_budget = "0.25";
+  std::string metrics = "none";
   std::string fail_on = "regression";
   std::string least_effect = "1";
   std::string color = "auto";
@@ -71,6 +74,10 @@ const std::vector<Row>& table() {
        add_value<&Raw::calibration_file>},
       {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
        add_value<&Raw::time_budget>},
+      {in_run, "--metrics", "none|core|flops|NAME,...", "",
+       "Hardware counters of each point, read after its timing (none): bytes moved and occupancy, FLOPs by pipe, or "
+       "CUPTI's names",
+       add_value<&Raw::metrics>},
       {in_compare, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
@@ -135,6 +142,11 @@ void check_raw(const Raw& raw, Options& options) {
   options.list = raw.list;
   if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
   options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
+  try {
+    options.metrics = bench::parse_metrics(raw.metrics);
+  } catch (const bench::MetricNameError& error) {
+    throw UsageError(error.what());
+  }
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive

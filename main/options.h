@@ -27,6 +27,7 @@ struct Options {
   bool list = false;
   std::optional<std::string> calibration_file;
   double time_budget_seconds = 0.25;
+  std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   bench::GoogleFlags google;
 
   // compare and report

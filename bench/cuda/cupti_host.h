@@ -24,8 +24,7 @@ class CuptiHost {
  public:
   /// `availability` is what the GPU's context tells of its counters; empty without a GPU. Throws MetricsUnavailable for
   /// a chip that this CUPTI does not know.
-  CuptiHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
-            std::vector<std::uint8_t> availability = {});
+  CuptiHost(std::shared_ptr<const CuptiLibrary> library, std::string chip, std::vector<std::uint8_t> availability = {});
 
   /// A set of metrics that are counted together.
   class Configuration {

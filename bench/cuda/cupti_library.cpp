@@ -55,7 +55,8 @@ CuptiLibrary::CuptiLibrary() {
   const auto load = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
     if (function == nullptr)
-      throw MetricsUnavailable(fmt::format("{} has no {}; gpubench needs the CUPTI of CUDA 12.6 or newer", path_, name));
+      throw MetricsUnavailable(
+          fmt::format("{} has no {}; gpubench needs the CUPTI of CUDA 12.6 or newer", path_, name));
   };
 #define GPUBENCH_CUPTI_LOAD(function) load(function, #function);
   GPUBENCH_CUPTI_FUNCTIONS(GPUBENCH_CUPTI_LOAD)

@@ -16,18 +16,21 @@
 namespace gpubench::bench {
 
 /// The functions in use, under CUPTI's own names. All are there, or the library is refused.
-#define GPUBENCH_CUPTI_FUNCTIONS(each)                                                                      \
-  each(cuptiGetVersion) each(cuptiGetResultString) each(cuptiDeviceGetChipName) each(cuptiProfilerInitialize) \
-  each(cuptiProfilerDeInitialize) each(cuptiProfilerDeviceSupported)                                          \
-  each(cuptiProfilerGetCounterAvailability) each(cuptiProfilerHostInitialize)                                 \
-  each(cuptiProfilerHostDeinitialize) each(cuptiProfilerHostGetMetricProperties)                              \
-  each(cuptiProfilerHostConfigAddMetrics) each(cuptiProfilerHostGetConfigImageSize)                           \
-  each(cuptiProfilerHostGetConfigImage) each(cuptiProfilerHostGetNumOfPasses)                                 \
-  each(cuptiProfilerHostEvaluateToGpuValues) each(cuptiRangeProfilerEnable) each(cuptiRangeProfilerDisable)   \
-  each(cuptiRangeProfilerSetConfig) each(cuptiRangeProfilerStart) each(cuptiRangeProfilerStop)                \
-  each(cuptiRangeProfilerPushRange) each(cuptiRangeProfilerPopRange) each(cuptiRangeProfilerDecodeData)       \
-  each(cuptiRangeProfilerGetCounterDataSize) each(cuptiRangeProfilerCounterDataImageInitialize)               \
-  each(cuptiRangeProfilerGetCounterDataInfo) each(cuptiRangeProfilerCounterDataGetRangeInfo)
+#define GPUBENCH_CUPTI_FUNCTIONS(each)                                                                             \
+  each(cuptiGetVersion) each(cuptiGetResultString) each(cuptiDeviceGetChipName) each(cuptiProfilerInitialize)      \
+      each(cuptiProfilerDeInitialize) each(cuptiProfilerDeviceSupported) each(cuptiProfilerGetCounterAvailability) \
+          each(cuptiProfilerHostInitialize) each(cuptiProfilerHostDeinitialize)                                    \
+              each(cuptiProfilerHostGetMetricProperties) each(cuptiProfilerHostConfigAddMetrics)                   \
+                  each(cuptiProfilerHostGetConfigImageSize) each(cuptiProfilerHostGetConfigImage)                  \
+                      each(cuptiProfilerHostGetNumOfPasses) each(cuptiProfilerHostEvaluateToGpuValues)             \
+                          each(cuptiRangeProfilerEnable) each(cuptiRangeProfilerDisable)                           \
+                              each(cuptiRangeProfilerSetConfig) each(cuptiRangeProfilerStart)                      \
+                                  each(cuptiRangeProfilerStop) each(cuptiRangeProfilerPushRange)                   \
+                                      each(cuptiRangeProfilerPopRange) each(cuptiRangeProfilerDecodeData)          \
+                                          each(cuptiRangeProfilerGetCounterDataSize)                               \
+                                              each(cuptiRangeProfilerCounterDataImageInitialize)                   \
+                                                  each(cuptiRangeProfilerGetCounterDataInfo)                       \
+                                                      each(cuptiRangeProfilerCounterDataGetRangeInfo)
 
 class CuptiLibrary {
  public:

@@ -21,6 +21,8 @@ namespace gpubench::bench {
 namespace {
 
 constexpr const char* range_name = "operation";
+/// Room in the counter data. One range is used; CUPTI keeps a tree of them, whose other nodes need room too.
+constexpr std::size_t most_ranges = 16;
 
 /// CUPTI's profiling, on for as long as this lives. Starting takes about 90 ms, so there is one for all points.
 class Profiling {
@@ -69,8 +71,8 @@ class RangeProfiler {
     size.pRangeProfilerObject = object_;
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
-    size.maxNumOfRanges = 1;
-    size.maxNumRangeTreeNodes = 1;
+    size.maxNumOfRanges = most_ranges;
+    size.maxNumRangeTreeNodes = most_ranges;
     library_.check(library_.cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
     data_.assign(size.counterDataSize, 0);
     using Empty = CUpti_RangeProfiler_CounterDataImage_Initialize_Params;
@@ -92,7 +94,7 @@ class RangeProfiler {
     // write, runs kernels one by one that may wait for each other, and leaves their counters to be matched up.
     set.range = CUPTI_UserRange;
     set.replayMode = CUPTI_UserReplay;
-    set.maxRangesPerPass = 1;
+    set.maxRangesPerPass = most_ranges;
     set.numNestingLevels = 1;
     set.minNestingLevel = 1;
     set.passIndex = 0;
@@ -174,8 +176,7 @@ std::size_t find_range(const CuptiLibrary& library, const std::vector<std::uint8
 CUcontext current_context() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  GPUBENCH_CUDA_CHECK(
-      cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000, cudaEnableDefault, &found));
+  GPUBENCH_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000, cudaEnableDefault, &found));
   CUcontext context = nullptr;
   if (found != cudaDriverEntryPointSuccess || function == nullptr ||
       reinterpret_cast<decltype(&cuCtxGetCurrent)>(function)(&context) != CUDA_SUCCESS || context == nullptr)
@@ -201,8 +202,8 @@ std::string why_not_supported(const CUpti_Profiler_DeviceSupported_Params& suppo
 
 class CuptiSource final : public MetricSource {
  public:
-  explicit CuptiSource(std::shared_ptr<const CuptiLibrary> library)
-      : library_(std::move(library)), profiling_(*library_), context_(supported_context()), host_(open_host()) {}
+  CuptiSource(std::shared_ptr<const CuptiLibrary> library, int device_index, CUcontext context)
+      : library_(std::move(library)), profiling_(*library_), context_(context), host_(open_host(device_index)) {}
 
   [[nodiscard]] std::string_view name() const override { return "cupti range"; }
   [[nodiscard]] std::string chip() const override { return host_.chip(); }
@@ -237,24 +238,20 @@ class CuptiSource final : public MetricSource {
   }
 
  private:
-  CUcontext supported_context() {
-    int index = 0;
-    GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
+  void check_supported(int device_index) const {
     using Supported = CUpti_Profiler_DeviceSupported_Params;
     auto support = sized<Supported>(CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE);
-    support.cuDevice = index;
+    support.cuDevice = device_index;
     support.api = CUPTI_PROFILER_RANGE_PROFILING;
     library_->check(library_->cuptiProfilerDeviceSupported(&support), "cuptiProfilerDeviceSupported");
     if (const std::string why = why_not_supported(support); !why.empty())
       throw MetricsUnavailable(fmt::format("CUPTI cannot profile this GPU ({}); measure on another", why));
-    return current_context();
   }
 
-  CuptiHost open_host() {
-    int index = 0;
-    GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
+  [[nodiscard]] CuptiHost open_host(int device_index) const {
+    check_supported(device_index);
     auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
-    chip.deviceIndex = static_cast<std::size_t>(index);
+    chip.deviceIndex = static_cast<std::size_t>(device_index);
     library_->check(library_->cuptiDeviceGetChipName(&chip), "cuptiDeviceGetChipName");
     // What this very GPU offers: missing permission shows here first.
     using Availability = CUpti_Profiler_GetCounterAvailability_Params;
@@ -283,9 +280,15 @@ class CuptiSource final : public MetricSource {
 
 }  // namespace
 
+std::unique_ptr<MetricSource> open_cupti_source(int device_index, CUctx_st* context) {
+  return std::make_unique<CuptiSource>(load_cupti(), device_index, context);
+}
+
 std::unique_ptr<MetricSource> open_cupti_source(const Device&) {
   try {
-    return std::make_unique<CuptiSource>(load_cupti());
+    int index = 0;
+    GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
+    return open_cupti_source(index, current_context());
   } catch (const CudaError& error) {
     throw MetricsUnavailable(error.what());
   }

@@ -36,6 +36,8 @@ void CounterPhase::open() {
   auto resolution = resolve(names_, source_->chip(), [&](const std::string& name) { return source_->unit(name); });
   plan_ = plan_passes(resolution.metrics, [&](const auto& counters) { return source_->passes(counters); });
   plan_.absent.insert(plan_.absent.end(), resolution.absent.begin(), resolution.absent.end());
+  for (const AbsentCounter& absent : plan_.absent)
+    warn(fmt::format("No {} on {}: {}.", absent.name, device_.id, absent.reason));
 }
 
 void CounterPhase::fill(Measurement& measurement, const Replay& replay) {
@@ -72,7 +74,8 @@ void CounterPhase::count(Measurement& measurement, const Replay& replay) {
         sum += factor * value->second;
       } else if (missing.empty()) {
         const auto reason = counted.absent.find(counter);
-        missing = reason != counted.absent.end() ? reason->second : fmt::format("{} came back without a value", counter);
+        missing =
+            reason != counted.absent.end() ? reason->second : fmt::format("{} came back without a value", counter);
       }
     }
     if (missing.empty())
@@ -86,8 +89,12 @@ void CounterPhase::all_absent(Measurement& measurement, const std::string& reaso
   measurement.counters.clear();
   measurement.absent_counters.clear();
   for (const std::string& name : names_) measurement.absent_counters.push_back({name, reason});
-  const std::string warning = fmt::format("No counters on {}: {}", device_.id, reason);
-  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) warnings_.push_back(warning);
+  warn(fmt::format("No counters on {}: {}.", device_.id, reason));
+}
+
+void CounterPhase::warn(std::string warning) {
+  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
+    warnings_.push_back(std::move(warning));
 }
 
 }  // namespace gpubench::bench

@@ -35,6 +35,7 @@ class CounterPhase {
   void open();
   void count(Measurement& measurement, const Replay& replay);
   void all_absent(Measurement& measurement, const std::string& reason);
+  void warn(std::string warning);
 
   Device device_;
   std::vector<std::string> names_;

@@ -31,7 +31,7 @@ std::optional<std::string> difference(double low, double high) {
 
 struct PipeCounter {
   const char* name;
-  std::vector<Pipe> pipes;  ///< whose operations it counts
+  std::vector<Pipe> pipes;   ///< whose operations it counts
   double least_share = 1.0;  ///< of the counted operations that were surely done
 };
 
@@ -60,7 +60,8 @@ void add_bytes(const Measurement& measurement, const Device& device, std::vector
   if (!read || !written || !(work.bytes() > 0.0) || !(cache > 0.0) || !(footprint > least_caches_for_dram * cache))
     return;
   const double ratio = (*read + *written) / work.bytes();
-  if (const auto text = difference(ratio, ratio)) result.push_back(fmt::format("moves {} the bytes it declares", *text));
+  if (const auto text = difference(ratio, ratio))
+    result.push_back(fmt::format("moves {} the bytes it declares", *text));
 }
 
 void add_flops(const Measurement& measurement, std::vector<std::string>& result) {

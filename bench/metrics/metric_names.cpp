@@ -160,8 +160,7 @@ std::vector<std::string> parse_metrics(std::string_view text) {
     const std::size_t comma = std::min(text.find(',', from), text.size());
     const std::string_view name = text.substr(from, comma - from);
     from = comma + 1;
-    if (name == "none")
-      throw MetricNameError("--metrics: 'none' stands alone; leave it out or leave the others out.");
+    if (name == "none") throw MetricNameError("--metrics: 'none' stands alone; leave it out or leave the others out.");
     if (name == "core" || name == "flops") {
       for (const std::string& member : names_of(name == "core" ? Set::core : Set::flops)) add(member);
     } else {

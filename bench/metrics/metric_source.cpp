@@ -6,7 +6,8 @@
 namespace gpubench::bench {
 
 std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
-  if (device.kind == DeviceKind::cpu) throw MetricsUnavailable("there are no counters of the CPU yet; measure on a GPU");
+  if (device.kind == DeviceKind::cpu)
+    throw MetricsUnavailable("there are no counters of the CPU yet; measure on a GPU");
   return open_cupti_source(device);
 }
 

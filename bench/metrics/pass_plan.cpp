@@ -14,6 +14,26 @@ std::vector<std::string> with(std::vector<std::string> counters, const ResolvedM
   return counters;
 }
 
+using PassesOf = std::function<std::optional<std::size_t>(const std::vector<std::string>&)>;
+
+/// Everything after the first group in one, if that takes fewer passes.
+void merge_rest(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  if (groups.size() < 3) return;
+  PassGroup together;
+  std::size_t apart = 0;
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    apart += groups[i].passes;
+    for (const std::string& counter : groups[i].counters)
+      if (std::find(together.counters.begin(), together.counters.end(), counter) == together.counters.end())
+        together.counters.push_back(counter);
+  }
+  const auto needed = passes_of(together.counters);
+  if (!needed || *needed == 0 || *needed >= apart) return;
+  together.passes = *needed;
+  groups.erase(groups.begin() + 1, groups.end());
+  groups.push_back(std::move(together));
+}
+
 }  // namespace
 
 std::size_t PassPlan::passes() const {
@@ -45,6 +65,7 @@ PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
     if (home == nullptr) home = &plan.groups.emplace_back(PassGroup{{}, *alone});
     home->counters = with(std::move(home->counters), metric);
   }
+  merge_rest(plan.groups, passes_of);
   return plan;
 }
 

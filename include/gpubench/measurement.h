@@ -83,9 +83,9 @@ struct Measurement {
   std::string method;                      ///< how it was timed, in words
   std::string cache_state;                 ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
-  bool verified = false;           ///< the operation offers a check and its result passed it
-  std::optional<double> clock_hz;  ///< SM or core clock around the point; absent when it could not be read
-  std::vector<Counter> counters;   ///< by name, ascending; empty when none were asked for
+  bool verified = false;                       ///< the operation offers a check and its result passed it
+  std::optional<double> clock_hz;              ///< SM or core clock around the point; absent when it could not be read
+  std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
   std::vector<std::string> work_differences;
