@@ -11,7 +11,7 @@ namespace {
 
 /// CUPTI's words for units, as the rest of gpubench writes them.
 std::string unit_text(const char* unit) {
-  const std::string text = unit == nullptr ? "" : unit;
+  std::string text = unit == nullptr ? "" : unit;
   if (text == "byte") return "bytes";
   if (text == "percent") return "%";
   return text;
@@ -63,6 +63,7 @@ std::optional<std::size_t> CuptiHost::passes(const std::vector<std::string>& met
 CuptiHost::Configuration::Configuration(const CuptiHost& host, const std::vector<std::string>& metrics)
     : library_(host.library_), object_(host.new_object()) {
   std::vector<const char*> names;
+  names.reserve(metrics.size());
   for (const std::string& metric : metrics) names.push_back(metric.c_str());
   auto add =
       sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);

@@ -26,7 +26,7 @@ std::vector<std::string> candidates() {
   toolkits.emplace_back("/usr/local/cuda");
   for (const std::string& toolkit : toolkits)
     for (const char* folder : {"/extras/CUPTI/lib64/", "/lib64/"})
-      for (const std::string& name : names) paths.push_back(toolkit + folder + name);
+      for (const std::string& name : names) paths.push_back(fmt::format("{}{}{}", toolkit, folder, name));
   return paths;
 }
 

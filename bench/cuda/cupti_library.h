@@ -37,7 +37,7 @@ class CuptiLibrary {
   /// Throws MetricsUnavailable when the library is not to be found or too old.
   CuptiLibrary();
 
-#define GPUBENCH_CUPTI_MEMBER(function) decltype(&::function) function = nullptr;
+#define GPUBENCH_CUPTI_MEMBER(function) decltype(&::function) function = nullptr;  // NOLINT(bugprone-macro-parentheses)
   GPUBENCH_CUPTI_FUNCTIONS(GPUBENCH_CUPTI_MEMBER)
 #undef GPUBENCH_CUPTI_MEMBER
 

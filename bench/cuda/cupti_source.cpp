@@ -65,6 +65,7 @@ class RangeProfiler {
   /// Both images must outlive this object. The counter data starts empty: what is in it from before would be added to.
   void configure(const std::vector<std::uint8_t>& image, const std::vector<std::string>& metrics) {
     std::vector<const char*> names;
+    names.reserve(metrics.size());
     for (const std::string& metric : metrics) names.push_back(metric.c_str());
     using Size = CUpti_RangeProfiler_GetCounterDataSize_Params;
     auto size = sized<Size>(CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);

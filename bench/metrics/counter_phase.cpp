@@ -27,17 +27,19 @@ CounterPhase::CounterPhase(Device device, std::vector<std::string> names, Opener
 
 void CounterPhase::open() {
   if (source_ || unavailable_) return;
+  std::unique_ptr<MetricSource> source;
   try {
-    source_ = open_(device_);
+    source = open_(device_);
   } catch (const MetricsUnavailable& error) {
     unavailable_ = error.what();
     return;
   }
-  auto resolution = resolve(names_, source_->chip(), [&](const std::string& name) { return source_->unit(name); });
-  plan_ = plan_passes(resolution.metrics, [&](const auto& counters) { return source_->passes(counters); });
+  auto resolution = resolve(names_, source->chip(), [&](const std::string& name) { return source->unit(name); });
+  plan_ = plan_passes(resolution.metrics, [&](const auto& counters) { return source->passes(counters); });
   plan_.absent.insert(plan_.absent.end(), resolution.absent.begin(), resolution.absent.end());
   for (const AbsentCounter& absent : plan_.absent)
     warn(fmt::format("No {} on {}: {}.", absent.name, device_.id, absent.reason));
+  source_ = std::move(source);
 }
 
 void CounterPhase::fill(Measurement& measurement, const Replay& replay) {
