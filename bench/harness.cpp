@@ -61,6 +61,14 @@ Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
 
 Harness::~Harness() = default;
 
+void Harness::count(std::vector<std::string> metrics, bench::CounterPhase::Opener open) {
+  counters_.emplace(device_, std::move(metrics), std::move(open));
+}
+
+std::vector<std::string> Harness::counter_warnings() const {
+  return counters_ ? counters_->warnings() : std::vector<std::string>();
+}
+
 Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
 Harness::Scope::~Scope() { harness_in_charge() = previous_; }
 
@@ -223,10 +231,11 @@ Timing Harness::beside(const std::string& question, const bench::DeviceBatch& ba
 void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   if (!gpu_)
     throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
-  run_once_and_check(state, [&] {
+  const auto once = [&] {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();
-  });
+  };
+  run_once_and_check(state, once);
   const auto chosen = clock_for(clocks_.front(), batch, *gpu_);
   if (!chosen.clock) throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.reason);
   set_main_timing(bench::AdaptiveSampler(options_).sample(*chosen.clock), *chosen.clock);
@@ -235,13 +244,18 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     throw std::runtime_error("no time by the clock '" + clocks_.front() + "': " + reason);
   current_.clock_hz = gpu_->sm_clock_hz();
   for (std::size_t i = 1; i < clocks_.size(); ++i) current_.other_clocks.push_back(beside(clocks_[i], batch));
+  // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
+  // starts from what one more execution left, and what is counted is what was timed.
+  if (counters_) counters_->fill(current_, {once, once});
 }
 
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
   if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
-  run_once_and_check(state, [&] { batch(1); });
+  const auto once = [&] { batch(1); };
+  run_once_and_check(state, once);
   bench::HostClock clock(batch);
   set_main_timing(bench::AdaptiveSampler(options_).sample(clock), clock);
+  if (counters_) counters_->fill(current_, {once, once});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

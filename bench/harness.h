@@ -13,6 +13,7 @@
 
 #include "bench/clock.h"
 #include "bench/gpu.h"
+#include "bench/metrics/counter_phase.h"
 #include "bench/sampler.h"
 #include "gpubench/device.h"
 #include "gpubench/measurement.h"
@@ -55,6 +56,12 @@ class Harness {
   void set_labeller(Labeller labeller) { labeller_ = std::move(labeller); }
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
 
+  /// Has these metrics (as bench::parse_metrics gives them) counted after the timing of each point. `open` is for
+  /// tests.
+  void count(std::vector<std::string> metrics, bench::CounterPhase::Opener open = bench::open_metric_source);
+  /// Why counters that were asked for are missing, each reason once.
+  [[nodiscard]] std::vector<std::string> counter_warnings() const;
+
   /// What the registered function does: runs one point inside Google Benchmark's state.
   static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
 
@@ -82,6 +89,7 @@ class Harness {
   Labeller labeller_;
   Watcher watcher_;
   std::unique_ptr<bench::Gpu> gpu_;
+  std::optional<bench::CounterPhase> counters_;  // ends before the GPU is let go
   std::vector<Measurement> measurements_;
   Measurement current_;
 };

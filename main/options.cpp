@@ -7,6 +7,8 @@
 #include <functional>
 #include <string_view>
 
+#include "bench/metrics/metric_names.h"
+
 namespace gpubench {
 namespace {
 
@@ -18,6 +20,7 @@ struct Raw {
   std::string calibration_file;
   std::string time;
   std::string time_budget = "0.25";
+  std::string metrics = "none";
   std::string fail_on = "regression";
   std::string least_effect = "1";
   std::string color = "auto";
@@ -76,6 +79,10 @@ const std::vector<Row>& table() {
        "The question a GPU's times answer: device (the operation alone), stream (launched back to back, default), "
        "latency (launch to finished); device stands beside stream, all shows the three",
        add_choice<&Raw::time>},
+      {in_run, "--metrics", "none|core|flops|NAME,...", "",
+       "Hardware counters of each point, read after its timing (none): bytes moved and occupancy, FLOPs by pipe, or "
+       "CUPTI's names",
+       add_value<&Raw::metrics>},
       {in_compare, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
@@ -143,6 +150,11 @@ void check_raw(const Raw& raw, Options& options) {
   if (raw.time == "all") options.clocks = {"stream", "device", "latency"};
   if (raw.time == "device" || raw.time == "latency") options.clocks = {raw.time, "stream"};
   options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
+  try {
+    options.metrics = bench::parse_metrics(raw.metrics);
+  } catch (const bench::MetricNameError& error) {
+    throw UsageError(error.what());
+  }
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive

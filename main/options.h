@@ -28,6 +28,7 @@ struct Options {
   std::optional<std::string> calibration_file;
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
+  std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   bench::GoogleFlags google;
 
   // compare and report

@@ -143,7 +143,9 @@ void measure(const Device& device, const Calibration& calibration, const Options
     const std::string_view name = done < points.size() ? std::string_view(points[done].name) : std::string_view();
     progress.point(done_before + done, total, name);
   });
+  if (!options.metrics.empty()) harness.count(options.metrics);
   bench::run_google(harness, options.filter, google.sinks());
+  for (auto& warning : harness.counter_warnings()) run.warnings.push_back(std::move(warning));
   for (auto& measurement : harness.measurements()) run.points.push_back({std::move(measurement), std::nullopt});
 }
 

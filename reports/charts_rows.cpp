@@ -106,6 +106,26 @@ void put_work(Json& row, const Measurement& measurement) {
   }
 }
 
+void put_counters(Json& row, const Measurement& measurement) {
+  if (!measurement.counters.empty()) {
+    auto counters = Json::array();
+    for (const auto& counter : measurement.counters)
+      counters.push_back({counter.name, rounded(counter.value), counter.unit});
+    row["counters"] = std::move(counters);
+    row["counted_by"] = measurement.counters.front().source;
+  }
+  std::map<std::string, std::string> names;  // by reason: most often one holds for all
+  for (const auto& [name, reason] : measurement.absent_counters)
+    names[reason] += (names[reason].empty() ? "" : ", ") + name;
+  std::string absent;
+  for (const auto& [reason, those] : names) absent.append(absent.empty() ? "" : "; ").append(those + ": " + reason);
+  if (!absent.empty()) row["not_counted"] = absent;
+  std::string differences;
+  for (const auto& difference : measurement.work_differences)
+    differences.append(differences.empty() ? "" : ", ").append(difference);
+  if (!differences.empty()) row["work_differences"] = differences;
+}
+
 void put_verdict(Json& row, const Point& point) {
   if (!point.verdict) {
     row["regime"] = name_of(Regime::unknown);
@@ -144,6 +164,7 @@ Json row_of(const Measurement& measurement, const Point& point, std::size_t id, 
   }
   put_time(row, measurement);
   put_work(row, measurement);
+  put_counters(row, measurement);
   put_verdict(row, point);
   return row;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -249,6 +250,25 @@ std::string legend(const Run& run, const ConsoleStyle& style) {
   return text.empty() ? "" : paragraph("", text, color::dim, style);
 }
 
+/// Where the counters contradict what an operation declares; a few of them, for one wrong line shows at every size.
+std::string work_notices(const Run& run, const ConsoleStyle& style) {
+  constexpr std::size_t most = 8;
+  std::size_t count = 0;
+  std::string text;
+  for (const Point& point : run.points) {
+    const auto& differences = point.measurement.work_differences;
+    if (differences.empty() || ++count > most) continue;
+    text += paragraph("notice: ",
+                      fmt::format("{} {} (counted)", printable(label(point.measurement)),
+                                  printable(fmt::to_string(fmt::join(differences, ", ")))),
+                      color::yellow, style);
+  }
+  if (count > most)
+    text += paragraph("notice: ", fmt::format("{} more points differ from what they declare", count - most),
+                      color::yellow, style);
+  return text;
+}
+
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
   std::string text = fmt::format("{} point{}", counts.points, counts.points == 1 ? "" : "s");
@@ -269,7 +289,7 @@ std::string console(const Run& run, const ConsoleStyle& style) {
   std::string text = heading_of_run(run, style) + table_text(run, style) + "\n" + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
-  return text + summary(run, style);
+  return text + work_notices(run, style) + summary(run, style);
 }
 
 }  // namespace gpubench::reports

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "storage/json_parts.h"
 
@@ -124,6 +127,44 @@ Timing read_timing(const Node& node) {
   return timing;
 }
 
+Json json_of(const Counter& counter) {
+  Json result;
+  result["name"] = counter.name;
+  result["value"] = counter.value;
+  result["unit"] = counter.unit;
+  result["source"] = counter.source;
+  return result;
+}
+
+Counter read_counter(const Node& node) {
+  return {node.at("name").text(), node.at("value").number(Domain::any), node.at("unit").text(),
+          node.at("source").text()};
+}
+
+Json json_of(const AbsentCounter& counter) {
+  Json result;
+  result["name"] = counter.name;
+  result["reason"] = counter.reason;
+  return result;
+}
+
+AbsentCounter read_absent_counter(const Node& node) { return {node.at("name").text(), node.at("reason").text()}; }
+
+/// Older runs do not have these lists, so they are written only when something is in them.
+template <class T>
+void set_list(Json& result, const char* key, const std::vector<T>& values) {
+  if (values.empty()) return;
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(json_of(value));
+  result[key] = std::move(list);
+}
+
+template <class T, class Read>
+std::vector<T> optional_list(const Node& node, std::string_view key, Read&& read) {
+  const auto list = node.find(key);
+  return list ? list->list(read) : std::vector<T>();
+}
+
 Json arguments_json(const std::vector<Argument>& arguments) {
   Json result = Json::array();
   for (const auto& argument : arguments) result.push_back(json_of(argument));
@@ -155,6 +196,9 @@ Json json_of(const Measurement& measurement) {
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   result["verified"] = measurement.verified;
   set_optional(result, "clock_hz", measurement.clock_hz);
+  set_list(result, "counters", measurement.counters);
+  set_list(result, "absent_counters", measurement.absent_counters);
+  if (!measurement.work_differences.empty()) result["work_differences"] = measurement.work_differences;
   if (measurement.failure) result["failure"] = json_of(*measurement.failure);
   set_optional(result, "skipped", measurement.skipped);
   return result;
@@ -180,6 +224,9 @@ Measurement read_measurement(const Node& node) {
   measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.verified = node.at("verified").flag();
   measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
+  measurement.counters = optional_list<Counter>(node, "counters", read_counter);
+  measurement.absent_counters = optional_list<AbsentCounter>(node, "absent_counters", read_absent_counter);
+  if (const auto differences = node.find("work_differences")) measurement.work_differences = differences->texts();
   if (const auto failure = node.find("failure")) measurement.failure = read_failure(*failure);
   if (const auto skipped = node.find("skipped")) measurement.skipped = skipped->text();
   return measurement;

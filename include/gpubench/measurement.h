@@ -64,6 +64,22 @@ struct Timing {
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
+/// What the hardware counted during one execution, in a phase of its own after the timing.
+struct Counter {
+  std::string name;  ///< gpubench's portable name, "dram_read_bytes", or the profiler's own: "lts__t_sectors.sum"
+  double value = 0.0;
+  std::string unit;    ///< "bytes", "FLOP", "%", "Hz", ...
+  std::string source;  ///< who counted: "cupti range"
+  friend bool operator==(const Counter&, const Counter&) = default;
+};
+
+/// A counter that was asked for and could not be had.
+struct AbsentCounter {
+  std::string name;
+  std::string reason;
+  friend bool operator==(const AbsentCounter&, const AbsentCounter&) = default;
+};
+
 struct Measurement {
   std::string name;       ///< Google Benchmark's full name: "saxpy/1024/manual_time"
   std::string operation;  ///< "saxpy"
@@ -82,8 +98,12 @@ struct Measurement {
   std::vector<Timing> other_clocks;        ///< what other clocks say of it
   std::string cache_state;                 ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
-  bool verified = false;           ///< the operation offers a check and its result passed it
-  std::optional<double> clock_hz;  ///< SM or core clock around the point; absent when it could not be read
+  bool verified = false;                       ///< the operation offers a check and its result passed it
+  std::optional<double> clock_hz;              ///< SM or core clock around the point; absent when it could not be read
+  std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for
+  std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
+  /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
+  std::vector<std::string> work_differences;
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 

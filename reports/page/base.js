@@ -82,6 +82,14 @@ const count = (value) => Number.isFinite(value) ? value.toLocaleString("en-US").
 /** Half the interval over the median. */
 const spread = (row) => row.samples >= 6 && row.seconds > 0 ? (row.high - row.low) / 2 / row.seconds : undefined;
 
+/** A counter's value in its unit. */
+function quantity(value, unit) {
+  if (!Number.isFinite(value)) return "";
+  if (unit === "bytes") return withPrefix(value, "B", 4);
+  if (unit === "Hz" || unit === "FLOP") return withPrefix(value, unit, 4);
+  return (Math.abs(value) < 1000 ? digits(value) : count(Math.round(value))) + " " + unit;
+}
+
 /** Everything known about a point as [name, text, wide]; what is not known is left out. */
 function facts(row) {
   const list = [["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
@@ -95,6 +103,8 @@ function facts(row) {
     ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + ", stopped by " + row.stop : ""],
     ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
+    ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],
+    ["counted work", row.work_differences, true], ["not counted", row.not_counted, true], ["counted by", row.counted_by],
     ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true],
     ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];
   return list.filter(([, text]) => text);

@@ -12,6 +12,7 @@
 
 #include "bench/devices.h"
 #include "bench/google_compatibility.h"
+#include "tests/bench/fake_metric_source.h"
 
 namespace gpubench::bench {
 namespace {
@@ -158,6 +159,35 @@ TEST(GoogleRunner, AFilterMayEndWhereTheTablesNamesEnd) {
   EXPECT_EQ(count("add_up/n:25$"), 0U);
   EXPECT_EQ(count("add_up/n:256\\$"), 0U);
   EXPECT_EQ(count("add_up/n:256[$]"), 0U);
+}
+
+TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
+  FakeChip chip;
+  chip.metrics = {{"lts__t_bytes.sum", {4096.0, "byte", false}}};
+  Harness harness(host_device(), brief());
+  harness.count({"l2_bytes", "l1_bytes"}, [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); });
+  run_google(harness, "^add_up|throws", {});
+  const auto& measured = harness.measurements();
+  ASSERT_EQ(measured.size(), 3U);
+  EXPECT_THAT(measured[0].counters, ElementsAre(Counter{"l2_bytes", 4096.0, "bytes", "fake"}));
+  EXPECT_THAT(measured[0].absent_counters, ElementsAre(AbsentCounter{"l1_bytes", "FK100 has no counter for it"}));
+  EXPECT_EQ(measured[0].seconds->count, 5);
+  EXPECT_TRUE(measured[2].failure);
+  EXPECT_TRUE(measured[2].counters.empty());
+  EXPECT_EQ(chip.counted.size(), 2U);
+  EXPECT_EQ(harness.counter_warnings().size(), 1U);
+}
+
+TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
+  Harness harness(host_device(), brief());
+  harness.count({"l2_bytes"});
+  run_google(harness, "^add_up", {});
+  for (const auto& measurement : harness.measurements()) {
+    EXPECT_TRUE(measurement.seconds);
+    ASSERT_EQ(measurement.absent_counters.size(), 1U);
+    EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
+  }
+  EXPECT_EQ(harness.counter_warnings().size(), 1U);
 }
 
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device(), "["), GoogleFlagError); }

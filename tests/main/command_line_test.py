@@ -121,6 +121,21 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("copy/n:1024", result.stdout)
 
+    def test_metrics_without_counters_leave_the_times_and_say_why(self):
+        out = self.folder / "metrics.json"
+        result = self.gpubench("--metrics=core,l2_bytes", "--filter=^copy/n:(1024|4096)/", f"--out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count("no counters of the CPU yet"), 1, result.stderr)
+        run = json.loads(out.read_text())
+        self.assertEqual(len(run["warnings"]), 1)
+        for point in run["points"]:
+            self.assertIn("seconds", point["measurement"])
+            self.assertNotIn("counters", point["measurement"])
+            names = [counter["name"] for counter in point["measurement"]["absent_counters"]]
+            self.assertIn("dram_read_bytes", names)
+            self.assertEqual(names, sorted(set(names)))
+        self.assertNotIn("counters", (self.folder / "run.json").read_text())
+
     # What is refused.
 
     def test_wrong_usage(self):
@@ -128,6 +143,9 @@ class CommandLine(unittest.TestCase):
         self.assert_refused(self.gpubench("--benchmark_repetitions=many"), "--benchmark_repetitions")
         self.assert_refused(self.gpubench("--time-budget=soon"), "--time-budget", "soon")
         self.assert_refused(self.gpubench("--calibrate=slow"), "slow")
+        self.assert_refused(self.gpubench("--metrics=speed"), "'speed'", "dram_read_bytes", "core")
+        self.assert_refused(self.gpubench("--metrics=core,,flops"), "empty name")
+        self.assert_refused(self.gpubench("--metrics=none,core"), "none")
         self.assert_refused(self.gpubench("--filter=["), "regular expression")
         self.assert_refused(self.gpubench("--filter=nothing-like-this"), "nothing-like-this", "--list")
         self.assert_refused(self.stored("--device=cuda:99", "--list"), "cuda:99", "cpu")

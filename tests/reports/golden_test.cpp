@@ -109,6 +109,21 @@ TEST(Console, ColorAddsNothingButControlSequences) {
   }
 }
 
+TEST(Console, WorkThatIsNotAsDeclaredIsANotice) {
+  gpubench::Run run = sample_run();
+  EXPECT_EQ(console(run, {false, 80}).find("notice"), std::string::npos);
+  run.points[0].measurement.work_differences = {"moves 3.1 x the bytes it declares",
+                                                "does 0.50 x the fp32 FLOPs it declares"};
+  const std::string text = console(run, {false, 140});
+  EXPECT_NE(text.find(" moves 3.1 x the bytes it declares, does 0.50 x the fp32 FLOPs it declares (counted)"),
+            std::string::npos)
+      << text;
+  run.points.assign(20, run.points[0]);
+  const std::string many = console(run, {false, 80});
+  expect_fits(many, 80);
+  EXPECT_NE(many.find("notice: 12 more points differ"), std::string::npos) << many;
+}
+
 TEST(Console, EmptyRunsAreSaidToBeEmpty) {
   EXPECT_NE(console(gpubench::Run{}, {false, 80}).find("0 points"), std::string::npos);
   EXPECT_NE(console(Calibration{}, {false, 80}).find("no ceiling could be measured"), std::string::npos);

@@ -111,7 +111,12 @@ TEST(Charts, PointsCarryWhatIsKnownAndNothingElse) {
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_FALSE(failed[0].contains("seconds"));
   EXPECT_THAT(failed[0]["reason"].get<std::string>(), ::testing::HasSubstr("200 GiB"));
-  EXPECT_EQ(rows_where(rows, "operation", "saxpy")[0]["intensity"], rounded(2.0 / 12.0));
+  EXPECT_FALSE(copy.contains("counters")) << "none were asked for";
+  const auto saxpy = rows_where(rows, "operation", "saxpy")[0];
+  EXPECT_EQ(saxpy["intensity"], rounded(2.0 / 12.0));
+  EXPECT_EQ(saxpy["counters"][1], Json({"occupancy", 87.5, "%"}));
+  EXPECT_EQ(saxpy["not_counted"], "l1_bytes, l2_bytes: no counter for it");
+  EXPECT_EQ(saxpy["work_differences"], "moves 3.0 x the bytes it declares");
 }
 
 TEST(Charts, CellsOfALineTouch) {

@@ -134,6 +134,9 @@ Measurement measurement(Random& random) {
   result.stop_reason = random.of<StopReason>(stop_reason_names);
   result.verified = random.flip();
   result.clock_hz = random.maybe();
+  result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
+  result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
+  result.work_differences = random.list(2, [&] { return random.text(); });
   if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
   if (random.flip()) result.skipped = random.text();
   return result;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda/cupti_host.h"
+
+#include <utility>
+
+#include "bench/cuda/cupti_library.h"
+#include "bench/metrics/metric_source.h"
+
+namespace gpubench::bench {
+namespace {
+
+/// CUPTI's words for units, as the rest of gpubench writes them.
+std::string unit_text(const char* unit) {
+  std::string text = unit == nullptr ? "" : unit;
+  if (text == "byte") return "bytes";
+  if (text == "percent") return "%";
+  return text;
+}
+
+}  // namespace
+
+std::shared_ptr<const CuptiLibrary> load_cupti() { return std::make_shared<const CuptiLibrary>(); }
+
+CuptiHost::CuptiHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
+                     std::vector<std::uint8_t> availability)
+    : library_(std::move(library)),
+      chip_(std::move(chip)),
+      availability_(std::move(availability)),
+      names_(new_object()) {}
+
+std::shared_ptr<CUpti_Profiler_Host_Object> CuptiHost::new_object() const {
+  using Initialize = CUpti_Profiler_Host_Initialize_Params;
+  auto parameters = sized<Initialize>(CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+  parameters.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+  parameters.pChipName = chip_.c_str();
+  parameters.pCounterAvailabilityImage = availability_.empty() ? nullptr : availability_.data();
+  library_->check(library_->cuptiProfilerHostInitialize(&parameters), "cuptiProfilerHostInitialize");
+  return {parameters.pHostObject, [library = library_](CUpti_Profiler_Host_Object* object) {
+            using Deinitialize = CUpti_Profiler_Host_Deinitialize_Params;
+            auto end = sized<Deinitialize>(CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+            end.pHostObject = object;
+            library->cuptiProfilerHostDeinitialize(&end);
+          }};
+}
+
+std::optional<std::string> CuptiHost::unit(const std::string& metric) const {
+  using Properties = CUpti_Profiler_Host_GetMetricProperties_Params;
+  auto parameters = sized<Properties>(CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE);
+  parameters.pHostObject = names_.get();
+  parameters.pMetricName = metric.c_str();
+  if (library_->cuptiProfilerHostGetMetricProperties(&parameters) != CUPTI_SUCCESS) return std::nullopt;
+  return unit_text(parameters.pDimUnit);
+}
+
+std::optional<std::size_t> CuptiHost::passes(const std::vector<std::string>& metrics) const {
+  try {
+    return Configuration(*this, metrics).passes();
+  } catch (const MetricsUnavailable&) {
+    return std::nullopt;
+  }
+}
+
+CuptiHost::Configuration::Configuration(const CuptiHost& host, const std::vector<std::string>& metrics)
+    : library_(host.library_), object_(host.new_object()) {
+  std::vector<const char*> names;
+  names.reserve(metrics.size());
+  for (const std::string& metric : metrics) names.push_back(metric.c_str());
+  auto add =
+      sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+  add.pHostObject = object_.get();
+  add.ppMetricNames = names.data();
+  add.numMetrics = names.size();
+  library_->check(library_->cuptiProfilerHostConfigAddMetrics(&add), "cuptiProfilerHostConfigAddMetrics");
+
+  auto size =
+      sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+  size.pHostObject = object_.get();
+  library_->check(library_->cuptiProfilerHostGetConfigImageSize(&size), "cuptiProfilerHostGetConfigImageSize");
+  image_.resize(size.configImageSize);
+  auto get = sized<CUpti_Profiler_Host_GetConfigImage_Params>(CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+  get.pHostObject = object_.get();
+  get.configImageSize = image_.size();
+  get.pConfigImage = image_.data();
+  library_->check(library_->cuptiProfilerHostGetConfigImage(&get), "cuptiProfilerHostGetConfigImage");
+
+  auto count = sized<CUpti_Profiler_Host_GetNumOfPasses_Params>(CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+  count.configImageSize = image_.size();
+  count.pConfigImage = image_.data();
+  library_->check(library_->cuptiProfilerHostGetNumOfPasses(&count), "cuptiProfilerHostGetNumOfPasses");
+  passes_ = count.numOfPasses;
+}
+
+std::optional<double> CuptiHost::Configuration::value(const std::string& metric,
+                                                      const std::vector<std::uint8_t>& counter_data,
+                                                      std::size_t range) const {
+  const char* name = metric.c_str();
+  double value = 0.0;
+  using Evaluate = CUpti_Profiler_Host_EvaluateToGpuValues_Params;
+  auto parameters = sized<Evaluate>(CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+  parameters.pHostObject = object_.get();
+  parameters.pCounterDataImage = counter_data.data();
+  parameters.counterDataImageSize = counter_data.size();
+  parameters.rangeIndex = range;
+  parameters.ppMetricNames = &name;
+  parameters.numMetrics = 1;
+  parameters.pMetricValues = &value;
+  if (library_->cuptiProfilerHostEvaluateToGpuValues(&parameters) != CUPTI_SUCCESS) return std::nullopt;
+  return value;
+}
+
+}  // namespace gpubench::bench

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, units and passes of a chip's metrics. CUPTI's Host API needs neither a GPU nor a driver for these, so they are
+// tested for chips that are not there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct CUpti_Profiler_Host_Object;
+
+namespace gpubench::bench {
+
+class CuptiLibrary;
+
+/// Loads CUPTI from GPUBENCH_CUPTI if that is set, else from the loader's path and the usual toolkits. Throws
+/// MetricsUnavailable.
+std::shared_ptr<const CuptiLibrary> load_cupti();
+
+class CuptiHost {
+ public:
+  /// `availability` is what the GPU's context tells of its counters; empty without a GPU. Throws MetricsUnavailable for
+  /// a chip that this CUPTI does not know.
+  CuptiHost(std::shared_ptr<const CuptiLibrary> library, std::string chip, std::vector<std::uint8_t> availability = {});
+
+  /// A set of metrics that are counted together.
+  class Configuration {
+   public:
+    Configuration(const CuptiHost& host, const std::vector<std::string>& metrics);  ///< throws MetricsUnavailable
+    [[nodiscard]] const std::vector<std::uint8_t>& image() const { return image_; }
+    [[nodiscard]] std::size_t passes() const { return passes_; }
+    /// The value of a metric of this set from decoded counter data; absent when CUPTI has none.
+    [[nodiscard]] std::optional<double> value(const std::string& metric, const std::vector<std::uint8_t>& counter_data,
+                                              std::size_t range) const;
+
+   private:
+    std::shared_ptr<const CuptiLibrary> library_;
+    std::shared_ptr<CUpti_Profiler_Host_Object> object_;
+    std::vector<std::uint8_t> image_;
+    std::size_t passes_ = 0;
+  };
+
+  [[nodiscard]] const std::string& chip() const { return chip_; }
+  [[nodiscard]] std::optional<std::string> unit(const std::string& metric) const;
+  [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>& metrics) const;
+
+ private:
+  /// Metrics add up in a host object, so each set of them needs a new one.
+  [[nodiscard]] std::shared_ptr<CUpti_Profiler_Host_Object> new_object() const;
+
+  std::shared_ptr<const CuptiLibrary> library_;
+  std::string chip_;
+  std::vector<std::uint8_t> availability_;
+  std::shared_ptr<CUpti_Profiler_Host_Object> names_;
+};
+
+}  // namespace gpubench::bench

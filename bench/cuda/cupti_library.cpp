@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda/cupti_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "bench/metrics/metric_source.h"
+
+namespace gpubench::bench {
+namespace {
+
+/// By the loader's own path first, then beside the toolkits that people usually have. The newest version first: this
+/// build's structures carry their sizes, so an older library sees what it knows of them.
+std::vector<std::string> candidates() {
+  // For a library elsewhere, and for tests: then no other is tried.
+  if (const char* given = std::getenv("GPUBENCH_CUPTI"); given != nullptr && *given != '\0') return {given};
+  const std::vector<std::string> names = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+  std::vector<std::string> paths = names;
+  std::vector<std::string> toolkits;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable); home != nullptr && *home != '\0') toolkits.emplace_back(home);
+  toolkits.emplace_back("/usr/local/cuda");
+  for (const std::string& toolkit : toolkits)
+    for (const char* folder : {"/extras/CUPTI/lib64/", "/lib64/"})
+      for (const std::string& name : names) paths.push_back(fmt::format("{}{}{}", toolkit, folder, name));
+  return paths;
+}
+
+std::string file_of(const void* symbol, const std::string& otherwise) {
+  Dl_info info{};
+  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+}
+
+}  // namespace
+
+CuptiLibrary::CuptiLibrary() {
+  void* handle = nullptr;
+  std::vector<std::string> errors;
+  for (const std::string& path : candidates()) {
+    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    path_ = path;
+    if (handle != nullptr) break;
+    if (const char* why = dlerror(); why != nullptr && errors.empty()) errors.emplace_back(why);
+  }
+  if (handle == nullptr)
+    throw MetricsUnavailable(
+        fmt::format("CUPTI cannot be loaded ({}); install the toolkit's cuda-cupti package, or set "
+                    "GPUBENCH_CUPTI=/path/to/libcupti.so",
+                    fmt::join(errors, "; ")));
+  // The handle is never given back: once called, CUPTI has hooks in the driver that outlive its unloading.
+  const auto load = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (function == nullptr)
+      throw MetricsUnavailable(
+          fmt::format("{} has no {}; gpubench needs the CUPTI of CUDA 12.6 or newer", path_, name));
+  };
+#define GPUBENCH_CUPTI_LOAD(function) load(function, #function);
+  GPUBENCH_CUPTI_FUNCTIONS(GPUBENCH_CUPTI_LOAD)
+#undef GPUBENCH_CUPTI_LOAD
+  path_ = file_of(reinterpret_cast<const void*>(cuptiGetVersion), path_);
+}
+
+void CuptiLibrary::check(CUptiResult result, const char* call) const {
+  if (result != CUPTI_SUCCESS) throw MetricsUnavailable(error_text(result, call));
+}
+
+std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const {
+  const char* name = nullptr;
+  if (cuptiGetResultString(result, &name) != CUPTI_SUCCESS || name == nullptr) name = "unknown error";
+  const auto with = [&](std::string_view sentence) {
+    return fmt::format("{} ({}: {}, error {})", sentence, call, name, static_cast<int>(result));
+  };
+  switch (result) {
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return with(
+          "the driver keeps the GPU's counters for administrators (ERR_NVGPUCTRPERM); run as root, start the container "
+          "with --cap-add=SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0");
+    case CUPTI_ERROR_HARDWARE_BUSY:
+      return with(
+          "another profiler holds the GPU's counters; end Nsight Compute or Nsight Systems, or pause DCGM with 'dcgmi "
+          "profile --pause'");
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      return with("another user of CUPTI is in this process; run without that profiler");
+    case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
+    case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
+      return with("an older profiling interface is in use in this process; run without nvprof or that library");
+    case CUPTI_ERROR_DISABLED:
+      return with("CUPTI is switched off because a profiler or debugger runs this program; run it by itself");
+    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
+      return with("this MIG instance has no counters of its own; measure on the whole GPU");
+    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
+      return with("confidential computing shuts the counters; measure with it off");
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
+      return with("this virtual GPU has no counters; have profiling enabled for it by the host, or use a whole GPU");
+    case CUPTI_ERROR_NOT_SUPPORTED:
+    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_NOT_COMPATIBLE:
+      return with("this GPU, or the system that it is in, offers no counters; measure elsewhere");
+    case CUPTI_ERROR_INVALID_CHIP_NAME:
+      return with(fmt::format("{} does not know this chip; use the CUPTI of a newer toolkit", path_));
+    case CUPTI_ERROR_NOT_INITIALIZED:
+    case CUPTI_ERROR_UNKNOWN:
+      return with(fmt::format("{} and the driver do not work together; use a driver as new as that toolkit", path_));
+    default:
+      return with(fmt::format("{} refused", path_));
+  }
+}
+
+}  // namespace gpubench::bench

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU counters through CUPTI's Range Profiler.
+#pragma once
+
+#include <memory>
+
+#include "bench/metrics/metric_source.h"
+#include "gpubench/device.h"
+
+struct CUctx_st;  // CUDA's own declaration of what a CUcontext points to
+
+namespace gpubench::bench {
+
+/// `device` must be the current one of this thread. Throws MetricsUnavailable with the remedy where CUPTI is missing,
+/// refused, busy or was not known to the build.
+std::unique_ptr<MetricSource> open_cupti_source(const Device& device);
+
+/// The same for a context that is already known, by the index of its device.
+std::unique_ptr<MetricSource> open_cupti_source(int device_index, CUctx_st* context);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phase after timing that fills a measurement's counters.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/metrics/metric_source.h"
+#include "bench/metrics/pass_plan.h"
+#include "gpubench/device.h"
+#include "gpubench/measurement.h"
+
+namespace gpubench::bench {
+
+/// Counts what was asked for, point after point, on one device. Opens the source at the first point, and only if
+/// anything was asked for. Never throws for lack of counters: what is missing is absent with its reason.
+class CounterPhase {
+ public:
+  using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
+
+  /// `names` as parse_metrics gives them.
+  CounterPhase(Device device, std::vector<std::string> names, Opener open = open_metric_source);
+
+  [[nodiscard]] bool wanted() const { return !names_.empty(); }
+  /// Fills `counters`, `absent_counters` and `work_differences` of a measurement whose work is known. Where an
+  /// execution itself throws, the time that was measured stays good: that, too, makes the counters absent.
+  void fill(Measurement& measurement, const Replay& replay);
+  /// Why counters are missing from any point, each reason once, for the run's warnings.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  void open();
+  void count(Measurement& measurement, const Replay& replay);
+  void all_absent(Measurement& measurement, const std::string& reason);
+  void warn(std::string warning);
+
+  Device device_;
+  std::vector<std::string> names_;
+  Opener open_;
+  std::unique_ptr<MetricSource> source_;
+  std::optional<std::string> unavailable_;
+  PassPlan plan_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace gpubench::bench

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/metrics/metric_source.h"
+
+#include "bench/cuda/cupti_source.h"
+
+namespace gpubench::bench {
+
+std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
+  if (device.kind == DeviceKind::cpu)
+    throw MetricsUnavailable("there are no counters of the CPU yet; measure on a GPU");
+  return open_cupti_source(device);
+}
+
+}  // namespace gpubench::bench

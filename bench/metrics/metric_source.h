@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever counts: CUPTI on a GPU, a fake in tests. A source knows the names of its chip and nothing of gpubench's own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpubench/device.h"
+
+namespace gpubench::bench {
+
+/// One execution, as often as counting it needs passes. Both wait until the device has finished.
+struct Replay {
+  /// Brings caches and inputs into the state that each pass starts from.
+  std::function<void()> prepare;
+  /// Runs the operation once: exactly what is counted.
+  std::function<void()> execute;
+};
+
+/// Values by name, never by position. A name that was asked for is in one of the two maps.
+struct MetricValues {
+  std::map<std::string, double> values;
+  std::map<std::string, std::string> absent;  ///< the reason by name
+};
+
+/// Counting is impossible, as one sentence with the remedy.
+struct MetricsUnavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class MetricSource {
+ public:
+  virtual ~MetricSource() = default;
+
+  /// What stands beside each value: "cupti range".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The chip by its maker's name, for messages: "GH100".
+  [[nodiscard]] virtual std::string chip() const = 0;
+  /// The unit of a metric of this chip; absent when the chip has no such metric.
+  [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
+  /// How many executions it takes to count all of these together; absent when that cannot be done at all.
+  [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
+  /// Counts them all together, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and whatever
+  /// the two throw.
+  virtual MetricValues count(const std::vector<std::string>& metrics, const Replay& replay) = 0;
+};
+
+/// The source for a device; on a GPU, that GPU must be the current one. Throws MetricsUnavailable when there is none.
+/// Nothing of CUPTI is loaded before this is called.
+std::unique_ptr<MetricSource> open_metric_source(const Device& device);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters on a real GPU against what must be counted: bytes of a copy and a triad, operations of a chain of FMAs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "bench/devices.h"
+#include "bench/gpu.h"
+#include "bench/metrics/counter_phase.h"
+#include "bench/metrics/metric_names.h"
+#include "gpubench/vectors.h"
+
+namespace gpubench::bench {
+namespace {
+
+constexpr std::size_t count = std::size_t{1} << 27;  // 512 MiB a vector of floats: far beyond any L2
+constexpr unsigned threads = 256;
+
+// 16 bytes a thread: sectors are moved whole, and nothing is read twice.
+__global__ void copy_kernel(const float4* __restrict__ from, float4* __restrict__ to) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  to[i] = from[i];
+}
+__global__ void triad_kernel(const float4* __restrict__ b, const float4* __restrict__ c, float4* __restrict__ a) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const float4 x = b[i];
+  const float4 y = c[i];
+  a[i] = {x.x + 2.0F * y.x, x.y + 2.0F * y.y, x.z + 2.0F * y.z, x.w + 2.0F * y.w};
+}
+constexpr int chain = 512;
+__global__ void fma_kernel(float* out, float factor) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  float value = static_cast<float>(threadIdx.x);
+#pragma unroll
+  for (int k = 0; k < chain; ++k) value = __fmaf_rn(value, factor, 1.0F);
+  out[i] = value;
+}
+
+class Counters : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpus().empty()) GTEST_SKIP() << "no CUDA device: " << why_no_gpu();
+    gpu_ = open_gpu(gpus().front());
+    try {
+      open_metric_source(gpus().front());
+    } catch (const MetricsUnavailable& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  /// Counts a launch; both are what the harness does.
+  template <class Launch>
+  Measurement counted(const std::string& metrics, Launch&& launch) {
+    const auto once = [&] {
+      launch(gpu_->stream());
+      gpu_->synchronize();
+    };
+    CounterPhase phase(gpus().front(), parse_metrics(metrics));
+    Measurement measurement;
+    phase.fill(measurement, {once, once});
+    for (const auto& absent : measurement.absent_counters)
+      std::cout << "absent: " << absent.name << ": " << absent.reason << "\n";
+    for (const auto& counter : measurement.counters)
+      std::cout << counter.name << " " << counter.value << " " << counter.unit << "\n";
+    return measurement;
+  }
+  static double value(const Measurement& measurement, const std::string& name) {
+    for (const Counter& counter : measurement.counters)
+      if (counter.name == name) return counter.value;
+    ADD_FAILURE() << "no " << name;
+    return 0.0;
+  }
+  static void expect_near(double measured, double expected, const char* what) {
+    EXPECT_NEAR(measured / expected, 1.0, 0.01) << what;
+  }
+
+  std::unique_ptr<Gpu> gpu_;
+};
+
+constexpr unsigned blocks = static_cast<unsigned>(count / 4 / threads);
+constexpr double bytes = 4.0 * count;
+
+TEST_F(Counters, ACopyMovesItsBytes) {
+  const DeviceVector<float> from(count);
+  DeviceVector<float> to(count);
+  const auto measurement = counted("core", [&](cudaStream_t stream) {
+    copy_kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<const float4*>(from.data()),
+                                                reinterpret_cast<float4*>(to.data()));
+  });
+  expect_near(value(measurement, "dram_read_bytes"), bytes, "read");
+  expect_near(value(measurement, "dram_write_bytes"), bytes, "written");
+  EXPECT_GE(value(measurement, "l2_bytes"), 1.9 * bytes);
+  EXPECT_GT(value(measurement, "sm_clock"), 1e8);
+  EXPECT_GT(value(measurement, "occupancy"), 10.0);
+  EXPECT_LE(value(measurement, "occupancy"), 100.5);
+  EXPECT_GT(value(measurement, "instructions"), bytes / 16 / 32);
+  EXPECT_TRUE(measurement.absent_counters.empty());
+}
+
+TEST_F(Counters, ATriadMovesItsBytes) {
+  const DeviceVector<float> b(count);
+  const DeviceVector<float> c(count);
+  DeviceVector<float> a(count);
+  const auto measurement = counted("core,flops_fp32", [&](cudaStream_t stream) {
+    triad_kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<const float4*>(b.data()),
+                                                 reinterpret_cast<const float4*>(c.data()),
+                                                 reinterpret_cast<float4*>(a.data()));
+  });
+  expect_near(value(measurement, "dram_read_bytes"), 2.0 * bytes, "read");
+  expect_near(value(measurement, "dram_write_bytes"), bytes, "written");
+  expect_near(value(measurement, "flops_fp32"), 2.0 * count, "FLOPs");
+}
+
+TEST_F(Counters, AChainOfFmasDoesItsFlops) {
+  DeviceVector<float> out(count / 4);
+  const auto measurement =
+      counted("flops", [&](cudaStream_t stream) { fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F); });
+  expect_near(value(measurement, "flops_fp32"), 2.0 * chain * (count / 4), "fp32");
+  EXPECT_EQ(value(measurement, "flops_fp64"), 0.0);
+}
+
+TEST_F(Counters, AllKernelsOfAnOperationAddUp) {
+  DeviceVector<float> out(count / 4);
+  const auto measurement = counted("flops_fp32", [&](cudaStream_t stream) {
+    for (int i = 0; i < 3; ++i) fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F);
+  });
+  expect_near(value(measurement, "flops_fp32"), 3 * 2.0 * chain * (count / 4), "fp32");
+}
+
+TEST_F(Counters, ANameOfTheChipIsCountedAndAWrongOneSpoilsNothing) {
+  DeviceVector<float> out(count / 4);
+  const auto measurement = counted("no__such_metric.sum,smsp__inst_executed.sum", [&](cudaStream_t stream) {
+    fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F);
+  });
+  EXPECT_GT(value(measurement, "smsp__inst_executed.sum"), 0.0);
+  ASSERT_EQ(measurement.absent_counters.size(), 1U);
+  EXPECT_EQ(measurement.absent_counters[0].name, "no__such_metric.sum");
+}
+
+TEST_F(Counters, AMissingLibraryLeavesTheGpuAlone) {
+  setenv("GPUBENCH_CUPTI", "/nowhere/libcupti.so", 1);
+  const auto measurement = counted("core", [](cudaStream_t) { FAIL() << "executed"; });
+  unsetenv("GPUBENCH_CUPTI");
+  EXPECT_TRUE(measurement.counters.empty());
+  EXPECT_EQ(measurement.absent_counters.size(), core_metrics().size());
+  EXPECT_FALSE(gpu_->lost());
+}
+
+}  // namespace
+}  // namespace gpubench::bench

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI without a GPU: metric names and passes of many chips from the real library's Host API, and every failure from a
+// library that plays CUPTI.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/cuda/cupti_host.h"
+#include "bench/cuda/cupti_source.h"
+#include "bench/metrics/metric_names.h"
+#include "bench/metrics/pass_plan.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GPUBENCH_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GPUBENCH_SANITIZED
+#endif
+
+namespace gpubench::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+/// Environment variables for the length of a test.
+class Environment {
+ public:
+  ~Environment() {
+    for (const std::string& name : names_) unsetenv(name.c_str());
+  }
+  void set(const std::string& name, const std::string& value) {
+    setenv(name.c_str(), value.c_str(), 1);
+    names_.push_back(name);
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+struct Chip {
+  std::string name;
+  std::vector<std::string> absent;
+};
+void PrintTo(const Chip& chip, std::ostream* out) { *out << chip.name; }
+
+/// CUPTI's Host API, or why it is not to be had here.
+std::string load_host_api(std::shared_ptr<const CuptiLibrary>& library) {
+#ifdef GPUBENCH_SANITIZED
+  (void)library;
+  return "CUPTI loads libnvperf_host with RTLD_DEEPBIND, which sanitizers refuse";
+#else
+  try {
+    library = load_cupti();
+    return "";
+  } catch (const MetricsUnavailable& error) {
+    return error.what();
+  }
+#endif
+}
+
+class OfChip : public testing::TestWithParam<Chip> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = load_host_api(library_); !why.empty()) GTEST_SKIP() << why;
+  }
+  std::shared_ptr<const CuptiLibrary> library_;
+};
+
+PassPlan plan_on(const CuptiHost& host, const std::vector<std::string>& names) {
+  const auto resolution = resolve(names, host.chip(), [&](const std::string& name) { return host.unit(name); });
+  PassPlan plan = plan_passes(resolution.metrics, [&](const auto& counters) { return host.passes(counters); });
+  plan.absent.insert(plan.absent.end(), resolution.absent.begin(), resolution.absent.end());
+  return plan;
+}
+
+TEST_P(OfChip, EveryPortableNameResolvesOrIsKnownToBeAbsent) {
+  const CuptiHost host(library_, GetParam().name);
+  std::vector<std::string> absent;
+  for (const auto& names : {core_metrics(), flops_metrics()})
+    for (const auto& missing : plan_on(host, names).absent) absent.push_back(missing.name);
+  EXPECT_EQ(absent, GetParam().absent);
+}
+
+TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
+  const CuptiHost host(library_, GetParam().name);
+  const auto core = plan_on(host, core_metrics());
+  const auto flops = plan_on(host, flops_metrics());
+  std::cout << GetParam().name << ": core " << core.passes() << ", flops " << flops.passes() << " passes in "
+            << flops.groups.size() << " groups\n";
+  EXPECT_EQ(core.passes(), 1U);
+  // 7 or 8 with the CUPTI of CUDA 13.0; the tensor pipes hardly share a pass.
+  EXPECT_LE(flops.passes(), 9U);
+  // The vector pipes are the first of them, and one pass.
+  EXPECT_EQ(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half"}).passes(), 1U);
+  EXPECT_EQ(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half", "dram_read_bytes"}).passes(), 2U);
+}
+
+TEST_P(OfChip, OneBadNameFailsASetAndIsFoundOut) {
+  const CuptiHost host(library_, GetParam().name);
+  EXPECT_EQ(host.passes({"lts__t_bytes.sum", "no__such_metric.sum"}), std::nullopt);
+  EXPECT_EQ(host.unit("no__such_metric.sum"), std::nullopt);
+  EXPECT_EQ(host.unit("lts__t_bytes.no_such_rollup"), std::nullopt);
+  EXPECT_EQ(host.unit("lts__t_bytes.sum"), "bytes");
+  EXPECT_EQ(host.passes({"lts__t_bytes.sum"}), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, OfChip,
+                         testing::Values(Chip{"GA100", {"flops_tensor_fp8"}}, Chip{"AD102", {}}, Chip{"GH100", {}},
+                                         Chip{"GB100", {}}, Chip{"GB202", {}}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Cupti, AnUnknownChipIsRefusedWithTheRemedy) {
+  std::shared_ptr<const CuptiLibrary> library;
+  if (const std::string why = load_host_api(library); !why.empty()) GTEST_SKIP() << why;
+  try {
+    const CuptiHost host(library, "ZZ999");
+    FAIL() << "accepted";
+  } catch (const MetricsUnavailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("newer toolkit"));
+  }
+}
+
+TEST(Cupti, AMissingLibraryIsNamedWithTheRemedy) {
+  Environment environment;
+  environment.set("GPUBENCH_CUPTI", "/nowhere/libcupti.so");
+  try {
+    load_cupti();
+    FAIL() << "loaded";
+  } catch (const MetricsUnavailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/libcupti.so"));
+    EXPECT_THAT(error.what(), HasSubstr("install"));
+  }
+}
+
+TEST(Cupti, AForeignLibraryIsRefused) {
+  Environment environment;
+  environment.set("GPUBENCH_CUPTI", "libm.so.6");
+  try {
+    load_cupti();
+    FAIL() << "loaded";
+  } catch (const MetricsUnavailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("12.6 or newer"));
+  }
+}
+
+class FakeCupti : public testing::Test {
+ protected:
+  void SetUp() override {
+    environment_.set("GPUBENCH_CUPTI", GPUBENCH_FAKE_CUPTI);
+    handle_ = dlopen(GPUBENCH_FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(handle_, nullptr) << dlerror();
+    reinterpret_cast<void (*)()>(dlsym(handle_, "fake_cupti_forget"))();
+  }
+  [[nodiscard]] std::string calls() const {
+    return reinterpret_cast<const char* (*)()>(dlsym(handle_, "fake_cupti_calls"))();
+  }
+  std::unique_ptr<MetricSource> open() { return open_cupti_source(0, reinterpret_cast<CUctx_st*>(&environment_)); }
+  /// What counting says when something fails; executions are 'p' and 'x' in `executed_`.
+  std::string count_error() {
+    try {
+      open()->count({"fake__a.sum"}, replay());
+    } catch (const MetricsUnavailable& error) {
+      return error.what();
+    }
+    return "";
+  }
+  Replay replay() {
+    return {[this] { executed_ += 'p'; }, [this] { executed_ += 'x'; }};
+  }
+
+  Environment environment_;
+  void* handle_ = nullptr;
+  std::string executed_;
+};
+
+TEST_F(FakeCupti, CountsInItsOrderAndKeysByName) {
+  environment_.set("FAKE_CUPTI_PASSES", "3");
+  {
+    const auto source = open();
+    EXPECT_EQ(source->chip(), "FK100");
+    EXPECT_EQ(source->unit("fake__a.sum"), "bytes");
+    EXPECT_EQ(source->unit("other__a.sum"), std::nullopt);
+    const auto counted = source->count({"fake__long_name.sum", "fake__a.sum", "fake__lost.sum"}, replay());
+    EXPECT_THAT(counted.values, UnorderedElementsAre(Pair("fake__a.sum", 11.0), Pair("fake__long_name.sum", 19.0)));
+    EXPECT_THAT(counted.absent, ElementsAre(Pair("fake__lost.sum", HasSubstr("no value"))));
+  }
+  EXPECT_EQ(executed_, "pxpxpx");
+  EXPECT_EQ(calls(), "IECS()sS()sS()sDdi");
+}
+
+TEST_F(FakeCupti, AnExecutionThatThrowsLeavesNothingOpen) {
+  const auto source = open();
+  EXPECT_THROW(source->count({"fake__a.sum"}, {[] {}, [] { throw std::runtime_error("launch failed"); }}),
+               std::runtime_error);
+  EXPECT_EQ(calls(), "IECS()sd");
+  EXPECT_THROW(source->count({"fake__a.sum"}, {[] { throw std::runtime_error("launch failed"); }, [] {}}),
+               std::runtime_error);
+  EXPECT_EQ(calls(), "IECS()sdECd");
+}
+
+TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"cuptiProfilerInitialize=35", "--cap-add=SYS_ADMIN"},
+      {"cuptiProfilerGetCounterAvailability=35", "NVreg_RestrictProfilingToAdminUsers=0"},
+      {"cuptiRangeProfilerEnable=26", "dcgmi profile --pause"},
+      {"cuptiRangeProfilerEnable=39", "another user of CUPTI"},
+      {"cuptiProfilerInitialize=38", "older profiling interface"},
+      {"cuptiProfilerInitialize=23", "run it by itself"},
+      {"cuptiProfilerDeviceSupported=27", "offers no counters"},
+      {"cuptiRangeProfilerSetConfig=43", "MIG"},
+      {"cuptiProfilerInitialize=41", "confidential computing"},
+      {"cuptiProfilerInitialize=999", "driver as new as"},
+      {"cuptiProfilerHostInitialize=46", "newer toolkit"},
+      {"cuptiRangeProfilerStart=7", "cuptiRangeProfilerStart"},
+      {"cuptiRangeProfilerPushRange=7", "cuptiRangeProfilerPushRange"},
+      {"cuptiRangeProfilerPopRange=7", "cuptiRangeProfilerPopRange"},
+      {"cuptiRangeProfilerStop=7", "cuptiRangeProfilerStop"},
+      {"cuptiRangeProfilerDecodeData=7", "FAKE_RESULT, error 7"},
+  };
+  for (const auto& [failure, sentence] : cases) {
+    environment_.set("FAKE_CUPTI_FAILS", failure);
+    EXPECT_THAT(count_error(), HasSubstr(sentence)) << failure;
+  }
+}
+
+TEST_F(FakeCupti, WhateverWasOpenedIsClosed) {
+  environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerPushRange=7");
+  count_error();
+  EXPECT_EQ(calls(), "IECS(sdi");
+}
+
+TEST_F(FakeCupti, AGpuThatCannotBeProfiledSaysWhy) {
+  environment_.set("FAKE_CUPTI_VGPU", "1");
+  EXPECT_THAT(count_error(), HasSubstr("virtual GPU"));
+}
+
+TEST_F(FakeCupti, LostRangesAndEndlessPassesAreErrors) {
+  environment_.set("FAKE_CUPTI_DROPS", "1");
+  EXPECT_THAT(count_error(), HasSubstr("dropped"));
+  unsetenv("FAKE_CUPTI_DROPS");
+  environment_.set("FAKE_CUPTI_EMPTY", "1");
+  EXPECT_THAT(count_error(), HasSubstr("counted nothing"));
+  unsetenv("FAKE_CUPTI_EMPTY");
+  environment_.set("FAKE_CUPTI_ENDLESS", "1");
+  EXPECT_THAT(count_error(), HasSubstr("more than the 1 passes"));
+}
+
+}  // namespace
+}  // namespace gpubench::bench

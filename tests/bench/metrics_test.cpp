@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, passes, the counter phase and declared against counted work, on a fake chip.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "bench/metrics/counter_phase.h"
+#include "bench/metrics/declared_work.h"
+#include "bench/metrics/metric_names.h"
+#include "bench/metrics/pass_plan.h"
+#include "tests/bench/fake_metric_source.h"
+
+namespace gpubench::bench {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using Names = std::vector<std::string>;
+
+std::string parse_error(std::string_view text) {
+  try {
+    parse_metrics(text);
+  } catch (const MetricNameError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MetricNames, SetsAndNamesMayBeMixed) {
+  EXPECT_THAT(parse_metrics("none"), IsEmpty());
+  EXPECT_EQ(parse_metrics("core"), core_metrics());
+  EXPECT_EQ(parse_metrics("flops"), flops_metrics());
+  EXPECT_THAT(parse_metrics("lts__t_sectors.sum,dram_read_bytes,lts__t_sectors.sum"),
+              ElementsAre("lts__t_sectors.sum", "dram_read_bytes"));
+  EXPECT_THAT(parse_metrics("core,flops"), SizeIs(core_metrics().size() + flops_metrics().size()));
+}
+
+TEST(MetricNames, WhatCannotBeMeantIsRefusedWithWhatCan) {
+  EXPECT_THAT(parse_error("dram_bytes"), HasSubstr("dram_read_bytes, dram_write_bytes"));
+  EXPECT_THAT(parse_error(""), HasSubstr("empty name"));
+  EXPECT_THAT(parse_error("core,"), HasSubstr("empty name"));
+  EXPECT_THAT(parse_error("core,none"), HasSubstr("stands alone"));
+  EXPECT_THAT(parse_error("a__b c"), HasSubstr("'a__b c'"));
+}
+
+Resolution resolve_on(const std::map<std::string, std::string>& chip, const Names& names) {
+  return resolve(names, "FK100", [&](const std::string& name) {
+    const auto place = chip.find(name);
+    return place == chip.end() ? std::nullopt : std::optional(place->second);
+  });
+}
+
+TEST(MetricNames, AnAliasTakesTheFirstNameThatTheChipHas) {
+  const auto old = resolve_on({{"dram__bytes_read.sum", "byte"}}, {"dram_read_bytes"});
+  ASSERT_THAT(old.metrics, SizeIs(1));
+  EXPECT_EQ(old.metrics[0].terms.at(0).counter, "dram__bytes_read.sum");
+  EXPECT_EQ(old.metrics[0].unit, "bytes");
+  const auto recent = resolve_on({{"dram__bytes_op_read.sum", "byte"}}, {"dram_read_bytes"});
+  ASSERT_THAT(recent.metrics, SizeIs(1));
+  EXPECT_EQ(recent.metrics[0].terms.at(0).counter, "dram__bytes_op_read.sum");
+  EXPECT_EQ(recent.metrics[0].name, "dram_read_bytes");
+}
+
+TEST(MetricNames, AFusedMultiplyAddIsTwoAndPackedOnesAreCountedWhereThereAreAny) {
+  const std::string head = "smsp__sass_thread_inst_executed_op_";
+  std::map<std::string, std::string> chip;
+  for (const char* op : {"fadd", "fmul", "ffma"}) chip[head + op + "_pred_on.sum"] = "inst";
+  auto resolution = resolve_on(chip, {"flops_fp32"});
+  ASSERT_THAT(resolution.metrics, SizeIs(1));
+  ASSERT_THAT(resolution.metrics[0].terms, SizeIs(3));
+  EXPECT_EQ(resolution.metrics[0].terms[2].factor, 2.0);
+  for (const char* op : {"fadd2", "fmul2", "ffma2"}) chip[head + op + "_pred_on.sum"] = "inst";
+  resolution = resolve_on(chip, {"flops_fp32"});
+  ASSERT_THAT(resolution.metrics[0].terms, SizeIs(6));
+  EXPECT_EQ(resolution.metrics[0].terms[5].factor, 4.0);
+  chip.erase(head + "fmul_pred_on.sum");
+  EXPECT_THAT(resolve_on(chip, {"flops_fp32"}).absent, SizeIs(1)) << "half a sum is no sum";
+}
+
+TEST(MetricNames, WhatTheChipLacksIsAbsentWithTheReasonAndSpoilsNothingElse) {
+  const auto resolution =
+      resolve_on({{"l1tex__t_bytes.sum", "byte"}, {"lts__t_sectors", "sector"}},
+                 {"l1_bytes", "l2_bytes", "no__such.sum", "lts__t_sectors", "gpu__time_duration.sum"});
+  ASSERT_THAT(resolution.metrics, SizeIs(1));
+  EXPECT_EQ(resolution.metrics[0].name, "l1_bytes");
+  ASSERT_THAT(resolution.absent, SizeIs(4));
+  EXPECT_EQ(resolution.absent[0], (AbsentCounter{"l2_bytes", "FK100 has no counter for it"}));
+  EXPECT_EQ(resolution.absent[1].reason, "FK100 has no metric of this name");
+  EXPECT_THAT(resolution.absent[2].reason, HasSubstr("write lts__t_sectors.sum"));
+  EXPECT_THAT(resolution.absent[3].reason, HasSubstr("read the point's time instead"));
+}
+
+ResolvedMetric metric(const std::string& name, const Names& counters) {
+  ResolvedMetric result{name, "1", {}};
+  for (const std::string& counter : counters) result.terms.push_back({1.0, counter});
+  return result;
+}
+
+TEST(PassPlan, MetricsShareAPassAsLongAsItHoldsThem) {
+  const auto plan =
+      plan_passes({metric("a", {"1", "2"}), metric("b", {"3"}), metric("c", {"4", "5"}), metric("d", {"2"})},
+                  [](const Names& counters) { return (counters.size() + 2) / 3; });
+  ASSERT_THAT(plan.groups, SizeIs(2));
+  EXPECT_THAT(plan.groups[0].counters, ElementsAre("1", "2", "3")) << "d counts nothing new";
+  EXPECT_THAT(plan.groups[1].counters, ElementsAre("4", "5"));
+  EXPECT_EQ(plan.passes(), 2U);
+  EXPECT_THAT(plan.metrics, SizeIs(4));
+}
+
+TEST(PassPlan, AMetricOfSeveralPassesIsByItself) {
+  const auto plan = plan_passes({metric("a", {"1"}), metric("big", {"2"}), metric("b", {"3"})},
+                                [](const Names& counters) { return counters.size() + (counters[0] == "2" ? 2 : 0); });
+  ASSERT_THAT(plan.groups, SizeIs(3));
+  EXPECT_EQ(plan.groups[1].passes, 3U);
+  EXPECT_EQ(plan.passes(), 5U);
+}
+
+TEST(PassPlan, AfterTheFirstGroupFewerPassesCountForMoreThanOneExecution) {
+  const auto plan = plan_passes({metric("a", {"1"}), metric("b", {"big 2"}), metric("c", {"big 3"})},
+                                [](const Names& counters) { return counters.front() == "1" ? counters.size() : 2; });
+  ASSERT_THAT(plan.groups, SizeIs(2));
+  EXPECT_THAT(plan.groups[0].counters, ElementsAre("1")) << "the first stays by itself";
+  EXPECT_THAT(plan.groups[1].counters, ElementsAre("big 2", "big 3"));
+  EXPECT_EQ(plan.passes(), 3U);
+}
+
+TEST(PassPlan, WhatCannotBeCountedIsAbsent) {
+  const auto plan = plan_passes({metric("refused", {"1"}), metric("endless", {"2"}), metric("fine", {"3"})},
+                                [](const Names& counters) -> std::optional<std::size_t> {
+                                  if (counters == Names{"1"}) return std::nullopt;
+                                  return counters == Names{"2"} ? most_passes_of_a_metric + 1 : 1;
+                                });
+  ASSERT_THAT(plan.absent, SizeIs(2));
+  EXPECT_THAT(plan.absent[0].reason, HasSubstr("refuses"));
+  EXPECT_THAT(plan.absent[1].reason, HasSubstr("takes 9 executions"));
+  ASSERT_THAT(plan.groups, SizeIs(1));
+  EXPECT_THAT(plan.groups[0].counters, ElementsAre("3"));
+  EXPECT_THAT(plan_passes({}, [](const Names&) { return 1; }).groups, IsEmpty());
+}
+
+Device gpu() {
+  Device device;
+  device.id = "cuda:0";
+  device.kind = DeviceKind::cuda;
+  device.last_level_cache_bytes = 1 << 20;
+  return device;
+}
+
+CounterPhase::Opener opener(FakeChip& chip) {
+  return [&chip](const Device&) { return std::make_unique<FakeMetricSource>(chip); };
+}
+
+FakeChip copying_chip() {
+  FakeChip chip;
+  chip.metrics = {{"dram__bytes_read.sum", {3e8, "byte", false}},
+                  {"dram__bytes_write.sum", {1e8, "byte", false}},
+                  {"lts__t_bytes.sum", {5e8, "byte", false}}};
+  return chip;
+}
+
+TEST(CounterPhase, ValuesAreKeyedAndOrderedByName) {
+  FakeChip chip = copying_chip();
+  CounterPhase phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes", "l1_bytes"}, opener(chip));
+  Measurement measurement;
+  int prepared = 0;
+  int executed = 0;
+  phase.fill(measurement, {[&] { EXPECT_EQ(prepared++, executed); }, [&] { ++executed; }});
+  EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"},
+                                                Counter{"dram_write_bytes", 1e8, "bytes", "fake"},
+                                                Counter{"l2_bytes", 5e8, "bytes", "fake"}));
+  EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l1_bytes", "FK100 has no counter for it"}));
+  EXPECT_EQ(prepared, 1);
+  EXPECT_EQ(executed, 1);
+  EXPECT_THAT(phase.warnings(), ElementsAre("No l1_bytes on cuda:0: FK100 has no counter for it."));
+}
+
+TEST(CounterPhase, EachPassStartsFromThePreparedState) {
+  FakeChip chip = copying_chip();
+  chip.metrics_a_pass = 1;
+  CounterPhase phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
+  Measurement measurement;
+  std::string order;
+  phase.fill(measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
+  EXPECT_EQ(order, "pxpxpx");
+  EXPECT_THAT(measurement.counters, SizeIs(3));
+}
+
+TEST(CounterPhase, NothingIsOpenedWhenNothingIsWanted) {
+  CounterPhase phase(gpu(), {},
+                     [](const Device&) -> std::unique_ptr<MetricSource> { throw std::logic_error("opened"); });
+  Measurement measurement;
+  phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  EXPECT_EQ(measurement, Measurement{});
+}
+
+TEST(CounterPhase, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
+  int opened = 0;
+  CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes"}, [&](const Device&) -> std::unique_ptr<MetricSource> {
+    ++opened;
+    throw MetricsUnavailable("the driver keeps the counters");
+  });
+  Measurement measurement;
+  measurement.samples_seconds = {1.0};
+  for (int point = 0; point < 3; ++point) phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  EXPECT_EQ(opened, 1);
+  EXPECT_THAT(measurement.absent_counters,
+              ElementsAre(AbsentCounter{"dram_read_bytes", "the driver keeps the counters"},
+                          AbsentCounter{"l2_bytes", "the driver keeps the counters"}));
+  EXPECT_THAT(measurement.samples_seconds, ElementsAre(1.0));
+  EXPECT_THAT(phase.warnings(), ElementsAre("No counters on cuda:0: the driver keeps the counters."));
+}
+
+TEST(CounterPhase, ABusyPointDoesNotSpoilTheNext) {
+  FakeChip chip = copying_chip();
+  chip.error = "held by another profiler";
+  CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
+  Measurement busy;
+  phase.fill(busy, {[] {}, [] {}});
+  EXPECT_THAT(busy.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "held by another profiler"}));
+  chip.error.clear();
+  Measurement fine;
+  phase.fill(fine, {[] {}, [] {}});
+  EXPECT_THAT(fine.counters, SizeIs(1));
+  EXPECT_THAT(fine.absent_counters, IsEmpty());
+}
+
+TEST(CounterPhase, AnExecutionThatThrowsMakesTheCountersAbsent) {
+  FakeChip chip = copying_chip();
+  CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
+  Measurement measurement;
+  phase.fill(measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
+  EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "launch failed"}));
+}
+
+TEST(CounterPhase, AValueThatIsNoneIsAbsent) {
+  FakeChip chip = copying_chip();
+  chip.metrics["lts__t_bytes.sum"].value = std::numeric_limits<double>::quiet_NaN();
+  chip.metrics["dram__bytes_read.sum"].lost = true;
+  CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
+  Measurement measurement;
+  phase.fill(measurement, {[] {}, [] {}});
+  EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_write_bytes", 1e8, "bytes", "fake"}));
+  EXPECT_THAT(measurement.absent_counters,
+              ElementsAre(AbsentCounter{"dram_read_bytes", "the fake lost it"},
+                          AbsentCounter{"l2_bytes", "lts__t_bytes.sum came back without a value"}));
+}
+
+TEST(CounterPhase, TheCpuHasNoCountersYet) {
+  Device cpu;
+  cpu.id = "cpu";
+  CounterPhase phase(cpu, {"dram_read_bytes"});
+  Measurement measurement;
+  phase.fill(measurement, {[] {}, [] {}});
+  ASSERT_THAT(measurement.absent_counters, SizeIs(1));
+  EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
+}
+
+/// Declares 1 MB read and 1 MB written on a GPU whose cache is a tenth of that.
+Measurement counted(double read, double written) {
+  Measurement measurement;
+  measurement.work.bytes_read = 1e6;
+  measurement.work.bytes_written = 1e6;
+  measurement.counters = {{"dram_read_bytes", read, "bytes", "fake"}, {"dram_write_bytes", written, "bytes", "fake"}};
+  return measurement;
+}
+
+Device small_cache() {
+  Device device = gpu();
+  device.last_level_cache_bytes = 100'000;
+  return device;
+}
+
+TEST(DeclaredWork, BytesThatAgreeAreNotMentioned) {
+  EXPECT_THAT(work_differences(counted(1.0e6, 1.0e6), small_cache()), IsEmpty());
+  EXPECT_THAT(work_differences(counted(1.04e6, 1.04e6), small_cache()), IsEmpty());
+  EXPECT_THAT(work_differences(counted(0.96e6, 0.96e6), small_cache()), IsEmpty());
+}
+
+TEST(DeclaredWork, BytesThatDifferAreTold) {
+  EXPECT_THAT(work_differences(counted(4.2e6, 2e6), small_cache()), ElementsAre("moves 3.1 x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(1.2e6, 1e6), small_cache()), ElementsAre("moves 1.10 x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(1e6, 0), small_cache()), ElementsAre("moves 0.50 x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(1e3, 0), small_cache()), ElementsAre("moves none of the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(26e6, 0), small_cache()), ElementsAre("moves 13 x the bytes it declares"));
+}
+
+TEST(DeclaredWork, BytesThatACacheMayHoldSayNothing) {
+  Measurement measurement = counted(0, 0);
+  measurement.work.footprint_bytes = 4e5;
+  EXPECT_THAT(work_differences(measurement, small_cache()), IsEmpty());
+  measurement.work.footprint_bytes = 4.1e5;
+  EXPECT_THAT(work_differences(measurement, small_cache()), SizeIs(1));
+  Device unknown = small_cache();
+  unknown.last_level_cache_bytes = 0;
+  EXPECT_THAT(work_differences(measurement, unknown), IsEmpty());
+}
+
+TEST(DeclaredWork, WithoutACounterOrADeclarationThereIsNothingToSay) {
+  Measurement measurement = counted(9e6, 9e6);
+  measurement.counters.pop_back();
+  EXPECT_THAT(work_differences(measurement, small_cache()), IsEmpty());
+  measurement = counted(9e6, 9e6);
+  measurement.work = {};
+  EXPECT_THAT(work_differences(measurement, small_cache()), IsEmpty());
+}
+
+TEST(DeclaredWork, FlopsAreComparedPipeByPipe) {
+  Measurement measurement;
+  measurement.work.flops = {{fp32, 2e6}, {tensor_bf16, 1e9}, {int32, 5e6}};
+  measurement.counters = {{"flops_fp32", 1e6, "FLOP", "fake"}, {"flops_tensor_bf16", 1.01e9, "FLOP", "fake"}};
+  EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does 0.50 x the fp32 FLOPs it declares"));
+  measurement.counters[0].value = 0.0;
+  EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does none of the fp32 FLOPs it declares"));
+}
+
+TEST(DeclaredWork, HalfFlopsAreHeldAgainstScalarAndPackedCode) {
+  Measurement measurement;
+  measurement.work.flops = {{bf16, 1e6}};
+  const auto differences = [&](double value) {
+    measurement.counters = {{"flops_half", value, "FLOP", "fake"}};
+    return work_differences(measurement, gpu());
+  };
+  EXPECT_THAT(differences(1e6), IsEmpty()) << "all packed";
+  EXPECT_THAT(differences(2e6), IsEmpty()) << "all scalar";
+  EXPECT_THAT(differences(1.5e6), IsEmpty()) << "some of each";
+  EXPECT_THAT(differences(4e6), ElementsAre("does 2.0 x the bf16 FLOPs it declares"));
+  EXPECT_THAT(differences(0.5e6), ElementsAre("does 0.50 x the bf16 FLOPs it declares"));
+}
+
+}  // namespace
+}  // namespace gpubench::bench
