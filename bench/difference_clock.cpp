@@ -11,13 +11,15 @@
 namespace gpubench::bench {
 
 std::int64_t short_chain(double one_execution_seconds) {
-  constexpr double settled_seconds = 20e-6;
-  constexpr double alone_seconds = 2e-3;  // the events' 1 to 2 us are then below 0.1 %, and a pair costs one execution
+  constexpr double settled_seconds = 30e-6;
+  constexpr double long_seconds = 200e-6;  // what the first link costs less than the others is then below 0.3 %
+  constexpr double alone_seconds = 2e-3;   // the events' 1 to 2 us are then below 0.1 %, and a pair costs one execution
+  constexpr std::int64_t shortest = 3;
   constexpr std::int64_t longest = 10;
   if (one_execution_seconds >= alone_seconds) return 0;
+  if (one_execution_seconds >= long_seconds) return 1;
   if (!(one_execution_seconds > 0.0)) return longest;
-  return std::clamp(static_cast<std::int64_t>(std::ceil(settled_seconds / one_execution_seconds)), std::int64_t{1},
-                    longest);
+  return std::clamp(static_cast<std::int64_t>(std::ceil(settled_seconds / one_execution_seconds)), shortest, longest);
 }
 
 double DifferenceClock::time(std::int64_t executions) {

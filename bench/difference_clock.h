@@ -31,8 +31,9 @@ class ChainTimer {
   [[nodiscard]] virtual std::string chains() const = 0;
 };
 
-/// Length of the short chain: none for an operation of 2 ms or more; else long enough that its first links are
-/// no slower than the later ones (on an H200 the first nodes of a graph cost up to 0.15 us more each).
+/// Length of the short chain: none for an operation of 2 ms or more, one for 0.2 ms or more; else three to ten, because
+/// the first links of a chain are not like the later ones (on an H200 a graph of one node starts up to 0.6 us sooner than
+/// its share of a longer one).
 std::int64_t short_chain(double one_execution_seconds);
 
 class DifferenceClock final : public Clock {
@@ -44,8 +45,8 @@ class DifferenceClock final : public Clock {
 
   /// May come out slightly negative for an operation that does nothing.
   double time(std::int64_t executions) override;
-  /// The events' quantum (32 ns on current GPUs) and jitter are then below 0.1 %.
-  [[nodiscard]] double least_batch_seconds() const override { return 100e-6; }
+  /// The events' quantum (32 ns on current GPUs) and jitter are then below 0.05 %.
+  [[nodiscard]] double least_batch_seconds() const override { return 200e-6; }
   [[nodiscard]] std::int64_t most_executions() const override { return timer_.longest() - short_length_; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   double now() override;

@@ -75,7 +75,7 @@ DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cuda
       note = "no kernels, so nothing is taken off";
     } else {
       std::vector<LaunchShape> shapes;
-      for (const auto& shape : content.kernels) shapes.push_back(within_one_wave(shape));
+      for (const auto& shape : content.kernels) shapes.push_back(one_block_each(shape));
       for (const auto& shape : shapes) launch_empty(shape, stream);  // loads the kernel, and shows that it can be launched
       note = fmt::format("less as much for {} in place of its {}", shapes.size() == 1 ? "an empty kernel" : "empty kernels",
                          plural(shapes.size(), "kernel"));

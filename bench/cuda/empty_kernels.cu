@@ -135,23 +135,17 @@ GraphContent content_of(cudaGraph_t graph) {
   return content;
 }
 
-LaunchShape within_one_wave(const LaunchShape& shape) {
+LaunchShape one_block_each(const LaunchShape& shape) {
   int device = 0;
   int multiprocessors = 0;
-  int resident = 0;
   GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
   GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  if (shape.shared_bytes > 48U * 1024U)
-    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(shape.shared_bytes)));
-  GPUBENCH_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &resident, empty_kernel, static_cast<int>(count_of(shape.block)), shape.shared_bytes));
-  const auto wave = static_cast<std::uint64_t>(std::max(resident, 1)) * static_cast<std::uint64_t>(multiprocessors);
-  if (count_of(shape.grid) <= wave) return shape;
+  const auto most = static_cast<std::uint64_t>(multiprocessors);
+  if (count_of(shape.grid) <= most) return shape;
   LaunchShape result = shape;
   const auto cluster = static_cast<unsigned>(count_of(shape.cluster));
   result.cluster = {cluster, 1, 1};
-  result.grid = {static_cast<unsigned>(wave) / cluster * cluster, 1, 1};
+  result.grid = {std::max(static_cast<unsigned>(most) / cluster, 1U) * cluster, 1, 1};
   return result;
 }
 

@@ -35,9 +35,10 @@ struct GraphContent {
 /// Reads the nodes of a graph, those of child graphs included. Throws CudaError.
 GraphContent content_of(cudaGraph_t graph);
 
-/// At most one wave of the same blocks. Blocks beyond it start while others work: their start is not a cost that comes
-/// on top of the work, and taking it off would show large operations faster than the GPU can be.
-LaunchShape within_one_wave(const LaunchShape& shape);
+/// At most one of the same blocks for each multiprocessor. Further blocks start while others work: their start does not
+/// come on top of the work, and taking it off would show operations faster than the GPU can be (on an H200 a copy of
+/// 8 MiB at 23 TB/s).
+LaunchShape one_block_each(const LaunchShape& shape);
 
 /// Launches an empty kernel of this shape. Throws CudaError.
 void launch_empty(const LaunchShape& shape, cudaStream_t stream);

@@ -145,14 +145,13 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
   EXPECT_EQ(content.entangled, "");
 }
 
-TEST_F(Cuda, AnEmptyKernelStaysWithinOneWave) {
+TEST_F(Cuda, AnEmptyKernelHasOneBlockForEachMultiprocessor) {
   const LaunchShape large = {{1 << 20, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
-  const LaunchShape limited = within_one_wave(large);
+  const LaunchShape limited = one_block_each(large);
   EXPECT_EQ(limited.block.x, 256U);
-  EXPECT_LE(limited.grid.x, 32U * static_cast<unsigned>(gpus().front().units));
-  EXPECT_GE(limited.grid.x, static_cast<unsigned>(gpus().front().units));
+  EXPECT_EQ(limited.grid.x, static_cast<unsigned>(gpus().front().units));
   const LaunchShape small = {{5, 5, 1}, {32, 1, 1}, 0, {1, 1, 1}};
-  EXPECT_TRUE(within_one_wave(small) == small);
+  EXPECT_TRUE(one_block_each(small) == small);
 }
 
 }  // namespace

@@ -80,9 +80,10 @@ TEST(DifferenceClock, SaysHow) {
   EXPECT_EQ(clock.method(90), "fake chains of 10 and 100 executions, the difference of their times; nothing taken off");
 }
 
-TEST(ShortChain, LastsTwentyMicrosecondsAtMostTenExecutions) {
+TEST(ShortChain, LastsThirtyMicrosecondsFromThreeToTenExecutions) {
   EXPECT_EQ(short_chain(1e-6), 10);
-  EXPECT_EQ(short_chain(5e-6), 4);
+  EXPECT_EQ(short_chain(5e-6), 6);
+  EXPECT_EQ(short_chain(100e-6), 3);
   EXPECT_EQ(short_chain(1e-3), 1);
   EXPECT_EQ(short_chain(2e-3), 0);
   EXPECT_EQ(short_chain(0.0), 10);

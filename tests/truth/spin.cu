@@ -10,18 +10,30 @@ __device__ unsigned long long global_nanoseconds() {
   return time;
 }
 
-__global__ void spin_kernel(long long cycles, Reading* reading) {
+__device__ long long spin(long long cycles) {
   const long long start = clock64();
-  const unsigned long long start_nanoseconds = global_nanoseconds();
   long long now = start;
   while (now - start < cycles) now = clock64();
-  if (blockIdx.x == 0) *reading = {now - start, global_nanoseconds() - start_nanoseconds};
+  return now - start;
+}
+
+__global__ void spin_kernel(long long cycles) { spin(cycles); }
+
+__global__ void reading_spin_kernel(long long cycles, Reading* reading) {
+  const unsigned long long start = global_nanoseconds();
+  const long long seen = spin(cycles);
+  *reading = {seen, global_nanoseconds() - start};
 }
 
 }  // namespace
 
-cudaError_t launch_spin(long long cycles, int blocks, Reading* reading, cudaStream_t stream) {
-  spin_kernel<<<static_cast<unsigned>(blocks), 1, 0, stream>>>(cycles, reading);
+cudaError_t launch_spin(long long cycles, int blocks, cudaStream_t stream) {
+  spin_kernel<<<static_cast<unsigned>(blocks), 1, 0, stream>>>(cycles);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_reading_spin(long long cycles, Reading* reading, cudaStream_t stream) {
+  reading_spin_kernel<<<1, 1, 0, stream>>>(cycles, reading);
   return cudaGetLastError();
 }
 

@@ -41,7 +41,7 @@ class Truth {
     const auto cycles = static_cast<long long>(one.microseconds * 1e-6 * hertz_);
     const bench::DeviceBatch batch = [this, &one, cycles](cudaStream_t stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions * one.kernels; ++i)
-        GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, one.blocks, reading_.data(), stream));
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, one.blocks, stream));
     };
     std::vector<double> true_seconds;
     for (int i = 0; i < 21; ++i)
@@ -66,7 +66,7 @@ class Truth {
 
  private:
   truth::Reading spin(long long cycles) {
-    GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, 1, reading_.data(), gpu_.stream()));
+    GPUBENCH_CUDA_CHECK(truth::launch_reading_spin(cycles, reading_.data(), gpu_.stream()));
     gpu_.synchronize();
     truth::Reading reading;
     detail::copy_from_device(&reading, reading_.data(), sizeof(reading));
