@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock "device": the time that one more execution adds to a chain of executions on the GPU, less what an empty
-// kernel of the same launch shape adds to its chain.
+// The clock "device": the time that one more execution adds to a chain of executions on the GPU, less what
+// kernels of the same launch shapes cost before and after their work.
 //
 // What starts and ends a chain (the launch of a graph, the two events) is in the long chain as in the short one and
-// drops out of the difference; what starts and ends each kernel is in the empty chain too. On an H200, plain events
-// overstate a kernel of 2 us by 70 to 290 %; this difference is within 0.5 %.
+// drops out of the difference; what starts and ends each kernel is measured by kernels that do nothing for a known
+// while. On an H200, plain events overstate a kernel of 2 us by 70 to 290 %; this difference is within 0.5 %.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ class ChainTimer {
 };
 
 /// Length of the short chain: none for an operation of 2 ms or more, one for 0.2 ms or more; else three to ten, because
-/// the first links of a chain are not like the later ones (on an H200 a graph of one node starts up to 0.6 us sooner than
-/// its share of a longer one).
+/// the first links of a chain are not like the later ones (on an H200 a graph of one node starts up to 0.6 us sooner
+/// than its share of a longer one).
 std::int64_t short_chain(double one_execution_seconds);
 
 class DifferenceClock final : public Clock {
  public:
-  /// `fixed_seconds`: what the empty kernels of one execution cost in a chain; zero when they could not be told, which
-  /// `note` then says.
+  /// `fixed_seconds`: what the kernels of one execution cost before and after their work; zero when they could not be
+  /// told, which `note` then says.
   DifferenceClock(ChainTimer& timer, std::int64_t short_length, double fixed_seconds, std::string note)
       : timer_(timer), short_length_(short_length), fixed_seconds_(fixed_seconds), note_(std::move(note)) {}
 

@@ -19,7 +19,7 @@ namespace gpubench::bench {
 struct DeviceTiming {
   std::unique_ptr<Clock> clock;           ///< null when it cannot be had
   std::string reason;                     ///< then why
-  std::optional<Estimate> fixed_seconds;  ///< what empty kernels in its place cost, which the clock takes off
+  std::optional<Estimate> fixed_seconds;  ///< what its kernels cost before and after their work; taken off
 };
 
 using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;

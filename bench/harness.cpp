@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <charconv>
 #include <stdexcept>
 #include <utility>
@@ -169,7 +168,8 @@ void Harness::set_clocks(std::vector<std::string> clocks) {
 }
 
 void Harness::run_once_and_check(const State& state, const std::function<void()>& once) {
-  if (current_.seconds) throw std::logic_error("the operation called state.measure twice; register two operations instead");
+  if (current_.seconds)
+    throw std::logic_error("the operation called state.measure twice; register two operations instead");
   once();
   if (state.check()) {
     if (const Check check = state.check()(); !check.passed)
@@ -200,7 +200,8 @@ bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBa
 /// A device time that cannot be told from nothing is no time.
 std::string why_no_time(const Summary& seconds) {
   if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
-  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)", seconds.median * 1e9);
+  return fmt::format("it takes no longer than kernels that do nothing in its place (difference {:.1f} ns)",
+                     seconds.median * 1e9);
 }
 
 }  // namespace
@@ -229,8 +230,7 @@ Timing Harness::beside(const std::string& question, const bench::DeviceBatch& ba
 }
 
 void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
-  if (!gpu_)
-    throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
+  if (!gpu_) throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
   const auto once = [&] {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();

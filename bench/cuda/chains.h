@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/cuda/blocker.h"
-#include "bench/cuda/empty_kernels.h"
 #include "bench/cuda/handles.h"
+#include "bench/cuda/idle_kernels.h"
 #include "bench/difference_clock.h"
 #include "bench/gpu.h"
 

@@ -33,23 +33,56 @@ class OwningClock final : public Clock {
   DifferenceClock clock_;
 };
 
-/// What one link of a chain of empties costs: the median over differences of a long and a short chain.
-Estimate cost_of_empties(ChainTimer& timer) {
+using Shapes = std::vector<LaunchShape>;
+
+DeviceBatch idle_batch(Shapes shapes, long long cycles) {
+  return [shapes = std::move(shapes), cycles](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i)
+      for (const auto& shape : shapes) launch_idle(shape, cycles, stream);
+  };
+}
+
+/// Seconds that one more execution adds to a chain.
+double slope(ChainTimer& timer) {
+  constexpr std::int64_t short_length = 10;
+  const std::int64_t long_length = std::clamp<std::int64_t>(timer.longest(), short_length + 1, short_length + 100);
+  const auto pair = timer.time(short_length, long_length);
+  return (pair.long_seconds - pair.short_seconds) / static_cast<double>(long_length - short_length);
+}
+
+/// What kernels cost before and after their work. Idle kernels of c cycles add F + c to a chain and those of 2 c cycles
+/// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do: the GPU
+/// prepares a launch while the one before works, and on an H200 their slot is 25 ns longer than F.
+Estimate fixed_cost(ChainTimer& once, ChainTimer& twice) {
   constexpr int samples = 31;
-  const std::int64_t short_length = 10;
-  const std::int64_t long_length = std::clamp<std::int64_t>(timer.longest(), short_length + 1, short_length + 200);
   std::vector<double> costs;
   for (int i = 0; i < samples + 1; ++i) {
-    const auto pair = timer.time(short_length, long_length);
-    if (i > 0)  // the first one warms up
-      costs.push_back((pair.long_seconds - pair.short_seconds) / static_cast<double>(long_length - short_length));
+    const double cost = 2.0 * slope(once) - slope(twice);
+    if (i > 0) costs.push_back(cost);  // the first one warms up
   }
   std::sort(costs.begin(), costs.end());
   return {statistics::median(costs), statistics::median_ci95(costs)};
 }
 
-std::string plural(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+constexpr long long idle_cycles = 2000;  // about 1 us
+
+/// What the idle kernels that stand for an operation are, and how that is said.
+struct Substitute {
+  Shapes shapes;  ///< empty when nothing can be taken off
+  std::string note;
+};
+
+Substitute substitute_for(const GraphContent& content) {
+  if (!content.entangled.empty()) return {{}, content.entangled + ", so nothing is taken off"};
+  if (content.kernels.empty()) return {{}, "no kernels, so nothing is taken off"};
+  Substitute result;
+  for (const auto& shape : content.kernels) result.shapes.push_back(one_block_each(shape));
+  const std::size_t count = content.kernels.size();
+  result.note = count == 1 ? "less what one kernel costs before and after its work"
+                           : fmt::format("less what {} kernels cost before and after their work", count);
+  if (content.other_nodes > 0)
+    result.note += fmt::format("; {} copies, fills or host functions have no counterpart", content.other_nodes);
+  return result;
 }
 
 }  // namespace
@@ -59,8 +92,7 @@ DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cuda
   const std::int64_t short_length = short_chain(one_execution_seconds);
   const auto graph = capture(batch, 1, stream);
   std::unique_ptr<ChainTimer> timer;
-  std::unique_ptr<ChainTimer> empties;
-  std::string note;
+  Substitute substitute;
   if (graph) {
     const GraphContent content = content_of(graph->get());
     const auto nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
@@ -69,37 +101,25 @@ DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cuda
       return timing;
     }
     timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes);
-    if (!content.entangled.empty()) {
-      note = content.entangled + ", so nothing is taken off";
-    } else if (content.kernels.empty()) {
-      note = "no kernels, so nothing is taken off";
-    } else {
-      std::vector<LaunchShape> shapes;
-      for (const auto& shape : content.kernels) shapes.push_back(one_block_each(shape));
-      for (const auto& shape : shapes) launch_empty(shape, stream);  // loads the kernel, and shows that it can be launched
-      note = fmt::format("less as much for {} in place of its {}", shapes.size() == 1 ? "an empty kernel" : "empty kernels",
-                         plural(shapes.size(), "kernel"));
-      if (content.other_nodes > 0)
-        note += fmt::format("; its {} have no empty counterpart",
-                            plural(static_cast<std::size_t>(content.other_nodes), "copy, fill or host function"));
-      const DeviceBatch empty_batch = [shapes](cudaStream_t on, std::int64_t executions) {
-        for (std::int64_t i = 0; i < executions; ++i)
-          for (const auto& shape : shapes) launch_empty(shape, on);
-      };
-      empties = std::make_unique<GraphChains>(stream, blocker, empty_batch, static_cast<std::int64_t>(shapes.size()));
-    }
+    substitute = substitute_for(content);
   } else {
     timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch));
-    const LaunchShape one = {{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}};
-    launch_empty(one, stream);
-    note = "it cannot be captured in a graph; less as much for one empty kernel an execution";
-    empties = std::make_unique<LaunchChains>(stream, blocker, [one](cudaStream_t on, std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions; ++i) launch_empty(one, on);
-    });
+    substitute = {
+        {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
+        "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
   }
-  if (empties) timing.fixed_seconds = cost_of_empties(*empties);
-  timing.clock = std::make_unique<OwningClock>(std::move(timer), short_length,
-                                               timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, note);
+  if (!substitute.shapes.empty()) {
+    idle_batch(substitute.shapes, 1)(stream, 1);  // loads the kernel, and shows that these shapes can be launched
+    const auto chains = [&](long long cycles) -> std::unique_ptr<ChainTimer> {
+      auto idle = idle_batch(substitute.shapes, cycles);
+      if (!graph) return std::make_unique<LaunchChains>(stream, blocker, std::move(idle));
+      const auto nodes = static_cast<std::int64_t>(substitute.shapes.size());
+      return std::make_unique<GraphChains>(stream, blocker, std::move(idle), nodes);
+    };
+    timing.fixed_seconds = fixed_cost(*chains(idle_cycles), *chains(2 * idle_cycles));
+  }
+  timing.clock = std::make_unique<OwningClock>(
+      std::move(timer), short_length, timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, substitute.note);
   return timing;
 }
 

@@ -59,7 +59,8 @@ struct Timing {
   std::int64_t executions_per_sample = 0;
   std::string method;
   StopReason stop_reason = StopReason::interval;
-  /// Of the clock "device": what empty kernels of the same launch shapes cost, in seconds; taken off.
+  /// Of the clock "device": what kernels of these launch shapes cost before and after their work, in seconds; taken
+  /// off.
   std::optional<Estimate> fixed_seconds;
   friend bool operator==(const Timing&, const Timing&) = default;
 };

@@ -10,8 +10,8 @@
 
 #include "bench/cuda/chains.h"
 #include "bench/cuda/check.h"
-#include "bench/cuda/empty_kernels.h"
 #include "bench/cuda/fill.h"
+#include "bench/cuda/idle_kernels.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
 #include "bench/launch_overhead.h"
@@ -128,12 +128,12 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
   const LaunchShape first = {{7, 1, 1}, {64, 1, 1}, 0, {1, 1, 1}};
   const LaunchShape second = {{3, 2, 1}, {32, 4, 1}, 60000, {1, 1, 1}};
   auto x = DeviceVector<float>(64);
-  launch_empty(second, gpu_->stream());  // outside of the capture: it sets a kernel's attribute
+  launch_idle(second, 0, gpu_->stream());  // outside of the capture: it sets a kernel's attribute
   const auto graph = capture(
       [&](cudaStream_t stream, std::int64_t) {
-        launch_empty(first, stream);
+        launch_idle(first, 0, stream);
         GPUBENCH_CUDA_CHECK(cudaMemsetAsync(x.data(), 0, x.bytes(), stream));
-        launch_empty(second, stream);
+        launch_idle(second, 0, stream);
       },
       1, gpu_->stream());
   ASSERT_TRUE(graph);

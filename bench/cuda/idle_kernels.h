@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do nothing, in the launch shapes of an operation's kernels: what a kernel costs before it does anything.
+// Kernels that do nothing for a while, in the launch shapes of an operation's kernels: what a kernel costs before and
+// after its work.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,8 +14,8 @@ namespace gpubench::bench {
 struct LaunchShape {
   dim3 grid = {1, 1, 1};
   dim3 block = {1, 1, 1};
-  unsigned shared_bytes = 0;      ///< dynamic shared memory of a block
-  dim3 cluster = {1, 1, 1};       ///< blocks of a thread block cluster
+  unsigned shared_bytes = 0;  ///< dynamic shared memory of a block
+  dim3 cluster = {1, 1, 1};   ///< blocks of a thread block cluster
 
   friend bool operator==(const LaunchShape& a, const LaunchShape& b) {
     const auto same = [](dim3 x, dim3 y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
@@ -40,7 +41,7 @@ GraphContent content_of(cudaGraph_t graph);
 /// 8 MiB at 23 TB/s).
 LaunchShape one_block_each(const LaunchShape& shape);
 
-/// Launches an empty kernel of this shape. Throws CudaError.
-void launch_empty(const LaunchShape& shape, cudaStream_t stream);
+/// Launches a kernel of this shape whose threads wait for so many cycles of their SM's clock. Throws CudaError.
+void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream);
 
 }  // namespace gpubench::bench

@@ -5,16 +5,18 @@
 #include <map>
 
 #include "bench/cuda/check.h"
-#include "bench/cuda/empty_kernels.h"
+#include "bench/cuda/idle_kernels.h"
 
 namespace gpubench::bench {
 namespace {
 
-__global__ void empty_kernel() {}
-
-std::uint64_t count_of(dim3 extent) {
-  return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
+__global__ void idle_kernel(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
 }
+
+std::uint64_t count_of(dim3 extent) { return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z; }
 
 /// The driver's own functions, without linking libcuda: libraries load kernels that the runtime does not know.
 template <class Function>
@@ -105,13 +107,11 @@ void add_node(cudaGraphNode_t node, GraphContent& content) {
 void add_content(cudaGraph_t graph, GraphContent& content) {
   const auto nodes = nodes_of(graph);
   const auto edges = edges_of(graph);
-  if (edges.programmatic)
-    content.entangled = "its kernels overlap by programmatic dependent launch";
+  if (edges.programmatic) content.entangled = "its kernels overlap by programmatic dependent launch";
   std::size_t roots = 0;
   GPUBENCH_CUDA_CHECK(cudaGraphGetRootNodes(graph, nullptr, &roots));
-  const bool chain = roots <= 1 && std::all_of(edges.after.begin(), edges.after.end(), [](const auto& entry) {
-                       return entry.second.size() == 1;
-                     });
+  const bool chain = roots <= 1 && std::all_of(edges.after.begin(), edges.after.end(),
+                                               [](const auto& entry) { return entry.second.size() == 1; });
   if (!chain) {
     content.entangled = "its nodes run side by side";
     for (const auto node : nodes) add_node(node, content);
@@ -149,7 +149,7 @@ LaunchShape one_block_each(const LaunchShape& shape) {
   return result;
 }
 
-void launch_empty(const LaunchShape& shape, cudaStream_t stream) {
+void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
@@ -165,9 +165,9 @@ void launch_empty(const LaunchShape& shape, cudaStream_t stream) {
     config.numAttrs = 1;
   }
   if (shape.shared_bytes > 48U * 1024U)
-    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(idle_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(shape.shared_bytes)));
-  GPUBENCH_CUDA_CHECK(cudaLaunchKernelEx(&config, empty_kernel));
+  GPUBENCH_CUDA_CHECK(cudaLaunchKernelEx(&config, idle_kernel, cycles));
 }
 
 }  // namespace gpubench::bench
