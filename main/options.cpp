@@ -26,7 +26,7 @@ struct Raw {
   bool quiet = false;
 };
 
-enum Scope : unsigned { in_run = 1, in_compare = 2, in_report = 4, everywhere = 7 };
+enum Scope : unsigned { in_run = 1, in_compare = 2, in_report = 4, in_doctor = 8, everywhere = 15 };
 
 struct Row {
   unsigned scope;
@@ -166,7 +166,6 @@ Options parse_command_line(int argc, char** argv) {
   bool markdown = false;
   app.add_flag("--help-markdown", markdown, "Print the table of flags in Markdown and stop")->group("");
   add_rows(app, in_run, raw);
-  add_rows(app, everywhere & ~in_run & ~in_compare & ~in_report, raw);
 
   CLI::App* const compare = app.add_subcommand("compare", "Compare two stored runs, point by point");
   compare->add_option("RUNS", raw.inputs, "BASE.json NEW.json")->expected(2)->required();
@@ -174,6 +173,9 @@ Options parse_command_line(int argc, char** argv) {
   CLI::App* const report = app.add_subcommand("report", "Show a stored run, or write it in other formats");
   report->add_option("RUN", raw.inputs, "RUN.json")->expected(1)->required();
   add_rows(*report, in_report, raw);
+  CLI::App* const doctor =
+      app.add_subcommand("doctor", "Say what works here, what does not, why, and the remedy; 2 when something is red");
+  add_rows(*doctor, in_doctor, raw);
 
   std::vector<std::string> google;
   std::vector<std::string> words = prepare(argc, argv, google);
@@ -182,7 +184,10 @@ Options parse_command_line(int argc, char** argv) {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
     options.command = Command::help;
-    options.help_text = compare->parsed() ? compare->help() : report->parsed() ? report->help() : app.help();
+    options.help_text = compare->parsed()  ? compare->help()
+                        : report->parsed() ? report->help()
+                        : doctor->parsed() ? doctor->help()
+                                           : app.help();
     return options;
   } catch (const CLI::ParseError& error) {
     throw UsageError(
@@ -193,11 +198,14 @@ Options parse_command_line(int argc, char** argv) {
     options.help_text = flags_markdown();
     return options;
   }
-  options.command = compare->parsed() ? Command::compare : report->parsed() ? Command::report : Command::run;
+  options.command = compare->parsed()  ? Command::compare
+                    : report->parsed() ? Command::report
+                    : doctor->parsed() ? Command::doctor
+                                       : Command::run;
   check_raw(raw, options);
   if (options.command != Command::run && !google.empty())
-    throw UsageError(fmt::format("{} belongs to a run, not to '{}'.", google.front(),
-                                 options.command == Command::compare ? "compare" : "report"));
+    throw UsageError(
+        fmt::format("{} belongs to a run, not to '{}'.", google.front(), app.get_subcommands().front()->get_name()));
   try {
     options.google = bench::parse_google_flags(google);
   } catch (const bench::GoogleFlagError& error) {

@@ -14,7 +14,7 @@
 
 namespace gpubench {
 
-enum class Command { run, compare, report, help, version };
+enum class Command { run, compare, report, doctor, help, version };
 
 struct Options {
   Command command = Command::run;
