@@ -75,6 +75,17 @@ void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::fu
   }
 }
 
+std::size_t Harness::position_of(const benchmark::State& google) {
+  // Repetitions follow each other with equal iterations. More of them without a report between means that Google
+  // Benchmark found the first repetition too short (an operation with a MinTime of its own) and asks for the same
+  // again.
+  const bool again = in_instance_ && google.max_iterations > last_iterations_;
+  in_instance_ = true;
+  last_iterations_ = google.max_iterations;
+  if (!again) ++next_position_;
+  return next_position_ - 1;
+}
+
 void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
   if (kind != device_.kind) {
     bench::skip_with_error(google, bench::other_device_message);
@@ -82,8 +93,19 @@ void Harness::run(benchmark::State& google, DeviceKind kind, const std::function
     measurements_.emplace_back();
     bench::skip_with_error(google, bench::tag_message(measurements_.size() - 1, "discovered"));
   } else {
-    if (watcher_) watcher_(measurements_.size());
-    execute(google, operation);
+    const std::size_t position = position_of(google);
+    const Choice choice = chooser_ ? chooser_(position) : Choice{};
+    if (choice.known != nullptr) {
+      measurements_.push_back(*choice.known);
+      measurements_.back().name.clear();  // the reporter names it anew, unless a longer one supersedes it
+      hand_over(google, measurements_.back(), measurements_.size() - 1);
+    } else if (choice.leave_out || mode_ == Mode::recall) {
+      bench::skip_with_error(google, bench::left_out_message);
+    } else {
+      if (watcher_) watcher_(position);
+      execute(google, operation);
+      if (recorder_) recorder_(position, measurements_.back());
+    }
   }
 }
 

@@ -25,12 +25,27 @@ namespace gpubench {
 /// own.
 class Harness {
  public:
-  enum class Mode { measure, discover };
+  enum class Mode {
+    measure,
+    discover,  ///< nothing runs: points are only named
+    recall,    ///< nothing runs: the chooser knows all points already
+  };
 
   /// Names the regime of a fresh measurement for Google Benchmark's label; may be empty.
   using Labeller = std::function<std::string(const Measurement&)>;
-  /// Called before each point with how many points went before it; may be empty.
-  using Watcher = std::function<void(std::size_t done)>;
+  /// What becomes of a point: it is measured, or left out of the run, or it is known from before.
+  struct Choice {
+    bool leave_out = false;
+    const Measurement* known = nullptr;
+  };
+  // Each is called with the point's position among those that bench::discover names for the same filter; that holds as
+  // long as Google Benchmark does not interleave repetitions at random. Each may be empty.
+  using Chooser = std::function<Choice(std::size_t position)>;
+  /// Called before a point is measured.
+  using Watcher = std::function<void(std::size_t position)>;
+  /// Called after a point was measured, before it has its name. Again for the same position when Google Benchmark asks
+  /// for a longer measurement of it, which supersedes the first.
+  using Recorder = std::function<void(std::size_t position, const Measurement&)>;
 
   Harness(Device device, bench::SamplingOptions options, Mode mode = Mode::measure);
   ~Harness();
@@ -50,7 +65,9 @@ class Harness {
   };
 
   void set_labeller(Labeller labeller) { labeller_ = std::move(labeller); }
+  void set_chooser(Chooser chooser) { chooser_ = std::move(chooser); }
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
+  void set_recorder(Recorder recorder) { recorder_ = std::move(recorder); }
 
   /// What the registered function does: runs one point inside Google Benchmark's state.
   static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
@@ -58,6 +75,10 @@ class Harness {
   /// Measurements in the order taken; their names are filled in by the reporter that sees them.
   [[nodiscard]] std::vector<Measurement>& measurements() { return measurements_; }
   [[nodiscard]] const Device& device() const { return device_; }
+  /// True once an error has left the GPU unusable in this process.
+  [[nodiscard]] bool gpu_lost() const { return gpu_ && gpu_->lost(); }
+  /// The reporter has seen all repetitions of one set of arguments: the next call is of another point.
+  void end_of_instance() { in_instance_ = false; }
 
   // For State.
   void measure_device(State& state, const bench::DeviceBatch& batch);
@@ -65,6 +86,7 @@ class Harness {
   void skip(std::string reason);
 
  private:
+  std::size_t position_of(const benchmark::State& google);
   void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
@@ -74,7 +96,12 @@ class Harness {
   bench::SamplingOptions options_;
   Mode mode_;
   Labeller labeller_;
+  Chooser chooser_;
   Watcher watcher_;
+  Recorder recorder_;
+  std::size_t next_position_ = 0;
+  bool in_instance_ = false;
+  std::int64_t last_iterations_ = 0;
   std::unique_ptr<bench::Gpu> gpu_;
   std::vector<Measurement> measurements_;
   Measurement current_;
@@ -89,6 +116,8 @@ namespace gpubench::bench {
 inline constexpr const char* point_counter = "gpubench_point";
 /// Error text that stands for "this operation belongs to another kind of device": reporters drop such runs.
 inline constexpr const char* other_device_message = "gpubench: another kind of device";
+/// The same for a point that the chooser left out.
+inline constexpr const char* left_out_message = "gpubench: left out";
 /// "gpubench point 12: message"
 std::string tag_message(std::size_t index, const std::string& message);
 struct TaggedMessage {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <string_view>
 
@@ -17,12 +18,15 @@ struct Raw {
   std::string filter;
   std::string calibration_file;
   std::string time_budget = "0.25";
+  std::string isolate_timeout;
+  std::string resume_file;
   std::string fail_on = "regression";
   std::string least_effect = "1";
   std::string color = "auto";
   std::vector<std::string> outputs;
   std::vector<std::string> inputs;
   bool list = false;
+  bool isolate = false;
   bool quiet = false;
 };
 
@@ -71,6 +75,14 @@ const std::vector<Row>& table() {
        add_value<&Raw::calibration_file>},
       {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
        add_value<&Raw::time_budget>},
+      {in_run, "--isolate", "", "",
+       "Measure each operation in a process of its own, so that a crash, a hang or a lost GPU costs one point",
+       add_switch<&Raw::isolate>},
+      {in_run, "--isolate-timeout", "SECONDS", "",
+       "With --isolate: the longest that one point may take (120, and twice the time budget)",
+       add_value<&Raw::isolate_timeout>},
+      {in_run, "--resume", "RUN.json", "", "Take the points that this run has from it, and measure the others",
+       add_value<&Raw::resume_file>},
       {in_compare, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
@@ -135,6 +147,14 @@ void check_raw(const Raw& raw, Options& options) {
   options.list = raw.list;
   if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
   options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
+  options.isolate = raw.isolate;
+  if (!raw.isolate_timeout.empty() && !raw.isolate)
+    throw UsageError("--isolate-timeout says how long a point may take with --isolate; give that too.");
+  if (!raw.isolate_timeout.empty())
+    options.isolate_timeout_seconds = parse_number("--isolate-timeout", raw.isolate_timeout, 0.1, 86400.0);
+  if (!raw.resume_file.empty()) options.resume_file = raw.resume_file;
+  if (options.calibrate && (options.isolate || options.resume_file))
+    throw UsageError("--isolate and --resume are for measuring operations, not for --calibrate.");
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive
@@ -211,6 +231,13 @@ Options parse_command_line(int argc, char** argv) {
   } catch (const bench::GoogleFlagError& error) {
     throw UsageError(error.what());
   }
+  // One point may well take what its sampling is allowed; a limit the user gave stands.
+  if (raw.isolate_timeout.empty())
+    options.isolate_timeout_seconds +=
+        2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0));
+  if ((options.isolate || options.resume_file) && options.google.interleaves_at_random())
+    throw UsageError(
+        "--isolate and --resume need the points in order; leave --benchmark_enable_random_interleaving out.");
   if (!options.filter.empty() && !options.google.filter.empty())
     throw UsageError("--filter and --benchmark_filter say the same; give one of them.");
   if (options.filter.empty()) options.filter = options.google.filter;

@@ -27,6 +27,9 @@ struct Options {
   bool list = false;
   std::optional<std::string> calibration_file;
   double time_budget_seconds = 0.25;
+  bool isolate = false;
+  double isolate_timeout_seconds = 120.0;
+  std::optional<std::string> resume_file;
   bench::GoogleFlags google;
 
   // compare and report
