@@ -154,8 +154,7 @@ void Harness::hand_over(benchmark::State& google, const Measurement& measurement
   if (measurement.failure || measurement.skipped) {
     const std::string& message = measurement.failure ? measurement.failure->message : *measurement.skipped;
     const bool tagged = harness_in_charge() == this;
-    if (!bench::has_error(google))
-      bench::skip_with_error(google, tagged ? bench::tag_message(index, message) : message);
+    bench::skip_with_error(google, tagged ? bench::tag_message(index, message) : message);
     return;
   }
   std::size_t next = 0;

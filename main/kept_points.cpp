@@ -12,6 +12,7 @@
 #include "bench/host_clock.h"
 #include "calibrate/cache.h"
 #include "classifier/classifier.h"
+#include "gpubench/version.h"
 #include "main/commands.h"
 #include "storage/storage.h"
 
@@ -107,7 +108,7 @@ std::optional<std::string> why_not_resumable(const Run& earlier, const Context& 
     if (same == earlier.devices.end()) continue;  // no points of it to take over
     Calibration then;
     then.device = *same;
-    then.gpubench_version = earlier.context.gpubench_version;
+    then.gpubench_version = std::string(version);  // compared above
     if (auto reason = calibrate::why_not_fitting(then, device)) return fmt::format("on {}, {}", device.id, *reason);
   }
   return std::nullopt;
