@@ -2,11 +2,9 @@
 // What `gpubench doctor` found, before anything is thought of it: plain structs.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,13 +12,6 @@
 #include "bench/cuda/nvml.h"
 
 namespace gpubench::doctor {
-
-/// A value, or why it is not known.
-template <class T>
-struct Fact {
-  std::optional<T> value;
-  std::string reason;
-};
 
 /// A shared library as the loader found it.
 struct Library {

@@ -236,12 +236,17 @@ void take_over(const Run& earlier, const Options& options, KeptPoints& kept, Run
 void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, KeptPoints& kept, ProgressLine& progress,
                       Run& run) {
   std::size_t before = 0;
-  for (const Plan& plan : plans) {
-    const auto warnings = isolation.measure(plan, kept, [&](const Plan& of, std::size_t position) {
-      progress.point(before + position, kept.planned(), of.points[position].name);
-    });
-    run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
-    before += plan.points.size();
+  try {
+    for (const Plan& plan : plans) {
+      const auto warnings = isolation.measure(plan, kept, [&](const Plan& of, std::size_t position) {
+        progress.point(before + position, kept.planned(), of.points[position].name);
+      });
+      run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+      before += plan.points.size();
+    }
+  } catch (...) {  // the system allows no further process, say: what is finished must not go with it
+    kept.write();
+    throw;
   }
 }
 
