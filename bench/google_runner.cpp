@@ -78,8 +78,8 @@ void name_measurement(Measurement& measurement, const Reporter::Run& run) {
 /// Sees every run, names the measurement it belongs to, and passes on what is of this device without our marks.
 class NamingReporter final : public Reporter {
  public:
-  NamingReporter(std::vector<Measurement>& measurements, std::vector<Sink> sinks)
-      : measurements_(measurements), sinks_(std::move(sinks)) {}
+  NamingReporter(Harness& harness, std::vector<Sink> sinks)
+      : harness_(harness), measurements_(harness.measurements()), sinks_(std::move(sinks)) {}
 
   bool ReportContext(const Context& context) override {
     for (const Sink& sink : sinks_) sink.reporter->ReportContext(context);
@@ -87,9 +87,11 @@ class NamingReporter final : public Reporter {
   }
 
   void ReportRuns(const std::vector<Run>& runs) override {
+    harness_.end_of_instance();
     std::vector<Run> mine;
     for (const Run& run : runs) {
-      if (is_skipped(run) && skip_message(run) == other_device_message) continue;
+      if (is_skipped(run) && (skip_message(run) == other_device_message || skip_message(run) == left_out_message))
+        continue;
       mine.push_back(run);
       clean(mine.back());
     }
@@ -144,6 +146,7 @@ class NamingReporter final : public Reporter {
     if (!chosen.empty()) sink.reporter->ReportRuns(chosen);
   }
 
+  Harness& harness_;
   std::vector<Measurement>& measurements_;
   std::vector<Sink> sinks_;
   std::size_t reported_individually_ = 0;
@@ -217,6 +220,17 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
   return flags;
 }
 
+bool GoogleFlags::interleaves_at_random() const {
+  constexpr std::string_view flag = "--benchmark_enable_random_interleaving";
+  bool on = false;
+  for (const std::string& word : passed_on) {
+    if (word == flag) on = true;
+    if (word.starts_with(flag) && word.size() > flag.size() && word[flag.size()] == '=')
+      on = parse_bool(std::string(flag), std::string_view(word).substr(flag.size() + 1));
+  }
+  return on;
+}
+
 void initialize_google(const std::string& program, const GoogleFlags& flags) {
   static std::string name;  // Google Benchmark keeps a pointer to it for its reports
   name = program;
@@ -236,17 +250,17 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
 std::vector<PointName> discover(const Device& device, const std::string& filter) {
   Harness harness(device, {}, Harness::Mode::discover);
   const Harness::Scope scope(harness);
-  NamingReporter reporter(harness.measurements(), {});
+  NamingReporter reporter(harness, {});
   run_caught(reporter, filter);
   std::vector<PointName> names;
   for (const auto& measurement : harness.measurements())
-    names.push_back({measurement.name, measurement.operation, measurement.arguments});
+    names.push_back({measurement.name, measurement.operation, measurement.arguments, measurement.repetition});
   return names;
 }
 
 void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks) {
   const Harness::Scope scope(harness);
-  NamingReporter reporter(harness.measurements(), sinks);
+  NamingReporter reporter(harness, sinks);
   run_caught(reporter, filter);
   std::erase_if(harness.measurements(), [](const Measurement& measurement) { return measurement.name.empty(); });
 }

@@ -33,6 +33,9 @@ struct GoogleFlags {
   bool display_aggregates_only = false;
   std::optional<double> min_time_seconds;        ///< --benchmark_min_time=0.5s
   std::optional<std::int64_t> exact_iterations;  ///< --benchmark_min_time=100x
+
+  /// --benchmark_enable_random_interleaving: points are then not measured in the order that `discover` gives.
+  [[nodiscard]] bool interleaves_at_random() const;
 };
 
 /// Takes the `--benchmark_*` arguments. Throws GoogleFlagError.
@@ -45,6 +48,7 @@ struct PointName {
   std::string name;  ///< "saxpy/1024/manual_time"
   std::string operation;
   std::vector<Argument> arguments;
+  int repetition = 0;
 };
 /// The points that the filter chooses for a device, in order, repetitions included. Nothing is measured.
 std::vector<PointName> discover(const Device& device, const std::string& filter);

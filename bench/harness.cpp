@@ -84,6 +84,17 @@ void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::fu
   }
 }
 
+std::size_t Harness::position_of(const benchmark::State& google) {
+  // Repetitions follow each other with equal iterations. More of them without a report between means that Google
+  // Benchmark found the first repetition too short (an operation with a MinTime of its own) and asks for the same
+  // again.
+  const bool again = in_instance_ && google.max_iterations > last_iterations_;
+  in_instance_ = true;
+  last_iterations_ = google.max_iterations;
+  if (!again) ++next_position_;
+  return next_position_ - 1;
+}
+
 void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
   if (kind != device_.kind) {
     bench::skip_with_error(google, bench::other_device_message);
@@ -91,9 +102,43 @@ void Harness::run(benchmark::State& google, DeviceKind kind, const std::function
     measurements_.emplace_back();
     bench::skip_with_error(google, bench::tag_message(measurements_.size() - 1, "discovered"));
   } else {
-    if (watcher_) watcher_(measurements_.size());
-    execute(google, operation);
+    const std::size_t position = position_of(google);
+    const Choice choice = chooser_ ? chooser_(position) : Choice{};
+    if (choice.known != nullptr && mode_ == Mode::count) {
+      if (watcher_) watcher_(position);
+      count_known(google, operation, *choice.known);
+      if (recorder_) recorder_(position, measurements_.back());
+    } else if (choice.known != nullptr) {
+      measurements_.push_back(*choice.known);
+      measurements_.back().name.clear();  // the reporter names it anew, unless a longer one supersedes it
+      hand_over(google, measurements_.back(), measurements_.size() - 1);
+    } else if (choice.leave_out || mode_ == Mode::recall || mode_ == Mode::count) {
+      bench::skip_with_error(google, bench::left_out_message);
+    } else {
+      if (watcher_) watcher_(position);
+      execute(google, operation);
+      if (recorder_) recorder_(position, measurements_.back());
+    }
   }
+}
+
+void Harness::count_known(benchmark::State& google, const std::function<void(State&)>& operation,
+                          const Measurement& known) {
+  current_ = known;
+  current_.name.clear();  // the reporter names it anew
+  if (current_.seconds && counters_) {
+    State state(google, *this);
+    try {
+      if (gpu_ && gpu_->lost())
+        counters_->give_up(current_, "an earlier error left the GPU unusable in this process");
+      else
+        operation(state);
+    } catch (const std::exception& error) {
+      counters_->give_up(current_, error.what());
+    }
+  }
+  measurements_.push_back(std::move(current_));
+  hand_over(google, measurements_.back(), measurements_.size() - 1);
 }
 
 void Harness::execute(benchmark::State& google, const std::function<void(State&)>& operation) {
@@ -141,8 +186,7 @@ void Harness::hand_over(benchmark::State& google, const Measurement& measurement
   if (measurement.failure || measurement.skipped) {
     const std::string& message = measurement.failure ? measurement.failure->message : *measurement.skipped;
     const bool tagged = harness_in_charge() == this;
-    if (!bench::has_error(google))
-      bench::skip_with_error(google, tagged ? bench::tag_message(index, message) : message);
+    bench::skip_with_error(google, tagged ? bench::tag_message(index, message) : message);
     return;
   }
   std::size_t next = 0;
@@ -235,6 +279,7 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();
   };
+  if (mode_ == Mode::count) return count_executions(once);
   run_once_and_check(state, once);
   const auto chosen = clock_for(clocks_.front(), batch, *gpu_);
   if (!chosen.clock) throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.reason);
@@ -244,18 +289,21 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     throw std::runtime_error("no time by the clock '" + clocks_.front() + "': " + reason);
   current_.clock_hz = gpu_->sm_clock_hz();
   for (std::size_t i = 1; i < clocks_.size(); ++i) current_.other_clocks.push_back(beside(clocks_[i], batch));
-  // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
-  // starts from what one more execution left, and what is counted is what was timed.
-  if (counters_) counters_->fill(current_, {once, once});
 }
 
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
   if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
   const auto once = [&] { batch(1); };
+  if (mode_ == Mode::count) return count_executions(once);
   run_once_and_check(state, once);
   bench::HostClock clock(batch);
   set_main_timing(bench::AdaptiveSampler(options_).sample(clock), clock);
-  if (counters_) counters_->fill(current_, {once, once});
+}
+
+void Harness::count_executions(const std::function<void()>& once) {
+  // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
+  // starts from what one more execution left, and what is counted is what was timed.
+  counters_->fill(current_, {once, once});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

@@ -26,12 +26,28 @@ namespace gpubench {
 /// own.
 class Harness {
  public:
-  enum class Mode { measure, discover };
+  enum class Mode {
+    measure,
+    discover,  ///< nothing runs: points are only named
+    recall,    ///< nothing runs: the chooser knows all points already
+    count,     ///< the points that the chooser knows run a few times more, and are counted; their times stay
+  };
 
   /// Names the regime of a fresh measurement for Google Benchmark's label; may be empty.
   using Labeller = std::function<std::string(const Measurement&)>;
-  /// Called before each point with how many points went before it; may be empty.
-  using Watcher = std::function<void(std::size_t done)>;
+  /// What becomes of a point: it is measured, or left out of the run, or it is known from before.
+  struct Choice {
+    bool leave_out = false;
+    const Measurement* known = nullptr;
+  };
+  // Each is called with the point's position among those that bench::discover names for the same filter; that holds as
+  // long as Google Benchmark does not interleave repetitions at random. Each may be empty.
+  using Chooser = std::function<Choice(std::size_t position)>;
+  /// Called before a point is measured.
+  using Watcher = std::function<void(std::size_t position)>;
+  /// Called after a point was measured, before it has its name. Again for the same position when Google Benchmark asks
+  /// for a longer measurement of it, which supersedes the first.
+  using Recorder = std::function<void(std::size_t position, const Measurement&)>;
 
   Harness(Device device, bench::SamplingOptions options, Mode mode = Mode::measure);
   ~Harness();
@@ -50,11 +66,13 @@ class Harness {
     Harness* previous_;
   };
 
-  /// The clocks to ask on a GPU, of "device", "stream" and "latency": the first gives a measurement's samples, the others
-  /// stand beside it. Verdicts rest on "stream", so it is asked in any case. On the host there is one clock.
+  /// The clocks to ask on a GPU, of "device", "stream" and "latency": the first gives a measurement's samples, the
+  /// others stand beside it. Verdicts rest on "stream", so it is asked in any case. On the host there is one clock.
   void set_clocks(std::vector<std::string> clocks);
   void set_labeller(Labeller labeller) { labeller_ = std::move(labeller); }
+  void set_chooser(Chooser chooser) { chooser_ = std::move(chooser); }
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
+  void set_recorder(Recorder recorder) { recorder_ = std::move(recorder); }
 
   /// Has these metrics (as bench::parse_metrics gives them) counted after the timing of each point. `open` is for
   /// tests.
@@ -68,6 +86,10 @@ class Harness {
   /// Measurements in the order taken; their names are filled in by the reporter that sees them.
   [[nodiscard]] std::vector<Measurement>& measurements() { return measurements_; }
   [[nodiscard]] const Device& device() const { return device_; }
+  /// True once an error has left the GPU unusable in this process.
+  [[nodiscard]] bool gpu_lost() const { return gpu_ && gpu_->lost(); }
+  /// The reporter has seen all repetitions of one set of arguments: the next call is of another point.
+  void end_of_instance() { in_instance_ = false; }
 
   // For State.
   void measure_device(State& state, const bench::DeviceBatch& batch);
@@ -75,9 +97,12 @@ class Harness {
   void skip(std::string reason);
 
  private:
+  std::size_t position_of(const benchmark::State& google);
   void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
+  void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known);
+  void count_executions(const std::function<void()>& once);
   void run_once_and_check(const State& state, const std::function<void()>& once);
   void set_main_timing(const bench::Samples& samples, const bench::Clock& clock);
   Timing beside(const std::string& question, const bench::DeviceBatch& batch);
@@ -87,7 +112,12 @@ class Harness {
   Mode mode_;
   std::vector<std::string> clocks_ = {"stream", "device"};
   Labeller labeller_;
+  Chooser chooser_;
   Watcher watcher_;
+  Recorder recorder_;
+  std::size_t next_position_ = 0;
+  bool in_instance_ = false;
+  std::int64_t last_iterations_ = 0;
   std::unique_ptr<bench::Gpu> gpu_;
   std::optional<bench::CounterPhase> counters_;  // ends before the GPU is let go
   std::vector<Measurement> measurements_;
@@ -103,6 +133,8 @@ namespace gpubench::bench {
 inline constexpr const char* point_counter = "gpubench_point";
 /// Error text that stands for "this operation belongs to another kind of device": reporters drop such runs.
 inline constexpr const char* other_device_message = "gpubench: another kind of device";
+/// The same for a point that the chooser left out.
+inline constexpr const char* left_out_message = "gpubench: left out";
 /// "gpubench point 12: message"
 std::string tag_message(std::size_t index, const std::string& message);
 struct TaggedMessage {

@@ -19,6 +19,7 @@ namespace gpubench {
 namespace {
 
 int dispatch(const Options& options, int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   switch (options.command) {
     case Command::help:
       fmt::print("{}", options.help_text);
@@ -30,10 +31,12 @@ int dispatch(const Options& options, int argc, char** argv) {
       return compare_command(options);
     case Command::report:
       return report_command(options);
+    case Command::doctor:
+      return doctor_command(options, argv[0], arguments);
     case Command::run:
       break;
   }
-  return run_command(options, argv[0], std::vector<std::string>(argv + 1, argv + argc));
+  return run_command(options, argv[0], arguments);
 }
 
 }  // namespace

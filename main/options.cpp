@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <string_view>
 
@@ -21,16 +22,19 @@ struct Raw {
   std::string time;
   std::string time_budget = "0.25";
   std::string metrics = "none";
+  std::string isolate_timeout;
+  std::string resume_file;
   std::string fail_on = "regression";
   std::string least_effect = "1";
   std::string color = "auto";
   std::vector<std::string> outputs;
   std::vector<std::string> inputs;
   bool list = false;
+  bool isolate = false;
   bool quiet = false;
 };
 
-enum Scope : unsigned { in_run = 1, in_compare = 2, in_report = 4, everywhere = 7 };
+enum Scope : unsigned { in_run = 1, in_compare = 2, in_report = 4, in_doctor = 8, everywhere = 15 };
 
 struct Row {
   unsigned scope;
@@ -83,6 +87,14 @@ const std::vector<Row>& table() {
        "Hardware counters of each point, read after its timing (none): bytes moved and occupancy, FLOPs by pipe, or "
        "CUPTI's names",
        add_value<&Raw::metrics>},
+      {in_run, "--isolate", "", "",
+       "Measure each operation in a process of its own, so that a crash, a hang or a lost GPU costs one point",
+       add_switch<&Raw::isolate>},
+      {in_run, "--isolate-timeout", "SECONDS", "",
+       "With --isolate: the longest that one point may take (120, and twice the time budget)",
+       add_value<&Raw::isolate_timeout>},
+      {in_run, "--resume", "RUN.json", "", "Take the points that this run has from it, and measure the others",
+       add_value<&Raw::resume_file>},
       {in_compare, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
@@ -155,6 +167,14 @@ void check_raw(const Raw& raw, Options& options) {
   } catch (const bench::MetricNameError& error) {
     throw UsageError(error.what());
   }
+  options.isolate = raw.isolate;
+  if (!raw.isolate_timeout.empty() && !raw.isolate)
+    throw UsageError("--isolate-timeout says how long a point may take with --isolate; give that too.");
+  if (!raw.isolate_timeout.empty())
+    options.isolate_timeout_seconds = parse_number("--isolate-timeout", raw.isolate_timeout, 0.1, 86400.0);
+  if (!raw.resume_file.empty()) options.resume_file = raw.resume_file;
+  if (options.calibrate && (options.isolate || options.resume_file))
+    throw UsageError("--isolate and --resume are for measuring operations, not for --calibrate.");
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive
@@ -186,7 +206,6 @@ Options parse_command_line(int argc, char** argv) {
   bool markdown = false;
   app.add_flag("--help-markdown", markdown, "Print the table of flags in Markdown and stop")->group("");
   add_rows(app, in_run, raw);
-  add_rows(app, everywhere & ~in_run & ~in_compare & ~in_report, raw);
 
   CLI::App* const compare = app.add_subcommand("compare", "Compare two stored runs, point by point");
   compare->add_option("RUNS", raw.inputs, "BASE.json NEW.json")->expected(2)->required();
@@ -194,6 +213,9 @@ Options parse_command_line(int argc, char** argv) {
   CLI::App* const report = app.add_subcommand("report", "Show a stored run, or write it in other formats");
   report->add_option("RUN", raw.inputs, "RUN.json")->expected(1)->required();
   add_rows(*report, in_report, raw);
+  CLI::App* const doctor =
+      app.add_subcommand("doctor", "Say what works here, what does not, why, and the remedy; 2 when something is red");
+  add_rows(*doctor, in_doctor, raw);
 
   std::vector<std::string> google;
   std::vector<std::string> words = prepare(argc, argv, google);
@@ -202,7 +224,10 @@ Options parse_command_line(int argc, char** argv) {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
     options.command = Command::help;
-    options.help_text = compare->parsed() ? compare->help() : report->parsed() ? report->help() : app.help();
+    options.help_text = compare->parsed()  ? compare->help()
+                        : report->parsed() ? report->help()
+                        : doctor->parsed() ? doctor->help()
+                                           : app.help();
     return options;
   } catch (const CLI::ParseError& error) {
     throw UsageError(
@@ -213,16 +238,26 @@ Options parse_command_line(int argc, char** argv) {
     options.help_text = flags_markdown();
     return options;
   }
-  options.command = compare->parsed() ? Command::compare : report->parsed() ? Command::report : Command::run;
+  options.command = compare->parsed()  ? Command::compare
+                    : report->parsed() ? Command::report
+                    : doctor->parsed() ? Command::doctor
+                                       : Command::run;
   check_raw(raw, options);
   if (options.command != Command::run && !google.empty())
-    throw UsageError(fmt::format("{} belongs to a run, not to '{}'.", google.front(),
-                                 options.command == Command::compare ? "compare" : "report"));
+    throw UsageError(
+        fmt::format("{} belongs to a run, not to '{}'.", google.front(), app.get_subcommands().front()->get_name()));
   try {
     options.google = bench::parse_google_flags(google);
   } catch (const bench::GoogleFlagError& error) {
     throw UsageError(error.what());
   }
+  // One point may well take what its sampling is allowed; a limit the user gave stands.
+  if (raw.isolate_timeout.empty())
+    options.isolate_timeout_seconds +=
+        2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0));
+  if ((options.isolate || options.resume_file) && options.google.interleaves_at_random())
+    throw UsageError(
+        "--isolate and --resume need the points in order; leave --benchmark_enable_random_interleaving out.");
   if (!options.filter.empty() && !options.google.filter.empty())
     throw UsageError("--filter and --benchmark_filter say the same; give one of them.");
   if (options.filter.empty()) options.filter = options.google.filter;

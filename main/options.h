@@ -14,7 +14,7 @@
 
 namespace gpubench {
 
-enum class Command { run, compare, report, help, version };
+enum class Command { run, compare, report, doctor, help, version };
 
 struct Options {
   Command command = Command::run;
@@ -29,6 +29,9 @@ struct Options {
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
+  bool isolate = false;
+  double isolate_timeout_seconds = 120.0;
+  std::optional<std::string> resume_file;
   bench::GoogleFlags google;
 
   // compare and report

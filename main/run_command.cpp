@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "bench/devices.h"
@@ -16,6 +18,12 @@
 #include "gpubench/version.h"
 #include "main/commands.h"
 #include "main/context.h"
+#include "main/counting.h"
+#include "main/interruption.h"
+#include "main/isolation.h"
+#include "main/kept_points.h"
+#include "main/order.h"
+#include "main/plan.h"
 #include "main/terminal.h"
 #include "reports/reports.h"
 #include "storage/storage.h"
@@ -63,7 +71,14 @@ void keep_in_cache(const Calibration& calibration) {
   }
 }
 
-Calibration ceilings_for(const Device& device, const Options& options, std::vector<std::string>& warnings) {
+/// Where ceilings may come from besides the cache.
+struct CeilingSources {
+  const Run* earlier = nullptr;    ///< the run that is gone on with
+  Isolation* isolation = nullptr;  ///< measures them elsewhere
+};
+
+Calibration ceilings_for(const Device& device, const Options& options, const CeilingSources& sources,
+                         std::vector<std::string>& warnings) {
   if (options.calibration_file) {
     Calibration calibration = storage::read_calibration(*options.calibration_file);
     if (const auto reason = calibrate::why_not_fitting(calibration, device))
@@ -72,23 +87,20 @@ Calibration ceilings_for(const Device& device, const Options& options, std::vect
     calibration.device.id = device.id;
     return calibration;
   }
+  if (const Calibration* const then = sources.earlier ? sources.earlier->calibration_of(device.id) : nullptr;
+      then != nullptr && !calibrate::why_not_fitting(*then, device))
+    return *then;  // one run, one calibration
   auto cached = calibrate::load_cached(device);
   if (cached.calibration) {
     cached.calibration->device.id = device.id;  // the same GPU may be numbered anew
     return *std::move(cached.calibration);
   }
   say(fmt::format("no calibration of {} to re-use: {}; measuring a quick one", device.id, cached.reason));
-  Calibration calibration = measure_ceilings(device, calibrate::Mode::quick, options.quiet);
-  keep_in_cache(calibration);
+  Calibration calibration = sources.isolation != nullptr
+                                ? sources.isolation->calibrate(device)
+                                : measure_ceilings(device, calibrate::Mode::quick, options.quiet);
+  if (Interruption::noted() == 0) keep_in_cache(calibration);
   return calibration;
-}
-
-bench::SamplingOptions sampling_options(const Options& options) {
-  bench::SamplingOptions sampling;
-  sampling.budget_seconds = options.time_budget_seconds;
-  if (options.google.min_time_seconds) sampling.least_seconds = *options.google.min_time_seconds;
-  sampling.exact_samples = options.google.exact_iterations;
-  return sampling;
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> google_reporter(const std::string& format) {
@@ -130,23 +142,59 @@ class GoogleOutputs {
   std::vector<bench::Sink> sinks_;
 };
 
-void measure(const Device& device, const Calibration& calibration, const Options& options, GoogleOutputs& google,
-             ProgressLine& progress, std::size_t done_before, std::size_t total, Run& run) {
-  const auto points = bench::discover(device, options.filter);
-  if (points.empty()) return;
-  Harness harness(device, sampling_options(options));
+/// Saves what is finished and ends the process by the signal that was noted.
+[[noreturn]] void stop(KeptPoints& kept, ProgressLine& progress) {
+  progress.clear();
+  kept.write();
+  const std::string how_to_go_on =
+      kept.file().empty() ? std::string() : fmt::format("; --resume={} goes on from there", kept.file());
+  say(fmt::format("stopped after {} of {} points{}", kept.count(), kept.planned(), how_to_go_on));
+  Interruption::end();
+}
+
+/// Runs the points of a plan through Google Benchmark. Those that `kept` knows are not measured again; in a recalling
+/// harness none is.
+void measure(const Plan& plan, Harness::Mode mode, const Calibration& calibration, const Options& options,
+             GoogleOutputs& google, ProgressLine& progress, KeptPoints& kept, Run& run) {
+  if (plan.points.empty()) return;
+  const std::size_t before = run.points.size();
+  Harness harness(plan.device, sampling_options(options), mode);
   harness.set_labeller([&](const Measurement& measurement) {
     return std::string(name_of(classifier::classify(measurement, calibration).regime));
   });
   harness.set_clocks(options.clocks);
-  harness.set_watcher([&](std::size_t done) {
-    const std::string_view name = done < points.size() ? std::string_view(points[done].name) : std::string_view();
-    progress.point(done_before + done, total, name);
+  harness.set_watcher([&](std::size_t position) {
+    const bool known = position < plan.points.size();
+    progress.point(before + position, kept.planned(), known ? std::string_view(plan.points[position].name) : "");
   });
-  if (!options.metrics.empty()) harness.count(options.metrics);
+  // As known before this run: what it measures itself may be measured again, for longer.
+  std::vector<const Measurement*> known;
+  for (const PointKey& key : plan.keys) known.push_back(kept.find(key));
+  if (!options.google.interleaves_at_random()) {
+    harness.set_chooser([&](std::size_t position) {
+      return Harness::Choice{false, position < known.size() ? known[position] : nullptr};
+    });
+    harness.set_recorder([&](std::size_t position, const Measurement& measurement) {
+      if (position < plan.points.size()) kept.put(plan.keys[position], named(measurement, plan.points[position]));
+      if (Interruption::noted() != 0) stop(kept, progress);
+    });
+  }
   bench::run_google(harness, options.filter, google.sinks());
-  for (auto& warning : harness.counter_warnings()) run.warnings.push_back(std::move(warning));
   for (auto& measurement : harness.measurements()) run.points.push_back({std::move(measurement), std::nullopt});
+}
+
+/// Counts on every device, once all of them are timed.
+void count(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
+  for (const Plan& plan : plans) {
+    const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
+    const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
+    const auto last = std::find_if_not(first, run.points.end(), is_here);
+    const auto warnings = count_points(plan, options.filter, options, {first, last}, [&](std::size_t position) {
+      progress.step(fmt::format("counting {}", plan.points.at(position).name),
+                    static_cast<double>(position) / static_cast<double>(plan.points.size()));
+    });
+    run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+  }
 }
 
 int report(const Run& run, const Options& options, const GoogleOutputs& google) {
@@ -180,9 +228,103 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   return exit_codes::fine;
 }
 
+/// Reads the run to go on with and makes sure that its points are comparable with new ones.
+std::optional<Run> earlier_run(const Options& options, const Context& context, const std::vector<Device>& devices) {
+  if (!options.resume_file) return std::nullopt;
+  Run earlier = storage::read_run(*options.resume_file);
+  if (const auto reason = why_not_resumable(earlier, context, devices))
+    throw UsageError(
+        fmt::format("{} cannot be resumed: {}. Start anew without --resume.", *options.resume_file, *reason));
+  return earlier;
+}
+
+void take_over(const Run& earlier, const Options& options, KeptPoints& kept, Run& run) {
+  const std::size_t left_out = kept.resume(earlier);
+  if (left_out > 0)
+    run.warnings.push_back(
+        fmt::format("{} points of {} are not part of this run and were left out.", left_out, *options.resume_file));
+  run.context.environment["resumed"] =
+      fmt::format("{} points from the run of {}", kept.count(), earlier.context.created_utc);
+  say(fmt::format("{} of {} points are in {}", kept.count(), kept.planned(), *options.resume_file));
+}
+
+/// Measures what is not known yet, each operation in a process of its own.
+void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, KeptPoints& kept, ProgressLine& progress,
+                      Run& run) {
+  std::size_t before = 0;
+  try {
+    for (const Plan& plan : plans) {
+      const auto warnings = isolation.measure(plan, kept, [&](const Plan& of, std::size_t position) {
+        progress.point(before + position, kept.planned(), of.points[position].name);
+      });
+      run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+      before += plan.points.size();
+    }
+  } catch (...) {  // the system allows no further process, say: what is finished must not go with it
+    kept.write();
+    throw;
+  }
+}
+
+bool keeps_a_run(const Options& options) {
+  return std::any_of(options.outputs.begin(), options.outputs.end(),
+                     [](const std::string& file) { return KeptPoints::keeps(file); });
+}
+
+int measure_all(const Options& options, const std::vector<Plan>& plans, Run run) {
+  const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
+  // Held back where there is something to save first or to clean up.
+  std::optional<Interruption> interruption;
+  std::optional<Isolation> isolation;
+  if (options.isolate) {
+    interruption.emplace(nullptr);
+    isolation.emplace(options.isolate_timeout_seconds);
+  }
+  const CeilingSources sources{earlier ? &*earlier : nullptr, isolation ? &*isolation : nullptr};
+  for (const Device& device : run.devices)
+    run.calibrations.push_back(ceilings_for(device, options, sources, run.warnings));
+  KeptPoints kept(run, options.outputs, plans);
+  if (earlier) take_over(*earlier, options, kept, run);
+
+  GoogleOutputs google(options.google);
+  {
+    ProgressLine progress(options.quiet);
+    if (isolation) {
+      if (Interruption::noted() == 0) measure_isolated(*isolation, plans, kept, progress, run);
+      isolation.reset();
+      if (Interruption::noted() != 0) stop(kept, progress);
+    } else if (keeps_a_run(options)) {
+      interruption.emplace("\ngpubench: stopping after this point; once more stops at once\n");
+    }
+    const auto mode = options.isolate ? Harness::Mode::recall : Harness::Mode::measure;
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      measure(plans[i], mode, run.calibrations[i], options, google, progress, kept, run);
+    if (!options.isolate) count(plans, options, progress, run);
+  }
+  if (interruption && Interruption::noted() != 0) {  // in the last point, or while the processes' points were gone over
+    ProgressLine none(true);
+    stop(kept, none);
+  }
+  interruption.reset();
+  classifier::classify(run);
+  return report(run, options, google);
+}
+
 }  // namespace
 
+bench::SamplingOptions sampling_options(const Options& options) {
+  bench::SamplingOptions sampling;
+  sampling.budget_seconds = options.time_budget_seconds;
+  if (options.google.min_time_seconds) sampling.least_seconds = *options.google.min_time_seconds;
+  sampling.exact_samples = options.google.exact_iterations;
+  return sampling;
+}
+
 int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments) {
+  if (const auto taken = take_order())
+    return carry_out(*taken, options, program, [&](const Device& device) {
+      return measure_ceilings(device, calibrate::Mode::quick, options.quiet);
+    });
   bench::initialize_google(program, options.google);
   const std::vector<Device> devices = bench::choose_devices(options.device);
   if (options.list) {
@@ -202,23 +344,15 @@ int run_command(const Options& options, const std::string& program, const std::v
     run.warnings.push_back("This is a debug build: its times say little about an optimised one.");
   if (options.calibrate) return calibrate_only(options, devices, std::move(run));
 
-  std::size_t total = 0;
-  for (const Device& device : devices) total += bench::discover(device, options.filter).size();
-  if (total == 0)
+  std::vector<Plan> plans;
+  for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
+  if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
     throw UsageError(
         fmt::format("No operation of this program matches the filter '{}' on the chosen device; --list names "
                     "them all.",
                     options.filter));
   run.devices = devices;
-  for (const Device& device : devices) run.calibrations.push_back(ceilings_for(device, options, run.warnings));
-  GoogleOutputs google(options.google);
-  {
-    ProgressLine progress(options.quiet);
-    for (std::size_t i = 0; i < devices.size(); ++i)
-      measure(devices[i], run.calibrations[i], options, google, progress, run.points.size(), total, run);
-  }
-  classifier::classify(run);
-  return report(run, options, google);
+  return measure_all(options, plans, std::move(run));
 }
 
 }  // namespace gpubench

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
-# report.html, calibration.json and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
+# report.html, calibration.json, doctor.json and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
@@ -26,6 +26,8 @@ check() {
   printf 'built in %s s\n' "$((SECONDS - start))"
   step "tests labelled gpu"
   ctest --test-dir build-gpu -L gpu --output-on-failure
+  step "gpubench doctor"
+  ./build-gpu/gpubench doctor --color=never --out="$directory/doctor.json"
   # A cache of its own: the calibration below is measured here and now.
   XDG_CACHE_HOME=$(mktemp -d)
   export XDG_CACHE_HOME

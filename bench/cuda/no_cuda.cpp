@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
+#include "bench/costs.h"
 #include "bench/gpu.h"
 
 namespace gpubench {
@@ -11,6 +12,8 @@ constexpr const char* reason = "gpubench was built without CUDA";
 std::vector<Device> gpus() { return {}; }
 std::string why_no_gpu() { return reason; }
 std::unique_ptr<Gpu> open_gpu(const Device&) { throw CudaError(reason); }
+std::vector<Cost> measure_costs(const Device&) { throw CudaError(reason); }
+std::optional<int> built_with_cuda() { return std::nullopt; }
 
 }  // namespace bench
 

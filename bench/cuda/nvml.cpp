@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gpubench::bench {
 namespace {
@@ -16,9 +17,17 @@ namespace {
 using NvmlDevice = struct NvmlDeviceOpaque*;
 using NvmlResult = int;
 constexpr NvmlResult nvml_success = 0;
+constexpr NvmlResult nvml_insufficient_size = 7;
 constexpr int clock_sm = 1;
 constexpr int clock_memory = 2;
 constexpr int temperature_of_gpu = 0;
+/// nvmlProcessInfo_t as the functions ending in _v2 and _v3 fill it.
+struct NvmlProcess {
+  unsigned id;
+  unsigned long long memory_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
 
 }  // namespace
 
@@ -49,6 +58,7 @@ struct Nvml::Library {
     return {value, ""};
   }
   NvmlReading<double> clock(NvmlResult (*function)(NvmlDevice, int, unsigned*), const char* name, int which) const;
+  NvmlReading<double> watts(NvmlResult (*function)(NvmlDevice, unsigned*), const char* name) const;
   NvmlReading<std::string> text(NvmlResult (*function)(NvmlDevice, char*, unsigned), const char* name) const;
   NvmlReading<bool> mode(NvmlResult (*function)(NvmlDevice, unsigned*, unsigned*), const char* name) const;
 
@@ -67,13 +77,18 @@ struct Nvml::Library {
   NvmlResult (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
   NvmlResult (*clock_now)(NvmlDevice, int, unsigned*) = nullptr;
   NvmlResult (*clock_max)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlResult (*application_clock)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlResult (*default_application_clock)(NvmlDevice, int, unsigned*) = nullptr;
   NvmlResult (*power_usage)(NvmlDevice, unsigned*) = nullptr;
   NvmlResult (*power_limit)(NvmlDevice, unsigned*) = nullptr;
+  NvmlResult (*default_power_limit)(NvmlDevice, unsigned*) = nullptr;
   NvmlResult (*temperature)(NvmlDevice, int, unsigned*) = nullptr;
   NvmlResult (*ecc_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
   NvmlResult (*mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
   NvmlResult (*persistence_mode)(NvmlDevice, unsigned*) = nullptr;
   NvmlResult (*clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
+  NvmlResult (*compute_mode)(NvmlDevice, int*) = nullptr;
+  NvmlResult (*compute_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
 };
 
 Nvml::Library::Library(const std::string& wanted, const char* library) {
@@ -118,13 +133,18 @@ void Nvml::Library::load_functions() {
   load(uuid, {"nvmlDeviceGetUUID"});
   load(clock_now, {"nvmlDeviceGetClockInfo"});
   load(clock_max, {"nvmlDeviceGetMaxClockInfo"});
+  load(application_clock, {"nvmlDeviceGetApplicationsClock"});
+  load(default_application_clock, {"nvmlDeviceGetDefaultApplicationsClock"});
   load(power_usage, {"nvmlDeviceGetPowerUsage"});
   load(power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
+  load(default_power_limit, {"nvmlDeviceGetPowerManagementDefaultLimit"});
   load(temperature, {"nvmlDeviceGetTemperature"});
   load(ecc_mode, {"nvmlDeviceGetEccMode"});
   load(mig_mode, {"nvmlDeviceGetMigMode"});
   load(persistence_mode, {"nvmlDeviceGetPersistenceMode"});
   load(clock_reasons, {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  load(compute_mode, {"nvmlDeviceGetComputeMode"});
+  load(compute_processes, {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
 }
 
 std::string Nvml::Library::error_text(NvmlResult result) const {
@@ -142,6 +162,15 @@ NvmlReading<double> Nvml::Library::clock(NvmlResult (*function)(NvmlDevice, int,
   });
   if (reading.value && *reading.value <= 0.0) return {std::nullopt, std::string(name) + " read 0 MHz"};
   return reading;
+}
+
+NvmlReading<double> Nvml::Library::watts(NvmlResult (*function)(NvmlDevice, unsigned*), const char* name) const {
+  return read<double>(function, name, [&](double& value) {
+    unsigned milliwatts = 0;
+    const NvmlResult result = function(device, &milliwatts);
+    value = 1e-3 * milliwatts;
+    return result;
+  });
 }
 
 NvmlReading<std::string> Nvml::Library::text(NvmlResult (*function)(NvmlDevice, char*, unsigned),
@@ -196,23 +225,22 @@ NvmlReading<double> Nvml::max_memory_clock() const {
   return library_->clock(library_->clock_max, "nvmlDeviceGetMaxClockInfo", clock_memory);
 }
 
-NvmlReading<double> Nvml::power() const {
-  const auto function = library_->power_usage;
-  return library_->read<double>(function, "nvmlDeviceGetPowerUsage", [&](double& watts) {
-    unsigned milliwatts = 0;
-    const NvmlResult result = function(library_->device, &milliwatts);
-    watts = 1e-3 * milliwatts;
-    return result;
-  });
+NvmlReading<double> Nvml::memory_clock() const {
+  return library_->clock(library_->clock_now, "nvmlDeviceGetClockInfo", clock_memory);
 }
+NvmlReading<double> Nvml::application_sm_clock() const {
+  return library_->clock(library_->application_clock, "nvmlDeviceGetApplicationsClock", clock_sm);
+}
+NvmlReading<double> Nvml::default_application_sm_clock() const {
+  return library_->clock(library_->default_application_clock, "nvmlDeviceGetDefaultApplicationsClock", clock_sm);
+}
+
+NvmlReading<double> Nvml::power() const { return library_->watts(library_->power_usage, "nvmlDeviceGetPowerUsage"); }
 NvmlReading<double> Nvml::power_limit() const {
-  const auto function = library_->power_limit;
-  return library_->read<double>(function, "nvmlDeviceGetEnforcedPowerLimit", [&](double& watts) {
-    unsigned milliwatts = 0;
-    const NvmlResult result = function(library_->device, &milliwatts);
-    watts = 1e-3 * milliwatts;
-    return result;
-  });
+  return library_->watts(library_->power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+}
+NvmlReading<double> Nvml::default_power_limit() const {
+  return library_->watts(library_->default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");
 }
 NvmlReading<double> Nvml::temperature() const {
   const auto function = library_->temperature;
@@ -242,6 +270,34 @@ NvmlReading<std::uint64_t> Nvml::throttle_reasons() const {
     value = bits;
     return result;
   });
+}
+
+NvmlReading<ComputeMode> Nvml::compute_mode() const {
+  const auto function = library_->compute_mode;
+  auto mode = library_->read<int>(function, "nvmlDeviceGetComputeMode",
+                                  [&](int& value) { return function(library_->device, &value); });
+  if (!mode.value) return {std::nullopt, mode.reason};
+  if (*mode.value < 0 || *mode.value > 3)
+    return {std::nullopt, "nvmlDeviceGetComputeMode read " + std::to_string(*mode.value) + ", which is no mode"};
+  return {static_cast<ComputeMode>(*mode.value), ""};
+}
+NvmlReading<std::vector<unsigned>> Nvml::compute_processes() const {
+  const auto function = library_->compute_processes;
+  return library_->read<std::vector<unsigned>>(
+      function, "nvmlDeviceGetComputeRunningProcesses_v3", [&](std::vector<unsigned>& ids) {
+        // Processes come and go between two calls, so there is room for more than there were.
+        std::vector<NvmlProcess> processes(64);
+        NvmlResult result = nvml_insufficient_size;
+        auto count = static_cast<unsigned>(processes.size());
+        for (int attempt = 0; attempt < 3 && result == nvml_insufficient_size; ++attempt) {
+          count = static_cast<unsigned>(processes.size());
+          result = function(library_->device, &count, processes.data());
+          if (result == nvml_insufficient_size) processes.resize(2 * std::size_t{count} + 64);
+        }
+        if (result == nvml_success)
+          for (unsigned i = 0; i < count; ++i) ids.push_back(processes[i].id);
+        return result;
+      });
 }
 
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties) {

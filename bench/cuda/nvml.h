@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpubench::bench {
 
@@ -20,11 +21,15 @@ struct NvmlReading {
 
 /// Why the GPU's clocks are lower than they could be: bits of nvmlDeviceGetCurrentClocksEventReasons. Idle (bit 0) is
 /// not throttling, nor are clocks set by the user (bits 1 and 8).
+inline constexpr std::uint64_t nvml_clocks_set_by_user = 0x2;
 inline constexpr std::uint64_t nvml_software_power_cap = 0x4;
 inline constexpr std::uint64_t nvml_hardware_slowdown = 0x8;
 inline constexpr std::uint64_t nvml_software_thermal_slowdown = 0x20;
 inline constexpr std::uint64_t nvml_hardware_thermal_slowdown = 0x40;
 inline constexpr std::uint64_t nvml_hardware_power_brake = 0x80;
+
+/// Who may use the GPU (nvmlComputeMode_t).
+enum class ComputeMode { shared, exclusive_thread, prohibited, exclusive_process };
 
 /// One GPU seen through NVML. Never throws for lack of NVML. Movable, not copyable; the library is let go with the
 /// object.
@@ -46,13 +51,22 @@ class Nvml {
   [[nodiscard]] NvmlReading<double> sm_clock() const;          ///< Hz, now
   [[nodiscard]] NvmlReading<double> max_sm_clock() const;      ///< Hz
   [[nodiscard]] NvmlReading<double> max_memory_clock() const;  ///< Hz
-  [[nodiscard]] NvmlReading<double> power() const;             ///< W, of the whole board, now
-  [[nodiscard]] NvmlReading<double> power_limit() const;       ///< W, as enforced
-  [[nodiscard]] NvmlReading<double> temperature() const;       ///< degrees Celsius, of the GPU chip
-  [[nodiscard]] NvmlReading<bool> ecc() const;                 ///< in use now
-  [[nodiscard]] NvmlReading<bool> mig() const;                 ///< in use now
+  [[nodiscard]] NvmlReading<double> memory_clock() const;      ///< Hz, now
+  /// Hz: what the user set the SM clock to (or the default), and that default.
+  [[nodiscard]] NvmlReading<double> application_sm_clock() const;
+  [[nodiscard]] NvmlReading<double> default_application_sm_clock() const;
+  [[nodiscard]] NvmlReading<double> power() const;                ///< W, of the whole board, now
+  [[nodiscard]] NvmlReading<double> power_limit() const;          ///< W, as enforced
+  [[nodiscard]] NvmlReading<double> default_power_limit() const;  ///< W, as the board left the factory
+  [[nodiscard]] NvmlReading<double> temperature() const;          ///< degrees Celsius, of the GPU chip
+  [[nodiscard]] NvmlReading<bool> ecc() const;                    ///< in use now
+  [[nodiscard]] NvmlReading<bool> mig() const;                    ///< in use now
   [[nodiscard]] NvmlReading<bool> persistence() const;
   [[nodiscard]] NvmlReading<std::uint64_t> throttle_reasons() const;  ///< bits as nvml_* above
+
+  [[nodiscard]] NvmlReading<ComputeMode> compute_mode() const;
+  /// The ids of the processes that compute on the GPU, as far as this process may see them.
+  [[nodiscard]] NvmlReading<std::vector<unsigned>> compute_processes() const;
 
   /// The SM clock now in Hz, without the reason: for use around every point.
   [[nodiscard]] std::optional<double> sm_clock_hz() const { return sm_clock().value; }

@@ -28,6 +28,8 @@ class CounterPhase {
   /// Fills `counters`, `absent_counters` and `work_differences` of a measurement whose work is known. Where an
   /// execution itself throws, the time that was measured stays good: that, too, makes the counters absent.
   void fill(Measurement& measurement, const Replay& replay);
+  /// Nothing of this measurement can be counted.
+  void give_up(Measurement& measurement, const std::string& reason) { all_absent(measurement, reason); }
   /// Why counters are missing from any point, each reason once, for the run's warnings.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 

@@ -6,7 +6,9 @@
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -77,6 +79,21 @@ void captured(State& state, int value) {
   state.measure([&] { keep(value); });
 }
 HOST_BENCHMARK_CAPTURE(captured, five, 5)->Repetitions(3);
+
+// Too short for the time it asks for, so Google Benchmark measures it again; what follows has iterations of its own.
+void grows(State& state) {
+  state.measure([] {});
+}
+HOST_BENCHMARK(grows)->MinTime(1e-8)->Repetitions(2);
+HOST_BENCHMARK_CAPTURE(captured, after_growth, 7)->Iterations(100);
+
+/// Fails in its second repetition of four.
+void fails_once(State& state) {
+  static int calls = 0;
+  if (++calls % 4 == 2) throw std::runtime_error("a bad day");
+  state.measure([] {});
+}
+HOST_BENCHMARK(fails_once)->Iterations(3)->Repetitions(4);
 
 SamplingOptions brief() {
   SamplingOptions options;
@@ -164,14 +181,17 @@ TEST(GoogleRunner, AFilterMayEndWhereTheTablesNamesEnd) {
 TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   FakeChip chip;
   chip.metrics = {{"lts__t_bytes.sum", {4096.0, "byte", false}}};
-  Harness harness(host_device(), brief());
+  const auto timed = measure("^add_up|throws");
+  Harness harness(host_device(), brief(), Harness::Mode::count);
+  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
   harness.count({"l2_bytes", "l1_bytes"}, [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); });
   run_google(harness, "^add_up|throws", {});
   const auto& measured = harness.measurements();
   ASSERT_EQ(measured.size(), 3U);
   EXPECT_THAT(measured[0].counters, ElementsAre(Counter{"l2_bytes", 4096.0, "bytes", "fake"}));
   EXPECT_THAT(measured[0].absent_counters, ElementsAre(AbsentCounter{"l1_bytes", "FK100 has no counter for it"}));
-  EXPECT_EQ(measured[0].seconds->count, 5);
+  EXPECT_EQ(measured[0].seconds, timed[0].seconds);
+  EXPECT_EQ(measured[0].name, timed[0].name);
   EXPECT_TRUE(measured[2].failure);
   EXPECT_TRUE(measured[2].counters.empty());
   EXPECT_EQ(chip.counted.size(), 2U);
@@ -179,7 +199,9 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
 }
 
 TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
-  Harness harness(host_device(), brief());
+  const auto timed = measure("^add_up");
+  Harness harness(host_device(), brief(), Harness::Mode::count);
+  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
   harness.count({"l2_bytes"});
   run_google(harness, "^add_up", {});
   for (const auto& measurement : harness.measurements()) {
@@ -188,6 +210,61 @@ TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
     EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
   }
   EXPECT_EQ(harness.counter_warnings().size(), 1U);
+}
+
+TEST(GoogleRunner, ARepetitionThatFailsIsNotTheEndOfGoogleBenchmark) {
+  const auto points = measure("fails_once");
+  ASSERT_EQ(points.size(), 4U);
+  for (const Measurement& point : points) EXPECT_EQ(point.failure.has_value(), point.repetition == 1);
+}
+
+TEST(GoogleRunner, PositionsAreThoseOfDiscovery) {
+  const std::string filter = "grows|after_growth";
+  const auto points = discover(host_device(), filter);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[1].repetition, 1);
+  std::vector<std::size_t> begun;
+  std::map<std::size_t, Measurement> recorded;
+  Harness harness(host_device(), brief());
+  harness.set_watcher([&](std::size_t position) { begun.push_back(position); });
+  harness.set_recorder([&](std::size_t position, const Measurement& measurement) { recorded[position] = measurement; });
+  run_google(harness, filter, {});
+  EXPECT_THAT(begun, testing::Contains(0U).Times(testing::Ge(2))) << "a longer measurement of the same point";
+  EXPECT_THAT(begun, testing::Contains(1U).Times(1));
+  EXPECT_THAT(begun, testing::Contains(2U).Times(1));
+  ASSERT_EQ(harness.measurements().size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(harness.measurements()[i].name, points[i].name);
+    EXPECT_EQ(harness.measurements()[i].samples_seconds, recorded[i].samples_seconds) << i;
+  }
+}
+
+TEST(GoogleRunner, PointsAreChosenOneByOne) {
+  const std::string filter = "add_up|captured/five";
+  std::set<std::size_t> begun;  // some more than once: they are too short for Google Benchmark
+  Harness harness(host_device(), brief());
+  harness.set_chooser([](std::size_t position) { return Harness::Choice{position == 0 || position == 3, nullptr}; });
+  harness.set_watcher([&](std::size_t position) { begun.insert(position); });
+  run_google(harness, filter, {});
+  EXPECT_THAT(begun, ElementsAre(1U, 2U, 4U));
+  ASSERT_EQ(harness.measurements().size(), 3U);
+  EXPECT_EQ(harness.measurements()[0].arguments[0].value, 256);
+  EXPECT_EQ(harness.measurements()[2].repetition, 2);
+}
+
+TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
+  const std::string filter = "grows|throws|captured/five|leaves_out";
+  const auto before = measure(filter);
+  Harness harness(host_device(), brief(), Harness::Mode::recall);
+  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &before.at(position)}; });
+  harness.set_watcher([](std::size_t) { FAIL() << "something ran"; });
+  std::ostringstream text;
+  benchmark::JSONReporter json;
+  json.SetOutputStream(&text);
+  run_google(harness, filter, {{&json, false}});
+  EXPECT_EQ(harness.measurements(), before);
+  EXPECT_THAT(text.str(), HasSubstr("captured/five/repeats:3/manual_time_median"));
+  EXPECT_THAT(text.str(), HasSubstr("the disk is on fire"));
 }
 
 TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device(), "["), GoogleFlagError); }
@@ -228,6 +305,13 @@ TEST(GoogleFlags, BadValuesAreRefused) {
   for (const char* bad : {"--benchmark_min_time=x", "--benchmark_min_time=-1", "--benchmark_min_time=0x",
                           "--benchmark_min_time=1m", "--benchmark_format=xml", "--benchmark_list_tests=perhaps"})
     EXPECT_THROW(parse_google_flags({bad}), GoogleFlagError) << bad;
+}
+
+TEST(GoogleFlags, RandomInterleavingIsKnown) {
+  EXPECT_FALSE(parse_google_flags({"--benchmark_repetitions=3"}).interleaves_at_random());
+  EXPECT_TRUE(parse_google_flags({"--benchmark_enable_random_interleaving"}).interleaves_at_random());
+  EXPECT_TRUE(parse_google_flags({"--benchmark_enable_random_interleaving=true"}).interleaves_at_random());
+  EXPECT_FALSE(parse_google_flags({"--benchmark_enable_random_interleaving=false"}).interleaves_at_random());
 }
 
 TEST(Tags, TravelThroughMessages) {

@@ -39,6 +39,28 @@ int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   *milliwatts = 700000;
   return 0;
 }
+int nvmlDeviceGetPowerManagementDefaultLimit(void*, unsigned* milliwatts) {
+  *milliwatts = 750000;
+  return 0;
+}
+int nvmlDeviceGetComputeMode(void*, int* mode) {
+  *mode = 3;
+  return 0;
+}
+// 100 processes, numbered from 1000: more than a caller expects.
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void* infos) {
+  struct Process {
+    unsigned id;
+    unsigned long long memory_bytes;
+    unsigned gpu_instance;
+    unsigned compute_instance;
+  };
+  const unsigned room = *count;
+  *count = 100;
+  if (room < 100) return 7;
+  for (unsigned i = 0; i < 100; ++i) static_cast<Process*>(infos)[i] = {1000 + i, 1, 0, 0};
+  return 0;
+}
 int nvmlDeviceGetEccMode(void*, unsigned* current, unsigned* pending) {
   *current = 1;
   *pending = 0;

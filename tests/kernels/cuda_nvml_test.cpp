@@ -26,6 +26,16 @@ TEST(Nvml, ReadsInPlainUnits) {
   EXPECT_EQ(nvml.ecc().value, true);
 }
 
+TEST(Nvml, ReadsWhoMayUseTheGpuAndWhoDoes) {
+  const Nvml nvml("GPU-1234", fake);
+  EXPECT_EQ(nvml.compute_mode().value, ComputeMode::exclusive_process);
+  EXPECT_DOUBLE_EQ(nvml.default_power_limit().value.value_or(0), 750.0);
+  const auto processes = nvml.compute_processes();
+  ASSERT_TRUE(processes.value.has_value()) << processes.reason;
+  EXPECT_EQ(processes.value->size(), 100U);
+  EXPECT_EQ(processes.value->back(), 1099U);
+}
+
 TEST(Nvml, FindsByUuid) {
   EXPECT_EQ(Nvml("GPU-1234", fake).reason(), "");
   EXPECT_THAT(Nvml("GPU-9", fake).reason(), HasSubstr("GPU-9"));

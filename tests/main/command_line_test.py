@@ -93,7 +93,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.gpubench("--benchmark_list_tests", "--benchmark_filter=^saxpy").stdout, result.stdout)
 
     def test_help_and_version(self):
-        for arguments in (["--help"], ["compare", "--help"], ["report", "--help"], ["--version"]):
+        for arguments in (["--help"], ["compare", "--help"], ["report", "--help"], ["doctor", "--help"], ["--version"]):
             result = self.stored(*arguments)
             self.assertEqual(result.returncode, 0, arguments)
             self.assertTrue(result.stdout.strip())
@@ -136,6 +136,21 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(names, sorted(set(names)))
         self.assertNotIn("counters", (self.folder / "run.json").read_text())
 
+    def test_doctor(self):
+        out = self.folder / "doctor.json"
+        result = self.stored("doctor", f"--out={out}")
+        document = json.loads(out.read_text())
+        states = [check["state"] for check in document["checks"]]
+        self.assertEqual(result.returncode, 2 if "red" in states else 0, result.stderr)
+        self.assertNotIn("\x1b", result.stdout)
+        for line in result.stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        for check in document["checks"]:
+            self.assertEqual("remedy" in check, check["state"] != "green", check)
+        self.assertIn(f"{states.count('yellow')} yellow, {states.count('red')} red", result.stdout)
+        self.assertIn("\x1b[", self.stored("doctor", "--color=always").stdout)
+        self.assertEqual(self.stored("doctor", "--quiet").stdout, "")
+
     # What is refused.
 
     def test_wrong_usage(self):
@@ -150,6 +165,8 @@ class CommandLine(unittest.TestCase):
         self.assert_refused(self.gpubench("--filter=nothing-like-this"), "nothing-like-this", "--list")
         self.assert_refused(self.stored("--device=cuda:99", "--list"), "cuda:99", "cpu")
         self.assert_refused(self.stored("compare", "only-one.json"))
+        self.assert_refused(self.stored("doctor", "--out=doctor.html"), ".json")
+        self.assert_refused(self.stored("doctor", "--benchmark_filter=x"), "doctor")
 
     def test_outputs_are_checked_before_measuring(self):
         self.assert_refused(self.gpubench("--out=report.pdf"), ".html")

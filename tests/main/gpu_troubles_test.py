@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong on a GPU costs the points it goes wrong at, and no others. Arguments: the program.
+"""What goes wrong on a GPU costs the points it goes wrong at, and no others. Arguments: the troubled and the hanging
+program, and gpubench.
 
 Exit code 77: skipped, because there is no CUDA device."""
 
@@ -11,12 +12,21 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = sys.argv[1]
+PROGRAM, HANGING, GPUBENCH = sys.argv[1:4]
 
 
-def run(*arguments, cache):
+def run(*arguments, cache, program=PROGRAM):
     environment = dict(os.environ, XDG_CACHE_HOME=str(cache))
-    return subprocess.run([PROGRAM, "--device=cuda:0", *arguments], env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run([program, "--device=cuda:0", *arguments], env=environment, capture_output=True, text=True, timeout=300)
+
+
+def measured(out):
+    """The measurements of a run by operation and arguments."""
+    points = {}
+    for point in json.loads(out.read_text())["points"]:
+        measurement = point["measurement"]
+        points[measurement["operation"] + "".join(f"/{argument['value']}" for argument in measurement["arguments"])] = measurement
+    return points
 
 
 class GpuTroubles(unittest.TestCase):
@@ -25,11 +35,7 @@ class GpuTroubles(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="gpubench-test-")
         out = pathlib.Path(cls.folder.name) / "run.json"
         cls.result = run(f"--out={out}", cache=cls.folder.name)
-        cls.points = {}
-        for point in json.loads(out.read_text())["points"]:
-            measurement = point["measurement"]
-            name = measurement["operation"] + "".join(f"/{argument['value']}" for argument in measurement["arguments"])
-            cls.points[name] = measurement
+        cls.points = measured(out)
 
     @classmethod
     def tearDownClass(cls):
@@ -51,6 +57,34 @@ class GpuTroubles(unittest.TestCase):
     def test_exit_code_and_one_sentence_each(self):
         self.assertEqual(self.result.returncode, 2, self.result.stderr)
         self.assertIn("4 of 8 points failed", self.result.stderr)
+
+    def test_isolated_a_lost_gpu_costs_one_point(self):
+        out = pathlib.Path(self.folder.name) / "isolated.json"
+        result = run("--isolate", f"--out={out}", cache=self.folder.name)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        points = measured(out)
+        self.assertEqual(list(points), list(self.points))
+        self.assertIn("cudaErrorIllegalAddress", points["illegal_address"]["failure"]["message"])
+        self.assertIn("seconds", points["comes_after/1024"])
+        self.assertIn("3 of 8 points failed", result.stderr)
+
+    def test_isolated_a_kernel_that_never_ends_costs_one_point(self):
+        out = pathlib.Path(self.folder.name) / "hanging.json"
+        result = run("--isolate", "--isolate-timeout=15", f"--out={out}", cache=self.folder.name, program=HANGING)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        points = measured(out)
+        # Ended by the limit here, unless the harness notices it sooner.
+        self.assertIn("failure", points["never_ends/2"])
+        for name in ("never_ends/1", "never_ends/3", "comes_after"):
+            self.assertIn("seconds", points[name], name)
+
+    def test_doctor_measures_what_timing_costs(self):
+        out = pathlib.Path(self.folder.name) / "doctor.json"
+        result = subprocess.run([GPUBENCH, "doctor", f"--out={out}"], capture_output=True, text=True, timeout=120)
+        checks = {check["check"]: check for check in json.loads(out.read_text())["checks"] if check["section"] == "cuda:0"}
+        for name in ("globaltimer step", "event pair", "event quantum", "stream launch", "graph node", "launch + synchronise"):
+            self.assertGreater(checks[name].get("seconds", 0), 0, result.stdout)
+        self.assertLess(max(map(len, result.stdout.splitlines())), 101)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/costs.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "bench/cuda/check.h"
+#include "bench/cuda/fill.h"
+#include "bench/cuda/timer_steps.h"
+#include "bench/gpu.h"
+#include "bench/host_clock.h"
+#include "statistics/statistics.h"
+
+namespace gpubench::bench {
+namespace {
+
+constexpr int timer_values = 512;
+constexpr int event_pairs = 500;
+constexpr int launches_a_round = 1000;
+constexpr int rounds = 9;
+constexpr int synchronised_launches = 200;
+constexpr int short_graph_nodes = 10;
+constexpr int long_graph_nodes = 100;
+constexpr int graph_launches = 50;
+
+/// Two events, destroyed with the object.
+class EventPair {
+ public:
+  EventPair() {
+    GPUBENCH_CUDA_CHECK(cudaEventCreate(&start_));
+    if (const cudaError_t error = cudaEventCreate(&stop_); error != cudaSuccess) {
+      cudaEventDestroy(start_);
+      check_cuda(error, "cudaEventCreate");
+    }
+  }
+  ~EventPair() {
+    cudaEventDestroy(start_);
+    cudaEventDestroy(stop_);
+  }
+  EventPair(const EventPair&) = delete;
+  EventPair& operator=(const EventPair&) = delete;
+
+  /// Seconds between the two events around what `work` enqueues on the stream.
+  template <class Work>
+  double seconds_around(cudaStream_t stream, Work&& work) {
+    GPUBENCH_CUDA_CHECK(cudaEventRecord(start_, stream));
+    work();
+    GPUBENCH_CUDA_CHECK(cudaEventRecord(stop_, stream));
+    GPUBENCH_CUDA_CHECK(cudaEventSynchronize(stop_));
+    float milliseconds = 0.0F;
+    GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t stop_ = nullptr;
+};
+
+/// A graph of empty kernels, one after the other, ready to launch.
+class EmptyGraph {
+ public:
+  EmptyGraph(cudaStream_t stream, int nodes) {
+    GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    cudaError_t failed = cudaSuccess;
+    for (int i = 0; i < nodes && failed == cudaSuccess; ++i) failed = launch_nothing(stream);
+    // The capture must end whatever happened, or the stream stays unusable.
+    cudaGraph_t graph = nullptr;
+    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    if (failed == cudaSuccess) failed = ended;
+    if (failed == cudaSuccess) failed = cudaGraphInstantiate(&executable_, graph, 0);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    check_cuda(failed, "capturing a graph of empty kernels");
+  }
+  ~EmptyGraph() { cudaGraphExecDestroy(executable_); }
+  EmptyGraph(const EmptyGraph&) = delete;
+  EmptyGraph& operator=(const EmptyGraph&) = delete;
+  void launch(cudaStream_t stream) const { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(executable_, stream)); }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+/// The smallest distance between two different values, in seconds; those within a picosecond are the same reading.
+std::optional<double> smallest_step(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  std::optional<double> smallest;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double step = values[i] - values[i - 1];
+    if (step > 1e-12 && (!smallest || step < *smallest)) smallest = step;
+  }
+  return smallest;
+}
+
+Cost timer_step(const Gpu& gpu) {
+  Cost cost{"globaltimer step", std::nullopt,
+            fmt::format("smallest distance of {} readings in a row by one thread", timer_values), ""};
+  DeviceVector<std::int64_t> values(timer_values);
+  GPUBENCH_CUDA_CHECK(read_timer_steps(reinterpret_cast<std::uint64_t*>(values.data()), timer_values, gpu.stream()));
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(gpu.stream()));
+  std::vector<double> nanoseconds;
+  const auto readings = values.to_host();
+  for (const std::int64_t reading : readings)
+    if (reading != 0) nanoseconds.push_back(static_cast<double>(reading - readings[0]));
+  if (const auto step = smallest_step(std::move(nanoseconds)))
+    cost.seconds = 1e-9 * *step;
+  else
+    cost.reason = "the timer did not move";
+  return cost;
+}
+
+void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
+  EventPair events;
+  std::vector<double> seconds;
+  for (int i = 0; i < event_pairs; ++i) seconds.push_back(events.seconds_around(gpu.stream(), [] {}));
+  costs.push_back({"event pair", statistics::median(seconds),
+                   fmt::format("median of {} pairs around nothing, each waited for", event_pairs), ""});
+  Cost quantum{"event quantum", smallest_step(seconds),
+               fmt::format("smallest distance between the different times of {} pairs", event_pairs), ""};
+  if (!quantum.seconds) quantum.reason = fmt::format("all {} pairs read the same time", event_pairs);
+  costs.push_back(std::move(quantum));
+}
+
+Cost stream_launch(Gpu& gpu) {
+  std::vector<double> seconds;
+  for (int round = 0; round < rounds; ++round) {
+    const double start = steady_seconds();
+    for (int i = 0; i < launches_a_round; ++i) gpu.launch_nothing(gpu.stream());
+    gpu.synchronize();
+    seconds.push_back((steady_seconds() - start) / launches_a_round);
+  }
+  return {"stream launch", statistics::median(seconds),
+          fmt::format("host clock around {} empty kernels and the wait for the last; median of {} rounds",
+                      launches_a_round, rounds),
+          ""};
+}
+
+Cost graph_node(const Gpu& gpu) {
+  const EmptyGraph few(gpu.stream(), short_graph_nodes);
+  const EmptyGraph many(gpu.stream(), long_graph_nodes);
+  EventPair events;
+  std::vector<double> differences;
+  for (int i = 0; i < graph_launches; ++i) {  // in turns, so that a drift of the clock meets both alike
+    const double longer = events.seconds_around(gpu.stream(), [&] { many.launch(gpu.stream()); });
+    const double shorter = events.seconds_around(gpu.stream(), [&] { few.launch(gpu.stream()); });
+    differences.push_back((longer - shorter) / (long_graph_nodes - short_graph_nodes));
+  }
+  Cost cost{"graph node", statistics::median(differences),
+            fmt::format("difference of graphs of {} and {} empty kernels, event pairs; median of {}", long_graph_nodes,
+                        short_graph_nodes, graph_launches),
+            ""};
+  if (*cost.seconds <= 0.0) {
+    cost.seconds.reset();
+    cost.reason = "the longer graph took no longer than the shorter one";
+  }
+  return cost;
+}
+
+Cost launch_and_synchronise(Gpu& gpu) {
+  std::vector<double> seconds;
+  for (int i = 0; i < synchronised_launches; ++i) {
+    const double start = steady_seconds();
+    gpu.launch_nothing(gpu.stream());
+    gpu.synchronize();
+    seconds.push_back(steady_seconds() - start);
+  }
+  return {"launch + synchronise", statistics::median(seconds),
+          fmt::format("host clock around an empty kernel and the wait for it; median of {}", synchronised_launches),
+          ""};
+}
+
+}  // namespace
+
+std::vector<Cost> measure_costs(const Device& device) {
+  const auto gpu = open_gpu(device);
+  // The first launches load the module and wake the clocks.
+  for (int i = 0; i < launches_a_round; ++i) gpu->launch_nothing(gpu->stream());
+  gpu->synchronize();
+  std::vector<Cost> costs;
+  const auto add = [&](const char* what, const std::function<Cost()>& measure) {
+    try {
+      costs.push_back(measure());
+    } catch (const CudaError& error) {
+      costs.push_back({what, std::nullopt, "", error.what()});
+    }
+  };
+  add("globaltimer step", [&] { return timer_step(*gpu); });
+  try {
+    add_event_costs(*gpu, costs);
+  } catch (const CudaError& error) {
+    costs.push_back({"event pair", std::nullopt, "", error.what()});
+  }
+  add("stream launch", [&] { return stream_launch(*gpu); });
+  add("graph node", [&] { return graph_node(*gpu); });
+  add("launch + synchronise", [&] { return launch_and_synchronise(*gpu); });
+  return costs;
+}
+
+std::optional<int> built_with_cuda() { return CUDART_VERSION; }
+
+}  // namespace gpubench::bench

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `gpubench doctor` found, before anything is thought of it: plain structs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/costs.h"
+#include "bench/cuda/nvml.h"
+
+namespace gpubench::doctor {
+
+/// A shared library as the loader found it.
+struct Library {
+  std::string name;     ///< "libcupti"
+  std::string path;     ///< of the file; empty when it was not found
+  std::string version;  ///< by the library's own word; empty when it has none to give
+  std::string reason;   ///< what the loader said, when it was not found
+};
+
+struct Process {
+  int id = 0;
+  std::string name;
+};
+
+struct Driver {
+  std::string version;           ///< of the kernel module: "580.159.03"; empty when there is none
+  std::optional<int> cuda;       ///< the newest CUDA it runs, as cuDriverGetVersion counts: 13000
+  std::optional<int> built_for;  ///< the CUDA runtime in this program; absent in a build without CUDA
+};
+
+/// What decides whether this process may read counters.
+struct CounterPermission {
+  std::optional<bool> admin_only;  ///< RmProfilingAdminOnly of the kernel module; absent without one
+  bool sys_admin = false;          ///< this process has CAP_SYS_ADMIN
+};
+
+/// Who else may hold the counters or sit between us and CUDA.
+struct Profilers {
+  std::vector<std::pair<std::string, std::string>> variables;  ///< of the environment, that profilers set
+  std::vector<Process> processes;
+};
+
+struct Gpu {
+  std::string id;
+  std::string name;
+  std::string uuid;
+  bench::NvmlReading<double> sm_clock, max_sm_clock, memory_clock, max_memory_clock;
+  bench::NvmlReading<double> application_clock, default_application_clock;
+  bench::NvmlReading<double> power, power_limit, default_power_limit;
+  bench::NvmlReading<double> temperature;
+  bench::NvmlReading<std::uint64_t> throttle;
+  bench::NvmlReading<bool> persistence, ecc, mig;
+  bench::NvmlReading<bench::ComputeMode> compute_mode;
+  bench::NvmlReading<std::vector<unsigned>> processes;  ///< others than this one
+  std::vector<bench::Cost> costs;
+  std::string costs_reason;  ///< why `costs` is empty
+};
+
+struct Host {
+  double clock_step_seconds = 0.0;
+  double clock_cost_seconds = 0.0;
+  std::string clock_source;          ///< "tsc"; empty when the system does not say
+  int online_cores = 0;              ///< logical ones
+  int usable_cores = 0;              ///< by this process's affinity
+  std::optional<double> core_limit;  ///< of its control groups, in cores
+  std::optional<bool> smt;
+  std::string governor;    ///< empty when the system does not show it
+  std::string huge_pages;  ///< "always", "madvise" or "never"; empty when the system does not say
+  std::optional<double> load;
+  bool virtual_machine = false;
+  std::string container;  ///< how it shows: "/.dockerenv"; empty for none
+};
+
+struct Facts {
+  Driver driver;
+  std::vector<Library> libraries;
+  CounterPermission counters;
+  Profilers profilers;
+  std::vector<Gpu> gpus;
+  std::string no_gpu;         ///< why `gpus` is empty
+  bool gpus_failed = false;   ///< there is a driver, and CUDA still cannot use it
+  bool device_files = false;  ///< /dev/nvidia* is there
+  Host host;
+};
+
+}  // namespace gpubench::doctor

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From facts to lines: what is well, what is not, and what to do. Pure.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/facts.h"
+
+namespace gpubench::doctor {
+
+/// Green: well. Yellow: works, but know this. Red: measuring fails or misleads until it is put right.
+enum class State { green, yellow, red };
+inline constexpr std::array state_names = {std::string_view("green"), std::string_view("yellow"),
+                                           std::string_view("red")};
+
+struct Line {
+  std::string section;  ///< "driver", "libraries", "counters", the id of a GPU, "host"
+  std::string check;    ///< "power cap"
+  State state = State::green;
+  std::string found;
+  std::string remedy;           ///< what to do; only where the state is not green
+  std::optional<double> value;  ///< of a measured cost, in seconds
+  std::string method;           ///< how that was measured
+};
+
+/// One line for each check, in the order they are printed.
+std::vector<Line> judge(const Facts& facts);
+
+/// The worst state of all; green for none.
+State worst(const std::vector<Line>& lines);
+
+}  // namespace gpubench::doctor

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The far side of isolation: what the process of an order does.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+
+#include "bench/devices.h"
+#include "bench/harness.h"
+#include "main/commands.h"
+#include "main/context.h"
+#include "main/counting.h"
+#include "main/isolation.h"
+#include "storage/descriptor.h"
+#include "storage/storage.h"
+
+namespace gpubench {
+namespace {
+
+/// Lines to the process that gave the order.
+class Channel {
+ public:
+  explicit Channel(int number) : channel_(number) {
+    // A process that an operation starts has no business with it.
+    fcntl(number, F_SETFD, FD_CLOEXEC);
+  }
+  void tell(std::string line) const {
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    line += '\n';
+    std::string_view rest = line;
+    while (!rest.empty()) {
+      const ssize_t count = ::write(channel_.number(), rest.data(), rest.size());
+      if (count <= 0) return;  // nobody listens any more
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+
+ private:
+  storage::Descriptor channel_;
+};
+
+/// Ends this process when the one that gave the order ends, however that ends.
+void die_with(int parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) std::_Exit(exit_codes::operation_failed);  // it has ended already
+}
+
+/// Ends the process at once: within Google Benchmark there is no other way out, and a lost GPU makes destructors throw.
+[[noreturn]] void leave(int code) {
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
+void measure_points(const Order& order, const Options& options, const Device& device, Run& run,
+                    const Channel& channel) {
+  const std::string filter = filter_for(order.operation);
+  const Plan plan = plan_of(device, filter);
+  std::map<PointKey, std::size_t> wanted;  // to their numbers in the order
+  for (std::size_t i = 0; i < order.points.size(); ++i) wanted[order.points[i]] = i;
+  Harness harness(device, sampling_options(options));
+  harness.set_clocks(options.clocks);
+  harness.set_chooser([&](std::size_t position) {
+    return Harness::Choice{wanted.find(plan.keys.at(position)) == wanted.end(), nullptr};
+  });
+  harness.set_watcher(
+      [&](std::size_t position) { channel.tell(fmt::format("start {}", wanted.at(plan.keys.at(position)))); });
+  std::optional<std::size_t> last;
+  harness.set_recorder([&](std::size_t position, const Measurement& measurement) {
+    if (last == position) run.points.pop_back();  // a longer measurement of the same
+    last = position;
+    run.points.push_back({named(measurement, plan.points.at(position)), std::nullopt});
+    try {
+      storage::write_file(order.result, storage::to_json(run));
+    } catch (const storage::WriteError& error) {
+      channel.tell(fmt::format("error {}", error.what()));
+      leave(exit_codes::operation_failed);
+    }
+    channel.tell(fmt::format("done {}", wanted.at(plan.keys.at(position))));
+    // What is left has a better chance in a process of its own.
+    if (measurement.failure && harness.gpu_lost()) leave(exit_codes::fine);
+  });
+  bench::run_google(harness, filter, {});
+  // Points are done once they are timed: a process that dies while it counts loses counters alone.
+  count_points(plan, filter, options, run.points, {});
+  if (!options.metrics.empty()) storage::write_file(order.result, storage::to_json(run));
+}
+
+}  // namespace
+
+int carry_out(const TakenOrder& taken, const Options& options, const std::string& program,
+              const std::function<Calibration(const Device&)>& calibrate) {
+  const Order& order = taken.order;
+  const Channel channel(taken.channel);
+  die_with(order.parent);
+  try {
+    bench::initialize_google(program, options.google);
+    const Device device = bench::choose_devices(order.device).front();
+    Run run;
+    run.context = gather_context(program, {});
+    run.devices = {device};
+    if (order.task == Order::Task::calibrate) {
+      run.calibrations = {calibrate(device)};
+      storage::write_file(order.result, storage::to_json(run));
+    } else {
+      measure_points(order, options, device, run, channel);
+    }
+    return exit_codes::fine;
+  } catch (const std::exception& error) {
+    channel.tell(fmt::format("error {}", error.what()));
+    return exit_codes::operation_failed;
+  }
+}
+
+}  // namespace gpubench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations measured each in a process of its own, so that what one of them breaks costs the points it breaks.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/sampler.h"
+#include "gpubench/calibration.h"
+#include "main/kept_points.h"
+#include "main/options.h"
+#include "main/order.h"
+#include "main/plan.h"
+
+namespace gpubench {
+
+/// The sampler's settings that the command line asks for.
+bench::SamplingOptions sampling_options(const Options& options);
+
+/// A folder that only this user can look into, removed with all that is in it.
+class PrivateFolder {
+ public:
+  /// Throws std::system_error.
+  PrivateFolder();
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Starts the processes of one run.
+class Isolation {
+ public:
+  /// `limit_seconds`: the longest that one point may take, and a process to get to its first.
+  /// `on_point` is called when a point begins.
+  using OnPoint = std::function<void(const Plan& plan, std::size_t position)>;
+  explicit Isolation(double limit_seconds) : limit_seconds_(limit_seconds) {}
+
+  /// Measures all points of a plan that `kept` does not know yet, and keeps them there, failed ones with the reason.
+  /// Returns warnings. Ends early when a signal has been noted (see Interruption).
+  std::vector<std::string> measure(const Plan& plan, KeptPoints& kept, const OnPoint& on_point);
+  /// A quick calibration, measured in a process of its own, so that this one never holds the device. Throws
+  /// std::runtime_error.
+  Calibration calibrate(const Device& device);
+
+ private:
+  struct Attempt;
+  void attempt(const Plan& plan, KeptPoints& kept, const OnPoint& on_point, Attempt& attempt);
+  [[nodiscard]] std::filesystem::path write_order(Order& order);
+
+  PrivateFolder folder_;
+  double limit_seconds_;
+  int orders_ = 0;
+};
+
+/// What the process of an order does. `calibrate` measures a device's ceilings. Returns the exit code.
+int carry_out(const TakenOrder& taken, const Options& options, const std::string& program,
+              const std::function<Calibration(const Device&)>& calibrate);
+
+}  // namespace gpubench

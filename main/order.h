@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an isolated process is to do: the program is started again with the command line it has, and an order in the
+// environment.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "main/plan.h"
+
+namespace gpubench {
+
+struct Order {
+  enum class Task { measure, calibrate };
+  Task task = Task::measure;
+  int parent = 0;         ///< process id
+  std::string device;     ///< its id
+  std::string operation;  ///< of all points
+  std::vector<PointKey> points;
+  std::filesystem::path result;  ///< where the run file goes
+};
+
+/// "CHANNEL:FILE", the open file to report to and the order.
+inline constexpr const char* order_variable = "GPUBENCH_ISOLATED_ORDER";
+
+std::string order_to_json(const Order& order);
+/// Throws storage::ReadError.
+Order order_from_json(const std::string& text, const std::string& origin);
+
+struct TakenOrder {
+  Order order;
+  int channel = -1;
+};
+/// The order of this process, if it has one; its environment is cleared of it, so that processes it starts have none.
+/// Throws storage::ReadError.
+std::optional<TakenOrder> take_order();
+
+/// A filter of Google Benchmark that chooses all points of an operation, and perhaps some more.
+std::string filter_for(const std::string& operation);
+
+}  // namespace gpubench

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--isolate, --resume, and what is left of a run that was ended. Arguments: gpubench, the crashing and the slow program."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GPUBENCH, CRASHING, SLOW = (pathlib.Path(argument) for argument in sys.argv[1:4])
+
+
+class Isolation(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
+        (cls.folder / "tmp").mkdir()
+        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100")
+        cls.calibrated = cls.run_program(CRASHING, "--isolate", "--filter=^works/1024")
+        cls.crashed = cls.run_program(CRASHING, "--isolate", "--isolate-timeout=2", "--time-budget=0.02", f"--out={cls.folder}/crashed.json")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    @classmethod
+    def start(cls, program, *arguments):
+        return subprocess.Popen([str(program), "--device=cpu", *arguments], env=cls.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @classmethod
+    def run_program(cls, program, *arguments):
+        process = cls.start(program, *arguments)
+        process.stdout, process.stderr, code = *process.communicate(timeout=300), process.returncode
+        return process
+
+    def stored(self, name):
+        return json.loads((self.folder / name).read_text())
+
+    @staticmethod
+    def identity(point):
+        measurement = point["measurement"]
+        arguments = [(a.get("name", ""), a["value"]) for a in measurement["arguments"]]
+        return measurement["name"], measurement["operation"], arguments, measurement["device"], measurement["repetition"]
+
+    # Isolation.
+
+    def test_the_calibration_is_measured_in_a_process_of_its_own_and_kept(self):
+        self.assertEqual(self.calibrated.returncode, 0, self.calibrated.stderr)
+        self.assertIn("measuring a quick one", self.calibrated.stderr)
+        self.assertEqual(self.calibrated.stderr.count("device cpu"), 1, self.calibrated.stderr)
+        self.assertNotIn("measuring a quick one", self.crashed.stderr)
+
+    def test_a_crash_costs_one_point(self):
+        self.assertEqual(self.crashed.returncode, 2, self.crashed.stderr)
+        points = [point["measurement"] for point in self.stored("crashed.json")["points"]]
+        failed = {p["operation"]: p["failure"]["message"] for p in points if "failure" in p}
+        # A sanitizer catches signals and ends the process itself.
+        self.assertRegex(failed["segfaults"], "SIGSEGV|exit code")
+        self.assertRegex(failed["aborts"], "SIGABRT|exit code")
+        self.assertEqual(failed["hangs"], "took longer than 2 s and was ended")
+        self.assertEqual(failed["exits"], "the process ended itself with exit code 3")
+        self.assertEqual(failed["throws"], "no coffee left")
+        self.assertEqual(len(failed), 5)
+        for p in points:
+            self.assertEqual("seconds" in p, "failure" not in p)
+            if "failure" in p:
+                self.assertEqual([a["value"] for a in p["arguments"]], [2])
+        self.assertEqual(len(points), 22)
+        self.assertEqual(points[-1]["operation"], "works_after_all")
+
+    def test_each_is_told_once(self):
+        for words in ("a last word before the end", "no coffee left", "5 of 22 points failed", "device cpu", "after its last point"):
+            self.assertEqual(self.crashed.stderr.count(words), 1, f"{words}: {self.crashed.stderr}")
+
+    def test_nothing_is_left_in_the_temporary_folder(self):
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
+    def test_the_merged_run_is_that_of_a_plain_one(self):
+        arguments = ["--filter=^(copy|saxpy)/n:(1024|4096)/", "--benchmark_repetitions=2", "--time-budget=0.02"]
+        outs = [self.folder / "plain.json", self.folder / "isolated.json"]
+        googles = []
+        for out, flags in zip(outs, ([], ["--isolate"])):
+            result = self.run_program(GPUBENCH, *arguments, *flags, f"--out={out}", "--benchmark_format=json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            # Google Benchmark gives aggregates a label only when all repetitions have the same, here the regime.
+            googles.append([(entry["name"], entry["run_type"], sorted(set(entry) - {"label"})) for entry in json.loads(result.stdout)["benchmarks"]])
+        plain, isolated = (json.loads(out.read_text()) for out in outs)
+        self.assertEqual(list(map(self.identity, plain["points"])), list(map(self.identity, isolated["points"])))
+        self.assertEqual(len(plain["points"]), 8)
+        for one, other in zip(plain["points"], isolated["points"]):
+            self.assertEqual(sorted(one), sorted(other))
+            self.assertEqual(sorted(one["measurement"]), sorted(other["measurement"]))
+            for key in ("work", "clock", "cache_state", "verified"):
+                self.assertEqual(one["measurement"][key], other["measurement"][key])
+        for key in ("devices", "calibrations", "warnings"):
+            self.assertEqual(plain[key], isolated[key])
+        self.assertEqual(sorted(plain), sorted(isolated))
+        self.assertEqual(googles[0], googles[1])
+
+    def test_points_of_one_name_stay_apart(self):
+        out = self.folder / "twice.json"
+        result = self.run_program(CRASHING, "--isolate", "--filter=^twice", f"--out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        samples = [point["measurement"]["samples_seconds"] for point in json.loads(out.read_text())["points"]]
+        self.assertEqual(len(samples), 2)
+        self.assertNotEqual(*samples)
+
+    def test_wrong_usage(self):
+        for flags, word in (
+            (["--isolate-timeout=5"], "--isolate"),
+            (["--isolate", "--isolate-timeout=0"], "0.1"),
+            (["--isolate", "--calibrate"], "--calibrate"),
+            (["--isolate", "--benchmark_enable_random_interleaving"], "interleaving"),
+            (["--resume=/nowhere/run.json"], "/nowhere/run.json"),
+            (["--resume=" + str(GPUBENCH)], "gpubench"),
+        ):
+            result = self.run_program(GPUBENCH, *flags, "--filter=^copy/n:1024/")
+            self.assertEqual(result.returncode, 64, result.stderr)
+            self.assertIn(word, result.stderr.splitlines()[-1])
+
+    # Runs that are ended, and gone on with.
+
+    def wait_for_points(self, process, out, count):
+        """Until a file of that many points is there; it is whole at any moment."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            self.assertIsNone(process.poll(), "it ended too soon")
+            if out.exists():
+                points = json.loads(out.read_text())["points"]
+                if len(points) >= count:
+                    return points
+            time.sleep(0.02)
+        self.fail("no points were written")
+
+    def end_and_resume(self, name, number, *flags):
+        out = self.folder / f"{name}.json"
+        arguments = [*flags, "--time-budget=0.15", f"--out={out}"]
+        process = self.start(SLOW, *arguments)
+        self.wait_for_points(process, out, 3)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -number, errors)
+        self.assertEqual(self.processes_writing_to(out), [])
+        partial = json.loads(out.read_text())
+        self.assertLess(len(partial["points"]), 20)
+        self.assertIn("not finished", partial["warnings"][-1])
+
+        result = self.run_program(SLOW, *arguments, f"--resume={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"{len(partial['points'])} of 20 points are in", result.stderr)
+        whole = json.loads(out.read_text())
+        self.assertEqual(len(whole["points"]), 20)
+        self.assertEqual(len({str(self.identity(point)) for point in whole["points"]}), 20)
+        known = {str(self.identity(point)): point["measurement"] for point in partial["points"]}
+        for point in whole["points"]:
+            if measurement := known.pop(str(self.identity(point)), None):
+                self.assertEqual(point["measurement"], measurement)
+        self.assertEqual(known, {})
+        self.assertEqual(whole["warnings"], [])
+        return errors, len(partial["points"])
+
+    def processes_writing_to(self, out):
+        """Isolated processes end with the one that started them."""
+        time.sleep(0.2)
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if str(out) in (folder / "cmdline").read_text() and "Z" not in (folder / "stat").read_text().split(")")[-1].split()[0]:
+                    found.append(folder.name)
+            except OSError:
+                pass
+        return found
+
+    def test_resume_after_kill(self):
+        self.end_and_resume("killed", signal.SIGKILL)
+
+    def test_resume_after_kill_of_an_isolated_run(self):
+        self.end_and_resume("killed-isolated", signal.SIGKILL, "--isolate")
+        for left in (self.folder / "tmp").iterdir():  # nobody was there to clean up
+            shutil.rmtree(left)
+
+    def test_an_interrupted_run_says_how_to_go_on(self):
+        for name, flags in (("interrupted", []), ("interrupted-isolated", ["--isolate"])):
+            with self.subTest(name):
+                errors, count = self.end_and_resume(name, signal.SIGINT, *flags)
+                self.assertIn(f"stopped after {count} of 20 points; --resume={self.folder}/{name}.json", errors)
+                self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
+    def test_resume_measures_nothing_when_all_is_there(self):
+        before = self.stored("crashed.json")
+        for flags in ([], ["--isolate"]):
+            result = self.run_program(CRASHING, f"--resume={self.folder}/crashed.json", f"--out={self.folder}/again.json", *flags)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertNotIn("a last word", result.stderr)
+            self.assertEqual([p["measurement"] for p in self.stored("again.json")["points"]], [p["measurement"] for p in before["points"]])
+
+    def test_resume_of_fewer_points_says_what_it_leaves_out(self):
+        result = self.run_program(CRASHING, f"--resume={self.folder}/crashed.json", "--filter=^works/")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("20 points of", result.stderr)
+
+    def test_another_run_is_not_resumed(self):
+        run = self.stored("crashed.json")
+        for name, change, words in (
+            ("version", lambda r: r["context"].update(gpubench_version="0.0.1"), "gpubench was 0.0.1"),
+            ("program", lambda r: r["context"].update(program="other"), "a run of other"),
+            ("device", lambda r: r["devices"][0].update(units=4096), "the number of threads was 4096"),
+        ):
+            changed = json.loads(json.dumps(run))
+            change(changed)
+            path = self.folder / f"{name}.json"
+            path.write_text(json.dumps(changed))
+            result = self.run_program(CRASHING, f"--resume={path}")
+            self.assertEqual(result.returncode, 64, result.stderr)
+            self.assertIn(words, result.stderr.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
