@@ -17,11 +17,11 @@ for (const name of ["error", "warn"]) {
 }
 
 const report = JSON.parse(byId("data").textContent);
-/** The points come as columns; a text is [its number]. The shares of time hold lists of their own. */
+/** The points come as columns; a text is [its number], other lists hold lists. */
 const points = Array.from({length: report.points.count}, () => ({}));
 for (const [key, column] of Object.entries(report.points.columns))
   column.forEach((value, i) => {
-    if (value !== null) points[i][key] = Array.isArray(value) && key !== "shares" ? report.points.texts[value[0]] : value;
+    if (value !== null) points[i][key] = Array.isArray(value) && typeof value[0] === "number" ? report.points.texts[value[0]] : value;
   });
 report.datasets.points = points;
 const regimeNames = ["overhead", "latency", "memory", "compute", "unknown"];
