@@ -55,7 +55,7 @@ TaggedMessage untag_message(const std::string& text) {
 
 Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
     : device_(std::move(device)), options_(options), mode_(mode) {
-  if (mode_ == Mode::measure && device_.kind == DeviceKind::cuda) gpu_ = bench::open_gpu(device_);
+  if ((mode_ == Mode::measure || mode_ == Mode::count) && device_.kind == DeviceKind::cuda) gpu_ = bench::open_gpu(device_);
 }
 
 Harness::~Harness() = default;
