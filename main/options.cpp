@@ -84,7 +84,7 @@ const std::vector<Row>& table() {
        "latency (launch to finished); device stands beside stream, all shows the three",
        add_choice<&Raw::time>},
       {in_run, "--metrics", "none|core|flops|NAME,...", "",
-       "Hardware counters of each point, read after its timing (none): bytes moved and occupancy, FLOPs by pipe, or "
+       "Hardware counters of each point, read after all timing (none): bytes moved and occupancy, FLOPs by pipe, or "
        "CUPTI's names",
        add_value<&Raw::metrics>},
       {in_run, "--isolate", "", "",

@@ -28,6 +28,8 @@ check() {
   ctest --test-dir build-gpu -L gpu --output-on-failure
   step "gpubench doctor"
   ./build-gpu/gpubench doctor --color=never --out="$directory/doctor.json"
+  step "reported against true time"
+  ./build-gpu/tests/truth/timing_truth | tee "$directory/timing.md"
   # A cache of its own: the calibration below is measured here and now.
   XDG_CACHE_HOME=$(mktemp -d)
   export XDG_CACHE_HOME
