@@ -345,6 +345,7 @@ int run_command(const Options& options, const std::string& program, const std::v
   if (options.calibrate) return calibrate_only(options, devices, std::move(run));
 
   std::vector<Plan> plans;
+  plans.reserve(devices.size());
   for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
   if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
     throw UsageError(
