@@ -23,7 +23,7 @@ std::int64_t short_chain(double one_execution_seconds) {
 }
 
 double DifferenceClock::time(std::int64_t executions) {
-  const auto pair = timer_.time(short_length_, short_length_ + executions);
+  const auto pair = timer_->time(short_length_, short_length_ + executions);
   return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * fixed_seconds_;
 }
 
@@ -33,7 +33,7 @@ std::string DifferenceClock::method(std::int64_t executions_per_sample) const {
   if (short_length_ == 0)
     return fmt::format("pairs of events around {} execution{}, less pairs around nothing{}", executions_per_sample,
                        executions_per_sample == 1 ? "" : "s", note_.empty() ? "" : "; " + note_);
-  return fmt::format("{} of {} and {} executions, the difference of their times{}", timer_.chains(), short_length_,
+  return fmt::format("{} of {} and {} executions, the difference of their times{}", timer_->chains(), short_length_,
                      short_length_ + executions_per_sample, note_.empty() ? "" : "; " + note_);
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -40,21 +41,21 @@ class DifferenceClock final : public Clock {
  public:
   /// `fixed_seconds`: what the kernels of one execution cost before and after their work; zero when they could not be
   /// told, which `note` then says.
-  DifferenceClock(ChainTimer& timer, std::int64_t short_length, double fixed_seconds, std::string note)
-      : timer_(timer), short_length_(short_length), fixed_seconds_(fixed_seconds), note_(std::move(note)) {}
+  DifferenceClock(std::unique_ptr<ChainTimer> timer, std::int64_t short_length, double fixed_seconds, std::string note)
+      : timer_(std::move(timer)), short_length_(short_length), fixed_seconds_(fixed_seconds), note_(std::move(note)) {}
 
   /// May come out slightly negative for an operation that does nothing.
   double time(std::int64_t executions) override;
   /// The events' quantum (32 ns on current GPUs) and jitter are then below 0.05 %.
   [[nodiscard]] double least_batch_seconds() const override { return 200e-6; }
-  [[nodiscard]] std::int64_t most_executions() const override { return timer_.longest() - short_length_; }
+  [[nodiscard]] std::int64_t most_executions() const override { return timer_->longest() - short_length_; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   double now() override;
   [[nodiscard]] std::string_view question() const override { return "device"; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
  private:
-  ChainTimer& timer_;
+  std::unique_ptr<ChainTimer> timer_;
   std::int64_t short_length_;
   double fixed_seconds_;
   std::string note_;

@@ -55,7 +55,8 @@ TaggedMessage untag_message(const std::string& text) {
 
 Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
     : device_(std::move(device)), options_(options), mode_(mode) {
-  if ((mode_ == Mode::measure || mode_ == Mode::count) && device_.kind == DeviceKind::cuda) gpu_ = bench::open_gpu(device_);
+  if ((mode_ == Mode::measure || mode_ == Mode::count) && device_.kind == DeviceKind::cuda)
+    gpu_ = bench::open_gpu(device_);
 }
 
 Harness::~Harness() = default;
@@ -222,9 +223,9 @@ void Harness::run_once_and_check(const State& state, const std::function<void()>
   }
 }
 
-void Harness::set_main_timing(const bench::Samples& samples, const bench::Clock& clock) {
+void Harness::set_main_timing(bench::Samples samples, const bench::Clock& clock) {
   current_.seconds = statistics::summarize(samples.seconds);
-  current_.samples_seconds = samples.seconds;
+  current_.samples_seconds = std::move(samples.seconds);
   current_.executions_per_sample = samples.executions_per_sample;
   current_.stop_reason = samples.stop_reason;
   current_.clock = std::string(clock.question());

@@ -74,8 +74,7 @@ class Harness {
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
   void set_recorder(Recorder recorder) { recorder_ = std::move(recorder); }
 
-  /// Has these metrics (as bench::parse_metrics gives them) counted after the timing of each point. `open` is for
-  /// tests.
+  /// The metrics (as bench::parse_metrics gives them) that Mode::count counts. `open` is for tests.
   void count(std::vector<std::string> metrics, bench::CounterPhase::Opener open = bench::open_metric_source);
   /// Why counters that were asked for are missing, each reason once.
   [[nodiscard]] std::vector<std::string> counter_warnings() const;
@@ -104,7 +103,7 @@ class Harness {
   void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known);
   void count_executions(const std::function<void()>& once);
   void run_once_and_check(const State& state, const std::function<void()>& once);
-  void set_main_timing(const bench::Samples& samples, const bench::Clock& clock);
+  void set_main_timing(bench::Samples samples, const bench::Clock& clock);
   Timing beside(const std::string& question, const bench::DeviceBatch& batch);
 
   Device device_;

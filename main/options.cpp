@@ -158,9 +158,10 @@ void check_raw(const Raw& raw, Options& options) {
   options.filter = raw.filter;
   options.list = raw.list;
   if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
-  if (raw.time == "stream") options.clocks = {"stream"};
-  if (raw.time == "all") options.clocks = {"stream", "device", "latency"};
-  if (raw.time == "device" || raw.time == "latency") options.clocks = {raw.time, "stream"};
+  if (raw.time == "all")
+    options.clocks = {"stream", "device", "latency"};
+  else if (!raw.time.empty())
+    options.clocks = {raw.time};
   options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
   try {
     options.metrics = bench::parse_metrics(raw.metrics);

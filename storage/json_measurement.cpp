@@ -187,11 +187,7 @@ Json json_of(const Measurement& measurement) {
   result["clock"] = measurement.clock;
   result["method"] = measurement.method;
   if (measurement.fixed_seconds) result["fixed_seconds"] = json_of(*measurement.fixed_seconds);
-  if (!measurement.other_clocks.empty()) {
-    Json others = Json::array();
-    for (const auto& timing : measurement.other_clocks) others.push_back(json_of(timing));
-    result["other_clocks"] = std::move(others);
-  }
+  set_list(result, "other_clocks", measurement.other_clocks);
   result["cache_state"] = measurement.cache_state;
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   result["verified"] = measurement.verified;

@@ -15,24 +15,6 @@
 namespace gpubench::bench {
 namespace {
 
-/// The chains and the clock that reads them, together.
-class OwningClock final : public Clock {
- public:
-  OwningClock(std::unique_ptr<ChainTimer> timer, std::int64_t short_length, double fixed_seconds, std::string note)
-      : timer_(std::move(timer)), clock_(*timer_, short_length, fixed_seconds, std::move(note)) {}
-  double time(std::int64_t executions) override { return clock_.time(executions); }
-  [[nodiscard]] double least_batch_seconds() const override { return clock_.least_batch_seconds(); }
-  [[nodiscard]] std::int64_t most_executions() const override { return clock_.most_executions(); }
-  [[nodiscard]] bool may_be_negative() const override { return clock_.may_be_negative(); }
-  double now() override { return clock_.now(); }
-  [[nodiscard]] std::string_view question() const override { return clock_.question(); }
-  [[nodiscard]] std::string method(std::int64_t executions) const override { return clock_.method(executions); }
-
- private:
-  std::unique_ptr<ChainTimer> timer_;
-  DifferenceClock clock_;
-};
-
 using Shapes = std::vector<LaunchShape>;
 
 DeviceBatch idle_batch(Shapes shapes, long long cycles) {
@@ -118,7 +100,7 @@ DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cuda
     };
     timing.fixed_seconds = fixed_cost(*chains(idle_cycles), *chains(2 * idle_cycles));
   }
-  timing.clock = std::make_unique<OwningClock>(
+  timing.clock = std::make_unique<DifferenceClock>(
       std::move(timer), short_length, timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, substitute.note);
   return timing;
 }
