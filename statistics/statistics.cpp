@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +14,7 @@ namespace gpubench::statistics {
 namespace {
 
 constexpr std::size_t fewest_for_median_interval = 6;
+constexpr double normal_975 = 1.959963984540054;  ///< the 0.975 quantile of the normal distribution
 
 void require_samples(std::span<const double> samples, const char* caller) {
   if (samples.empty()) throw std::invalid_argument(std::string(caller) + ": no samples");
@@ -66,7 +69,7 @@ double student_two_sided(double t, std::size_t degrees) {
 /// expansion 26.7.5 of Abramowitz and Stegun about the normal quantile, there right to 1e-9.
 double student_975(std::size_t degrees) {
   if (degrees > 200) {
-    const double z = 1.959963984540054;
+    const double z = normal_975;
     const double v = static_cast<double>(degrees);
     const double z2 = z * z;
     return z * (1.0 + (z2 + 1.0) / (4.0 * v) + ((5.0 * z2 + 16.0) * z2 + 3.0) / (96.0 * v * v) +
@@ -80,6 +83,60 @@ double student_975(std::size_t degrees) {
   }
   return 0.5 * (low + high);
 }
+
+/// Draws from a sample of blocks, as ranks among all values, so that the median of a draw is found by counting.
+class BlockResampler {
+ public:
+  BlockResampler(std::span<const double> samples, std::span<const std::int64_t> block_sizes)
+      : sorted_(sorted_copy(samples)), counts_(samples.size()) {
+    std::vector<std::size_t> order(samples.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return samples[a] < samples[b]; });
+    ranks_.resize(order.size());
+    for (std::size_t rank = 0; rank < order.size(); ++rank) ranks_[order[rank]] = rank;
+    std::size_t start = 0;
+    for (const std::int64_t size : block_sizes) {
+      blocks_.push_back({start, static_cast<std::size_t>(size)});
+      start += static_cast<std::size_t>(size);
+    }
+  }
+
+  double draw_median() {
+    std::ranges::fill(counts_, 0U);
+    std::size_t drawn = 0;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const Block& block = blocks_[below(blocks_.size())];
+      for (std::size_t j = 0; j < block.size; ++j) ++counts_[ranks_[block.start + below(block.size)]];
+      drawn += block.size;
+    }
+    return 0.5 * (drawn_value((drawn - 1) / 2) + drawn_value(drawn / 2));
+  }
+
+ private:
+  struct Block {
+    std::size_t start;
+    std::size_t size;
+  };
+  /// Uniform in [0, bound), by Lemire's multiplication; its bias of bound / 2^32 does not matter here. Unlike the
+  /// standard's distributions it is the same with every library.
+  std::size_t below(std::size_t bound) {
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(engine_()) * bound) >> 32U);
+  }
+  [[nodiscard]] double drawn_value(std::size_t index) const {
+    std::size_t passed = 0;
+    for (std::size_t rank = 0; rank < counts_.size(); ++rank) {
+      passed += counts_[rank];
+      if (passed > index) return sorted_[rank];
+    }
+    return sorted_.back();
+  }
+
+  std::vector<double> sorted_;
+  std::vector<std::size_t> ranks_;
+  std::vector<unsigned> counts_;
+  std::vector<Block> blocks_;
+  std::mt19937 engine_;  // its standard seed
+};
 
 }  // namespace
 
@@ -99,6 +156,35 @@ Interval median_ci95(std::span<const double> sorted) {
   const auto n = sorted.size();
   const auto rank = n < fewest_for_median_interval ? 1 : lower_rank(n);
   return {sorted[rank - 1], sorted[n - rank]};
+}
+
+Interval median_ci95(std::span<const double> samples, std::span<const std::int64_t> block_sizes) {
+  require_samples(samples, "median_ci95");
+  std::size_t total = 0;
+  for (const std::int64_t size : block_sizes) {
+    if (size < 1 || static_cast<std::size_t>(size) > samples.size() - total)
+      throw std::invalid_argument("median_ci95: the blocks do not add up to the samples");
+    total += static_cast<std::size_t>(size);
+  }
+  if (total != samples.size()) throw std::invalid_argument("median_ci95: the blocks do not add up to the samples");
+  if (block_sizes.size() < 2) return median_ci95(sorted_copy(samples));
+  constexpr std::size_t draws = 600;  // percentiles are then known to about a tenth of the interval's width
+  BlockResampler resampler(samples, block_sizes);
+  std::vector<double> medians(draws);
+  for (double& value : medians) value = resampler.draw_median();
+  std::ranges::sort(medians);
+  const double centre = median(samples);
+  const auto blocks = static_cast<double>(block_sizes.size());
+  const double widened =
+      student_975(block_sizes.size() - 1) / normal_975 * std::sqrt(blocks / (blocks - 1.0));
+  return {centre - widened * (centre - std::min(centre, quantile(medians, 0.025))),
+          centre + widened * (std::max(centre, quantile(medians, 0.975)) - centre)};
+}
+
+Summary summarize(std::span<const double> samples, std::span<const std::int64_t> block_sizes) {
+  Summary summary = summarize(samples);
+  summary.median_ci95 = median_ci95(samples, block_sizes);
+  return summary;
 }
 
 Summary summarize(std::span<const double> samples) {

@@ -2,6 +2,7 @@
 // Pure functions over samples. No state, no I/O; each is tested on known answers.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,18 @@ double median(std::span<const double> samples);
 /// samples no pair covers 95 %: the whole range is given.
 Interval median_ci95(std::span<const double> sorted);
 
+/// 95 % interval of the median of samples that were taken in blocks apart in time: samples of one block resemble each
+/// other (the same clock, the same neighbours), so blocks are the independent unit. Two-stage percentile bootstrap: blocks
+/// are drawn with replacement, then as many samples within each (Davison and Hinkley, Bootstrap Methods and their
+/// Application, 1997, section 3.8), widened by t(K-1) / z * sqrt(K / (K-1)) because K blocks understate how much blocks
+/// differ. The same input gives the same interval. `block_sizes` are positive and add up to the samples, in their
+/// order; with fewer than two blocks it is the interval above. Throws std::invalid_argument otherwise.
+Interval median_ci95(std::span<const double> samples, std::span<const std::int64_t> block_sizes);
+
 /// All of `Summary`; throws std::invalid_argument on no samples or on one that is not finite.
 Summary summarize(std::span<const double> samples);
+/// The same with the interval from blocks.
+Summary summarize(std::span<const double> samples, std::span<const std::int64_t> block_sizes);
 
 /// Half-width of the median's interval over the median; infinity below six samples or when the median is 0.
 double relative_half_width(const Summary& summary);

@@ -184,5 +184,72 @@ TEST(MeanInterval, CoversTheMean) {
   EXPECT_NEAR(static_cast<double>(covered) / trials, 0.95, 0.012);
 }
 
+std::vector<std::int64_t> equal_blocks(std::int64_t count, std::int64_t size) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(count), size);
+}
+
+/// How often the interval holds the true median 0 when each block is off by its own normal error and each sample by
+/// another.
+double coverage(std::int64_t blocks, std::int64_t size, double between, double within) {
+  std::mt19937_64 engine(7);
+  std::normal_distribution<double> normal;
+  constexpr int experiments = 600;
+  int covered = 0;
+  for (int i = 0; i < experiments; ++i) {
+    std::vector<double> samples;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const double shift = between * normal(engine);
+      for (std::int64_t j = 0; j < size; ++j) samples.push_back(shift + within * normal(engine));
+    }
+    const auto interval = median_ci95(samples, equal_blocks(blocks, size));
+    if (interval.low <= 0.0 && 0.0 <= interval.high) ++covered;
+  }
+  return static_cast<double>(covered) / experiments;
+}
+
+TEST(BlockInterval, CoversTheTruthWhateverTheSpreadComesFrom) {
+  for (const std::int64_t blocks : {2, 5, 10}) {
+    EXPECT_GE(coverage(blocks, 4, 1.0, 0.1), 0.92) << blocks << " blocks that differ";
+    EXPECT_GE(coverage(blocks, 4, 0.0, 1.0), 0.94) << blocks << " blocks that do not";
+  }
+  EXPECT_LE(coverage(10, 4, 1.0, 0.1), 0.985);  // and is no wider than it must be
+}
+
+TEST(BlockInterval, BlocksThatDifferWidenIt) {
+  // The same values: once each block has all of them, once each block has its own.
+  std::vector<double> mixed;
+  std::vector<double> apart;
+  for (int block = 0; block < 5; ++block)
+    for (int i = 0; i < 5; ++i) {
+      mixed.push_back(1.0 + 0.01 * i);
+      apart.push_back(1.0 + 0.01 * block);
+    }
+  const auto blocks = equal_blocks(5, 5);
+  const auto width = [&](const std::vector<double>& samples) {
+    const auto interval = median_ci95(samples, blocks);
+    return interval.high - interval.low;
+  };
+  EXPECT_GT(width(apart), 1.5 * width(mixed));
+  EXPECT_EQ(median_ci95(apart, blocks), median_ci95(apart, blocks));  // the same each time
+}
+
+TEST(BlockInterval, KnownAnswers) {
+  const auto equal = median_ci95(std::vector<double>(20, 3.0), equal_blocks(5, 4));
+  EXPECT_EQ(equal, (Interval{3.0, 3.0}));
+  const auto samples = one_to(9);
+  EXPECT_EQ(median_ci95(samples, equal_blocks(1, 9)), median_ci95(samples));
+  const auto summary = summarize(samples, equal_blocks(3, 3));
+  EXPECT_EQ(summary.median, 5.0);
+  EXPECT_LT(summary.median_ci95.low, 5.0);
+  EXPECT_GT(summary.median_ci95.high, 5.0);
+}
+
+TEST(BlockInterval, RefusesBlocksThatDoNotAddUp) {
+  const auto samples = one_to(4);
+  for (const std::vector<std::int64_t>& blocks :
+       {std::vector<std::int64_t>{}, {3}, {2, 3}, {4, 0}, {5, -1}, {std::numeric_limits<std::int64_t>::max(), 4}})
+    EXPECT_THROW(static_cast<void>(median_ci95(samples, blocks)), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace gpubench::statistics
