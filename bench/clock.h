@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ class Clock {
   [[nodiscard]] virtual std::int64_t most_executions() const { return 1'000'000; }
   /// True for a clock that takes a cost off: an operation that does next to nothing may then come out below zero.
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
+  /// The clock that the device ran at during the last batch, in Hz; absent where it cannot be read.
+  [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
   /// Wall time in seconds from some fixed moment, for budgets.
   virtual double now() = 0;
 

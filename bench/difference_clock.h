@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,8 @@ class ChainTimer {
   };
   /// Runs a chain of `short_length` executions and one of `long_length`, in immediate succession.
   virtual Pair time(std::int64_t short_length, std::int64_t long_length) = 0;
+  /// As Clock::device_clock_hz, of the last pair.
+  [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
   /// Longest chain it can run.
   [[nodiscard]] virtual std::int64_t longest() const = 0;
   /// "CUDA graphs", ...
@@ -50,6 +53,7 @@ class DifferenceClock final : public Clock {
   [[nodiscard]] double least_batch_seconds() const override { return 200e-6; }
   [[nodiscard]] std::int64_t most_executions() const override { return timer_->longest() - short_length_; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
+  [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }
   double now() override;
   [[nodiscard]] std::string_view question() const override { return "device"; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;

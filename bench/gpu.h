@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/clock.h"
+#include "gpubench/conditions.h"
 #include "gpubench/device.h"
 #include "gpubench/estimate.h"
 #include "gpubench/state.h"
@@ -39,8 +40,8 @@ class Gpu {
   virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
   /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.
   virtual void launch_nothing(cudaStream_t stream) = 0;
-  /// The SM clock read now by the driver's management library, in Hz; absent when that cannot be had.
-  virtual std::optional<double> sm_clock_hz() = 0;
+  /// One reading by the driver's management library. Never throws for lack of it.
+  virtual Conditions conditions() = 0;
   /// True once an error has left the GPU unusable for the rest of the process.
   virtual bool lost() = 0;
 };

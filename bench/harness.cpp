@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
+#include "bench/conditions.h"
 #include "bench/devices.h"
 #include "bench/google_compatibility.h"
 #include "bench/host_clock.h"
@@ -223,15 +226,6 @@ void Harness::run_once_and_check(const State& state, const std::function<void()>
   }
 }
 
-void Harness::set_main_timing(bench::Samples samples, const bench::Clock& clock) {
-  current_.seconds = statistics::summarize(samples.seconds);
-  current_.samples_seconds = std::move(samples.seconds);
-  current_.executions_per_sample = samples.executions_per_sample;
-  current_.stop_reason = samples.stop_reason;
-  current_.clock = std::string(clock.question());
-  current_.method = clock.method(samples.executions_per_sample);
-}
-
 namespace {
 
 /// A clock for the question, or null with the reason.
@@ -249,29 +243,63 @@ std::string why_no_time(const Summary& seconds) {
                      seconds.median * 1e9);
 }
 
-}  // namespace
-
-Timing Harness::beside(const std::string& question, const bench::DeviceBatch& batch) {
+/// What one clock that stands beside the first gave.
+Timing timing_beside(const std::string& question, const bench::DeviceTiming& chosen, const bench::Samples* samples) {
   Timing timing;
   timing.clock = question;
-  try {
-    const auto chosen = clock_for(question, batch, *gpu_);
-    timing.reason = chosen.reason;
-    timing.fixed_seconds = chosen.fixed_seconds;
-    if (!chosen.clock) return timing;
-    const auto samples = bench::AdaptiveSampler(options_).sample(*chosen.clock);
-    timing.executions_per_sample = samples.executions_per_sample;
-    timing.method = chosen.clock->method(samples.executions_per_sample);
-    timing.stop_reason = samples.stop_reason;
-    const auto seconds = statistics::summarize(samples.seconds);
-    timing.reason = why_no_time(seconds);
-    if (timing.reason.empty()) timing.seconds = seconds;
-  } catch (const CudaError& error) {
-    // The point keeps the time it has, unless the GPU is lost for what comes after.
-    if (gpu_->lost()) throw;
-    timing.reason = error.what();
+  timing.reason = chosen.reason;
+  timing.fixed_seconds = chosen.fixed_seconds;
+  if (samples == nullptr) return timing;
+  if (samples->failure) {
+    try {
+      std::rethrow_exception(samples->failure);
+    } catch (const std::exception& error) {
+      timing.reason = error.what();
+    }
+    return timing;
   }
+  timing.executions_per_sample = samples->executions_per_sample;
+  timing.method = chosen.clock->method(samples->executions_per_sample);
+  timing.stop_reason = samples->stop_reason;
+  timing.blocks = static_cast<std::int64_t>(samples->block_sizes.size());
+  timing.dropped_samples = samples->dropped;
+  const Summary seconds = samples->summary();
+  timing.reason = why_no_time(seconds);
+  if (timing.reason.empty()) timing.seconds = seconds;
   return timing;
+}
+
+}  // namespace
+
+void Harness::set_main_timing(bench::Samples samples, const bench::Clock& clock) {
+  current_.seconds = samples.summary();
+  if (!samples.clocks_hz.empty()) {
+    current_.clock_hz = statistics::median(samples.clocks_hz);
+    current_.clock_hz_source = device_.kind == DeviceKind::cuda
+                                   ? "median over samples, each by the cycle and nanosecond counters of the "
+                                     "multiprocessors"
+                                   : "median over samples, each by a chain of dependent additions right after it";
+  }
+  current_.samples_seconds = std::move(samples.seconds);
+  current_.block_sizes = std::move(samples.block_sizes);
+  current_.samples_clock_hz = std::move(samples.clocks_hz);
+  current_.dropped_samples = samples.dropped;
+  current_.executions_per_sample = samples.executions_per_sample;
+  current_.stop_reason = samples.stop_reason;
+  current_.clock = std::string(clock.question());
+  current_.method = clock.method(samples.executions_per_sample);
+}
+
+bench::DeviceTiming Harness::clock_beside(const std::string& question, const bench::DeviceBatch& batch) {
+  try {
+    return clock_for(question, batch, *gpu_);
+  } catch (const CudaError& error) {
+    // The point keeps its other times, unless the GPU is lost for what comes after.
+    if (gpu_->lost()) throw;
+    bench::DeviceTiming none;
+    none.reason = error.what();
+    return none;
+  }
 }
 
 void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
@@ -282,14 +310,38 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   };
   if (mode_ == Mode::count) return count_executions(once);
   run_once_and_check(state, once);
-  const auto chosen = clock_for(clocks_.front(), batch, *gpu_);
-  if (!chosen.clock) throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.reason);
-  set_main_timing(bench::AdaptiveSampler(options_).sample(*chosen.clock), *chosen.clock);
-  current_.fixed_seconds = chosen.fixed_seconds;
+
+  std::vector<bench::DeviceTiming> chosen;
+  chosen.push_back(clock_for(clocks_.front(), batch, *gpu_));
+  if (!chosen.front().clock)
+    throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.front().reason);
+  for (std::size_t i = 1; i < clocks_.size(); ++i) chosen.push_back(clock_beside(clocks_[i], batch));
+  std::vector<bench::Clock*> clocks;
+  for (const auto& timing : chosen)
+    if (timing.clock) clocks.push_back(timing.clock.get());
+
+  Conditions conditions;
+  const auto samples =
+      bench::AdaptiveSampler(options_, [&] { bench::add_reading(conditions, gpu_->conditions()); }).sample(clocks);
+  current_.conditions = std::move(conditions);
+  if (samples.front().failure) std::rethrow_exception(samples.front().failure);
+  const bool any_failed = std::ranges::any_of(samples, [](const bench::Samples& s) { return s.failure != nullptr; });
+  if (any_failed && gpu_->lost())
+    for (const auto& each : samples)
+      if (each.failure) std::rethrow_exception(each.failure);
+
+  set_main_timing(samples.front(), *chosen.front().clock);
+  current_.fixed_seconds = chosen.front().fixed_seconds;
   if (const std::string reason = why_no_time(*current_.seconds); !reason.empty())
     throw std::runtime_error("no time by the clock '" + clocks_.front() + "': " + reason);
-  current_.clock_hz = gpu_->sm_clock_hz();
-  for (std::size_t i = 1; i < clocks_.size(); ++i) current_.other_clocks.push_back(beside(clocks_[i], batch));
+  if (!current_.clock_hz && current_.conditions->sm_clock_hz) {
+    const Interval& read = *current_.conditions->sm_clock_hz;
+    current_.clock_hz = 0.5 * (read.low + read.high);
+    current_.clock_hz_source = "middle of NVML's readings";
+  }
+  auto next = samples.begin() + 1;
+  for (std::size_t i = 1; i < clocks_.size(); ++i)
+    current_.other_clocks.push_back(timing_beside(clocks_[i], chosen[i], chosen[i].clock ? &*next++ : nullptr));
 }
 
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
@@ -298,7 +350,9 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
   if (mode_ == Mode::count) return count_executions(once);
   run_once_and_check(state, once);
   bench::HostClock clock(batch);
-  set_main_timing(bench::AdaptiveSampler(options_).sample(clock), clock);
+  // The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  set_main_timing(bench::AdaptiveSampler(options_, pause).sample(clock), clock);
 }
 
 void Harness::count_executions(const std::function<void()>& once) {

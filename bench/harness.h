@@ -104,7 +104,7 @@ class Harness {
   void count_executions(const std::function<void()>& once);
   void run_once_and_check(const State& state, const std::function<void()>& once);
   void set_main_timing(bench::Samples samples, const bench::Clock& clock);
-  Timing beside(const std::string& question, const bench::DeviceBatch& batch);
+  bench::DeviceTiming clock_beside(const std::string& question, const bench::DeviceBatch& batch);
 
   Device device_;
   bench::SamplingOptions options_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bench/host_frequency.h"
+
 namespace gpubench::bench {
 
 double steady_seconds() {
@@ -31,6 +33,8 @@ double HostClock::time(std::int64_t executions) {
   batch_(executions);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+std::optional<double> HostClock::device_clock_hz() { return core_clock_hz(); }
 
 double HostClock::least_batch_seconds() const {
   // 1000 quanta keep reading the clock below 0.5 % of a batch; the floor averages over scheduler ticks of short

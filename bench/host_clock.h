@@ -21,6 +21,8 @@ class HostClock final : public Clock {
 
   double time(std::int64_t executions) override;
   [[nodiscard]] double least_batch_seconds() const override;
+  /// Read when it is asked for, right after the batch, on the core of the calling thread.
+  [[nodiscard]] std::optional<double> device_clock_hz() override;
   double now() override { return steady_seconds(); }
   [[nodiscard]] std::string_view question() const override { return "host"; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;

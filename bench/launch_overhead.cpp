@@ -60,7 +60,7 @@ Ceiling measure_launch_overhead(const Device& device) {
     for (std::int64_t i = 0; i < executions; ++i) gpu->launch_nothing(stream);
   });
   Ceiling ceiling = summed_up(*clock, "empty kernel of one block of 32 threads");
-  ceiling.clock_hz = gpu->sm_clock_hz();
+  if (const auto read = gpu->conditions().sm_clock_hz) ceiling.clock_hz = read->low;
   return ceiling;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "bench/conditions.h"
 #include "bench/devices.h"
 #include "bench/google_runner.h"
 #include "bench/gpu.h"
@@ -271,6 +272,13 @@ bool keeps_a_run(const Options& options) {
                      [](const std::string& file) { return KeptPoints::keeps(file); });
 }
 
+void add_condition_warnings(Run& run) {
+  std::vector<const Measurement*> measurements;
+  for (const Point& point : run.points) measurements.push_back(&point.measurement);
+  const auto warnings = bench::condition_warnings(measurements);
+  run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+}
+
 int measure_all(const Options& options, const std::vector<Plan>& plans, Run run) {
   const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
   // Held back where there is something to save first or to clean up.
@@ -307,6 +315,7 @@ int measure_all(const Options& options, const std::vector<Plan>& plans, Run run)
   }
   interruption.reset();
   classifier::classify(run);
+  add_condition_warnings(run);
   return report(run, options, google);
 }
 

@@ -175,8 +175,7 @@ Interval median_ci95(std::span<const double> samples, std::span<const std::int64
   std::ranges::sort(medians);
   const double centre = median(samples);
   const auto blocks = static_cast<double>(block_sizes.size());
-  const double widened =
-      student_975(block_sizes.size() - 1) / normal_975 * std::sqrt(blocks / (blocks - 1.0));
+  const double widened = student_975(block_sizes.size() - 1) / normal_975 * std::sqrt(blocks / (blocks - 1.0));
   return {centre - widened * (centre - std::min(centre, quantile(medians, 0.025))),
           centre + widened * (std::max(centre, quantile(medians, 0.975)) - centre)};
 }

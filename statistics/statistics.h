@@ -24,11 +24,11 @@ double median(std::span<const double> samples);
 Interval median_ci95(std::span<const double> sorted);
 
 /// 95 % interval of the median of samples that were taken in blocks apart in time: samples of one block resemble each
-/// other (the same clock, the same neighbours), so blocks are the independent unit. Two-stage percentile bootstrap: blocks
-/// are drawn with replacement, then as many samples within each (Davison and Hinkley, Bootstrap Methods and their
-/// Application, 1997, section 3.8), widened by t(K-1) / z * sqrt(K / (K-1)) because K blocks understate how much blocks
-/// differ. The same input gives the same interval. `block_sizes` are positive and add up to the samples, in their
-/// order; with fewer than two blocks it is the interval above. Throws std::invalid_argument otherwise.
+/// other (the same clock, the same neighbours), so blocks are the independent unit. Two-stage percentile bootstrap:
+/// blocks are drawn with replacement, then as many samples within each (Davison and Hinkley, Bootstrap Methods and
+/// their Application, 1997, section 3.8), widened by t(K-1) / z * sqrt(K / (K-1)) because K blocks understate how much
+/// blocks differ. The same input gives the same interval. `block_sizes` are positive and add up to the samples, in
+/// their order; with fewer than two blocks it is the interval above. Throws std::invalid_argument otherwise.
 Interval median_ci95(std::span<const double> samples, std::span<const std::int64_t> block_sizes);
 
 /// All of `Summary`; throws std::invalid_argument on no samples or on one that is not finite.

@@ -103,6 +103,58 @@ std::optional<Estimate> read_estimate(const Node& parent, std::string_view key) 
   return Estimate{node->at("value").number(Domain::any), read_interval(node->at("ci95"))};
 }
 
+/// Older runs do not have these, so they are written only when something is in them.
+void set_count(Json& result, const char* key, std::int64_t count) {
+  if (count != 0) result[key] = count;
+}
+
+std::int64_t optional_count(const Node& parent, std::string_view key) {
+  const auto node = parent.find(key);
+  return node ? node->integer(0, largest_integer) : 0;
+}
+
+Json json_of(const Conditions& conditions) {
+  Json result;
+  result["readings"] = conditions.readings;
+  const auto set_range = [&](const char* key, const std::optional<Interval>& range) {
+    if (range) result[key] = storage::json_of(*range);
+  };
+  set_range("sm_clock_hz", conditions.sm_clock_hz);
+  set_range("memory_clock_hz", conditions.memory_clock_hz);
+  set_range("power_watts", conditions.power_watts);
+  set_range("temperature_celsius", conditions.temperature_celsius);
+  if (!conditions.throttle_reasons.empty()) result["throttle_reasons"] = conditions.throttle_reasons;
+  if (!conditions.absent_reason.empty()) result["absent_reason"] = conditions.absent_reason;
+  return result;
+}
+
+Conditions read_conditions(const Node& node) {
+  Conditions conditions;
+  conditions.readings = node.at("readings").integer(0, largest_integer);
+  const auto range = [&](std::string_view key) {
+    const auto place = node.find(key);
+    return place ? std::optional(read_interval(*place)) : std::nullopt;
+  };
+  conditions.sm_clock_hz = range("sm_clock_hz");
+  conditions.memory_clock_hz = range("memory_clock_hz");
+  conditions.power_watts = range("power_watts");
+  conditions.temperature_celsius = range("temperature_celsius");
+  if (const auto reasons = node.find("throttle_reasons")) conditions.throttle_reasons = reasons->texts();
+  if (const auto reason = node.find("absent_reason")) conditions.absent_reason = reason->text();
+  return conditions;
+}
+
+std::vector<std::int64_t> read_block_sizes(const Node& node, std::size_t samples) {
+  std::int64_t left = static_cast<std::int64_t>(samples);
+  auto sizes = node.list([&](const Node& size) {
+    const std::int64_t count = size.integer(1, std::max<std::int64_t>(left, 1));
+    left -= count;
+    return count;
+  });
+  if (left != 0) node.fail("does not add up to the number of samples");
+  return sizes;
+}
+
 Json json_of(const Timing& timing) {
   Json result;
   result["clock"] = timing.clock;
@@ -111,6 +163,8 @@ Json json_of(const Timing& timing) {
   result["executions_per_sample"] = timing.executions_per_sample;
   result["method"] = timing.method;
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(timing.stop_reason)];
+  set_count(result, "blocks", timing.blocks);
+  set_count(result, "dropped_samples", timing.dropped_samples);
   if (timing.fixed_seconds) result["fixed_seconds"] = json_of(*timing.fixed_seconds);
   return result;
 }
@@ -123,6 +177,8 @@ Timing read_timing(const Node& node) {
   timing.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   timing.method = node.at("method").text();
   timing.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
+  timing.blocks = optional_count(node, "blocks");
+  timing.dropped_samples = optional_count(node, "dropped_samples");
   timing.fixed_seconds = read_estimate(node, "fixed_seconds");
   return timing;
 }
@@ -183,6 +239,9 @@ Json json_of(const Measurement& measurement) {
   result["work"] = json_of(measurement.work);
   if (measurement.seconds) result["seconds"] = json_of(*measurement.seconds);
   result["samples_seconds"] = measurement.samples_seconds;
+  if (!measurement.block_sizes.empty()) result["block_sizes"] = measurement.block_sizes;
+  if (!measurement.samples_clock_hz.empty()) result["samples_clock_hz"] = measurement.samples_clock_hz;
+  set_count(result, "dropped_samples", measurement.dropped_samples);
   result["executions_per_sample"] = measurement.executions_per_sample;
   result["clock"] = measurement.clock;
   result["method"] = measurement.method;
@@ -192,6 +251,8 @@ Json json_of(const Measurement& measurement) {
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   result["verified"] = measurement.verified;
   set_optional(result, "clock_hz", measurement.clock_hz);
+  if (!measurement.clock_hz_source.empty()) result["clock_hz_source"] = measurement.clock_hz_source;
+  if (measurement.conditions) result["conditions"] = json_of(*measurement.conditions);
   set_list(result, "counters", measurement.counters);
   set_list(result, "absent_counters", measurement.absent_counters);
   if (!measurement.work_differences.empty()) result["work_differences"] = measurement.work_differences;
@@ -212,6 +273,14 @@ Measurement read_measurement(const Node& node) {
   const Domain domain = domain_of(measurement.clock);
   if (const auto seconds = node.find("seconds")) measurement.seconds = read_summary(*seconds, domain);
   measurement.samples_seconds = node.at("samples_seconds").numbers(domain);
+  if (const auto sizes = node.find("block_sizes"))
+    measurement.block_sizes = read_block_sizes(*sizes, measurement.samples_seconds.size());
+  if (const auto clocks = node.find("samples_clock_hz")) {
+    measurement.samples_clock_hz = clocks->numbers(Domain::not_negative);
+    if (measurement.samples_clock_hz.size() != measurement.samples_seconds.size())
+      clocks->fail("does not have one clock for each sample");
+  }
+  measurement.dropped_samples = optional_count(node, "dropped_samples");
   measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   measurement.method = node.at("method").text();
   measurement.fixed_seconds = read_estimate(node, "fixed_seconds");
@@ -220,6 +289,8 @@ Measurement read_measurement(const Node& node) {
   measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.verified = node.at("verified").flag();
   measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
+  if (const auto source = node.find("clock_hz_source")) measurement.clock_hz_source = source->text();
+  if (const auto conditions = node.find("conditions")) measurement.conditions = read_conditions(*conditions);
   measurement.counters = optional_list<Counter>(node, "counters", read_counter);
   measurement.absent_counters = optional_list<AbsentCounter>(node, "absent_counters", read_absent_counter);
   if (const auto differences = node.find("work_differences")) measurement.work_differences = differences->texts();

@@ -36,11 +36,13 @@ ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_le
   prepare(short_length, long_length);
   blocker_.hold();
   try {
+    sm_clock_.begin();
     start_.record(stream_);
     enqueue(short_length);
     middle_.record(stream_);
     enqueue(long_length);
     end_.record(stream_);
+    sm_clock_.end();
   } catch (...) {
     blocker_.release();
     throw;

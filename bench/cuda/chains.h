@@ -14,6 +14,7 @@
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/idle_kernels.h"
+#include "bench/cuda/sm_clock.h"
 #include "bench/difference_clock.h"
 #include "bench/gpu.h"
 
@@ -23,12 +24,13 @@ namespace gpubench::bench {
 /// on streams that the capture does not follow). Throws CudaError when the GPU is in trouble beyond that.
 std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
 
-/// What the two kinds of chain share: three events in a held stream.
+/// What the two kinds of chain share: three events in a held stream, and the clock from the first to the last.
 class HeldTimer : public ChainTimer {
  public:
-  HeldTimer(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker) {}
+  HeldTimer(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker), sm_clock_(stream) {}
   /// Throws CudaError when the operation kept the host waiting while the stream was held.
   Pair time(std::int64_t short_length, std::int64_t long_length) final;
+  [[nodiscard]] std::optional<double> device_clock_hz() final { return sm_clock_.hertz(); }
 
  protected:
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
@@ -39,6 +41,7 @@ class HeldTimer : public ChainTimer {
  private:
   cudaStream_t stream_;
   Blocker& blocker_;
+  SmClock sm_clock_;
   Event start_;
   Event middle_;
   Event end_;

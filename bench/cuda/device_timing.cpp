@@ -69,7 +69,23 @@ Substitute substitute_for(const GraphContent& content) {
 
 }  // namespace
 
-DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cudaStream_t stream, Blocker& blocker) {
+Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains) {
+  const auto known = std::ranges::find_if(
+      known_, [&](const Entry& entry) { return entry.chains == chains && entry.shapes == shapes; });
+  if (known != known_.end()) return known->seconds;
+  idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
+  const auto timer = [&](long long cycles) -> std::unique_ptr<ChainTimer> {
+    auto idle = idle_batch(shapes, cycles);
+    if (chains == Chains::launches) return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle));
+    const auto nodes = static_cast<std::int64_t>(shapes.size());
+    return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), nodes);
+  };
+  known_.push_back({shapes, chains, fixed_cost(*timer(idle_cycles), *timer(2 * idle_cycles))});
+  return known_.back().seconds;
+}
+
+DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cudaStream_t stream, Blocker& blocker,
+                           FixedCosts& fixed_costs) {
   DeviceTiming timing;
   const std::int64_t short_length = short_chain(one_execution_seconds);
   const auto graph = capture(batch, 1, stream);
@@ -90,16 +106,9 @@ DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cuda
         {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
         "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
   }
-  if (!substitute.shapes.empty()) {
-    idle_batch(substitute.shapes, 1)(stream, 1);  // loads the kernel, and shows that these shapes can be launched
-    const auto chains = [&](long long cycles) -> std::unique_ptr<ChainTimer> {
-      auto idle = idle_batch(substitute.shapes, cycles);
-      if (!graph) return std::make_unique<LaunchChains>(stream, blocker, std::move(idle));
-      const auto nodes = static_cast<std::int64_t>(substitute.shapes.size());
-      return std::make_unique<GraphChains>(stream, blocker, std::move(idle), nodes);
-    };
-    timing.fixed_seconds = fixed_cost(*chains(idle_cycles), *chains(2 * idle_cycles));
-  }
+  if (!substitute.shapes.empty())
+    timing.fixed_seconds =
+        fixed_costs.of(substitute.shapes, graph ? FixedCosts::Chains::graphs : FixedCosts::Chains::launches);
   timing.clock = std::make_unique<DifferenceClock>(
       std::move(timer), short_length, timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, substitute.note);
   return timing;

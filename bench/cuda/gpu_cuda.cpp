@@ -14,6 +14,7 @@
 #include "bench/cuda/fill.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
+#include "bench/cuda/sm_clock.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
 
@@ -24,16 +25,19 @@ namespace {
 /// included.
 class StreamClock final : public Clock {
  public:
-  StreamClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)) {}
+  StreamClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)), sm_clock_(stream) {}
 
   double time(std::int64_t executions) override {
+    sm_clock_.begin();
     start_.record(stream_);
     batch_(stream_, executions);
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     stop_.record(stream_);
+    sm_clock_.end();
     stop_.wait();
     return seconds_between(start_, stop_);
   }
+  [[nodiscard]] std::optional<double> device_clock_hz() override { return sm_clock_.hertz(); }
   /// An event pair around nothing costs 1 to 6 us on current GPUs: below 0.5 % of two milliseconds.
   [[nodiscard]] double least_batch_seconds() const override { return 2e-3; }
   double now() override { return steady_seconds(); }
@@ -46,6 +50,7 @@ class StreamClock final : public Clock {
  private:
   cudaStream_t stream_;
   DeviceBatch batch_;
+  SmClock sm_clock_;
   Event start_;
   Event stop_;
 };
@@ -92,17 +97,20 @@ class CudaGpu final : public Gpu {
     return std::make_unique<StreamClock>(stream_.get(), std::move(batch));
   }
   DeviceTiming device_timing(DeviceBatch batch) override {
-    if (!blocker_) blocker_.emplace(stream_.get());
+    if (!blocker_) {
+      blocker_.emplace(stream_.get());
+      fixed_costs_.emplace(stream_.get(), *blocker_);
+    }
     StreamClock estimate(stream_.get(), batch);
     double one_execution = estimate.time(1);
     for (int i = 0; i < 2; ++i) one_execution = std::min(one_execution, estimate.time(1));
-    return bench::device_timing(std::move(batch), one_execution, stream_.get(), *blocker_);
+    return bench::device_timing(std::move(batch), one_execution, stream_.get(), *blocker_, *fixed_costs_);
   }
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
   void launch_nothing(cudaStream_t stream) override { GPUBENCH_CUDA_CHECK(bench::launch_nothing(stream)); }
-  std::optional<double> sm_clock_hz() override { return nvml_.sm_clock_hz(); }
+  Conditions conditions() override { return read_conditions(nvml_); }
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();
@@ -123,7 +131,8 @@ class CudaGpu final : public Gpu {
 
   Selected selected_;
   Stream stream_;
-  std::optional<Blocker> blocker_;  ///< made when first needed
+  std::optional<Blocker> blocker_;  ///< made when first needed, as is the next
+  std::optional<FixedCosts> fixed_costs_;
   Nvml nvml_;
 };
 

@@ -2,7 +2,10 @@
 #include "bench/cuda/nvml.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <initializer_list>
@@ -320,7 +323,7 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
   add_number("max_memory_clock_mhz", nvml.max_memory_clock(), 1e6);
 }
 
-std::string throttle_text(std::uint64_t reasons) {
+std::vector<std::string> throttle_names(std::uint64_t reasons) {
   struct Reason {
     std::uint64_t bit;
     std::string_view text;
@@ -330,13 +333,38 @@ std::string throttle_text(std::uint64_t reasons) {
                                 Reason{nvml_software_thermal_slowdown, "thermal slowdown (software)"},
                                 Reason{nvml_hardware_thermal_slowdown, "thermal slowdown (hardware)"},
                                 Reason{nvml_hardware_power_brake, "power brake"}};
-  std::string text;
-  for (const auto& [bit, words] : known) {
-    if ((reasons & bit) == 0) continue;
-    if (!text.empty()) text += ", ";
-    text += words;
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const auto& [bit, words] : known)
+    if ((reasons & bit) != 0) names.emplace_back(words);
+  return names;
+}
+
+std::string throttle_text(std::uint64_t reasons) { return fmt::format("{}", fmt::join(throttle_names(reasons), ", ")); }
+
+Conditions read_conditions(const Nvml& nvml) {
+  Conditions conditions;
+  conditions.readings = 1;
+  std::vector<std::string> missing;
+  const auto take = [&](std::optional<Interval>& range, const NvmlReading<double>& reading) {
+    if (reading.value)
+      range = Interval{*reading.value, *reading.value};
+    else
+      missing.push_back(reading.reason);
+  };
+  take(conditions.sm_clock_hz, nvml.sm_clock());
+  take(conditions.memory_clock_hz, nvml.memory_clock());
+  take(conditions.power_watts, nvml.power());
+  take(conditions.temperature_celsius, nvml.temperature());
+  const auto reasons = nvml.throttle_reasons();
+  if (reasons.value)
+    conditions.throttle_reasons = throttle_names(*reasons.value);
+  else
+    missing.push_back(reasons.reason);
+  // Without NVML all readings lack the same thing.
+  const auto [first, last] = std::ranges::unique(missing);
+  missing.erase(first, last);
+  conditions.absent_reason = fmt::format("{}", fmt::join(missing, "; "));
+  return conditions;
 }
 
 }  // namespace gpubench::bench

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "gpubench/conditions.h"
+
 namespace gpubench::bench {
 
 /// One reading of NVML, or the reason why there is none.
@@ -68,9 +70,6 @@ class Nvml {
   /// The ids of the processes that compute on the GPU, as far as this process may see them.
   [[nodiscard]] NvmlReading<std::vector<unsigned>> compute_processes() const;
 
-  /// The SM clock now in Hz, without the reason: for use around every point.
-  [[nodiscard]] std::optional<double> sm_clock_hz() const { return sm_clock().value; }
-
  private:
   struct Library;
   std::unique_ptr<Library> library_;
@@ -80,7 +79,11 @@ class Nvml {
 /// "persistence", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz". A reading that is absent adds nothing.
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties);
 
-/// The reasons in words, "power cap, thermal slowdown"; empty when no bit tells of throttling.
+/// One reading of power, clocks, temperature and throttle reasons.
+Conditions read_conditions(const Nvml& nvml);
+
+/// The reasons in words, {"power cap", "power brake"}; empty when no bit tells of throttling. The same, joined.
+std::vector<std::string> throttle_names(std::uint64_t reasons);
 std::string throttle_text(std::uint64_t reasons);
 
 }  // namespace gpubench::bench

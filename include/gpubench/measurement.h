@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpubench/conditions.h"
 #include "gpubench/estimate.h"
 #include "gpubench/work.h"
 
@@ -23,8 +24,10 @@ struct Summary {
   double upper_quartile = 0.0;
   double maximum = 0.0;
   double mean = 0.0;
-  double mad = 0.0;      ///< median absolute deviation from the median, not scaled
-  Interval median_ci95;  ///< 95 % interval of the median; with one sample it is that sample and says nothing
+  double mad = 0.0;  ///< median absolute deviation from the median, not scaled
+  /// 95 % interval of the median, over blocks of samples where there are several; with one sample it is that sample and
+  /// says nothing.
+  Interval median_ci95;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 
@@ -59,6 +62,8 @@ struct Timing {
   std::int64_t executions_per_sample = 0;
   std::string method;
   StopReason stop_reason = StopReason::interval;
+  std::int64_t blocks = 0;           ///< blocks of samples apart in time
+  std::int64_t dropped_samples = 0;  ///< left out because the device's clock was throttled
   /// Of the clock "device": what kernels of these launch shapes cost before and after their work, in seconds; taken
   /// off.
   std::optional<Estimate> fixed_seconds;
@@ -92,6 +97,9 @@ struct Measurement {
   /// Seconds per execution of the operation. Absent when the point failed: then `failure` says why.
   std::optional<Summary> seconds;
   std::vector<double> samples_seconds;     ///< in the order they were taken
+  std::vector<std::int64_t> block_sizes;   ///< samples in each block; blocks are apart in time
+  std::vector<double> samples_clock_hz;    ///< SM or core clock during each sample; empty where it cannot be told
+  std::int64_t dropped_samples = 0;        ///< left out because the device's clock was throttled
   std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
   std::string clock;                       ///< the question the time answers: "device", "stream", "latency" or "host"
   std::string method;                      ///< how it was timed, in words
@@ -100,7 +108,9 @@ struct Measurement {
   std::string cache_state;                 ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
   bool verified = false;                       ///< the operation offers a check and its result passed it
-  std::optional<double> clock_hz;              ///< SM or core clock around the point; absent when it could not be read
+  std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
+  std::string clock_hz_source;                 ///< how that was read
+  std::optional<Conditions> conditions;        ///< absent where nothing reports any (a CPU)
   std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".

@@ -2,13 +2,22 @@
 // A clock whose operation takes the time a test says, in a world where nothing else takes any.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/clock.h"
 
 namespace gpubench::bench {
+
+/// Wall time that clocks of one test share.
+struct FakeWorld {
+  double now = 0.0;
+};
 
 class FakeClock final : public Clock {
  public:
@@ -18,23 +27,30 @@ class FakeClock final : public Clock {
 
   double time(std::int64_t executions) override {
     const double took = fixed_ + seconds_(batches++) * static_cast<double>(executions);
-    now_ += took;
+    world->now += took;
     longest_batch = std::max(longest_batch, executions);
+    if (order != nullptr) order->push_back(name);
     return took;
   }
+  [[nodiscard]] std::optional<double> device_clock_hz() override {
+    return hertz ? std::optional(hertz(batches - 1)) : std::nullopt;
+  }
   [[nodiscard]] double least_batch_seconds() const override { return least_batch_; }
-  double now() override { return now_; }
+  double now() override { return world->now; }
   [[nodiscard]] std::string_view question() const override { return "fake"; }
   [[nodiscard]] std::string method(std::int64_t) const override { return "fake clock"; }
 
   std::int64_t batches = 0;
   std::int64_t longest_batch = 0;
+  std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();
+  std::function<double(std::int64_t batch)> hertz;  ///< empty: this clock does not know the device's
+  std::vector<char>* order = nullptr;               ///< `name` is added to it with each batch
+  char name = 'a';
 
  private:
   std::function<double(std::int64_t)> seconds_;
   double fixed_;
   double least_batch_;
-  double now_ = 0.0;
 };
 
 }  // namespace gpubench::bench

@@ -6,8 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "bench/conditions.h"
+#include "bench/sm_notes.h"
+#include "bench/throttling.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {
@@ -84,7 +90,8 @@ TEST(AdaptiveSampler, GoesOnForTheLeastTime) {
   FakeClock clock([](std::int64_t) { return 1e-3; });
   SamplingOptions options;
   options.least_seconds = 0.5;
-  EXPECT_NEAR(static_cast<double>(AdaptiveSampler(options).sample(clock).seconds.size()), 500.0, 5.0);
+  // Less the batch at the beginning of each block.
+  EXPECT_NEAR(static_cast<double>(AdaptiveSampler(options).sample(clock).seconds.size()), 490.0, 20.0);
 }
 
 TEST(AdaptiveSampler, RefusesATimeThatIsNone) {
@@ -92,6 +99,165 @@ TEST(AdaptiveSampler, RefusesATimeThatIsNone) {
   EXPECT_THROW(AdaptiveSampler({}).sample(nan), std::runtime_error);
   FakeClock negative([](std::int64_t) { return -1e-3; });
   EXPECT_THROW(AdaptiveSampler({}).sample(negative), std::runtime_error);
+}
+
+TEST(AdaptiveSampler, SamplesComeInBlocksThatAddUp) {
+  FakeClock clock([](std::int64_t sample) { return sample % 2 == 0 ? 1e-3 : 1.3e-3; });
+  const Samples samples = AdaptiveSampler({}).sample(clock);
+  EXPECT_GE(samples.block_sizes.size(), 5U);
+  EXPECT_EQ(std::accumulate(samples.block_sizes.begin(), samples.block_sizes.end(), std::int64_t{0}),
+            static_cast<std::int64_t>(samples.seconds.size()));
+}
+
+TEST(AdaptiveSampler, BlocksThatDifferDoNotPassForANarrowInterval) {
+  // Every sample of a block is the same, blocks are 2 % apart: 20 samples look narrow only to who ignores the blocks.
+  std::int64_t block = 0;
+  FakeClock clock([&block](std::int64_t) { return 1e-4 * (1.0 + 0.02 * static_cast<double>(block % 3)); });
+  SamplingOptions options;
+  options.budget_seconds = 0.02;
+  const Samples samples = AdaptiveSampler(options, [&block] { ++block; }).sample(clock);
+  EXPECT_EQ(samples.stop_reason, StopReason::budget);
+  EXPECT_GT(samples.seconds.size(), 20U);
+  const Summary summary = samples.summary();
+  EXPECT_GT(summary.median_ci95.high - summary.median_ci95.low, 0.01 * summary.median);
+}
+
+TEST(AdaptiveSampler, EachBlockBeginsWithABatchThatIsNotKept) {
+  bool first_after_pause = false;
+  FakeClock clock([&first_after_pause](std::int64_t) {
+    const double seconds = first_after_pause ? 1e-2 : 1e-4;
+    first_after_pause = false;
+    return seconds;
+  });
+  const Samples samples = AdaptiveSampler({}, [&first_after_pause] { first_after_pause = true; }).sample(clock);
+  EXPECT_DOUBLE_EQ(*std::max_element(samples.seconds.begin(), samples.seconds.end()), 1e-4);
+}
+
+TEST(AdaptiveSampler, ClocksTakeTurns) {
+  std::vector<char> order;
+  FakeClock first([](std::int64_t) { return 1e-4; });
+  FakeClock second([](std::int64_t) { return 2e-4; });
+  second.world = first.world;
+  second.name = 'b';
+  first.order = second.order = &order;
+  const std::vector<Clock*> clocks = {&first, &second};
+  const auto samples = AdaptiveSampler({}).sample(clocks);
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_DOUBLE_EQ(samples[0].seconds.front(), 1e-4);
+  EXPECT_DOUBLE_EQ(samples[1].seconds.front(), 2e-4);
+  int changes = 0;
+  for (std::size_t i = 1; i < order.size(); ++i) changes += order[i] != order[i - 1] ? 1 : 0;
+  EXPECT_GE(changes, 9);  // five blocks of each
+}
+
+TEST(AdaptiveSampler, AClockThatThrowsEndsAlone) {
+  FakeClock good([](std::int64_t) { return 1e-4; });
+  FakeClock bad([](std::int64_t sample) -> double {
+    if (sample > 8) throw std::runtime_error("the stream is gone");
+    return 1e-4;
+  });
+  bad.world = good.world;
+  const std::vector<Clock*> clocks = {&good, &bad};
+  const auto samples = AdaptiveSampler({}).sample(clocks);
+  EXPECT_EQ(samples[0].seconds.size(), 20U);
+  EXPECT_FALSE(samples[0].failure);
+  EXPECT_TRUE(samples[1].failure);
+  EXPECT_TRUE(samples[1].seconds.empty());
+  EXPECT_THROW(AdaptiveSampler({}).sample(bad), std::runtime_error);
+}
+
+TEST(AdaptiveSampler, DropsSamplesUnderAThrottledClock) {
+  // Every fourth batch runs at 60 % of the clock.
+  const auto slow = [](std::int64_t batch) { return batch % 4 == 3; };
+  FakeClock clock([&slow](std::int64_t batch) { return slow(batch) ? 1e-4 / 0.6 : 1e-4; });
+  clock.hertz = [&slow](std::int64_t batch) { return slow(batch) ? 1.2e9 : 2.0e9; };
+  const Samples samples = AdaptiveSampler({}).sample(clock);
+  EXPECT_EQ(samples.stop_reason, StopReason::interval);
+  EXPECT_GE(samples.seconds.size(), 20U);
+  EXPECT_GT(samples.dropped, 0);
+  EXPECT_EQ(samples.clocks_hz.size(), samples.seconds.size());
+  EXPECT_DOUBLE_EQ(*std::max_element(samples.seconds.begin(), samples.seconds.end()), 1e-4);
+  EXPECT_EQ(*std::min_element(samples.clocks_hz.begin(), samples.clocks_hz.end()), 2.0e9);
+}
+
+TEST(AdaptiveSampler, AClockThatIsAlwaysLowDropsNothing) {
+  FakeClock clock([](std::int64_t) { return 1e-4; });
+  clock.hertz = [](std::int64_t batch) { return batch < 3 ? 2.0e9 : 1.2e9; };  // falls early, and stays low
+  const Samples samples = AdaptiveSampler({}).sample(clock);
+  EXPECT_EQ(samples.dropped, 0);
+  EXPECT_EQ(samples.seconds.size(), 20U);
+}
+
+TEST(AdaptiveSampler, SpendsOneBudgetOnAllClocks) {
+  FakeClock first([](std::int64_t sample) { return sample % 2 == 0 ? 1e-3 : 2e-3; });
+  FakeClock second([](std::int64_t sample) { return sample % 2 == 0 ? 1e-3 : 2e-3; });
+  second.world = first.world;
+  SamplingOptions options;
+  options.budget_seconds = 0.2;
+  const std::vector<Clock*> clocks = {&first, &second};
+  const auto samples = AdaptiveSampler(options).sample(clocks);
+  EXPECT_EQ(samples[0].stop_reason, StopReason::budget);
+  EXPECT_EQ(samples[1].stop_reason, StopReason::budget);
+  EXPECT_LT(first.now(), 0.2 + 0.03);
+}
+
+TEST(Throttled, KnownAnswers) {
+  EXPECT_TRUE(throttled({}).empty());
+  EXPECT_EQ(throttled(std::vector{2.0, 2.0, 1.0, 2.0}), (std::vector{false, false, true, false}));
+  EXPECT_EQ(throttled(std::vector{2.0, 1.95, 1.92, 2.0}), std::vector<bool>(4, false)) << "within 5 %";
+  EXPECT_EQ(throttled(std::vector{1.0, 1.0, 1.0, 2.0}), std::vector<bool>(4, false)) << "the low one is the usual one";
+  EXPECT_EQ(throttled(std::vector{1.0, 1.0, 2.0, 2.0}), std::vector<bool>(4, false)) << "half is not the lesser part";
+}
+
+TEST(ClockOfSample, KnownAnswers) {
+  const auto note = [](long long cycles, unsigned long long nanoseconds, std::uint32_t begin, std::uint32_t end) {
+    return SmNotes{1000, 1000 + cycles, 5000, 5000 + nanoseconds, begin, end};
+  };
+  const std::vector<SmNotes> notes = {
+      note(198'000, 100'000, 7, 7),  // 1.98 GHz
+      note(196'000, 100'000, 7, 7),
+      note(200'000, 100'000, 7, 7),
+      note(1, 100'000, 6, 7),      // met only at the end
+      note(99'000, 49'999, 7, 7),  // too short to tell
+      SmNotes{},
+  };
+  ASSERT_TRUE(clock_of_sample(notes, 7).has_value());
+  EXPECT_DOUBLE_EQ(*clock_of_sample(notes, 7), 1.98e9);
+  EXPECT_FALSE(clock_of_sample(notes, 8).has_value());
+  EXPECT_FALSE(clock_of_sample({}, 7).has_value());
+}
+
+TEST(Conditions, RangesWidenAndReasonsAddUp) {
+  Conditions sum;
+  add_reading(
+      sum, {1, Interval{2e9, 2e9}, std::nullopt, Interval{300, 300}, std::nullopt, {"power cap"}, "no memory clock"});
+  add_reading(
+      sum,
+      {1, Interval{1e9, 1e9}, std::nullopt, Interval{700, 700}, Interval{40, 40}, {"power cap", "power brake"}, ""});
+  EXPECT_EQ(sum, (Conditions{2,
+                             Interval{1e9, 2e9},
+                             std::nullopt,
+                             Interval{300, 700},
+                             Interval{40, 40},
+                             {"power cap", "power brake"},
+                             "no memory clock"}));
+}
+
+TEST(Conditions, HeatIsAWarningAndAPowerCapIsNot) {
+  Measurement hot;
+  hot.device = "cuda:0";
+  hot.conditions = Conditions{
+      2, Interval{1.2e9, 1.9e9}, std::nullopt, std::nullopt, Interval{60, 88}, {"thermal slowdown (hardware)"}, ""};
+  hot.dropped_samples = 3;
+  Measurement capped;
+  capped.device = "cuda:0";
+  capped.conditions = Conditions{1, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {"power cap"}, ""};
+  EXPECT_EQ(condition_warnings({&capped}), std::vector<std::string>());
+  EXPECT_EQ(condition_warnings({&hot, &capped, &hot}),
+            (std::vector<std::string>{
+                "The clocks of cuda:0 were held down by thermal slowdown (hardware) around 2 points, SM clock 1200 to "
+                "1900 MHz, up to 88 degrees Celsius.",
+                "6 samples of 2 points on cuda:0 were dropped, because its clock was more than 5 % below the usual."}));
 }
 
 }  // namespace

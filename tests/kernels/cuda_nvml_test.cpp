@@ -18,7 +18,6 @@ TEST(Nvml, ReadsInPlainUnits) {
   EXPECT_EQ(nvml.reason(), "");
   EXPECT_EQ(nvml.driver_version().value, "580.1");
   EXPECT_EQ(nvml.sm_clock().value, 1.41e9);
-  EXPECT_EQ(nvml.sm_clock_hz(), 1.41e9);
   EXPECT_EQ(nvml.max_sm_clock().value, 1.98e9);
   EXPECT_EQ(nvml.max_memory_clock().value, 3.201e9);
   EXPECT_DOUBLE_EQ(nvml.power().value.value_or(0), 648.5);
@@ -57,7 +56,7 @@ TEST(Nvml, AMissingFunctionIsAbsentWithItsName) {
 TEST(Nvml, AMissingLibraryMakesEverythingAbsent) {
   const Nvml nvml("0000:18:00.0", "libthere-is-none.so.1");
   EXPECT_THAT(nvml.reason(), HasSubstr("libthere-is-none.so.1"));
-  EXPECT_FALSE(nvml.sm_clock_hz().has_value());
+  EXPECT_FALSE(nvml.sm_clock().value.has_value());
   EXPECT_EQ(nvml.driver_version().reason, nvml.reason());
 }
 
@@ -72,6 +71,23 @@ TEST(Nvml, KnowsOlderNamesOfThrottleReasons) {
   EXPECT_EQ(throttle_text(0x1), "") << "an idle GPU is not throttled";
 }
 
+TEST(Nvml, ConditionsHoldWhatCouldBeReadAndWhyTheRestCouldNot) {
+  const Conditions conditions = read_conditions(Nvml("GPU-1234", fake));
+  EXPECT_EQ(conditions.readings, 1);
+  EXPECT_EQ(conditions.sm_clock_hz, (Interval{1.41e9, 1.41e9}));
+  EXPECT_EQ(conditions.power_watts, (Interval{648.5, 648.5}));
+  EXPECT_FALSE(conditions.temperature_celsius.has_value());
+  EXPECT_THAT(conditions.throttle_reasons, ElementsAre("power cap", "thermal slowdown (hardware)"));
+  EXPECT_THAT(conditions.absent_reason, HasSubstr("nvmlDeviceGetTemperature"));
+}
+
+TEST(Nvml, ConditionsWithoutNvmlSayWhyOnce) {
+  const Nvml nvml("0000:18:00.0", "libthere-is-none.so.1");
+  const Conditions conditions = read_conditions(nvml);
+  EXPECT_FALSE(conditions.sm_clock_hz.has_value());
+  EXPECT_EQ(conditions.absent_reason, nvml.reason());
+}
+
 TEST(Nvml, PropertiesHoldWhatCouldBeRead) {
   std::map<std::string, std::string> properties;
   add_nvml_properties(Nvml("GPU-1234", fake), properties);
@@ -82,7 +98,7 @@ TEST(Nvml, PropertiesHoldWhatCouldBeRead) {
 TEST(Nvml, SurvivesBeingMoved) {
   Nvml first("GPU-1234", fake);
   const Nvml second = std::move(first);
-  EXPECT_EQ(second.sm_clock_hz(), 1.41e9);
+  EXPECT_EQ(second.sm_clock().value, 1.41e9);
 }
 
 }  // namespace

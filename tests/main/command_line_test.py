@@ -214,6 +214,8 @@ class CommandLine(unittest.TestCase):
             for point in run["points"]:
                 measurement = point["measurement"]
                 base = measurement["seconds"]["median"]
+                measurement.pop("block_sizes", None)
+                measurement.pop("samples_clock_hz", None)
                 measurement["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5)) for i in range(40)]
                 for key, value in measurement["seconds"].items():
                     if isinstance(value, float):

@@ -117,6 +117,27 @@ Work work(Random& random) {
   return result;
 }
 
+Estimate estimate(Random& random) { return {random.any(), random.interval()}; }
+
+Timing timing(Random& random) {
+  Timing result;
+  result.clock = random.text();
+  if (random.flip()) result.seconds = summary(random);
+  result.reason = random.text();
+  result.executions_per_sample = random.whole(0, largest);
+  result.method = random.text();
+  result.stop_reason = random.of<StopReason>(stop_reason_names);
+  result.blocks = random.whole(0, largest);
+  result.dropped_samples = random.whole(0, largest);
+  if (random.flip()) result.fixed_seconds = estimate(random);
+  return result;
+}
+
+Conditions conditions(Random& random) {
+  const auto range = [&] { return random.flip() ? std::optional(random.interval()) : std::nullopt; };
+  return {random.whole(0, largest), range(), range(), range(), range(), random.texts(), random.text()};
+}
+
 Measurement measurement(Random& random) {
   Measurement result;
   result.name = random.text();
@@ -127,13 +148,26 @@ Measurement measurement(Random& random) {
   result.work = work(random);
   if (random.flip()) result.seconds = summary(random);
   result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
+  // Blocks of one sample, but for the first.
+  if (result.samples_seconds.size() > 2) {
+    result.block_sizes.assign(result.samples_seconds.size() - 1, 1);
+    result.block_sizes.front() = 2;
+  }
+  if (random.flip())
+    for (std::size_t i = 0; i < result.samples_seconds.size(); ++i)
+      result.samples_clock_hz.push_back(random.not_negative());
+  result.dropped_samples = random.whole(0, largest);
   result.executions_per_sample = random.whole(0, largest);
   result.clock = random.text();
   result.method = random.text();
+  if (random.flip()) result.fixed_seconds = estimate(random);
+  result.other_clocks = random.list(2, [&] { return timing(random); });
   result.cache_state = random.text();
   result.stop_reason = random.of<StopReason>(stop_reason_names);
   result.verified = random.flip();
   result.clock_hz = random.maybe();
+  result.clock_hz_source = random.text();
+  if (random.flip()) result.conditions = conditions(random);
   result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
   result.work_differences = random.list(2, [&] { return random.text(); });

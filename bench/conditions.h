@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums up readings of a device's state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpubench/conditions.h"
+#include "gpubench/measurement.h"
+
+namespace gpubench::bench {
+
+/// Widens the ranges of `sum` by those of one more reading.
+void add_reading(Conditions& sum, const Conditions& reading);
+
+/// What a user must know of the conditions of all points, a sentence each: clocks held down by heat or by the hardware,
+/// dropped samples. A power cap is how some kernels run and stays at the point.
+std::vector<std::string> condition_warnings(const std::vector<const Measurement*>& measurements);
+
+}  // namespace gpubench::bench
