@@ -24,6 +24,8 @@ class Clock {
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
   /// The clock that the device ran at during the last batch, in Hz; absent where it cannot be read.
   [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
+  /// What the host took to launch the last batch, in seconds; absent where that is no figure of its own.
+  [[nodiscard]] virtual std::optional<double> host_seconds() { return std::nullopt; }
   /// Wall time in seconds from some fixed moment, for budgets.
   virtual double now() = 0;
 

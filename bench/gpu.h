@@ -32,7 +32,7 @@ class Gpu {
   [[nodiscard]] virtual cudaStream_t stream() const = 0;
   /// Waits for the stream and reports what went wrong on it.
   virtual void synchronize() = 0;
-  /// Times batches between two events on the stream.
+  /// Times batches on the stream, which the host fills ahead where it can.
   virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
   /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.
   virtual DeviceTiming device_timing(DeviceBatch batch) = 0;

@@ -330,6 +330,11 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     for (const auto& each : samples)
       if (each.failure) std::rethrow_exception(each.failure);
 
+  for (const auto& each : samples)
+    if (!each.host_seconds.empty()) {
+      const Summary launches = statistics::summarize(each.host_seconds);
+      current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
+    }
   set_main_timing(samples.front(), *chosen.front().clock);
   current_.fixed_seconds = chosen.front().fixed_seconds;
   if (const std::string reason = why_no_time(*current_.seconds); !reason.empty())

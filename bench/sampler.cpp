@@ -66,6 +66,7 @@ class Channel {
     result.stop_reason = stop_reason_;
     result.failure = failure_;
     if (failure_) return result;
+    result.host_seconds = host_seconds_;
     const bool clocks_known = clocks_hz_.size() == seconds_.size();
     const auto dropped = clocks_known ? throttled(clocks_hz_) : std::vector<bool>(seconds_.size(), false);
     std::size_t next = 0;
@@ -151,6 +152,8 @@ class Channel {
           "the clock gave a time that is no time; the operation's stream or the system clock is broken");
     seconds_.push_back(seconds);
     ++block_sizes_.back();
+    if (const auto launched = clock_.host_seconds())
+      host_seconds_.push_back(*launched / static_cast<double>(executions_));
     if (const auto hertz = clock_.device_clock_hz()) clocks_hz_.push_back(*hertz);
   }
 
@@ -165,6 +168,7 @@ class Channel {
   double batch_seconds_ = 0.0;  ///< of the last batch
   std::vector<double> seconds_;
   std::vector<double> clocks_hz_;
+  std::vector<double> host_seconds_;
   std::vector<std::int64_t> block_sizes_;
   bool done_ = false;
   StopReason stop_reason_ = StopReason::interval;

@@ -30,6 +30,7 @@ struct Samples {
   std::vector<double> seconds;            ///< per execution, in the order taken
   std::vector<std::int64_t> block_sizes;  ///< samples in each block; they add up to all
   std::vector<double> clocks_hz;          ///< the device's clock during each sample; empty where it could not be read
+  std::vector<double> host_seconds;       ///< per execution, what the host took to launch it; may be empty
   std::int64_t dropped = 0;               ///< samples under a throttled clock, not in the lists above
   std::int64_t executions_per_sample = 1;
   StopReason stop_reason = StopReason::interval;

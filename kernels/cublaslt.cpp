@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/cuda/check.h"
+#include "bench/cuda/handles.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::kernels {
@@ -149,25 +152,6 @@ cudaDataType_t data_type(GemmType type) {
   return CUDA_R_32F;
 }
 
-struct EventPair {
-  EventPair() {
-    GPUBENCH_CUDA_CHECK(cudaEventCreate(&start));
-    if (const cudaError_t error = cudaEventCreate(&stop); error != cudaSuccess) {
-      (void)cudaEventDestroy(start);
-      check_cuda(error, "cudaEventCreate");
-    }
-  }
-  ~EventPair() {
-    (void)cudaEventDestroy(start);
-    (void)cudaEventDestroy(stop);
-  }
-  EventPair(const EventPair&) = delete;
-  EventPair& operator=(const EventPair&) = delete;
-
-  cudaEvent_t start = nullptr;
-  cudaEvent_t stop = nullptr;
-};
-
 }  // namespace
 
 /// Descriptors, algorithm and workspace. cuBLASLt is column-major: with each row-major matrix read as its transpose,
@@ -193,9 +177,10 @@ struct GemmPlan::Plan {
     library->check(library->preference_create(&preference), "cublasLtMatmulPreferenceCreate");
   }
   void propose(const Options& options);
-  void choose(const Options& options, cudaStream_t stream);
-  /// Seconds of one product; negative when the algorithm is refused.
-  double time(const cublasLtMatmulAlgo_t& candidate, const EventPair& events, cudaStream_t stream) const;
+  void choose(const Options& options);
+  /// Products by this algorithm, ready to be launched at once; absent when it is refused.
+  [[nodiscard]] std::optional<bench::GraphExec> products(const cublasLtMatmulAlgo_t& candidate, int count,
+                                                         cudaStream_t stream) const;
   cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const {
     const float one = 1.0F;
     const float zero = 0.0F;
@@ -234,39 +219,90 @@ void GemmPlan::Plan::propose(const Options& options) {
   workspace = DeviceVector<std::byte>(needed);
 }
 
-double GemmPlan::Plan::time(const cublasLtMatmulAlgo_t& candidate, const EventPair& events, cudaStream_t stream) const {
-  const auto measure = [&](int repeats) {
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(events.start, stream));
-    for (int i = 0; i < repeats; ++i)
-      if (run(candidate, stream) != CUBLAS_STATUS_SUCCESS) return -1.0;
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(events.stop, stream));
-    GPUBENCH_CUDA_CHECK(cudaEventSynchronize(events.stop));
-    float milliseconds = 0.0F;
-    GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events.start, events.stop));
-    return static_cast<double>(milliseconds) * 1e-3 / repeats;
-  };
-  const double first = measure(1);  // loads the kernel, too
-  if (first < 0.0) return first;
-  const double again = measure(1);
-  return measure(static_cast<int>(std::clamp(0.5e-3 / again, 1.0, 20.0)));
+std::optional<bench::GraphExec> GemmPlan::Plan::products(const cublasLtMatmulAlgo_t& candidate, int count,
+                                                         cudaStream_t stream) const {
+  // The first one loads the kernel, which a capture does not allow.
+  if (run(candidate, stream) != CUBLAS_STATUS_SUCCESS) return std::nullopt;
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+  GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  bool refused = false;
+  for (int i = 0; i < count && !refused; ++i) refused = run(candidate, stream) != CUBLAS_STATUS_SUCCESS;
+  cudaGraph_t captured = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(stream, &captured);
+  const bench::Graph graph(captured);
+  if (refused || error != cudaSuccess) return std::nullopt;
+  return bench::GraphExec(graph);
 }
 
-void GemmPlan::Plan::choose(const Options& options, cudaStream_t stream) {
-  const EventPair events;
-  double best = 0.0;
+namespace {
+
+/// Seconds of a graph's launch, between two events.
+double seconds_of(const bench::GraphExec& graph, bench::Event& start, bench::Event& stop, cudaStream_t stream) {
+  start.record(stream);
+  graph.launch(stream);
+  stop.record(stream);
+  stop.wait();
+  return bench::seconds_between(start, stop);
+}
+
+}  // namespace
+
+void GemmPlan::Plan::choose(const Options& options) {
+  // In graphs, because launches by the host scatter by more than algorithms differ; in rounds, because the clock
+  // drifts. What is left of the scatter must not decide: of algorithms within 2 % the one that cuBLASLt proposed first
+  // is taken, so that two processes choose the same.
+  constexpr int products_each = 10;
+  constexpr int rounds = 5;
+  constexpr double equal_within = 1.02;
+  constexpr double hopeless_from = 1.2;    // after one round
+  constexpr double long_seconds = 0.2e-3;  // one product is then enough of a sample, and heats the chip
+  struct Candidate {
+    std::size_t proposal;
+    bench::GraphExec graph;
+    int products;
+    std::vector<double> seconds;
+  };
+  const bench::Stream own;  // the default stream cannot be captured
+  cudaStream_t stream = own.get();
+  bench::Event start;
+  bench::Event stop;
+  std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < proposals.size(); ++i) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(options.rest_seconds));
-    const double seconds = time(proposals[i].algo, events, stream);
-    if (seconds < 0.0) {
+    auto one = products(proposals[i].algo, 1, stream);
+    if (!one) {
       (void)cudaGetLastError();
       continue;
     }
-    if (best == 0.0 || seconds < best) {
-      best = seconds;
-      chosen = i;
+    (void)seconds_of(*one, start, stop, stream);
+    if (seconds_of(*one, start, stop, stream) >= long_seconds) {
+      candidates.push_back({i, std::move(*one), 1, {}});
+    } else if (auto several = products(proposals[i].algo, products_each, stream)) {
+      (void)seconds_of(*several, start, stop, stream);
+      candidates.push_back({i, std::move(*several), products_each, {}});
     }
   }
-  if (best == 0.0) throw CudaError("cuBLASLt refused every algorithm it proposed for this matrix product");
+  if (candidates.empty()) throw CudaError("cuBLASLt refused every algorithm it proposed for this matrix product");
+  for (int round = 0; round < rounds; ++round) {
+    double best = std::numeric_limits<double>::infinity();
+    for (Candidate& candidate : candidates) {
+      if (candidate.products == 1) std::this_thread::sleep_for(std::chrono::duration<double>(options.rest_seconds));
+      candidate.seconds.push_back(seconds_of(candidate.graph, start, stop, stream) / candidate.products);
+      best = std::min(best, candidate.seconds.back());
+    }
+    if (round == 0)
+      std::erase_if(candidates, [&](const Candidate& c) { return c.seconds.front() > hopeless_from * best; });
+  }
+  const auto median_of = [](Candidate& candidate) {
+    auto& seconds = candidate.seconds;
+    std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
+    return seconds[rounds / 2];
+  };
+  std::vector<double> medians;
+  for (Candidate& candidate : candidates) medians.push_back(median_of(candidate));
+  const double best = *std::min_element(medians.begin(), medians.end());
+  const auto first =
+      std::find_if(medians.begin(), medians.end(), [&](double seconds) { return seconds <= equal_within * best; });
+  chosen = candidates[static_cast<std::size_t>(first - medians.begin())].proposal;
   algorithm = proposals[chosen].algo;
 }
 
@@ -276,7 +312,8 @@ GemmPlan::GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const
   plan_->describe(type, n);
   plan_->version = library.version();
   plan_->propose(options);
-  plan_->choose(options, stream);
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));  // the matrices are there
+  plan_->choose(options);
 }
 GemmPlan::GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
                    cudaStream_t stream)

@@ -2,6 +2,7 @@
 #include "reports/charts_rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +60,30 @@ void put_other_clocks(Json& row, const Measurement& measurement) {
   if (!lines.empty()) row["other_clocks"] = std::move(lines);
 }
 
+/// In words: "121 to 155 W, 34 to 36 degrees Celsius, SM clock 1980 MHz; held down by power cap; of 15 readings".
+std::string conditions_text(const Conditions& conditions) {
+  std::string text;
+  const auto add = [&](const char* before, const std::optional<Interval>& range, double unit, const char* after) {
+    if (!range) return;
+    const double low = range->low / unit;
+    const double high = range->high / unit;
+    text += (text.empty() ? "" : ", ") + std::string(before);
+    text += fmt::format("{:.0f}", low);
+    if (fmt::format("{:.0f}", low) != fmt::format("{:.0f}", high)) text += fmt::format(" to {:.0f}", high);
+    text += after;
+  };
+  add("", conditions.power_watts, 1.0, " W");
+  add("", conditions.temperature_celsius, 1.0, " degrees Celsius");
+  add("SM clock ", conditions.sm_clock_hz, 1e6, " MHz");
+  add("memory clock ", conditions.memory_clock_hz, 1e6, " MHz");
+  if (!conditions.throttle_reasons.empty())
+    text += fmt::format("{}held down by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
+  if (!text.empty()) text += fmt::format("; of {} readings", conditions.readings);
+  if (!conditions.absent_reason.empty())
+    text += (text.empty() ? "not read: " : "; not read: ") + conditions.absent_reason;
+  return text;
+}
+
 void put_time(Json& row, const Measurement& measurement) {
   if (!measurement.seconds) return;
   const auto& seconds = *measurement.seconds;
@@ -72,6 +97,8 @@ void put_time(Json& row, const Measurement& measurement) {
   put(row, "mad", seconds.mad);
   row["samples"] = seconds.count;
   row["executions"] = measurement.executions_per_sample;
+  if (!measurement.block_sizes.empty()) row["blocks"] = measurement.block_sizes.size();
+  if (measurement.dropped_samples > 0) row["dropped"] = measurement.dropped_samples;
   row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   row["clock"] = measurement.clock;
   row["method"] = measurement.method;
@@ -79,6 +106,10 @@ void put_time(Json& row, const Measurement& measurement) {
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
+  if (!measurement.clock_hz_source.empty()) row["clock_hz_source"] = printable(measurement.clock_hz_source);
+  if (measurement.launch_seconds) put(row, "launch", measurement.launch_seconds->value);
+  if (measurement.conditions)
+    if (const auto text = conditions_text(*measurement.conditions); !text.empty()) row["conditions"] = printable(text);
 }
 
 void put_work(Json& row, const Measurement& measurement) {
@@ -118,7 +149,8 @@ void put_counters(Json& row, const Measurement& measurement) {
   for (const auto& [name, reason] : measurement.absent_counters)
     names[reason] += (names[reason].empty() ? "" : ", ") + name;
   std::string absent;
-  for (const auto& [reason, those] : names) absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
+  for (const auto& [reason, those] : names)
+    absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
   if (!absent.empty()) row["not_counted"] = absent;
   std::string differences;
   for (const auto& difference : measurement.work_differences)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <string>
@@ -63,6 +64,21 @@ std::string seconds(const Row& row) {
   return row.measurement().seconds ? csv_number((*row.measurement().seconds).*member) : "";
 }
 
+/// Empty where it was not counted.
+std::string csv_count(std::size_t count) { return count > 0 ? fmt::format("{}", count) : ""; }
+
+/// The highest of the readings around the point, empty without any.
+template <auto member>
+std::string highest(const Row& row) {
+  const auto& conditions = row.measurement().conditions;
+  return conditions && (*conditions).*member ? csv_number(((*conditions).*member)->high) : "";
+}
+
+std::string throttle_reasons(const Row& row) {
+  const auto& conditions = row.measurement().conditions;
+  return conditions ? csv_text(fmt::format("{}", fmt::join(conditions->throttle_reasons, ", "))) : "";
+}
+
 /// A field of the verdict, empty when there is none.
 template <class Read>
 std::string of_verdict(const Row& row, Read read) {
@@ -97,6 +113,8 @@ constexpr std::array columns = {
               [](const Row& row) {
                 return row.measurement().seconds ? fmt::format("{}", row.measurement().seconds->count) : "";
               }},
+    CsvColumn{"blocks", [](const Row& row) { return csv_count(row.measurement().block_sizes.size()); }},
+    CsvColumn{"dropped_samples", [](const Row& row) { return fmt::format("{}", row.measurement().dropped_samples); }},
     CsvColumn{"executions_per_sample",
               [](const Row& row) { return fmt::format("{}", row.measurement().executions_per_sample); }},
     CsvColumn{"clock", [](const Row& row) { return csv_text(row.measurement().clock); }},
@@ -108,6 +126,13 @@ constexpr std::array columns = {
               }},
     CsvColumn{"verified", [](const Row& row) { return std::string(row.measurement().verified ? "true" : "false"); }},
     CsvColumn{"clock_hz", [](const Row& row) { return csv_number(row.measurement().clock_hz); }},
+    CsvColumn{"launch_s",
+              [](const Row& row) {
+                return row.measurement().launch_seconds ? csv_number(row.measurement().launch_seconds->value) : "";
+              }},
+    CsvColumn{"power_high_w", highest<&Conditions::power_watts>},
+    CsvColumn{"temperature_high_c", highest<&Conditions::temperature_celsius>},
+    CsvColumn{"throttle_reasons", throttle_reasons},
     CsvColumn{"bytes_read", [](const Row& row) { return csv_number(row.measurement().work.bytes_read); }},
     CsvColumn{"bytes_written", [](const Row& row) { return csv_number(row.measurement().work.bytes_written); }},
     CsvColumn{"footprint_bytes", [](const Row& row) { return csv_number(row.measurement().work.footprint_bytes); }},

@@ -246,6 +246,7 @@ Json json_of(const Measurement& measurement) {
   result["clock"] = measurement.clock;
   result["method"] = measurement.method;
   if (measurement.fixed_seconds) result["fixed_seconds"] = json_of(*measurement.fixed_seconds);
+  if (measurement.launch_seconds) result["launch_seconds"] = json_of(*measurement.launch_seconds);
   set_list(result, "other_clocks", measurement.other_clocks);
   result["cache_state"] = measurement.cache_state;
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
@@ -284,6 +285,7 @@ Measurement read_measurement(const Node& node) {
   measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
   measurement.method = node.at("method").text();
   measurement.fixed_seconds = read_estimate(node, "fixed_seconds");
+  measurement.launch_seconds = read_estimate(node, "launch_seconds");
   if (const auto others = node.find("other_clocks")) measurement.other_clocks = others->list(read_timing);
   measurement.cache_state = node.at("cache_state").text();
   measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <new>
+#include <string>
 
 #include "bench/cuda/check.h"
 
@@ -63,6 +64,11 @@ void Blocker::release() {
   shared_->released = number_;
 }
 
-bool Blocker::timed_out() const { return number_ > 0 && shared_->timed_out == number_; }
+void Blocker::check() const {
+  if (number_ == 0 || shared_->timed_out != number_) return;
+  throw CudaError("the stream was held for " + std::to_string(static_cast<int>(limit_seconds)) +
+                  " s: the operation waits for the GPU, or fills its queue, while it is being enqueued, so that its "
+                  "time on the GPU cannot be told from the host's; --time=latency times the two together");
+}
 
 }  // namespace gpubench::bench

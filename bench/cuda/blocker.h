@@ -10,8 +10,8 @@ namespace gpubench::bench {
 
 class Blocker {
  public:
-  /// A held stream goes on by itself after this long: an operation that waits for the GPU while the stream is held would
-  /// else never return.
+  /// A held stream goes on by itself after this long: an operation that waits for the GPU while the stream is held
+  /// would else never return.
   static constexpr double limit_seconds = 2.0;
 
   /// Launches its kernel once, released, so that its module is loaded before anything is held.
@@ -23,8 +23,8 @@ class Blocker {
   /// Enqueues a kernel of one thread that spins until `release`, or until the limit.
   void hold();
   void release();
-  /// After a synchronisation: true when the last hold ended by the limit.
-  [[nodiscard]] bool timed_out() const;
+  /// After a synchronisation: throws CudaError with the likely cause when the last hold ended by the limit.
+  void check() const;
 
   /// What the host and the kernel share.
   struct Shared {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cuda/chains.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace gpubench::bench {
@@ -50,12 +48,7 @@ ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_le
   blocker_.release();
   GPUBENCH_CUDA_CHECK(cudaGetLastError());
   end_.wait();
-  if (blocker_.timed_out())
-    throw CudaError(
-        fmt::format("the stream was held for {} s: the operation waits for the GPU, or fills its queue, while it is "
-                    "being enqueued, so that its time on the GPU cannot be told from the host's; --time=stream times "
-                    "the two together",
-                    Blocker::limit_seconds));
+  blocker_.check();
   return {seconds_between(start_, middle_), seconds_between(middle_, end_)};
 }
 

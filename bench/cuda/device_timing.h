@@ -30,9 +30,8 @@ class FixedCosts {
 };
 
 /// Differences of graphs of two lengths where the operation can be captured; else of batches behind a held stream.
-/// Operations of 2 ms or more: event pairs, less pairs around nothing. `one_execution_seconds` is an estimate.
-/// Throws CudaError.
-DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cudaStream_t stream, Blocker& blocker,
-                           FixedCosts& fixed_costs);
+/// Operations of 2 ms or more: event pairs, less pairs around nothing. It runs the operation
+/// a few times to find out. Throws CudaError.
+DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs);
 
 }  // namespace gpubench::bench

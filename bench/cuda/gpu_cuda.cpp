@@ -14,46 +14,12 @@
 #include "bench/cuda/fill.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
-#include "bench/cuda/sm_clock.h"
+#include "bench/cuda/stream_clock.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
 
 namespace gpubench::bench {
 namespace {
-
-/// Two events around a batch. Asks what each execution costs when they follow each other on one stream, launches
-/// included.
-class StreamClock final : public Clock {
- public:
-  StreamClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)), sm_clock_(stream) {}
-
-  double time(std::int64_t executions) override {
-    sm_clock_.begin();
-    start_.record(stream_);
-    batch_(stream_, executions);
-    GPUBENCH_CUDA_CHECK(cudaGetLastError());
-    stop_.record(stream_);
-    sm_clock_.end();
-    stop_.wait();
-    return seconds_between(start_, stop_);
-  }
-  [[nodiscard]] std::optional<double> device_clock_hz() override { return sm_clock_.hertz(); }
-  /// An event pair around nothing costs 1 to 6 us on current GPUs: below 0.5 % of two milliseconds.
-  [[nodiscard]] double least_batch_seconds() const override { return 2e-3; }
-  double now() override { return steady_seconds(); }
-  [[nodiscard]] std::string_view question() const override { return "stream"; }
-  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
-    return fmt::format("CUDA events around {} back-to-back execution{} a sample", executions_per_sample,
-                       executions_per_sample == 1 ? "" : "s");
-  }
-
- private:
-  cudaStream_t stream_;
-  DeviceBatch batch_;
-  SmClock sm_clock_;
-  Event start_;
-  Event stop_;
-};
 
 /// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
 class LatencyClock final : public Clock {
@@ -94,17 +60,11 @@ class CudaGpu final : public Gpu {
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
   }
   std::unique_ptr<Clock> stream_clock(DeviceBatch batch) override {
-    return std::make_unique<StreamClock>(stream_.get(), std::move(batch));
+    return bench::stream_clock(std::move(batch), stream_.get(), blocker());
   }
   DeviceTiming device_timing(DeviceBatch batch) override {
-    if (!blocker_) {
-      blocker_.emplace(stream_.get());
-      fixed_costs_.emplace(stream_.get(), *blocker_);
-    }
-    StreamClock estimate(stream_.get(), batch);
-    double one_execution = estimate.time(1);
-    for (int i = 0; i < 2; ++i) one_execution = std::min(one_execution, estimate.time(1));
-    return bench::device_timing(std::move(batch), one_execution, stream_.get(), *blocker_, *fixed_costs_);
+    blocker();
+    return bench::device_timing(std::move(batch), stream_.get(), *blocker_, *fixed_costs_);
   }
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
@@ -122,6 +82,14 @@ class CudaGpu final : public Gpu {
     char text[32] = {};
     GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), index));
     return text;
+  }
+
+  Blocker& blocker() {
+    if (!blocker_) {
+      blocker_.emplace(stream_.get());
+      fixed_costs_.emplace(stream_.get(), *blocker_);
+    }
+    return *blocker_;
   }
 
   /// Selects the device before the stream is made on it.

@@ -104,6 +104,9 @@ struct Measurement {
   std::string clock;                       ///< the question the time answers: "device", "stream", "latency" or "host"
   std::string method;                      ///< how it was timed, in words
   std::optional<Estimate> fixed_seconds;   ///< as in Timing
+  /// What the host takes to launch one execution, in seconds; absent where no clock tells. A stream that is fed by the
+  /// host alone runs no faster.
+  std::optional<Estimate> launch_seconds;
   std::vector<Timing> other_clocks;        ///< what other clocks say of it
   std::string cache_state;                 ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;

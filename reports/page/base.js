@@ -100,11 +100,13 @@ function facts(row) {
     ["reads", bytes(row.read)], ["writes", bytes(row.written)], ["pipes", row.pipes],
     ["quartiles", row.seconds ? seconds(row.lower_quartile) + " to " + seconds(row.upper_quartile) : ""],
     ["extremes", row.seconds ? seconds(row.minimum) + " to " + seconds(row.maximum) : ""], ["MAD", seconds(row.mad)],
-    ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + ", stopped by " + row.stop : ""],
+    ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + (row.blocks ? " in " + count(row.blocks) + " blocks" : "") + ", stopped by " + row.stop : ""],
+    ["dropped samples", row.dropped ? count(row.dropped) + ", under a throttled clock" : ""], ["host's launch", seconds(row.launch, 4)],
     ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
     ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],
     ["counted work", row.work_differences, true], ["not counted", row.not_counted, true], ["counted by", row.counted_by],
+    ["clock read by", row.clock_hz_source, true], ["conditions", row.conditions, true],
     ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true],
     ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];
   return list.filter(([, text]) => text);

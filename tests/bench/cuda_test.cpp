@@ -76,7 +76,36 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
     for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
   });
   EXPECT_EQ(clock->question(), "stream");
+  EXPECT_GT(clock->time(100), 0.0);
+  EXPECT_THAT(clock->method(100), testing::HasSubstr("held"));
+  ASSERT_TRUE(clock->host_seconds());
+  EXPECT_GT(*clock->host_seconds(), 0.0);
+}
+
+TEST_F(Cuda, TheStreamIsNotHeldForAnOperationThatWaits) {
+  const auto clock = gpu_->stream_clock([this](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) {
+      gpu_->launch_nothing(stream);
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+    }
+  });
   EXPECT_GT(clock->time(10), 0.0);
+  EXPECT_THAT(clock->method(10), testing::HasSubstr("as the host can"));
+}
+
+TEST_F(Cuda, EachSampleHasItsClock) {
+  auto x = DeviceVector<float>(1 << 24);
+  const auto clock = gpu_->stream_clock([&x](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i)
+      GPUBENCH_CUDA_CHECK(fill_random(x.data(), Element::float32, x.size(), 1, stream));
+  });
+  static_cast<void>(clock->time(50));
+  const auto hertz = clock->device_clock_hz();
+  ASSERT_TRUE(hertz);
+  EXPECT_GT(*hertz, 0.1e9);
+  const auto& most = gpus().front().max_clock_hz;
+  EXPECT_LT(*hertz, 1.01 * most.value_or(10e9));
+  EXPECT_EQ(gpu_->conditions().readings, 1);
 }
 
 TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {

@@ -161,6 +161,7 @@ Measurement measurement(Random& random) {
   result.clock = random.text();
   result.method = random.text();
   if (random.flip()) result.fixed_seconds = estimate(random);
+  if (random.flip()) result.launch_seconds = estimate(random);
   result.other_clocks = random.list(2, [&] { return timing(random); });
   result.cache_state = random.text();
   result.stop_reason = random.of<StopReason>(stop_reason_names);
