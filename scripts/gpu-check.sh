@@ -30,6 +30,8 @@ check() {
   ./build-gpu/gpubench doctor --color=never --out="$directory/doctor.json"
   step "reported against true time"
   ./build-gpu/tests/truth/timing_truth | tee "$directory/timing.md"
+  step "the same kernels in ten processes"
+  python3 tests/truth/process_spread.py ./build-gpu/tests/truth/timing_truth | tee "$directory/processes.md"
   # A cache of its own: the calibration below is measured here and now.
   XDG_CACHE_HOME=$(mktemp -d)
   export XDG_CACHE_HOME

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reported against true time: kernels that spin for a known number of cycles, by every clock. Prints a table in
-// Markdown.
+// Markdown. With --device only what the clock "device" says, as CSV: "blocks,kernels,microseconds,device_us", for
+// process_spread.py.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "bench/cuda/check.h"
@@ -37,13 +39,17 @@ class Truth {
     return static_cast<double>(reading.cycles) / static_cast<double>(reading.nanoseconds) * 1e9;
   }
 
+  void device_row(const Case& one) {
+    const auto timing = gpu_.device_timing(batch_of(one, cycles_of(one)));
+    if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
+    const auto device = bench::AdaptiveSampler({}).sample(*timing.clock).summary();
+    fmt::print("{},{},{:g},{:.4f}\n", one.blocks, one.kernels, one.microseconds, device.median * 1e6);
+  }
+
   void row(const Case& one) {
     const double hertz = this->hertz(one.blocks);
-    const auto cycles = static_cast<long long>(one.microseconds * 1e-6 * hertz);
-    const bench::DeviceBatch batch = [this, &one, cycles](cudaStream_t stream, std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions * one.kernels; ++i)
-        GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, one.blocks, stream));
-    };
+    const auto cycles = cycles_of(one);
+    const auto batch = batch_of(one, cycles);
     std::vector<double> true_seconds;
     for (int i = 0; i < 21; ++i)
       true_seconds.push_back(one.kernels * static_cast<double>(spin(cycles, one.blocks).cycles) / hertz);
@@ -54,7 +60,7 @@ class Truth {
     const double start = timing.clock->now();
     const auto samples = bench::AdaptiveSampler({}).sample(*timing.clock);
     const double took = timing.clock->now() - start;
-    const auto device = statistics::summarize(samples.seconds);
+    const auto device = samples.summary();
     const auto stream_clock = gpu_.stream_clock(batch);
     const double stream = statistics::median(bench::AdaptiveSampler({}).sample(*stream_clock).seconds);
     const auto latency_clock = gpu_.latency_clock(batch);
@@ -66,6 +72,13 @@ class Truth {
   }
 
  private:
+  long long cycles_of(const Case& one) { return static_cast<long long>(one.microseconds * 1e-6 * hertz(one.blocks)); }
+  static bench::DeviceBatch batch_of(const Case& one, long long cycles) {
+    return [one, cycles](cudaStream_t stream, std::int64_t executions) {
+      for (std::int64_t i = 0; i < executions * one.kernels; ++i)
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(cycles, one.blocks, stream));
+    };
+  }
   truth::Reading spin(long long cycles, int blocks) {
     GPUBENCH_CUDA_CHECK(truth::launch_reading_spin(cycles, blocks, reading_.data(), gpu_.stream()));
     gpu_.synchronize();
@@ -78,7 +91,16 @@ class Truth {
   DeviceVector<truth::Reading> reading_;
 };
 
-int run() {
+/// Calls `row` for each case up to `longest` microseconds.
+template <class Row>
+void for_each_case(double longest, Row&& row) {
+  for (const int kernels : {1, 2})
+    for (const int blocks : {1, 132})
+      for (const double microseconds : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10000.0})
+        if (microseconds <= longest) row(Case{microseconds, blocks, kernels});
+}
+
+int run(bool device_only) {
   const auto gpus = bench::gpus();
   if (gpus.empty()) {
     fmt::print(stderr, "timing_truth: needs a CUDA device: {}\n", bench::why_no_gpu());
@@ -86,25 +108,31 @@ int run() {
   }
   const auto gpu = bench::open_gpu(gpus.front());
   Truth truth(*gpu);
+  if (device_only) {
+    for_each_case(100.0, [&](const Case& one) { truth.device_row(one); });
+    return 0;
+  }
   fmt::print(
       "{}, SM clock {:.2f} MHz with one block, {:.2f} MHz with 132, by clock64 over the global timer; times in us\n\n",
       gpus.front().name, truth.hertz(1) * 1e-6, truth.hertz(132) * 1e-6);
   fmt::print(
       "| blocks | kernels | true | device | off by | +- 95 % | fixed cost | stream | latency | sampling, ms |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n");
-  for (const int kernels : {1, 2})
-    for (const int blocks : {1, 132})
-      for (const double microseconds : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10000.0})
-        truth.row({microseconds, blocks, kernels});
+  for_each_case(10000.0, [&](const Case& one) { truth.row(one); });
   return 0;
 }
 
 }  // namespace
 }  // namespace gpubench
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    return gpubench::run();
+    const bool device_only = argc == 2 && std::string_view(argv[1]) == "--device";
+    if (argc > 1 && !device_only) {
+      fmt::print(stderr, "usage: timing_truth [--device]\n");
+      return 64;
+    }
+    return gpubench::run(device_only);
   } catch (const std::exception& error) {
     fmt::print(stderr, "timing_truth: {}\n", error.what());
     return 1;
