@@ -298,6 +298,7 @@ void GemmPlan::Plan::choose(const Options& options) {
     return seconds[rounds / 2];
   };
   std::vector<double> medians;
+  medians.reserve(candidates.size());
   for (Candidate& candidate : candidates) medians.push_back(median_of(candidate));
   const double best = *std::min_element(medians.begin(), medians.end());
   const auto first =

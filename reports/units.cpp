@@ -102,6 +102,7 @@ std::string format_percent(double fraction) {
   if (!std::isfinite(fraction)) return std::string(not_a_number);
   const double percent = fraction * 100.0;
   if (percent != 0.0 && std::abs(percent) < 0.05) return percent < 0.0 ? ">-0.1 %" : "<0.1 %";
+  if (percent >= 9999.5) return ">9999 %";
   return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 

@@ -78,8 +78,8 @@ class HeldStreamClock final : public StreamClock {
   HeldStreamClock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, std::int64_t longest)
       : StreamClock(std::move(batch), stream), blocker_(blocker), longest_(longest) {
     constexpr int samples = 9;
-    std::vector<double> pairs;
-    for (int i = 0; i < samples; ++i) pairs.push_back(held(0));
+    std::vector<double> pairs(samples);
+    for (double& pair : pairs) pair = held(0);
     nothing_seconds_ = statistics::median(pairs);
   }
   double time(std::int64_t executions) override { return held(executions) - nothing_seconds_; }

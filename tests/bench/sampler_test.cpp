@@ -96,9 +96,9 @@ TEST(AdaptiveSampler, GoesOnForTheLeastTime) {
 
 TEST(AdaptiveSampler, RefusesATimeThatIsNone) {
   FakeClock nan([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
-  EXPECT_THROW(AdaptiveSampler({}).sample(nan), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(AdaptiveSampler({}).sample(nan)), std::runtime_error);
   FakeClock negative([](std::int64_t) { return -1e-3; });
-  EXPECT_THROW(AdaptiveSampler({}).sample(negative), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(AdaptiveSampler({}).sample(negative)), std::runtime_error);
 }
 
 TEST(AdaptiveSampler, SamplesComeInBlocksThatAddUp) {
@@ -163,7 +163,7 @@ TEST(AdaptiveSampler, AClockThatThrowsEndsAlone) {
   EXPECT_FALSE(samples[0].failure);
   EXPECT_TRUE(samples[1].failure);
   EXPECT_TRUE(samples[1].seconds.empty());
-  EXPECT_THROW(AdaptiveSampler({}).sample(bad), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(AdaptiveSampler({}).sample(bad)), std::runtime_error);
 }
 
 TEST(AdaptiveSampler, DropsSamplesUnderAThrottledClock) {

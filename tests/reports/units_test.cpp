@@ -47,6 +47,8 @@ TEST(Units, Percents) {
   EXPECT_EQ(format_percent(0.0002), "<0.1 %");
   EXPECT_EQ(format_percent(0.0), "0.0 %");
   EXPECT_EQ(format_percent(1.02), "102 %");
+  EXPECT_EQ(format_percent(99.99), "9999 %");
+  EXPECT_EQ(format_percent(11092.63), ">9999 %");
 }
 
 TEST(Units, CountsAreGrouped) {
