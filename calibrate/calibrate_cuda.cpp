@@ -64,7 +64,7 @@ void measure_launch(Workbench& bench) {
 
 void sample_all(Workbench& bench, int rounds) {
   for (int round = 0; round < rounds; ++round) {
-    bench.step("ceilings", 0.15 + 0.35 * round / rounds);
+    bench.step("ceilings", static_cast<double>(round) / rounds);
     for (auto& probe : bench.probes) sample(probe, bench.instruments());
   }
   for (const auto& probe : bench.probes) {
@@ -80,7 +80,7 @@ void sustain_all(Workbench& bench) {
   for (std::size_t i = 0; i < bench.probes.size(); ++i) {
     const Probe& probe = bench.probes[i];
     if (probe.sustained_seconds <= 0.0 || !probe.failure.empty()) continue;
-    bench.step("sustained loads", 0.5 + 0.3 * static_cast<double>(i) / static_cast<double>(bench.probes.size()));
+    bench.step("sustained loads", static_cast<double>(i) / static_cast<double>(bench.probes.size()));
     bench.attempt({probe.ceiling.resource + "-sustained"},
                   [&] { bench.calibration.ceilings.push_back(sustained_ceiling(probe, bench.instruments())); });
   }
@@ -106,17 +106,24 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
     add_cache_probes(bench);
     add_atomics_probes(bench);
   }
+  bench.stage(0.16, bench.full ? 0.5 : 0.9);
   sample_all(bench, plan.rounds);
+  bench.stage(bench.full ? 0.5 : 0.9, bench.full ? 0.54 : 1.0);
   measure_ladders(bench);
   if (bench.full) {
-    bench.step("latencies", 0.88);
+    bench.stage(0.54, 0.58);
+    bench.step("latencies", 0.0);
     measure_latencies(bench);
-    bench.step("overheads", 0.9);
+    bench.stage(0.58, 0.64);
+    bench.step("overheads", 0.0);
     measure_overheads(bench);
-    bench.step("links", 0.92);
+    bench.step("links", 0.6);
     measure_links(bench);
+    bench.stage(0.64, 0.68);
     measure_intensities(bench);
+    bench.stage(0.68, 0.93);
     sustain_all(bench);
+    bench.stage(0.93, 1.0);
     confirm(bench, plan.counting_seconds);
   }
   reject(bench.calibration);

@@ -47,7 +47,7 @@ void add_l2(Workbench& bench) {
     kernels.emplace_back([&bench, shape, set](const probes::LoopLaunch& launch, probes::Launched& launched) {
       return probes::launch_working_set(shape, bench.pool.data(), set,
                                         static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
-                                        launch.stream, launched.work);
+                                        launch.clock, launch.stream, launched);
     });
   const std::size_t best = bench.fastest(kernels);
   const auto shape = probes::working_set_shapes()[best];

@@ -75,7 +75,7 @@ void confirm(Workbench& bench, double seconds) {
   for (std::size_t i = 0; i < bench.probes.size(); ++i) {
     const Probe& probe = bench.probes[i];
     if (probe.counted.empty() || !probe.enqueue || bench.calibration.find(probe.ceiling.resource) == nullptr) continue;
-    bench.step("counters", 0.95 + 0.05 * static_cast<double>(i) / static_cast<double>(bench.probes.size()));
+    bench.step("counters", static_cast<double>(i) / static_cast<double>(bench.probes.size()));
     Confirmation confirmation{"", std::nullopt, reason};
     if (source && bench::steady_seconds() > deadline) {
       confirmation.reason = fmt::format("the {:.0f} s for counting were over", seconds);

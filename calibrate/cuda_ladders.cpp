@@ -50,20 +50,17 @@ class GpuLadder {
     sizes_ = rungs(smallest, largest, rungs_per_octave, granularity);
     Ladder ladder;
     for (const std::size_t size : sizes_) ladder.working_set_bytes.push_back(static_cast<double>(size));
-    std::vector<double> clocks;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      bench_.step("L2 cache", 0.8 + 0.05 * sweep / sweeps);
+      bench_.step("L2 cache", 0.5 * sweep / sweeps);
       auto& rates = ladder.sweeps.emplace_back();
       for (const std::size_t size : sizes_)
         rates.push_back(rate_ = size > cache_ / 2 ? launches_rate(size) : passes_rate(size));
-      if (const auto hertz = clock_under_load(std::max(smallest, cache_ / 2 / granularity * granularity)))
-        clocks.push_back(*hertz);
     }
-    clock_ = clocks.empty() ? std::nullopt : std::optional(statistics::median(clocks));
+    if (!clocks_.empty()) clock_ = statistics::median(clocks_);
     method_ = fmt::format(
         "16-byte loads past L1, all threads through a working set in order, again and again in one launch up to half "
         "of the declared cache, once a launch beyond with the launch taken off; at least {:.1f} ms each; a ladder of "
-        "{} working sets from {:.1f} to {:.0f} MiB",
+        "{} working sets from {:.1f} to {:.0f} MiB; clock read in the kernels of the former",
         1e3 * rung_seconds, sizes_.size(), static_cast<double>(smallest) / mebibyte,
         static_cast<double>(largest) / mebibyte);
     conclude(ladder);
@@ -118,25 +115,21 @@ class GpuLadder {
   }
 
   /// Passes over the set in one launch; the bytes they read in all.
-  double enqueue_passes(std::size_t bytes, double least_bytes) {
-    double read = 0.0;
+  probes::Launched enqueue_passes(std::size_t bytes, double least_bytes) {
+    probes::Launched launched;
     GPUBENCH_CUDA_CHECK(probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, least_bytes,
-                                                   bench_.float_sink(), bench_.stream, read));
-    return read;
-  }
-
-  std::optional<double> clock_under_load(std::size_t bytes) {
-    const auto enqueue = [&] { enqueue_passes(bytes, 2.0 * rung_seconds * rate_); };
-    const double seconds = bench_.timer.seconds(enqueue);
-    return bench_.clock.during(enqueue, seconds, bench_.timer);
+                                                   bench_.float_sink(), bench_.clock.readings(), bench_.stream,
+                                                   launched));
+    return launched;
   }
 
   double passes_rate(std::size_t bytes) {
     enqueue_passes(bytes, static_cast<double>(bytes));  // fills the cache
-    double read = 0.0;
+    probes::Launched launched;
     const double seconds = bench_.timer.seconds(
-        [&] { read = enqueue_passes(bytes, std::max(4.0 * static_cast<double>(bytes), rung_seconds * rate_)); });
-    return read / seconds;
+        [&] { launched = enqueue_passes(bytes, std::max(4.0 * static_cast<double>(bytes), rung_seconds * rate_)); });
+    clocks_.push_back(bench_.clock.read(launched.clock_readings));
+    return launched.work / seconds;
   }
 
   double launches_rate(std::size_t bytes) {
@@ -158,6 +151,7 @@ class GpuLadder {
   double launch_seconds_;
   std::size_t cache_;
   std::vector<std::size_t> sizes_;
+  std::vector<double> clocks_;  ///< of the sets that are read again and again
   std::optional<double> clock_;
   std::string method_;
   double rate_ = 1e12;  ///< bytes per second of the last rung
@@ -176,7 +170,7 @@ void run_unit_ladder(Workbench& bench, int sweeps) {
   for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size));
   double rate = 1e13;
   for (int sweep = 0; sweep < sweeps; ++sweep) {
-    bench.step("L1 cache", 0.85 + 0.03 * sweep / sweeps);
+    bench.step("L1 cache", 0.5 + 0.5 * sweep / sweeps);
     auto& rates = ladder.sweeps.emplace_back();
     for (const std::size_t size : sizes) {
       probes::Launched launched;

@@ -78,7 +78,7 @@ class Latencies {
     const std::size_t largest = std::min(8 * cache_, bench_.pool.bytes()) / 4096 * 4096;
     const auto sizes = rungs(8192, largest, curve_rungs_per_octave, 1024);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      bench_.step("latency curve", 0.9 + 0.02 * static_cast<double>(i) / static_cast<double>(sizes.size()));
+      bench_.step("latency curve", 0.2 + 0.8 * static_cast<double>(i) / static_cast<double>(sizes.size()));
       std::vector<double> seconds;
       std::vector<double> cycles;
       for (int sweep = 0; sweep < curve_sweeps; ++sweep) {

@@ -45,7 +45,7 @@ Workbench::Workbench(const Device& its_device, const Options& its_options)
 }
 
 void Workbench::step(std::string_view name, double done) const {
-  if (options.progress) options.progress(name, done);
+  if (options.progress) options.progress(name, std::lerp(stage_begin_, stage_end_, done));
 }
 
 void Workbench::absent(const std::string& resource, const std::string& reason) {

@@ -53,6 +53,12 @@ class Workbench {
   [[nodiscard]] Instruments instruments() { return {timer, clock, nvml, multiprocessors()}; }
   [[nodiscard]] float* float_sink() { return reinterpret_cast<float*>(sink.data()); }
 
+  /// What follows is this part of the whole calibration, each from 0 to 1.
+  void stage(double begin, double end) {
+    stage_begin_ = begin;
+    stage_end_ = end;
+  }
+  /// Tells that a step begins, `done` of the stage being done.
   void step(std::string_view name, double done) const;
   void absent(const std::string& resource, const std::string& reason);
   /// Runs part of the calibration; where the GPU or its memory fails it, the resources are absent with the reason.
@@ -81,6 +87,8 @@ class Workbench {
   Sized sized(const LoopKernel& kernel, double seconds);
 
   std::vector<DeviceVector<std::byte>> kept_;
+  double stage_begin_ = 0.0;
+  double stage_end_ = 1.0;
 };
 
 // The groups. Each names what it cannot measure, with the reason; none throws.

@@ -123,7 +123,7 @@ cudaError_t launch_as(BulkShape shape, float* a, const float* b, std::size_t cou
   cudaFuncAttributes attributes{};
   cudaError_t error = cudaFuncGetAttributes(&attributes, bulk_kernel<pattern>);
   if (error != cudaSuccess) return error;
-  if (attributes.binaryVersion < 90) return cudaErrorNotSupported;  // an empty kernel of an older architecture
+  if (attributes.ptxVersion < 90) return cudaErrorNotSupported;  // compiled for older GPUs, so empty
   const auto bytes = static_cast<std::size_t>(shape.bytes) * static_cast<std::size_t>(shape.stages);
   error =
       cudaFuncSetAttribute(bulk_kernel<pattern>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));

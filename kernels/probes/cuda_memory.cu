@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/probes/clock_reading.cuh"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
@@ -106,12 +107,14 @@ constexpr int most_working_set_threads = 1024;
 /// Each thread reads group `first`, first + step, first + 2 step, ... of 16 bytes, from the start again behind the end.
 template <int loads>
 __global__ void __launch_bounds__(most_working_set_threads)
-    working_set_kernel(const float4* __restrict__ data, unsigned groups, bool apart, int rounds, float* sink) {
+    working_set_kernel(const float4* __restrict__ data, unsigned groups, bool apart, int rounds, float* sink,
+                       ClockReading* clock) {
   unsigned first = blockIdx.x * blockDim.x;
   if (apart) first = static_cast<unsigned>(static_cast<std::uint64_t>(groups) * blockIdx.x / gridDim.x);
   unsigned i = (first + threadIdx.x) % groups;
   const unsigned step = (apart ? 1 : gridDim.x) * blockDim.x % groups;
   float sum = 0.0F;
+  const ClockReading start = read_clocks();
 #pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
     float4 v[loads];
@@ -125,6 +128,7 @@ __global__ void __launch_bounds__(most_working_set_threads)
     for (int k = 0; k < loads; ++k) sum += add4(v[k]);
   }
   if (sum == never) *sink = sum;
+  if (clock != nullptr) leave_reading(clock, start);
 }
 
 /// As many as run at once: a second wave would find what the first left in the cache.
@@ -137,22 +141,23 @@ cudaError_t working_set_blocks(int threads, unsigned& blocks) {
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   if (error == cudaSuccess)
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel<loads>, threads, 0);
-  blocks = static_cast<unsigned>(multiprocessors * resident);
+  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, most_blocks));
   return error;
 }
 
 template <int loads>
 cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std::size_t groups, double least_bytes,
-                                  float* sink, cudaStream_t stream, double& bytes) {
+                                  float* sink, ClockReading* clock, cudaStream_t stream, Launched& launched) {
   unsigned blocks = 0;
   if (const cudaError_t error = working_set_blocks<loads>(shape.threads, blocks); error != cudaSuccess) return error;
   const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
   if (!shape.apart && groups < threads) return cudaErrorInvalidValue;
   const double round = 16.0 * loads * static_cast<double>(threads);
   const int rounds = static_cast<int>(std::ceil(least_bytes / round));
-  bytes = round * rounds;
+  launched.work = round * rounds;
+  launched.clock_readings = clock == nullptr ? 0 : static_cast<int>(blocks);
   working_set_kernel<loads><<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
-      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), shape.apart, rounds, sink);
+      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), shape.apart, rounds, sink, clock);
   return cudaGetLastError();
 }
 
@@ -221,18 +226,19 @@ cudaError_t smallest_working_set(std::size_t& bytes) {
 }
 
 cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
-                               double least_bytes, float* sink, cudaStream_t stream, double& bytes) {
+                               double least_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
+                               Launched& launched) {
   const std::size_t groups = working_set_bytes / 16;
   if (working_set_bytes % 16 != 0 || groups == 0 || groups >= (std::size_t{1} << 31) || shape.threads < 32 ||
       shape.threads > most_working_set_threads)
     return cudaErrorInvalidValue;
   switch (shape.loads) {
     case 2:
-      return launch_working_set_as<2>(shape, data, groups, least_bytes, sink, stream, bytes);
+      return launch_working_set_as<2>(shape, data, groups, least_bytes, sink, clock, stream, launched);
     case 4:
-      return launch_working_set_as<4>(shape, data, groups, least_bytes, sink, stream, bytes);
+      return launch_working_set_as<4>(shape, data, groups, least_bytes, sink, clock, stream, launched);
     case 8:
-      return launch_working_set_as<8>(shape, data, groups, least_bytes, sink, stream, bytes);
+      return launch_working_set_as<8>(shape, data, groups, least_bytes, sink, clock, stream, launched);
     default:
       return cudaErrorInvalidValue;
   }

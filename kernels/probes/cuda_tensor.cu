@@ -191,7 +191,7 @@ cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* 
   cudaFuncAttributes attributes{};
   if (const cudaError_t error = cudaFuncGetAttributes(&attributes, mma_kernel<type>); error != cudaSuccess)
     return error;
-  if (attributes.binaryVersion < least_architecture(type)) return cudaErrorNotSupported;
+  if (attributes.ptxVersion < least_architecture(type)) return cudaErrorNotSupported;
   const int blocks = launch.multiprocessors * shape.blocks;
   launched.clock_readings = blocks;
   launched.work = 2.0 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32) * blocks *

@@ -72,8 +72,8 @@ TEST_F(CudaProbes, RefusesOddCounts) {
   auto a = poisoned(1);
   EXPECT_EQ(launch_memory(MemoryPattern::write, {}, a.data(), nullptr, nullptr, 12345, a.data(), stream_),
             cudaErrorInvalidValue);
-  double bytes = 0.0;
-  EXPECT_EQ(launch_working_set({}, a.data(), 100, 1.0, a.data(), stream_, bytes), cudaErrorInvalidValue);
+  Launched launched;
+  EXPECT_EQ(launch_working_set({}, a.data(), 100, 1.0, a.data(), nullptr, stream_, launched), cudaErrorInvalidValue);
 }
 
 TEST_F(CudaProbes, WorkingSetIsReadWhole) {
@@ -86,12 +86,12 @@ TEST_F(CudaProbes, WorkingSetIsReadWhole) {
       values[place] = 1.2345678e30F;
       const auto data = on_device(values);
       auto sink = poisoned(1);
-      double bytes = 0.0;
-      ASSERT_EQ(
-          launch_working_set(shape, data.data(), set, 1.1 * static_cast<double>(set), sink.data(), stream_, bytes),
-          cudaSuccess);
+      Launched launched;
+      ASSERT_EQ(launch_working_set(shape, data.data(), set, 1.1 * static_cast<double>(set), sink.data(), nullptr,
+                                   stream_, launched),
+                cudaSuccess);
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-      EXPECT_GE(bytes, static_cast<double>(set));
+      EXPECT_GE(launched.work, static_cast<double>(set));
       EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "float " << place << " of " << set / 4 << " was not read";
     }
   }
