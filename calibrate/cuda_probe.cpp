@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <thread>
+#include <utility>
 
 #include "bench/cuda/check.h"
+#include "bench/host_clock.h"
 #include "statistics/statistics.h"
 
 namespace gpubench::calibrate {
@@ -16,55 +17,79 @@ namespace {
 
 constexpr std::uint64_t clock_nanoseconds = 200'000;
 constexpr double most_seconds_beside = 2e-3;
+constexpr std::uint64_t any_throttle = bench::nvml_software_power_cap | bench::nvml_hardware_slowdown |
+                                       bench::nvml_software_thermal_slowdown | bench::nvml_hardware_thermal_slowdown |
+                                       bench::nvml_hardware_power_brake;
 
-std::size_t room_for(int multiprocessors) {
-  return static_cast<std::size_t>(std::max(probes::fma_blocks(probes::FmaType::fp32, multiprocessors),
-                                           probes::fma_blocks(probes::FmaType::fp64, multiprocessors)));
+/// The clock of a repetition of the probe, or right after it.
+void read_beside(Probe& probe, double seconds, const Instruments& with) {
+  const auto hertz = with.clock.during(probe.enqueue, seconds, with.timer);
+  if (hertz) ++probe.clocks_beside;
+  probe.clocks.push_back(hertz ? *hertz : with.clock.now());
 }
 
-void read_beside(Probe& probe, double seconds, Timer& timer, SmClock& clock) {
-  const auto hertz = clock.during(probe.enqueue, seconds, timer);
-  if (hertz) ++probe.clocks_beside;
-  probe.clocks.push_back(hertz ? *hertz : clock.now());
+void sample_rate(Probe& probe, const Instruments& with) {
+  const double seconds = with.timer.seconds(probe.enqueue);
+  probe.values.push_back(*probe.ceiling.work_per_run / seconds);
+  if (probe.clock_readings > 0)
+    probe.clocks.push_back(with.clock.read(probe.clock_readings));
+  else
+    read_beside(probe, seconds, with);
+}
+
+void sample_other(Probe& probe) {
+  const Reading reading = probe.measure();
+  probe.values.push_back(reading.value);
+  if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
+  if (reading.cycles) probe.cycles.push_back(*reading.cycles);
+}
+
+std::string clock_text(const Probe& probe) {
+  if (!probe.enqueue) return "";
+  if (probe.clock_readings > 0) return "; clock read in the probe's kernel on all multiprocessors";
+  if (2 * probe.clocks_beside > static_cast<int>(probe.clocks.size()))
+    return "; clock read on all multiprocessors by a thread beside a repetition of each sample";
+  return "; clock read in a kernel right after each sample, so perhaps higher than during it";
+}
+
+/// Value, interval, clock and what follows from them.
+void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& values, std::optional<double> clock,
+            int multiprocessors) {
+  ceiling.value = statistics::median(values);
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  ceiling.ci95 = statistics::median_ci95(sorted);
+  ceiling.repeats = static_cast<int>(values.size());
+  if (clock && *clock > 0.0) ceiling.clock_hz = clock;
+  ceiling.theoretical_limit = probe.limit;
+  if (!ceiling.clock_hz || ceiling.unit == "s") return;
+  const double clocks = *ceiling.clock_hz * multiprocessors;
+  if (probe.limit_for_clock) ceiling.theoretical_limit = *probe.limit_for_clock * clocks;
+  // Of what lies outside the multiprocessors it would be no property.
+  if (probe.limit_for_clock || ceiling.group == CeilingGroup::compute || ceiling.group == CeilingGroup::atomics)
+    ceiling.rate_per_clock = ceiling.value / clocks;
 }
 
 }  // namespace
 
-Timer::Timer(cudaStream_t stream) : stream_(stream) {
-  GPUBENCH_CUDA_CHECK(cudaEventCreate(&start_));
-  if (const cudaError_t error = cudaEventCreate(&stop_); error != cudaSuccess) {
-    (void)cudaEventDestroy(start_);
-    check_cuda(error, "cudaEventCreate");
-  }
-}
-
-Timer::~Timer() {
-  (void)cudaEventDestroy(start_);
-  (void)cudaEventDestroy(stop_);
-}
-
 double Timer::seconds(const std::function<void()>& enqueue) {
-  GPUBENCH_CUDA_CHECK(cudaEventRecord(start_, stream_));
+  start_.record(stream_);
   enqueue();
-  GPUBENCH_CUDA_CHECK(cudaEventRecord(stop_, stream_));
-  GPUBENCH_CUDA_CHECK(cudaEventSynchronize(stop_));
-  float milliseconds = 0.0F;
-  GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
-  return static_cast<double>(milliseconds) * 1e-3;
+  stop_.record(stream_);
+  stop_.wait();
+  return bench::seconds_between(start_, stop_);
 }
 
 SmClock::SmClock(cudaStream_t stream, int multiprocessors)
-    : stream_(stream), multiprocessors_(multiprocessors), readings_(room_for(multiprocessors)) {
-  GPUBENCH_CUDA_CHECK(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking));
-}
+    : stream_(stream),
+      multiprocessors_(multiprocessors),
+      readings_(static_cast<std::size_t>(multiprocessors * probes::most_blocks)) {}
 
-SmClock::~SmClock() { (void)cudaStreamDestroy(side_); }
-
-double SmClock::read(int count) {
+std::vector<probes::ClockReading> SmClock::last(int count) {
   std::vector<probes::ClockReading> readings(static_cast<std::size_t>(count));
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
   detail::copy_from_device(readings.data(), readings_.data(), readings.size() * sizeof(probes::ClockReading));
-  return probes::mean_hertz(readings);
+  return readings;
 }
 
 double SmClock::now() {
@@ -75,70 +100,84 @@ double SmClock::now() {
 std::optional<double> SmClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
   const double beside = std::min(0.4 * seconds, most_seconds_beside);
   GPUBENCH_CUDA_CHECK(
-      probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_));
+      probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));
   const double together = timer.seconds(enqueue);
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(side_));
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(side_.get()));
   if (together > seconds + 0.5 * beside) return std::nullopt;  // it had to wait for the readers to end
   return read(multiprocessors_);
 }
 
-void sample(Probe& probe, Timer& timer, SmClock& clock) {
+void sample(Probe& probe, const Instruments& with) {
   if (!probe.failure.empty()) return;
   try {
     std::this_thread::sleep_for(std::chrono::duration<double>(probe.rest_seconds));
-    const double seconds = timer.seconds(probe.enqueue);
-    probe.rates.push_back(probe.work / seconds);
-    if (probe.clock_readings > 0)
-      probe.clocks.push_back(clock.read(probe.clock_readings));
+    if (probe.enqueue)
+      sample_rate(probe, with);
     else
-      read_beside(probe, seconds, timer, clock);
+      sample_other(probe);
   } catch (const CudaError& error) {
     probe.failure = error.what();
-  }
-}
-
-void sustain(Probe& probe, double seconds, Timer& timer, SmClock& clock) {
-  if (!probe.failure.empty()) return;
-  try {
-    const auto start = std::chrono::steady_clock::now();
-    const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    std::vector<double> rates;
-    double took = 0.0;
-    while (passed() < seconds) {
-      took = timer.seconds(probe.enqueue);
-      if (passed() > 0.5 * seconds) rates.push_back(probe.work / took);
-    }
-    if (rates.empty()) return;
-    const auto beside = clock.during(probe.enqueue, took, timer);
-    probe.method += fmt::format("; without rest, in the second half of {:.1f} s: {:.1f} TFLOP/s at {:.0f} MHz", seconds,
-                                1e-12 * statistics::median(rates), 1e-6 * (beside ? *beside : clock.now()));
-  } catch (const CudaError& error) {
+    return;
+  } catch (const OutOfMemory& error) {
     probe.failure = error.what();
+    return;
   }
+  const auto reasons = with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  if (reasons != 0) ++probe.throttled_samples;
+  probe.throttled |= reasons;
+  probe.temperature = with.nvml.temperature().value;
 }
 
-std::string clock_text(const Probe& probe) {
-  if (probe.clock_readings > 0) return "clock read in the probe's kernel on all multiprocessors";
-  if (2 * probe.clocks_beside > static_cast<int>(probe.clocks.size()))
-    return "clock read on all multiprocessors by a thread beside a repetition of each sample";
-  return "clock read in a kernel right after each sample, so perhaps higher than during it";
+Ceiling ceiling_of(const Probe& probe, int multiprocessors) {
+  Ceiling ceiling = probe.ceiling;
+  sum_up(ceiling, probe, probe.values,
+         probe.clocks.empty() ? std::nullopt : std::optional(statistics::median(probe.clocks)), multiprocessors);
+  if (!probe.cycles.empty()) ceiling.cycles = statistics::median(probe.cycles);
+  ceiling.temperature_celsius = probe.temperature;
+  ceiling.method += fmt::format("; median of {} samples", probe.values.size());
+  if (probe.rest_seconds > 0.0) ceiling.method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds);
+  ceiling.method += clock_text(probe);
+  if (probe.throttled_samples > 0)
+    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({}) at the end of {} of {} samples",
+                                          bench::throttle_text(probe.throttled), probe.throttled_samples,
+                                          probe.values.size()));
+  return ceiling;
 }
 
-Ceiling ceiling_of(const Probe& probe) {
-  Ceiling ceiling;
-  ceiling.resource = probe.resource;
-  ceiling.unit = probe.unit;
-  ceiling.value = statistics::median(probe.rates);
-  std::vector<double> sorted = probe.rates;
-  std::sort(sorted.begin(), sorted.end());
-  ceiling.ci95 = statistics::median_ci95(sorted);
-  ceiling.repeats = static_cast<int>(probe.rates.size());
-  ceiling.method = probe.method;
-  if (!probe.clocks.empty())
-    if (const double clock = statistics::median(probe.clocks); clock > 0.0) ceiling.clock_hz = clock;
-  ceiling.theoretical_limit = probe.limit;
-  if (probe.limit_for_a_clock && ceiling.clock_hz)
-    ceiling.theoretical_limit = *probe.limit_for_a_clock * *ceiling.clock_hz;
+Ceiling sustained_ceiling(const Probe& probe, const Instruments& with) {
+  const double start = bench::steady_seconds();
+  const double half = start + 0.5 * probe.sustained_seconds;
+  std::vector<double> rates;
+  std::vector<double> clocks;
+  double took = 0.0;
+  std::uint64_t throttled = 0;
+  while (rates.size() < 3 || bench::steady_seconds() < start + probe.sustained_seconds) {
+    const bool settled = bench::steady_seconds() > half;
+    took = with.timer.seconds(probe.enqueue);
+    if (!settled) continue;
+    rates.push_back(*probe.ceiling.work_per_run / took);
+    if (probe.clock_readings > 0) clocks.push_back(with.clock.read(probe.clock_readings));
+    throttled |= with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  }
+  if (clocks.empty())
+    if (const auto beside = with.clock.during(probe.enqueue, took, with.timer)) clocks.push_back(*beside);
+  // While the last repetition runs: idle, the board falls to a fraction of it.
+  probe.enqueue();
+  const auto power = with.nvml.power().value;
+  const auto temperature = with.nvml.temperature().value;
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+
+  Ceiling ceiling = probe.ceiling;
+  ceiling.resource += "-sustained";
+  ceiling.load = Load::sustained;
+  sum_up(ceiling, probe, rates, clocks.empty() ? std::nullopt : std::optional(statistics::median(clocks)),
+         with.multiprocessors);
+  ceiling.power_watts = power;
+  ceiling.temperature_celsius = temperature;
+  ceiling.method += fmt::format("; without rest, median of the {} samples in the second half of {:.1f} s", rates.size(),
+                                probe.sustained_seconds);
+  if (throttled != 0)
+    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({})", bench::throttle_text(throttled)));
   return ceiling;
 }
 

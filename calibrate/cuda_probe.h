@@ -4,45 +4,44 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/cuda/handles.h"
+#include "bench/cuda/nvml.h"
 #include "gpubench/calibration.h"
 #include "gpubench/vectors.h"
-#include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda_clock.h"
 
 namespace gpubench::calibrate {
 
 /// Seconds between two CUDA events around work on a stream.
 class Timer {
  public:
-  explicit Timer(cudaStream_t stream);
-  ~Timer();
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
+  explicit Timer(cudaStream_t stream) : stream_(stream) {}
 
   double seconds(const std::function<void()>& enqueue);
 
  private:
   cudaStream_t stream_;
-  cudaEvent_t start_ = nullptr;
-  cudaEvent_t stop_ = nullptr;
+  bench::Event start_;
+  bench::Event stop_;
 };
 
 /// The SM clock from inside kernels: cycles over nanoseconds, the mean of all multiprocessors.
 class SmClock {
  public:
   SmClock(cudaStream_t stream, int multiprocessors);
-  ~SmClock();
-  SmClock(const SmClock&) = delete;
-  SmClock& operator=(const SmClock&) = delete;
 
-  /// Where a kernel leaves its readings; room for launch_fma's.
+  /// Where a kernel leaves its readings; room for probes::most_blocks on each multiprocessor.
   [[nodiscard]] probes::ClockReading* readings() { return readings_.data(); }
-  /// Hz over the first `count` readings that a kernel has left. Waits for the stream.
-  double read(int count);
+  /// The first `count` readings that a kernel has left. Waits for the stream.
+  std::vector<probes::ClockReading> last(int count);
+  /// Hz over them.
+  double read(int count) { return probes::mean_hertz(last(count)); }
   /// Hz over the next 0.2 ms.
   double now();
   /// Hz while work runs that takes `seconds` by itself: one thread on each multiprocessor reads the clock beside it. A
@@ -52,38 +51,61 @@ class SmClock {
 
  private:
   cudaStream_t stream_;
-  cudaStream_t side_ = nullptr;
+  bench::Stream side_;
   int multiprocessors_;
   DeviceVector<probes::ClockReading> readings_;
 };
 
+/// One sample of a probe.
+struct Reading {
+  double value = 0.0;              ///< in the ceiling's unit
+  std::optional<double> clock_hz;  ///< SM clock
+  std::optional<double> cycles;    ///< the value in SM cycles, for latencies
+};
+
 /// One thing measured once in every round of a calibration.
 struct Probe {
-  std::string resource;
-  std::string unit;
-  double work = 0.0;  ///< bytes or FLOP of a sample
+  /// Resource, unit, group, shape, conditions, load, work and method are set beforehand, the rest by ceiling_of.
+  Ceiling ceiling;
+  /// A rate: what one sample enqueues, `ceiling.work_per_run` of it. Empty where `measure` is set.
   std::function<void()> enqueue;
-  double rest_seconds = 0.0;    ///< idle time before each sample
-  int clock_readings = 0;       ///< how many the probe's own kernel leaves; 0: read beside a repetition of it
-  std::optional<double> limit;  ///< theoretical, whatever the clock
-  std::optional<double> limit_for_a_clock;  ///< theoretical, for each Hz of the SM clock
-  std::string method;
-  std::vector<double> rates;
+  /// Anything else: takes a sample by itself.
+  std::function<Reading()> measure;
+  double rest_seconds = 0.0;              ///< idle time before each sample
+  int clock_readings = 0;                 ///< how many the probe's own kernel leaves; 0: read beside a repetition of it
+  std::optional<double> limit;            ///< theoretical, whatever the clock
+  std::optional<double> limit_for_clock;  ///< theoretical, of one multiprocessor in a clock
+  /// Metrics whose sum times `counted_factor` is the work, in the order of preference; empty where none counts it.
+  std::vector<std::vector<std::string>> counted;
+  double counted_factor = 1.0;
+  double sustained_seconds = 0.0;  ///< how long it is to run without rest at the end; 0: not at all
+
+  std::vector<double> values;
   std::vector<double> clocks;
-  int clocks_beside = 0;  ///< how many of them were read while the probe ran, not after
-  std::string failure;    ///< why it was given up; empty while it works
+  std::vector<double> cycles;
+  int clocks_beside = 0;        ///< how many of `clocks` were read while the probe ran, not after
+  std::uint64_t throttled = 0;  ///< throttle reasons seen, bits as bench::nvml_*
+  int throttled_samples = 0;
+  std::optional<double> temperature;
+  std::string failure;  ///< why it was given up; empty while it works
+};
+
+/// Whatever a sample needs of the GPU.
+struct Instruments {
+  Timer& timer;
+  SmClock& clock;
+  const bench::Nvml& nvml;
+  int multiprocessors;
 };
 
 /// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
-void sample(Probe& probe, Timer& timer, SmClock& clock);
+void sample(Probe& probe, const Instruments& with);
 
-/// Runs the probe without rest for so long and adds to its method what it kept up in the second half.
-void sustain(Probe& probe, double seconds, Timer& timer, SmClock& clock);
+/// The median of the samples with its distribution-free interval, its limit at the clock read, and what bears on it.
+Ceiling ceiling_of(const Probe& probe, int multiprocessors);
 
-/// How the probe's clocks were read, for its method.
-std::string clock_text(const Probe& probe);
-
-/// The median of the samples with its distribution-free interval.
-Ceiling ceiling_of(const Probe& probe);
+/// Runs the probe without rest for its sustained_seconds: the ceiling of what it kept up in the second half, called
+/// RESOURCE-sustained, with the power then. Throws CudaError.
+Ceiling sustained_ceiling(const Probe& probe, const Instruments& with);
 
 }  // namespace gpubench::calibrate

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bench/cuda/check.h"
@@ -41,6 +43,7 @@ struct CublasLt::Library {
   decltype(&cublasLtGetStatusString) status_string = nullptr;
   decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
   decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
   decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
@@ -99,6 +102,7 @@ bool CublasLt::Library::open(const std::string& file, std::string& why) {
   load(status_string, "cublasLtGetStatusString");
   load(desc_create, "cublasLtMatmulDescCreate");
   load(desc_destroy, "cublasLtMatmulDescDestroy");
+  load(desc_set, "cublasLtMatmulDescSetAttribute");
   load(layout_create, "cublasLtMatrixLayoutCreate");
   load(layout_destroy, "cublasLtMatrixLayoutDestroy");
   load(preference_create, "cublasLtMatmulPreferenceCreate");
@@ -123,7 +127,28 @@ void CublasLt::Library::check(cublasStatus_t status, const char* call) const {
   if (status != CUBLAS_STATUS_SUCCESS) throw CudaError(std::string(call) + " failed: " + status_string(status));
 }
 
-std::size_t element_bytes(GemmType type) { return type == GemmType::fp32 ? 4 : 2; }
+std::size_t element_bytes(GemmType type) {
+  switch (type) {
+    case GemmType::fp64:
+      return 8;
+    case GemmType::fp32:
+    case GemmType::tf32:
+      return 4;
+    case GemmType::fp16:
+    case GemmType::bf16:
+      return 2;
+    case GemmType::fp8:
+    case GemmType::int8:
+      break;
+  }
+  return 1;
+}
+
+std::size_t result_bytes(GemmType type) {
+  return type == GemmType::fp8 ? 2 : type == GemmType::int8 ? 4 : element_bytes(type);
+}
+
+bool takes_columns(GemmType type) { return type == GemmType::fp8 || type == GemmType::int8; }
 
 CublasLt::CublasLt() : library_(std::make_shared<Library>(usual_files())) {}
 CublasLt::CublasLt(std::initializer_list<std::string> files)
@@ -140,22 +165,54 @@ std::string CublasLt::version() const {
 
 namespace {
 
-cudaDataType_t data_type(GemmType type) {
+struct Types {
+  cudaDataType_t factor;
+  cudaDataType_t result;
+  cudaDataType_t scale;
+  cublasComputeType_t compute;
+};
+
+Types types_of(GemmType type) {
   switch (type) {
+    case GemmType::fp64:
+      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+    case GemmType::tf32:
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     case GemmType::fp16:
-      return CUDA_R_16F;
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case GemmType::bf16:
-      return CUDA_R_16BF;
+      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case GemmType::fp8:
+      return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case GemmType::int8:
+      return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
     case GemmType::fp32:
       break;
   }
-  return CUDA_R_32F;
+  return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
 }
+
+/// A number in the type that a product's scale factors have.
+struct Scale {
+  Scale(cudaDataType_t type, int value) {
+    if (type == CUDA_R_64F)
+      number = static_cast<double>(value);
+    else if (type == CUDA_R_32I)
+      number = std::int32_t{value};
+    else
+      number = static_cast<float>(value);
+  }
+  [[nodiscard]] const void* get() const {
+    return std::visit([](const auto& held) { return static_cast<const void*>(&held); }, number);
+  }
+  std::variant<float, double, std::int32_t> number;
+};
 
 }  // namespace
 
 /// Descriptors, algorithm and workspace. cuBLASLt is column-major: with each row-major matrix read as its transpose,
-/// C^T = B^T A^T is the product of the same memory with A and B exchanged.
+/// C^T = B^T A^T is the product of the same memory with A and B exchanged, and of C = A B^T it is C^T = B A^T, where B
+/// is the transpose of what its memory reads as.
 struct GemmPlan::Plan {
   Plan(std::shared_ptr<const CublasLt::Library> opened, const void* first, const void* second, void* result)
       : library(std::move(opened)), a(first), b(second), c(result) {
@@ -164,6 +221,7 @@ struct GemmPlan::Plan {
   ~Plan() {
     if (preference != nullptr) library->preference_destroy(preference);
     if (layout != nullptr) library->layout_destroy(layout);
+    if (result_layout != nullptr) library->layout_destroy(result_layout);
     if (operation != nullptr) library->desc_destroy(operation);
   }
   Plan(const Plan&) = delete;
@@ -172,20 +230,32 @@ struct GemmPlan::Plan {
   /// Makes the descriptors; apart from the constructor, so that the destructor frees those made before one that fails.
   void describe(GemmType type, std::int64_t n) {
     const auto size = static_cast<std::uint64_t>(n);
-    library->check(library->desc_create(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
-    library->check(library->layout_create(&layout, data_type(type), size, size, n), "cublasLtMatrixLayoutCreate");
+    const Types types = types_of(type);
+    scale = types.scale;
+    library->check(library->desc_create(&operation, types.compute, types.scale), "cublasLtMatmulDescCreate");
+    if (takes_columns(type)) set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
+    if (type == GemmType::fp8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    library->check(library->layout_create(&layout, types.factor, size, size, n), "cublasLtMatrixLayoutCreate");
+    library->check(library->layout_create(&result_layout, types.result, size, size, n), "cublasLtMatrixLayoutCreate");
     library->check(library->preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+  }
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    library->check(library->desc_set(operation, attribute, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
   }
   void propose(const Options& options);
   void choose(const Options& options);
   /// Products by this algorithm, ready to be launched at once; absent when it is refused.
   [[nodiscard]] std::optional<bench::GraphExec> products(const cublasLtMatmulAlgo_t& candidate, int count,
                                                          cudaStream_t stream) const;
-  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const {
-    const float one = 1.0F;
-    const float zero = 0.0F;
-    return library->matmul(library->handle, operation, &one, b, layout, a, layout, &zero, c, layout, c, layout, &which,
-                           const_cast<std::byte*>(workspace.data()), workspace.size(), stream);
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const { return run(which, a, b, stream); }
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second,
+                     cudaStream_t stream) const {
+    const Scale one(scale, 1);
+    const Scale zero(scale, 0);
+    return library->matmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(), c,
+                           result_layout, c, result_layout, &which, const_cast<std::byte*>(workspace.data()),
+                           workspace.size(), stream);
   }
 
   std::shared_ptr<const CublasLt::Library> library;
@@ -193,7 +263,9 @@ struct GemmPlan::Plan {
   const void* b;
   void* c;
   cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t layout = nullptr;
+  cublasLtMatrixLayout_t layout = nullptr;  ///< of both factors
+  cublasLtMatrixLayout_t result_layout = nullptr;
+  cudaDataType_t scale = CUDA_R_32F;
   cublasLtMatmulPreference_t preference = nullptr;
   DeviceVector<std::byte> workspace;
   std::vector<cublasLtMatmulHeuristicResult_t> proposals;
@@ -208,8 +280,8 @@ void GemmPlan::Plan::propose(const Options& options) {
                  "cublasLtMatmulPreferenceSetAttribute");
   proposals.resize(static_cast<std::size_t>(options.candidates));
   int found = 0;
-  library->check(library->get_heuristic(library->handle, operation, layout, layout, layout, layout, preference,
-                                        options.candidates, proposals.data(), &found),
+  library->check(library->get_heuristic(library->handle, operation, layout, layout, result_layout, result_layout,
+                                        preference, options.candidates, proposals.data(), &found),
                  "cublasLtMatmulAlgoGetHeuristic");
   proposals.resize(static_cast<std::size_t>(found));
   std::erase_if(proposals, [](const auto& proposal) { return proposal.state != CUBLAS_STATUS_SUCCESS; });
@@ -325,6 +397,10 @@ GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 
 void GemmPlan::run(cudaStream_t stream) const {
   plan_->library->check(plan_->run(plan_->algorithm, stream), "cublasLtMatmul");
+}
+
+void GemmPlan::run(const void* a, const void* b, cudaStream_t stream) const {
+  plan_->library->check(plan_->run(plan_->algorithm, a, b, stream), "cublasLtMatmul");
 }
 
 std::string GemmPlan::description() const {

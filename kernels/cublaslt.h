@@ -17,8 +17,14 @@ namespace gpubench::kernels {
 /// fp32: computed in FP32 throughout, TF32 not allowed. fp16, bf16: products accumulated in FP32, result rounded to the
 /// input type, as in a network's forward pass. An FP32 result was 1 to 4 % slower on an H200 (n = 4096 and 8192): it
 /// stores twice the bytes.
-enum class GemmType { fp32, fp16, bf16 };
+/// fp64: FP64 throughout. tf32: FP32 matrices, factors rounded to TF32. fp8: E4M3 factors, the tensor cores' fast
+/// accumulation, a BF16 result. int8: an INT32 result.
+enum class GemmType { fp32, fp16, bf16, fp64, tf32, fp8, int8 };
+/// Bytes of an element of A and B, and of C.
 [[nodiscard]] std::size_t element_bytes(GemmType type);
+[[nodiscard]] std::size_t result_bytes(GemmType type);
+/// Whether GemmPlan takes B by its columns: the only form that tensor cores take FP8 and INT8 in.
+[[nodiscard]] bool takes_columns(GemmType type);
 
 /// The loaded library with a handle on the current device. Cheap to copy. Never throws for lack of the library.
 class CublasLt {
@@ -40,7 +46,8 @@ class CublasLt {
   std::shared_ptr<const Library> library_;
 };
 
-/// One product C = A B of row-major n x n matrices, with the fastest of the algorithms that cuBLASLt proposes. Movable.
+/// One product C = A B of row-major n x n matrices (C = A B^T where takes_columns), with the fastest of the algorithms
+/// that cuBLASLt proposes. Movable.
 class GemmPlan {
  public:
   struct Options {
@@ -63,6 +70,8 @@ class GemmPlan {
 
   /// Enqueues the product. Throws CudaError when it is refused.
   void run(cudaStream_t stream) const;
+  /// The same of other matrices A and B, of the same type and size.
+  void run(const void* a, const void* b, cudaStream_t stream) const;
   /// "algorithm 2 of 8, cuBLASLt 13.1.0"
   [[nodiscard]] std::string description() const;
 

@@ -12,7 +12,9 @@ struct CublasLt::Library {
 };
 struct GemmPlan::Plan {};
 
-std::size_t element_bytes(GemmType type) { return type == GemmType::fp32 ? 4 : 2; }
+std::size_t element_bytes(GemmType) { return 0; }
+std::size_t result_bytes(GemmType) { return 0; }
+bool takes_columns(GemmType) { return false; }
 CublasLt::CublasLt() : library_(std::make_shared<Library>()) {}
 CublasLt::CublasLt(std::initializer_list<std::string>) : CublasLt() {}
 const std::string& CublasLt::reason() const { return library_->reason; }
@@ -29,6 +31,7 @@ GemmPlan::~GemmPlan() = default;
 GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
 GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 void GemmPlan::run(cudaStream_t) const {}
+void GemmPlan::run(const void*, const void*, cudaStream_t) const {}
 std::string GemmPlan::description() const { return ""; }
 
 }  // namespace gpubench::kernels

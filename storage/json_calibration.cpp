@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "storage/document.h"
 #include "storage/json_parts.h"
@@ -8,6 +12,48 @@
 
 namespace gpubench::storage {
 namespace {
+
+/// A text or list that is left out when it is empty.
+template <class T>
+void set_filled(Json& object, const char* key, const T& value) {
+  if (!value.empty()) object[key] = value;
+}
+
+std::string optional_text(const Node& node, std::string_view key) {
+  const auto found = node.find(key);
+  return found ? found->text() : std::string();
+}
+
+std::vector<std::string> optional_texts(const Node& node, std::string_view key) {
+  const auto found = node.find(key);
+  return found ? found->texts() : std::vector<std::string>();
+}
+
+template <class Read>
+auto optional_list(const Node& node, std::string_view key, Read read) {
+  const auto found = node.find(key);
+  return found ? found->list(read) : std::vector<decltype(read(node))>();
+}
+
+template <class Enum, std::size_t N>
+std::optional<Enum> optional_name(const Node& node, std::string_view key,
+                                  const std::array<std::string_view, N>& names) {
+  const auto found = node.find(key);
+  return found ? std::optional(found->name<Enum>(names)) : std::nullopt;
+}
+
+Json json_of(const Confirmation& confirmation) {
+  Json result = Json::object();
+  set_filled(result, "counter", confirmation.counter);
+  set_optional(result, "ratio", confirmation.ratio);
+  set_filled(result, "reason", confirmation.reason);
+  return result;
+}
+
+Confirmation read_confirmation(const Node& node) {
+  return {optional_text(node, "counter"), optional_number(node, "ratio", Domain::not_negative),
+          optional_text(node, "reason")};
+}
 
 Json json_of(const Ceiling& ceiling) {
   Json result;
@@ -19,6 +65,18 @@ Json json_of(const Ceiling& ceiling) {
   result["method"] = ceiling.method;
   set_optional(result, "clock_hz", ceiling.clock_hz);
   set_optional(result, "theoretical_limit", ceiling.theoretical_limit);
+  if (ceiling.group) result["group"] = name_of(*ceiling.group);
+  set_filled(result, "shape", ceiling.shape);
+  set_filled(result, "conditions", ceiling.conditions);
+  if (ceiling.load) result["load"] = name_of(*ceiling.load);
+  set_optional(result, "work_per_run", ceiling.work_per_run);
+  set_filled(result, "work_unit", ceiling.work_unit);
+  set_optional(result, "rate_per_clock", ceiling.rate_per_clock);
+  set_optional(result, "cycles", ceiling.cycles);
+  set_optional(result, "power_watts", ceiling.power_watts);
+  set_optional(result, "temperature_celsius", ceiling.temperature_celsius);
+  if (ceiling.confirmation) result["confirmation"] = json_of(*ceiling.confirmation);
+  set_filled(result, "caveats", ceiling.caveats);
   return result;
 }
 
@@ -32,6 +90,18 @@ Ceiling read_ceiling(const Node& node) {
   ceiling.method = node.at("method").text();
   ceiling.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
   ceiling.theoretical_limit = optional_number(node, "theoretical_limit", Domain::not_negative);
+  ceiling.group = optional_name<CeilingGroup>(node, "group", ceiling_group_names);
+  ceiling.shape = optional_text(node, "shape");
+  ceiling.conditions = optional_text(node, "conditions");
+  ceiling.load = optional_name<Load>(node, "load", load_names);
+  ceiling.work_per_run = optional_number(node, "work_per_run", Domain::not_negative);
+  ceiling.work_unit = optional_text(node, "work_unit");
+  ceiling.rate_per_clock = optional_number(node, "rate_per_clock", Domain::not_negative);
+  ceiling.cycles = optional_number(node, "cycles", Domain::not_negative);
+  ceiling.power_watts = optional_number(node, "power_watts", Domain::not_negative);
+  ceiling.temperature_celsius = optional_number(node, "temperature_celsius", Domain::any);
+  if (const auto found = node.find("confirmation")) ceiling.confirmation = read_confirmation(*found);
+  ceiling.caveats = optional_texts(node, "caveats");
   return ceiling;
 }
 
@@ -69,6 +139,35 @@ LadderPoint read_rung(const Node& node) {
           node.at("bytes_per_second").number(Domain::not_negative)};
 }
 
+Json json_of(const LatencyPoint& point) {
+  Json result;
+  result["working_set_bytes"] = point.working_set_bytes;
+  result["seconds"] = point.seconds;
+  result["cycles"] = point.cycles;
+  return result;
+}
+
+LatencyPoint read_latency(const Node& node) {
+  return {node.at("working_set_bytes").number(Domain::not_negative), node.at("seconds").number(Domain::not_negative),
+          node.at("cycles").number(Domain::not_negative)};
+}
+
+Json json_of(const IntensityPoint& point) {
+  Json result;
+  result["flops_per_byte"] = point.flops_per_byte;
+  result["flops_per_second"] = point.flops_per_second;
+  result["bytes_per_second"] = point.bytes_per_second;
+  set_optional(result, "clock_hz", point.clock_hz);
+  return result;
+}
+
+IntensityPoint read_intensity(const Node& node) {
+  return {node.at("flops_per_byte").number(Domain::not_negative),
+          node.at("flops_per_second").number(Domain::not_negative),
+          node.at("bytes_per_second").number(Domain::not_negative),
+          optional_number(node, "clock_hz", Domain::not_negative)};
+}
+
 /// As json_list of the header, which cannot see the functions of this file.
 template <class T>
 Json list_of(const std::vector<T>& items) {
@@ -90,6 +189,11 @@ Json json_of(const Calibration& calibration) {
   result["absent"] = list_of(calibration.absent);
   result["levels"] = list_of(calibration.levels);
   result["ladder"] = list_of(calibration.ladder);
+  set_filled(result, "unit_levels", list_of(calibration.unit_levels));
+  set_filled(result, "unit_ladder", list_of(calibration.unit_ladder));
+  set_filled(result, "latency_curve", list_of(calibration.latency_curve));
+  set_filled(result, "intensity_sweep", list_of(calibration.intensity_sweep));
+  set_filled(result, "warnings", calibration.warnings);
   return result;
 }
 
@@ -104,6 +208,11 @@ Calibration read_calibration(const Node& node) {
   calibration.absent = node.at("absent").list(read_absent);
   calibration.levels = node.at("levels").list(read_level);
   calibration.ladder = node.at("ladder").list(read_rung);
+  calibration.unit_levels = optional_list(node, "unit_levels", read_level);
+  calibration.unit_ladder = optional_list(node, "unit_ladder", read_rung);
+  calibration.latency_curve = optional_list(node, "latency_curve", read_latency);
+  calibration.intensity_sweep = optional_list(node, "intensity_sweep", read_intensity);
+  calibration.warnings = optional_texts(node, "warnings");
   return calibration;
 }
 

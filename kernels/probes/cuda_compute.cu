@@ -1,145 +1,184 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/probes/clock_reading.cuh"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {
 
-/// Measured on an H200, % of 2 x lanes x clock: fp32 with 8 chains and a body of 1024, 256 threads x 4 99.0; body of
-/// 512, x 8 98.7; body of 128, x 8 97.3 (the loop's own instructions); body of 4096 79.8 (beyond the instruction
-/// cache). fp64, body of 512: 256 x 8 99.6, 256 x 4 99.5, 128 x 4 98.0.
-template <class T>
-struct Shape;
-template <>
-struct Shape<float> {
-  static constexpr int chains = 8;
-  static constexpr int body = 1024;  ///< multiply-adds of a thread in one pass through the loop
-  static constexpr int threads = 256;
-  static constexpr int blocks = 4;  ///< on each multiprocessor
-};
-template <>
-struct Shape<double> {
-  static constexpr int chains = 8;
-  static constexpr int body = 512;
-  static constexpr int threads = 256;
-  static constexpr int blocks = 8;
-};
+// Measured on an H200, % of 2 x lanes x clock: fp32 with 8 chains and a body of 1024, 256 threads x 4 99.0; body of
+// 512, x 8 98.7; body of 128, x 8 97.3 (the loop's own instructions); body of 4096 79.8 (beyond the instruction
+// cache). fp64, body of 512: 256 x 8 99.6, 256 x 4 99.5, 128 x 4 98.0.
+constexpr std::array vector_shape_table = {BlockShape{256, 4}, BlockShape{256, 8}, BlockShape{512, 2}};
+constexpr std::array fp64_shape_table = {BlockShape{256, 8}, BlockShape{256, 4}};
+constexpr int most_threads = 512;
+constexpr int chains = 8;
 
-__device__ __forceinline__ std::uint64_t global_nanoseconds() {
-  std::uint64_t value;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(value));
-  return value;
-}
+/// What one step of a chain is: `results` operations, two for a multiply-add, and `body` steps in a pass of the loop.
+template <VectorOperation operation>
+struct Step;
 
 /// v = v factor + v: one operand fewer to fetch than v factor + summand. With a tiny factor no value leaves its range.
-template <class T>
-__global__ void __launch_bounds__(Shape<T>::threads)
-    fma_kernel(std::int64_t loops, T factor, T* sink, ClockReading* clock) {
-  constexpr int chains = Shape<T>::chains;
-  T v[chains];
+template <class T, int steps, int results_of_step>
+struct MultiplyAdd {
+  using Value = T;
+  static constexpr int body = steps;
+  static constexpr int results = results_of_step;
+};
+template <>
+struct Step<VectorOperation::fp64> : MultiplyAdd<double, 512, 2> {
+  static __device__ double start(int i) { return 1e-3 * i; }
+  static __device__ double factor(float value) { return value; }
+  static __device__ void next(double& v, double factor) { v = fma(v, factor, v); }
+  static __device__ bool never(double v) { return v == 1.2345e30; }
+};
+template <>
+struct Step<VectorOperation::fp32> : MultiplyAdd<float, 1024, 2> {
+  static __device__ float start(int i) { return 1e-3F * static_cast<float>(i); }
+  static __device__ float factor(float value) { return value; }
+  static __device__ void next(float& v, float factor) { v = fmaf(v, factor, v); }
+  static __device__ bool never(float v) { return v == 1.2345e30F; }
+};
+template <>
+struct Step<VectorOperation::fp16> : MultiplyAdd<__half2, 1024, 4> {
+  static __device__ __half2 start(int i) { return __float2half2_rn(1e-3F * static_cast<float>(i)); }
+  static __device__ __half2 factor(float value) { return __float2half2_rn(value); }
+  static __device__ void next(__half2& v, __half2 factor) { v = __hfma2(v, factor, v); }
+  static __device__ bool never(__half2 v) { return __low2float(v) == 54321.0F; }
+};
+template <>
+struct Step<VectorOperation::bf16> : MultiplyAdd<__nv_bfloat162, 1024, 4> {
+  static __device__ __nv_bfloat162 start(int i) { return __float2bfloat162_rn(1e-3F * static_cast<float>(i)); }
+  static __device__ __nv_bfloat162 factor(float value) { return __float2bfloat162_rn(value); }
+  static __device__ void next(__nv_bfloat162& v, __nv_bfloat162 factor) { v = __hfma2(v, factor, v); }
+  static __device__ bool never(__nv_bfloat162 v) { return __low2float(v) == 54321.0F; }
+};
+/// In PTX: from products of the same integer factor a compiler may make powers.
+template <>
+struct Step<VectorOperation::int32> : MultiplyAdd<int, 1024, 2> {
+  static __device__ int start(int i) { return 2 * i + 1; }
+  static __device__ int factor(float value) { return __float_as_int(value); }
+  static __device__ void next(int& v, int factor) {
+    asm volatile("mad.lo.s32 %0, %0, %1, %0;" : "+r"(v) : "r"(factor));
+  }
+  static __device__ bool never(int v) { return v == 0; }  // odd times odd plus odd would be even: see `factor`
+};
+
+struct SinglePrecision {
+  using Value = float;
+  static constexpr int body = 512;
+  static constexpr int results = 1;
+  static __device__ float start(int i) { return 1.0F + 1e-4F * static_cast<float>(i); }
+  static __device__ float factor(float value) { return value; }
+  static __device__ bool never(float v) { return v == 1.2345e30F; }
+};
+template <>
+struct Step<VectorOperation::exp2> : SinglePrecision {
+  static __device__ void next(float& v, float) { asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v) : "f"(v)); }
+};
+template <>
+struct Step<VectorOperation::rsqrt> : SinglePrecision {
+  static __device__ void next(float& v, float) { asm("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(v)); }
+};
+template <>
+struct Step<VectorOperation::sin> : SinglePrecision {
+  static __device__ void next(float& v, float) { asm("sin.approx.ftz.f32 %0, %0;" : "+f"(v)); }
+};
+template <>
+struct Step<VectorOperation::division> : SinglePrecision {
+  static constexpr int body = 64;
+  static __device__ void next(float& v, float factor) { v = __fdiv_rn(factor, v); }
+};
+
+template <VectorOperation operation>
+__global__ void __launch_bounds__(most_threads)
+    vector_kernel(std::int64_t loops, float number, void* sink, ClockReading* clock) {
+  using Operation = Step<operation>;
+  using Value = typename Operation::Value;
+  Value v[chains];
 #pragma unroll
-  for (int c = 0; c < chains; ++c) v[c] = static_cast<T>(threadIdx.x) * static_cast<T>(1e-3) + static_cast<T>(c);
-  const std::uint64_t cycles = clock64();
-  const std::uint64_t nanoseconds = global_nanoseconds();
+  for (int c = 0; c < chains; ++c) v[c] = Operation::start(static_cast<int>(threadIdx.x) + c);
+  const Value factor = Operation::factor(number);
+  const ClockReading start = read_clocks();
 #pragma unroll 1
   for (std::int64_t loop = 0; loop < loops; ++loop) {
 #pragma unroll
-    for (int i = 0; i < Shape<T>::body / chains; ++i) {
+    for (int i = 0; i < Operation::body / chains; ++i) {
 #pragma unroll
-      for (int c = 0; c < chains; ++c) v[c] = fma(v[c], factor, v[c]);
+      for (int c = 0; c < chains; ++c) Operation::next(v[c], factor);
     }
   }
-  if (threadIdx.x == 0) clock[blockIdx.x] = {clock64() - cycles, global_nanoseconds() - nanoseconds};
-  T sum = 0;
+  leave_reading(clock, start);
+  // Keeps the chains from being dropped.
 #pragma unroll
-  for (int c = 0; c < chains; ++c) sum += v[c];
-  if (sum == static_cast<T>(1.2345e30)) *sink = sum;  // never so; keeps the chains from being dropped
+  for (int c = 0; c < chains; ++c)
+    if (Operation::never(v[c])) *static_cast<Value*>(sink) = v[c];
 }
 
-__global__ void clock_kernel(std::uint64_t nanoseconds, ClockReading* clock) {
-  const std::uint64_t start = global_nanoseconds();
-  const std::uint64_t cycles = clock64();
-  std::uint64_t now = start;
-  while (now - start < nanoseconds) now = global_nanoseconds();
-  clock[blockIdx.x] = {clock64() - cycles, now - start};
+/// Tiny, so that multiply-adds leave their values as they are; for int32 its bits are a factor like any other; the
+/// dividend of divisions, which turn v into number / v and back.
+float number_for(VectorOperation operation) {
+  switch (operation) {
+    case VectorOperation::fp16:
+      return 1e-4F;
+    case VectorOperation::bf16:
+      return 1e-5F;
+    case VectorOperation::division:
+      return 1.7F;
+    default:
+      return 1e-12F;
+  }
 }
 
-template <class T>
-cudaError_t launch(std::int64_t loops, void* sink, ClockReading* clock, cudaStream_t stream, double& flops) {
-  int device = 0;
-  int multiprocessors = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (error != cudaSuccess) return error;
-  const int blocks = multiprocessors * Shape<T>::blocks;
-  flops = 2.0 * Shape<T>::body * Shape<T>::threads * blocks * static_cast<double>(loops);
-  fma_kernel<T><<<static_cast<unsigned>(blocks), Shape<T>::threads, 0, stream>>>(loops, static_cast<T>(1e-12),
-                                                                                 static_cast<T*>(sink), clock);
+template <VectorOperation operation>
+cudaError_t launch_as(BlockShape shape, const LoopLaunch& launch, Launched& launched) {
+  const int blocks = launch.multiprocessors * shape.blocks;
+  launched.clock_readings = blocks;
+  launched.work = static_cast<double>(Step<operation>::results) * Step<operation>::body * shape.threads * blocks *
+                  static_cast<double>(launch.loops);
+  vector_kernel<operation><<<static_cast<unsigned>(blocks), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
+      launch.loops, number_for(operation), launch.sink, launch.clock);
   return cudaGetLastError();
-}
-
-template <class T>
-std::string shape_text() {
-  return std::to_string(Shape<T>::chains) + " chains, " + std::to_string(Shape<T>::blocks) + " blocks of " +
-         std::to_string(Shape<T>::threads) + " threads on each multiprocessor";
 }
 
 }  // namespace
 
-cudaError_t launch_fma(FmaType type, std::int64_t loops, void* sink, ClockReading* clock, cudaStream_t stream,
-                       double& flops) {
-  return type == FmaType::fp32 ? launch<float>(loops, sink, clock, stream, flops)
-                               : launch<double>(loops, sink, clock, stream, flops);
+std::span<const BlockShape> vector_shapes(VectorOperation operation) {
+  if (operation == VectorOperation::fp64) return fp64_shape_table;
+  return vector_shape_table;
 }
 
-std::string fma_shape(FmaType type) { return type == FmaType::fp32 ? shape_text<float>() : shape_text<double>(); }
-
-int fma_blocks(FmaType type, int multiprocessors) {
-  return multiprocessors * (type == FmaType::fp32 ? Shape<float>::blocks : Shape<double>::blocks);
+std::string vector_shape_text(VectorOperation, BlockShape shape) {
+  return std::to_string(chains) + " chains a thread, " + std::to_string(shape.blocks) + " blocks of " +
+         std::to_string(shape.threads) + " threads on each multiprocessor";
 }
 
-cudaError_t launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, cudaStream_t stream) {
-  clock_kernel<<<static_cast<unsigned>(blocks), 1, 0, stream>>>(nanoseconds, clock);
-  return cudaGetLastError();
-}
-
-double mean_hertz(std::span<const ClockReading> readings) {
-  double cycles = 0.0;
-  double nanoseconds = 0.0;
-  for (const auto& reading : readings) {
-    cycles += static_cast<double>(reading.cycles);
-    nanoseconds += static_cast<double>(reading.nanoseconds);
+cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch, Launched& launched) {
+  if (shape.threads < 32 || shape.threads > most_threads || shape.blocks < 1 || shape.blocks > most_blocks)
+    return cudaErrorInvalidValue;
+  switch (operation) {
+    case VectorOperation::fp64:
+      return launch_as<VectorOperation::fp64>(shape, launch, launched);
+    case VectorOperation::fp32:
+      return launch_as<VectorOperation::fp32>(shape, launch, launched);
+    case VectorOperation::fp16:
+      return launch_as<VectorOperation::fp16>(shape, launch, launched);
+    case VectorOperation::bf16:
+      return launch_as<VectorOperation::bf16>(shape, launch, launched);
+    case VectorOperation::int32:
+      return launch_as<VectorOperation::int32>(shape, launch, launched);
+    case VectorOperation::exp2:
+      return launch_as<VectorOperation::exp2>(shape, launch, launched);
+    case VectorOperation::rsqrt:
+      return launch_as<VectorOperation::rsqrt>(shape, launch, launched);
+    case VectorOperation::sin:
+      return launch_as<VectorOperation::sin>(shape, launch, launched);
+    case VectorOperation::division:
+      return launch_as<VectorOperation::division>(shape, launch, launched);
   }
-  return nanoseconds > 0.0 ? 1e9 * cycles / nanoseconds : 0.0;
-}
-
-int fma_per_clock(FmaType type, int major, int minor) {
-  const bool fp32 = type == FmaType::fp32;
-  switch (10 * major + minor) {
-    case 70:
-      return fp32 ? 64 : 32;
-    case 75:
-      return fp32 ? 64 : 2;
-    case 80:
-      return fp32 ? 64 : 32;
-    case 86:
-    case 87:
-    case 89:
-      return fp32 ? 128 : 2;
-    case 90:
-      return fp32 ? 128 : 64;
-    case 100:
-      return fp32 ? 128 : 64;
-    case 120:
-      return fp32 ? 128 : 2;
-    default:
-      return 0;
-  }
-}
-
-int tensor_flops_per_clock(int major, int minor) {
-  if (major == 8 && minor == 0) return 2048;
-  if (major == 9 && minor == 0) return 4096;
-  return 0;
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace gpubench::probes

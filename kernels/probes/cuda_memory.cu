@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/probes/clock_reading.cuh"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
@@ -97,41 +99,66 @@ cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream)
   }
 }
 
-constexpr int working_set_threads = 256;
-constexpr int working_set_unroll = 4;
+constexpr std::array working_set_table = {WorkingSetShape{256, 4, false},  WorkingSetShape{512, 4, false},
+                                          WorkingSetShape{1024, 2, false}, WorkingSetShape{256, 8, true},
+                                          WorkingSetShape{512, 4, true},   WorkingSetShape{1024, 2, true}};
+constexpr int most_working_set_threads = 1024;
 
-/// Thread i reads group i, i + threads, i + 2 threads, ... of 16 bytes, from the start again behind the end.
-__global__ void __launch_bounds__(working_set_threads)
-    working_set_kernel(const float4* __restrict__ data, unsigned groups, int rounds, float* sink) {
-  unsigned i = (blockIdx.x * working_set_threads + threadIdx.x) % groups;
-  const unsigned step = gridDim.x * working_set_threads % groups;
+/// Each thread reads group `first`, first + step, first + 2 step, ... of 16 bytes, from the start again behind the end.
+template <int loads>
+__global__ void __launch_bounds__(most_working_set_threads)
+    working_set_kernel(const float4* __restrict__ data, unsigned groups, bool apart, int rounds, float* sink,
+                       ClockReading* clock) {
+  unsigned first = blockIdx.x * blockDim.x;
+  if (apart) first = static_cast<unsigned>(static_cast<std::uint64_t>(groups) * blockIdx.x / gridDim.x);
+  unsigned i = (first + threadIdx.x) % groups;
+  const unsigned step = (apart ? 1 : gridDim.x) * blockDim.x % groups;
   float sum = 0.0F;
+  const ClockReading start = read_clocks();
 #pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
-    float4 v[working_set_unroll];
+    float4 v[loads];
 #pragma unroll
-    for (int k = 0; k < working_set_unroll; ++k) {
+    for (int k = 0; k < loads; ++k) {
       v[k] = __ldcg(data + i);
       i += step;
       if (i >= groups) i -= groups;
     }
 #pragma unroll
-    for (int k = 0; k < working_set_unroll; ++k) sum += add4(v[k]);
+    for (int k = 0; k < loads; ++k) sum += add4(v[k]);
   }
   if (sum == never) *sink = sum;
+  if (clock != nullptr) leave_reading(clock, start);
 }
 
 /// As many as run at once: a second wave would find what the first left in the cache.
-cudaError_t working_set_blocks(unsigned& blocks) {
+template <int loads>
+cudaError_t working_set_blocks(int threads, unsigned& blocks) {
   int device = 0;
   int multiprocessors = 0;
   int resident = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   if (error == cudaSuccess)
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel, working_set_threads, 0);
-  blocks = static_cast<unsigned>(multiprocessors * resident);
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel<loads>, threads, 0);
+  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, most_blocks));
   return error;
+}
+
+template <int loads>
+cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std::size_t groups, double least_bytes,
+                                  float* sink, ClockReading* clock, cudaStream_t stream, Launched& launched) {
+  unsigned blocks = 0;
+  if (const cudaError_t error = working_set_blocks<loads>(shape.threads, blocks); error != cudaSuccess) return error;
+  const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
+  if (!shape.apart && groups < threads) return cudaErrorInvalidValue;
+  const double round = 16.0 * loads * static_cast<double>(threads);
+  const int rounds = static_cast<int>(std::ceil(least_bytes / round));
+  launched.work = round * rounds;
+  launched.clock_readings = clock == nullptr ? 0 : static_cast<int>(blocks);
+  working_set_kernel<loads><<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
+      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), shape.apart, rounds, sink, clock);
+  return cudaGetLastError();
 }
 
 }  // namespace
@@ -183,27 +210,38 @@ double memory_bytes(MemoryPattern pattern, std::size_t count) {
   }
 }
 
+std::span<const WorkingSetShape> working_set_shapes() { return working_set_table; }
+
 cudaError_t smallest_working_set(std::size_t& bytes) {
-  unsigned blocks = 0;
-  const cudaError_t error = working_set_blocks(blocks);
-  bytes = std::size_t{16} * working_set_threads * blocks;
-  return error;
+  bytes = 0;
+  for (const WorkingSetShape shape : working_set_table) {
+    unsigned blocks = 0;
+    cudaError_t error = working_set_blocks<2>(shape.threads, blocks);
+    if (shape.loads == 4) error = working_set_blocks<4>(shape.threads, blocks);
+    if (shape.loads == 8) error = working_set_blocks<8>(shape.threads, blocks);
+    if (error != cudaSuccess) return error;
+    bytes = std::max(bytes, std::size_t{16} * static_cast<std::size_t>(shape.threads) * blocks);
+  }
+  return cudaSuccess;
 }
 
-cudaError_t launch_working_set(const float* data, std::size_t working_set_bytes, double least_bytes, float* sink,
-                               cudaStream_t stream, double& bytes) {
-  unsigned blocks = 0;
-  if (const cudaError_t error = working_set_blocks(blocks); error != cudaSuccess) return error;
+cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
+                               double least_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
+                               Launched& launched) {
   const std::size_t groups = working_set_bytes / 16;
-  if (working_set_bytes % 16 != 0 || groups < std::size_t{working_set_threads} * blocks ||
-      groups >= (std::size_t{1} << 31))
+  if (working_set_bytes % 16 != 0 || groups == 0 || groups >= (std::size_t{1} << 31) || shape.threads < 32 ||
+      shape.threads > most_working_set_threads)
     return cudaErrorInvalidValue;
-  const double round = 16.0 * working_set_unroll * working_set_threads * blocks;
-  const int rounds = static_cast<int>(std::ceil(least_bytes / round));
-  bytes = round * rounds;
-  working_set_kernel<<<blocks, working_set_threads, 0, stream>>>(reinterpret_cast<const float4*>(data),
-                                                                 static_cast<unsigned>(groups), rounds, sink);
-  return cudaGetLastError();
+  switch (shape.loads) {
+    case 2:
+      return launch_working_set_as<2>(shape, data, groups, least_bytes, sink, clock, stream, launched);
+    case 4:
+      return launch_working_set_as<4>(shape, data, groups, least_bytes, sink, clock, stream, launched);
+    case 8:
+      return launch_working_set_as<8>(shape, data, groups, least_bytes, sink, clock, stream, launched);
+    default:
+      return cudaErrorInvalidValue;
+  }
 }
 
 }  // namespace gpubench::probes

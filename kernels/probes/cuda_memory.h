@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <span>
 
+#include "kernels/probes/cuda_clock.h"
+
 namespace gpubench::probes {
 
 enum class MemoryPattern { read, write, copy, triad };
@@ -37,11 +39,22 @@ cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, co
 /// Bytes that a launch moves: arrays read plus arrays written.
 double memory_bytes(MemoryPattern pattern, std::size_t count);
 
-/// Reads a working set again and again, until at least `least_bytes` have been read by all threads together, past the
-/// L1 cache: the GPU goes through the set in order, each thread 16 bytes at a time. `working_set_bytes` is a multiple
-/// of 16 and at least smallest_working_set. Returns the bytes read in `bytes`.
-cudaError_t launch_working_set(const float* data, std::size_t working_set_bytes, double least_bytes, float* sink,
-                               cudaStream_t stream, double& bytes);
+/// How the GPU goes through a working set: each thread has `loads` 16-byte loads in flight.
+struct WorkingSetShape {
+  int threads = 256;  ///< of a block; as many blocks as run at once
+  int loads = 4;
+  bool apart = false;  ///< false: all blocks side by side through the set; true: each through all of it, from a start
+                       ///< of its own
+};
+/// Shapes worth trying, the most promising first.
+std::span<const WorkingSetShape> working_set_shapes();
+
+/// Reads a working set again and again, past the L1 cache, until at least `least_bytes` have been read by all threads
+/// together. `working_set_bytes` is a multiple of 16 and at least smallest_working_set. Each block leaves a reading in
+/// `clock` (device memory for most_blocks on each multiprocessor), if not null. Work counts the bytes read.
+cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
+                               double least_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
+                               Launched& launched);
 /// 16 bytes for each thread that the current GPU holds at once. In a smaller set several multiprocessors ask for one
 /// line at the same time, and the GPU merges their requests on the way: an H200 then shows up to 24 TB/s, more than its
 /// L2 delivers.

@@ -29,6 +29,11 @@ TEST(CublasLt, NoPlanWithoutTheLibrary) {
 
 TEST(GemmType, Bytes) {
   EXPECT_EQ(element_bytes(GemmType::fp32), 4U);
+  EXPECT_EQ(element_bytes(GemmType::fp64), 8U);
+  EXPECT_EQ(element_bytes(GemmType::int8), 1U);
+  EXPECT_EQ(result_bytes(GemmType::int8), 4U);
+  EXPECT_EQ(result_bytes(GemmType::fp8), 2U);
+  EXPECT_EQ(result_bytes(GemmType::bf16), 2U);
   EXPECT_EQ(element_bytes(GemmType::bf16), 2U);
   EXPECT_EQ(element_bytes(GemmType::fp16), 2U);
 }

@@ -2,10 +2,12 @@
 // Matrix products by cuBLASLt against plain sums in double.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cmath>
 
 #include "kernels/cublaslt.h"
+#include "kernels/probes/cuda_tensor.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::kernels {
@@ -21,13 +23,25 @@ class CudaGemm : public testing::CudaTest {
   }
 
   template <class T>
-  void check(GemmType type, std::int64_t n, double output_rounding) {
+  static double number(T value) {
+    if constexpr (std::is_same_v<T, double>)
+      return value;
+    else
+      return static_cast<double>(static_cast<float>(value));
+  }
+
+  /// `input_rounding`: of the factors, relative; sums of n products then err by a random walk.
+  template <class T, class Result = T>
+  void check(GemmType type, probes::TensorType data, std::int64_t n, double output_rounding,
+             double input_rounding = 0.0) {
     const auto size = static_cast<std::size_t>(n);
+    ASSERT_EQ(element_bytes(type), sizeof(T));
+    ASSERT_EQ(result_bytes(type), sizeof(Result));
     DeviceVector<T> a(size * size);
     DeviceVector<T> b(size * size);
-    DeviceVector<T> c(size * size);
-    detail::fill_random_device(a.data(), detail::ElementOf<T>::value, a.size(), 1);
-    detail::fill_random_device(b.data(), detail::ElementOf<T>::value, b.size(), 2);
+    DeviceVector<Result> c(size * size);
+    GPUBENCH_CUDA_CHECK(probes::launch_fill(data, a.data(), a.size(), 1, stream_));
+    GPUBENCH_CUDA_CHECK(probes::launch_fill(data, b.data(), b.size(), 2, stream_));
     const GemmPlan plan(library_, type, n, a.data(), b.data(), c.data(), stream_);
     GPUBENCH_CUDA_CHECK(cudaMemset(c.data(), 0xFF, c.bytes()));
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
@@ -36,15 +50,14 @@ class CudaGemm : public testing::CudaTest {
     const auto host_a = a.to_host();
     const auto host_b = b.to_host();
     const auto host_c = c.to_host();
-    const double absolute = 8.0 * 0x1p-24 * static_cast<double>(n);
+    const double absolute =
+        8.0 * 0x1p-24 * static_cast<double>(n) + 8.0 * input_rounding * std::sqrt(static_cast<double>(n));
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t j = 0; j < size; ++j) {
         double expected = 0.0;
         for (std::size_t k = 0; k < size; ++k)
-          expected += static_cast<double>(static_cast<float>(host_a[i * size + k])) *
-                      static_cast<double>(static_cast<float>(host_b[k * size + j]));
-        ASSERT_NEAR(static_cast<double>(static_cast<float>(host_c[i * size + j])), expected,
-                    absolute + output_rounding * std::abs(expected))
+          expected += number(host_a[i * size + k]) * number(host_b[takes_columns(type) ? j * size + k : k * size + j]);
+        ASSERT_NEAR(number(host_c[i * size + j]), expected, absolute + output_rounding * std::abs(expected))
             << "row " << i << ", column " << j << ", n " << n << ", " << plan.description();
       }
     }
@@ -53,15 +66,36 @@ class CudaGemm : public testing::CudaTest {
   CublasLt library_{"none"};
 };
 
+using probes::TensorType;
+
 // FP32 must be FP32: TF32 would err by 2^-11, far beyond this tolerance.
 TEST_F(CudaGemm, Fp32) {
-  for (const std::int64_t n : {1, 31, 64, 129}) check<float>(GemmType::fp32, n, 0x1p-23);
+  for (const std::int64_t n : {1, 31, 64, 129}) check<float>(GemmType::fp32, TensorType::tf32, n, 0x1p-23);
 }
 TEST_F(CudaGemm, Bf16) {
-  for (const std::int64_t n : {8, 31, 64, 136}) check<__nv_bfloat16>(GemmType::bf16, n, 0x1p-8);
+  for (const std::int64_t n : {8, 31, 64, 136}) check<__nv_bfloat16>(GemmType::bf16, TensorType::bf16, n, 0x1p-8);
 }
 TEST_F(CudaGemm, Fp16) {
-  for (const std::int64_t n : {8, 31, 64, 136}) check<__half>(GemmType::fp16, n, 0x1p-10);
+  for (const std::int64_t n : {8, 31, 64, 136}) check<__half>(GemmType::fp16, TensorType::fp16, n, 0x1p-10);
+}
+TEST_F(CudaGemm, Fp64) {
+  for (const std::int64_t n : {1, 31, 64, 136}) check<double>(GemmType::fp64, TensorType::fp64, n, 0x1p-40);
+}
+TEST_F(CudaGemm, Tf32) {
+  for (const std::int64_t n : {8, 64, 136}) check<float>(GemmType::tf32, TensorType::tf32, n, 0x1p-23, 0x1p-10);
+}
+TEST_F(CudaGemm, Int8) {
+  for (const std::int64_t n : {16, 64, 144}) check<std::int8_t, std::int32_t>(GemmType::int8, TensorType::int8, n, 0.0);
+}
+TEST_F(CudaGemm, Fp8) {
+  for (const std::int64_t n : {16, 64, 144}) {
+    try {
+      // The tensor cores' fast accumulation keeps some 13 bits.
+      check<__nv_fp8_e4m3, __nv_bfloat16>(GemmType::fp8, TensorType::fp8, n, 0x1p-7, 0x1p-10);
+    } catch (const CudaError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
 }
 
 }  // namespace

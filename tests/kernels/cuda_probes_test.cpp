@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "bench/cuda/nvml.h"
-#include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_memory.h"
 #include "tests/kernels/cuda_fixture.h"
 
@@ -72,53 +72,29 @@ TEST_F(CudaProbes, RefusesOddCounts) {
   auto a = poisoned(1);
   EXPECT_EQ(launch_memory(MemoryPattern::write, {}, a.data(), nullptr, nullptr, 12345, a.data(), stream_),
             cudaErrorInvalidValue);
-  double bytes = 0.0;
-  EXPECT_EQ(launch_working_set(a.data(), 100, 1.0, a.data(), stream_, bytes), cudaErrorInvalidValue);
+  Launched launched;
+  EXPECT_EQ(launch_working_set({}, a.data(), 100, 1.0, a.data(), nullptr, stream_, launched), cudaErrorInvalidValue);
 }
 
 TEST_F(CudaProbes, WorkingSetIsReadWhole) {
   std::size_t smallest = 0;
   ASSERT_EQ(smallest_working_set(smallest), cudaSuccess);
-  for (const std::size_t set : {smallest + 4096, 4 * smallest - 48}) {
+  for (const WorkingSetShape shape : working_set_shapes()) {
+    const std::size_t set = smallest + 4096 - 48;
     for (const std::size_t place : {std::size_t{0}, set / 8, set / 4 - 1}) {
       std::vector<float> values(set / 4, 0.0F);
       values[place] = 1.2345678e30F;
       const auto data = on_device(values);
       auto sink = poisoned(1);
-      double bytes = 0.0;
-      ASSERT_EQ(launch_working_set(data.data(), set, static_cast<double>(set), sink.data(), stream_, bytes),
+      Launched launched;
+      ASSERT_EQ(launch_working_set(shape, data.data(), set, 1.1 * static_cast<double>(set), sink.data(), nullptr,
+                                   stream_, launched),
                 cudaSuccess);
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-      EXPECT_GE(bytes, static_cast<double>(set));
+      EXPECT_GE(launched.work, static_cast<double>(set));
       EXPECT_EQ(sink.to_host()[0], 1.2345678e30F) << "float " << place << " of " << set / 4 << " was not read";
     }
   }
-}
-
-TEST_F(CudaProbes, FmaCountsAndClocks) {
-  int device = 0;
-  int multiprocessors = 0;
-  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  DeviceVector<double> sink(1);
-  for (const FmaType type : {FmaType::fp32, FmaType::fp64}) {
-    double once = 0.0;
-    double tenfold = 0.0;
-    DeviceVector<ClockReading> clock(static_cast<std::size_t>(fma_blocks(type, multiprocessors)));
-    ASSERT_EQ(launch_fma(type, 1, sink.data(), clock.data(), stream_, once), cudaSuccess);
-    ASSERT_EQ(launch_fma(type, 10, sink.data(), clock.data(), stream_, tenfold), cudaSuccess);
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    EXPECT_GT(once, 0.0);
-    EXPECT_DOUBLE_EQ(tenfold, 10.0 * once);
-    for (const ClockReading& reading : clock.to_host()) EXPECT_GT(reading.cycles, 0U);
-  }
-  DeviceVector<ClockReading> clock(3);
-  ASSERT_EQ(launch_clock(1'000'000, 3, clock.data(), stream_), cudaSuccess);
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-  const auto readings = clock.to_host();
-  for (const ClockReading& reading : readings) EXPECT_GE(reading.nanoseconds, 1'000'000U);
-  EXPECT_GT(mean_hertz(readings), 1e8);
-  EXPECT_LT(mean_hertz(readings), 5e9);
 }
 
 TEST(ClockReading, MeanWeighsByTime) {

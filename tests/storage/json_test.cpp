@@ -98,6 +98,25 @@ TEST(Json, IgnoresUnknownKeys) {
   EXPECT_EQ(run_from_json(text.dump(), "run.json").points.size(), 1U);
 }
 
+// What later versions added to ceilings and calibrations has no key in files written before.
+TEST(Json, ReadsCalibrationsOfTheFirstVersion) {
+  const Calibration calibration = calibration_from_json(R"({
+    "schema": {"name": "gpubench-calibration", "version": 1},
+    "device": {"id": "cuda:0", "kind": "cuda", "name": "n", "architecture": "sm_90", "units": 132, "memory_bytes": 1,
+               "last_level_cache_bytes": 1, "properties": {}},
+    "mode": "quick", "created_utc": "2026-11-20T10:00:00Z", "gpubench_version": "0.1.0", "seconds_taken": 3.5,
+    "ceilings": [{"resource": "fp32", "value": 6e13, "unit": "FLOP/s", "ci95": [5.9e13, 6.1e13], "repeats": 7,
+                  "method": "m"}],
+    "absent": [], "levels": [], "ladder": []})",
+                                                        "c.json");
+  const Ceiling* fp32 = calibration.find("fp32");
+  ASSERT_NE(fp32, nullptr);
+  EXPECT_FALSE(fp32->group || fp32->load || fp32->work_per_run || fp32->confirmation);
+  EXPECT_TRUE(fp32->shape.empty() && fp32->caveats.empty());
+  EXPECT_TRUE(calibration.latency_curve.empty() && calibration.intensity_sweep.empty() &&
+              calibration.unit_ladder.empty() && calibration.warnings.empty());
+}
+
 TEST(Json, TellsForeignFilesApart) {
   EXPECT_EQ(run_error(R"({"schema": {"name": "x", "version": 1}})"),
             "run.json: not a gpubench run (schema name 'x'); give a file written by gpubench --out=FILE.json");

@@ -87,6 +87,31 @@ Device device(Random& random) {
           random.text_map()};
 }
 
+Ceiling ceiling(Random& random) {
+  Ceiling result;
+  result.resource = random.text();
+  result.value = random.not_negative();
+  result.unit = random.text();
+  result.ci95 = random.interval();
+  result.repeats = static_cast<int>(random.whole(0, 100));
+  result.method = random.text();
+  result.clock_hz = random.maybe();
+  result.theoretical_limit = random.maybe();
+  if (random.flip()) result.group = random.of<CeilingGroup>(ceiling_group_names);
+  result.shape = random.text();
+  result.conditions = random.text();
+  if (random.flip()) result.load = random.of<Load>(load_names);
+  result.work_per_run = random.maybe();
+  result.work_unit = random.text();
+  result.rate_per_clock = random.maybe();
+  result.cycles = random.maybe();
+  result.power_watts = random.maybe();
+  if (random.flip()) result.temperature_celsius = random.any();
+  if (random.flip()) result.confirmation = Confirmation{random.text(), random.maybe(), random.text()};
+  result.caveats = random.texts();
+  return result;
+}
+
 Calibration calibration(Random& random) {
   Calibration result;
   result.device = device(random);
@@ -94,14 +119,21 @@ Calibration calibration(Random& random) {
   result.created_utc = random.text();
   result.gpubench_version = random.text();
   result.seconds_taken = random.not_negative();
-  result.ceilings = random.list(4, [&] {
-    return Ceiling{
-        random.text(), random.not_negative(), random.text(), random.interval(), static_cast<int>(random.whole(0, 100)),
-        random.text(), random.maybe(),        random.maybe()};
-  });
+  result.ceilings = random.list(4, [&] { return ceiling(random); });
   result.absent = random.list(2, [&] { return AbsentCeiling{random.text(), random.text()}; });
   result.levels = random.list(3, [&] { return CacheLevel{random.text(), random.not_negative(), random.interval()}; });
   result.ladder = random.list(6, [&] { return LadderPoint{random.not_negative(), random.not_negative()}; });
+  result.unit_levels = random.list(2, [&] {
+    return CacheLevel{random.text(), random.not_negative(), random.interval()};
+  });
+  result.unit_ladder = random.list(4, [&] { return LadderPoint{random.not_negative(), random.not_negative()}; });
+  result.latency_curve = random.list(4, [&] {
+    return LatencyPoint{random.not_negative(), random.not_negative(), random.not_negative()};
+  });
+  result.intensity_sweep = random.list(4, [&] {
+    return IntensityPoint{random.not_negative(), random.not_negative(), random.not_negative(), random.maybe()};
+  });
+  result.warnings = random.texts();
   return result;
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cooperative_groups.h>
+
+#include "kernels/probes/clock_reading.cuh"
+#include "kernels/probes/cuda_atomics.h"
+
+namespace gpubench::probes {
+namespace {
+
+constexpr int threads = 256;
+constexpr int blocks_of_multiprocessor = 8;
+constexpr int shared_threads = 1024;
+constexpr int additions = 32;         ///< of a thread in a pass of the loop
+constexpr unsigned warp_stride = 32;  ///< counters from one warp's address to the next
+
+/// A thread's counter. `warps` and `lanes` are known at run time alone, so that the compiler cannot see that threads
+/// meet at one address and add for all of them at once.
+__device__ __forceinline__ unsigned counter_of(unsigned thread, unsigned warps, unsigned lanes) {
+  return thread / 32 * warps + thread % 32 * lanes;
+}
+
+struct Strides {
+  unsigned warps;
+  unsigned lanes;
+  unsigned amount = 1;  ///< known at run time alone: to add a constant 1 shared memory has an instruction of its own
+};
+Strides strides_of(Contention contention) {
+  switch (contention) {
+    case Contention::one_address:
+      return {0, 0};
+    case Contention::one_per_warp:
+      return {warp_stride, 0};
+    case Contention::spread:
+      break;
+  }
+  return {32, 1};
+}
+
+__global__ void __launch_bounds__(threads)
+    global_atomics_kernel(std::int64_t loops, unsigned* counters, Strides strides, ClockReading* clock) {
+  unsigned* const counter = counters + counter_of(blockIdx.x * blockDim.x + threadIdx.x, strides.warps, strides.lanes);
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (int k = 0; k < additions; ++k)
+      asm volatile("red.global.add.u32 [%0], %1;" ::"l"(counter), "r"(strides.amount) : "memory");
+  }
+  leave_reading(clock, start);
+}
+
+__global__ void __launch_bounds__(shared_threads)
+    shared_atomics_kernel(std::int64_t loops, Strides strides, unsigned* sum, ClockReading* clock) {
+  __shared__ unsigned counters[shared_threads];
+  counters[threadIdx.x] = 0;
+  __syncthreads();
+  const auto counter = static_cast<std::uint32_t>(
+      __cvta_generic_to_shared(counters + counter_of(threadIdx.x, strides.warps, strides.lanes)));
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (int k = 0; k < additions; ++k)
+      asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(counter), "r"(strides.amount) : "memory");
+  }
+  __syncthreads();
+  leave_reading(clock, start);
+  if (sum != nullptr && blockIdx.x == 0) atomicAdd(sum, counters[threadIdx.x]);
+}
+
+__global__ void __launch_bounds__(threads) grid_sync_kernel(std::int64_t loops, ClockReading* clock) {
+  const auto grid = cooperative_groups::this_grid();
+  grid.sync();
+  const ClockReading start = read_clocks();
+  for (std::int64_t loop = 0; loop < loops; ++loop) grid.sync();
+  leave_reading(clock, start);
+}
+
+}  // namespace
+
+std::size_t atomics_bytes(int multiprocessors) {
+  return sizeof(unsigned) * static_cast<std::size_t>(multiprocessors) * blocks_of_multiprocessor * threads;
+}
+
+cudaError_t launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch, Launched& launched) {
+  const int blocks = launch.multiprocessors * blocks_of_multiprocessor;
+  launched.clock_readings = blocks;
+  launched.work = static_cast<double>(additions) * threads * blocks * static_cast<double>(launch.loops);
+  global_atomics_kernel<<<static_cast<unsigned>(blocks), threads, 0, launch.stream>>>(
+      launch.loops, static_cast<unsigned*>(counters), strides_of(contention), launch.clock);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched) {
+  launched.clock_readings = launch.multiprocessors;
+  launched.work =
+      static_cast<double>(additions) * shared_threads * launch.multiprocessors * static_cast<double>(launch.loops);
+  shared_atomics_kernel<<<static_cast<unsigned>(launch.multiprocessors), shared_threads, 0, launch.stream>>>(
+      launch.loops, strides_of(contention), sum, launch.clock);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_grid_syncs(const LoopLaunch& launch, Launched& launched) {
+  int device = 0;
+  int cooperative = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device);
+  if (error != cudaSuccess) return error;
+  if (cooperative == 0) return cudaErrorNotSupported;
+  launched.clock_readings = launch.multiprocessors;
+  launched.work = static_cast<double>(launch.loops);
+  std::int64_t loops = launch.loops;
+  ClockReading* clock = launch.clock;
+  void* arguments[] = {&loops, &clock};
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sync_kernel),
+                                     dim3(static_cast<unsigned>(launch.multiprocessors)), dim3(threads), arguments, 0,
+                                     launch.stream);
+}
+
+}  // namespace gpubench::probes

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <type_traits>
+
+#include "kernels/probes/clock_reading.cuh"
+#include "kernels/probes/cuda_tensor.h"
+
+namespace gpubench::probes {
+namespace {
+
+__device__ std::uint64_t mixed(std::uint64_t x) {  // the finaliser of SplitMix64
+  x += 0x9E3779B97F4A7C15U;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+/// Box and Muller, Annals of Mathematical Statistics 29, 1958.
+__device__ float normal_at(std::size_t i, std::uint64_t seed) {
+  const std::uint64_t bits = mixed(mixed(seed) ^ i);
+  const float u = (static_cast<float>(bits >> 40) + 0.5F) * 0x1p-24F;
+  const float v = static_cast<float>((bits >> 8) & 0xFFFFFFU) * 0x1p-24F;
+  return sqrtf(-2.0F * logf(u)) * cospif(2.0F * v);
+}
+
+template <class T>
+__device__ T converted(float value) {
+  if constexpr (sizeof(T) == 1 && std::is_same_v<T, std::int8_t>)
+    return static_cast<std::int8_t>(fminf(fmaxf(rintf(32.0F * value), -127.0F), 127.0F));
+  else
+    return static_cast<T>(value);
+}
+
+template <class T>
+__global__ void fill_kernel(T* memory, std::size_t count, std::uint64_t seed) {
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    memory[i] = converted<T>(normal_at(i, seed));
+}
+
+template <class T>
+cudaError_t fill(void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
+  fill_kernel<<<1024, 256, 0, stream>>>(static_cast<T*>(memory), count, seed);
+  return cudaGetLastError();
+}
+
+/// What one lane holds of a tile: registers of A, of B and of the sums.
+template <TensorType type>
+struct Tile {
+  using Factor = std::uint32_t;
+  using Sum = float;
+  static constexpr int a = 4;
+  static constexpr int b = 2;
+  static constexpr int depth = 32 / static_cast<int>(element_bytes(type));
+};
+template <>
+struct Tile<TensorType::int8> {
+  using Factor = std::uint32_t;
+  using Sum = int;
+  static constexpr int a = 4;
+  static constexpr int b = 2;
+  static constexpr int depth = 32;
+};
+template <>
+struct Tile<TensorType::fp64> {
+  using Factor = double;
+  using Sum = double;
+  static constexpr int a = 8;
+  static constexpr int b = 4;
+  static constexpr int depth = 16;
+};
+constexpr int tile_sums = 4;
+constexpr int a_tiles = 2;
+constexpr int b_tiles = 4;
+constexpr int most_threads = 256;
+constexpr std::array shape_table = {BlockShape{256, 1}, BlockShape{256, 2}, BlockShape{128, 1}, BlockShape{128, 3}};
+
+#define GPUBENCH_MMA(instruction, letter)                                                     \
+  asm volatile(instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+" letter(c[0]), "+" letter(c[1]), "+" letter(c[2]), "+" letter(c[3])       \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+
+/// c += a b. Where the architecture lacks the instruction nothing is done, and `runs_on` says so.
+template <TensorType type>
+__device__ __forceinline__ void multiply(typename Tile<type>::Sum (&c)[tile_sums],
+                                         const typename Tile<type>::Factor (&a)[Tile<type>::a],
+                                         const typename Tile<type>::Factor (&b)[Tile<type>::b]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (type == TensorType::tf32) GPUBENCH_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "f");
+  if constexpr (type == TensorType::fp16) GPUBENCH_MMA("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "f");
+  if constexpr (type == TensorType::bf16) GPUBENCH_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "f");
+  if constexpr (type == TensorType::int8) GPUBENCH_MMA("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "r");
+#if __CUDA_ARCH__ >= 890
+  if constexpr (type == TensorType::fp8) GPUBENCH_MMA("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "f");
+#endif
+  if constexpr (type == TensorType::fp64) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+        "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]),
+          "d"(b[2]), "d"(b[3]));
+#else
+    // The same from m8n8k4: two halves of the rows, four quarters of the depth.
+#pragma unroll
+    for (int quarter = 0; quarter < 4; ++quarter) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                     : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
+                     : "d"(a[2 * quarter + half]), "d"(b[quarter]));
+    }
+#endif
+  }
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
+  if constexpr (type == TensorType::fp16) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      asm volatile(
+          "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
+  }
+#endif
+}
+#undef GPUBENCH_MMA
+
+/// The least architecture, as cudaFuncAttributes counts it, whose code does the work.
+constexpr int least_architecture(TensorType type) {
+  return type == TensorType::fp16 ? 75 : type == TensorType::fp8 ? 89 : 80;
+}
+
+template <TensorType type>
+__global__ void __launch_bounds__(most_threads)
+    mma_kernel(std::int64_t loops, std::uint32_t nothing, const typename Tile<type>::Factor* operand_a,
+               const typename Tile<type>::Factor* operand_b, typename Tile<type>::Sum* sums, ClockReading* clock,
+               typename Tile<type>::Sum* sink) {
+  using T = Tile<type>;
+  const unsigned lane = threadIdx.x % 32;
+  typename T::Factor a[a_tiles][T::a];
+  typename T::Factor b[b_tiles][T::b];
+  typename T::Sum c[a_tiles][b_tiles][tile_sums] = {};
+#pragma unroll
+  for (int i = 0; i < a_tiles; ++i)
+#pragma unroll
+    for (int k = 0; k < T::a; ++k) a[i][k] = operand_a[(i * T::a + k) * 32 + lane];
+#pragma unroll
+  for (int j = 0; j < b_tiles; ++j)
+#pragma unroll
+    for (int k = 0; k < T::b; ++k) b[j][k] = operand_b[(j * T::b + k) * 32 + lane];
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (int repeat = 0; repeat < mma_repeats; ++repeat) {
+      // Hopper has no such instruction for fp8: the assembler makes conversions and FP16 products, which it would take
+      // out of the loop if the operands were the same each time for all it knows.
+      if constexpr (type == TensorType::fp8) {
+#pragma unroll
+        for (int i = 0; i < a_tiles; ++i)
+#pragma unroll
+          for (int k = 0; k < T::a; ++k) a[i][k] += nothing;
+      }
+#pragma unroll
+      for (int i = 0; i < a_tiles; ++i)
+#pragma unroll
+        for (int j = 0; j < b_tiles; ++j) multiply<type>(c[i][j], a[i], b[j]);
+    }
+  }
+  leave_reading(clock, start);
+  const bool told = sums != nullptr && blockIdx.x == 0 && threadIdx.x < 32;
+#pragma unroll
+  for (int i = 0; i < a_tiles; ++i)
+#pragma unroll
+    for (int j = 0; j < b_tiles; ++j)
+#pragma unroll
+      for (int k = 0; k < tile_sums; ++k) {
+        if (told) sums[((i * b_tiles + j) * tile_sums + k) * 32 + lane] = c[i][j][k];
+        if (c[i][j][k] == static_cast<typename T::Sum>(1234567891)) *sink = c[i][j][k];  // keeps the sums
+      }
+}
+
+template <TensorType type>
+cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch,
+                          Launched& launched) {
+  using T = Tile<type>;
+  cudaFuncAttributes attributes{};
+  if (const cudaError_t error = cudaFuncGetAttributes(&attributes, mma_kernel<type>); error != cudaSuccess)
+    return error;
+  if (attributes.ptxVersion < least_architecture(type)) return cudaErrorNotSupported;
+  const int blocks = launch.multiprocessors * shape.blocks;
+  launched.clock_readings = blocks;
+  launched.work = 2.0 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32) * blocks *
+                  static_cast<double>(launch.loops);
+  mma_kernel<type><<<static_cast<unsigned>(blocks), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
+      launch.loops, 0, static_cast<const typename T::Factor*>(a), static_cast<const typename T::Factor*>(b),
+      static_cast<typename T::Sum*>(sums), launch.clock, static_cast<typename T::Sum*>(launch.sink));
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t launch_fill(TensorType type, void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
+  switch (type) {
+    case TensorType::fp64:
+      return fill<double>(memory, count, seed, stream);
+    case TensorType::tf32:
+      return fill<float>(memory, count, seed, stream);
+    case TensorType::fp16:
+      return fill<__half>(memory, count, seed, stream);
+    case TensorType::bf16:
+      return fill<__nv_bfloat16>(memory, count, seed, stream);
+    case TensorType::fp8:
+      return fill<__nv_fp8_e4m3>(memory, count, seed, stream);
+    case TensorType::int8:
+      return fill<std::int8_t>(memory, count, seed, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+std::size_t mma_a_bytes(TensorType type) { return type == TensorType::fp64 ? 32 * 2 * 8 * 8 : 32 * 2 * 4 * 4; }
+std::size_t mma_b_bytes(TensorType type) { return type == TensorType::fp64 ? 32 * 4 * 4 * 8 : 32 * 4 * 2 * 4; }
+
+std::span<const BlockShape> mma_shapes() { return shape_table; }
+
+std::string mma_shape_text(BlockShape shape) {
+  return "mma.sync m16n8, 8 accumulators a warp, " + std::to_string(shape.blocks) + " block" +
+         (shape.blocks == 1 ? "" : "s") + " of " + std::to_string(shape.threads) + " threads on each multiprocessor";
+}
+
+cudaError_t launch_mma(TensorType type, BlockShape shape, const void* a, const void* b, void* sums,
+                       const LoopLaunch& launch, Launched& launched) {
+  if (shape.threads < 32 || shape.threads > most_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
+      shape.blocks > most_blocks)
+    return cudaErrorInvalidValue;
+  switch (type) {
+    case TensorType::fp64:
+      return launch_mma_as<TensorType::fp64>(shape, a, b, sums, launch, launched);
+    case TensorType::tf32:
+      return launch_mma_as<TensorType::tf32>(shape, a, b, sums, launch, launched);
+    case TensorType::fp16:
+      return launch_mma_as<TensorType::fp16>(shape, a, b, sums, launch, launched);
+    case TensorType::bf16:
+      return launch_mma_as<TensorType::bf16>(shape, a, b, sums, launch, launched);
+    case TensorType::fp8:
+      return launch_mma_as<TensorType::fp8>(shape, a, b, sums, launch, launched);
+    case TensorType::int8:
+      return launch_mma_as<TensorType::int8>(shape, a, b, sums, launch, launched);
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace gpubench::probes

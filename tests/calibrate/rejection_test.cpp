@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/rejection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace gpubench::calibrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+Ceiling ceiling(double value, std::optional<double> limit = std::nullopt) {
+  Ceiling result;
+  result.resource = "fp32";
+  result.value = value;
+  result.unit = "FLOP/s";
+  result.theoretical_limit = limit;
+  return result;
+}
+
+TEST(Rejection, UpToHalfAPercentAboveTheLimitStands) {
+  EXPECT_FALSE(why_rejected(ceiling(99.0, 100.0)));
+  EXPECT_FALSE(why_rejected(ceiling(100.5, 100.0)));
+  const auto why = why_rejected(ceiling(100.51, 100.0));
+  ASSERT_TRUE(why);
+  EXPECT_THAT(*why, HasSubstr("100.51 % of the theoretical limit, 100 FLOP/s"));
+}
+
+TEST(Rejection, WithoutALimitAnyRateStands) { EXPECT_FALSE(why_rejected(ceiling(1e30))); }
+
+TEST(Rejection, NoFigureIsNoCeiling) {
+  EXPECT_TRUE(why_rejected(ceiling(0.0)));
+  EXPECT_TRUE(why_rejected(ceiling(-1.0)));
+  EXPECT_TRUE(why_rejected(ceiling(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(why_rejected(ceiling(std::numeric_limits<double>::infinity())));
+}
+
+TEST(Rejection, CountersMayDifferByTwoPercent) {
+  Ceiling counted = ceiling(90.0, 100.0);
+  for (const double ratio : {0.981, 1.0, 1.019}) {
+    counted.confirmation = Confirmation{"flops_fp32", ratio, ""};
+    EXPECT_FALSE(why_rejected(counted)) << ratio;
+  }
+  for (const double ratio : {0.0, 0.97, 1.03, std::numeric_limits<double>::quiet_NaN()}) {
+    counted.confirmation = Confirmation{"flops_fp32", ratio, ""};
+    const auto why = why_rejected(counted);
+    ASSERT_TRUE(why) << ratio;
+    EXPECT_THAT(*why, HasSubstr("flops_fp32 counted"));
+  }
+  counted.confirmation = Confirmation{"", std::nullopt, "no counters"};
+  EXPECT_FALSE(why_rejected(counted));
+}
+
+TEST(Rejection, ARejectedCeilingIsAbsentWithTheReason) {
+  Calibration calibration;
+  calibration.ceilings = {ceiling(90.0, 100.0), ceiling(200.0, 100.0)};
+  calibration.ceilings[1].resource = "fp64";
+  reject(calibration);
+  ASSERT_EQ(calibration.ceilings.size(), 1U);
+  EXPECT_EQ(calibration.ceilings[0].resource, "fp32");
+  ASSERT_EQ(calibration.absent.size(), 1U);
+  EXPECT_EQ(calibration.absent[0].resource, "fp64");
+  EXPECT_THAT(calibration.absent[0].reason, HasSubstr("200.00 %"));
+}
+
+}  // namespace
+}  // namespace gpubench::calibrate
