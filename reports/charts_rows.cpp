@@ -118,7 +118,8 @@ void put_counters(Json& row, const Measurement& measurement) {
   for (const auto& [name, reason] : measurement.absent_counters)
     names[reason] += (names[reason].empty() ? "" : ", ") + name;
   std::string absent;
-  for (const auto& [reason, those] : names) absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
+  for (const auto& [reason, those] : names)
+    absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
   if (!absent.empty()) row["not_counted"] = absent;
   std::string differences;
   for (const auto& difference : measurement.work_differences)
