@@ -209,7 +209,7 @@ void measure_ladders(Workbench& bench) {
   } else {
     bench.attempt({"l2"}, [&, seconds = launch->value] { GpuLadder(bench, seconds).run(bench.full ? 9 : 5); });
   }
-  if (bench.full) bench.attempt({"unit ladder"}, [&] { run_unit_ladder(bench, 5); });
+  if (bench.full) bench.attempt({"unit-ladder"}, [&] { run_unit_ladder(bench, 5); });
 }
 
 }  // namespace gpubench::calibrate

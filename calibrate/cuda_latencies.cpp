@@ -170,7 +170,7 @@ void measure_latencies(Workbench& bench) {
   Latencies latencies(bench);
   latencies.levels();
   bench.attempt({"latency-host"}, [&] { latencies.host(); });
-  bench.attempt({"latency curve"}, [&] { latencies.curve(); });
+  bench.attempt({"latency-curve"}, [&] { latencies.curve(); });
 }
 
 }  // namespace gpubench::calibrate

@@ -91,14 +91,14 @@ void add_product(Workbench& bench, const kernels::CublasLt& library, const Type&
   const int repeats = static_cast<int>(std::clamp(std::ceil(sample_seconds * best_rate / flops_of(n)), 1.0, 1000.0));
   Probe probe;
   probe.ceiling.resource = resource;
-  // A type of integers, too: its pipe's ceiling is compared with the others'.
-  probe.ceiling.unit = "FLOP/s";
+  const bool integers = type.gemm == GemmType::int8;
+  probe.ceiling.unit = integers ? "op/s" : "FLOP/s";
   probe.ceiling.group = CeilingGroup::compute;
   probe.ceiling.shape = fmt::format("n = {}, {}", n, products->plans[best]->description());
   probe.ceiling.conditions = "normal random data";
   probe.ceiling.load = Load::burst;
   probe.ceiling.work_per_run = repeats * flops_of(n);
-  probe.ceiling.work_unit = "FLOP";
+  probe.ceiling.work_unit = integers ? "op" : "FLOP";
   probe.ceiling.method = fmt::format("cuBLASLt, the better of n = 4096 and 8192, {}; samples of {} product{}",
                                      type.gemm == GemmType::int8   ? "INT32 result"
                                      : type.gemm == GemmType::fp8  ? "E4M3 factors, fast accumulation, BF16 result"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpubench/work.h"
 #include "reports/charts_rows.h"
 #include "reports/units.h"
 
@@ -29,11 +30,18 @@ std::vector<Roof> memory_roofs(const Calibration& calibration) {
   return roofs;
 }
 
+/// Not what full calibrations measure beside the pipes: single instructions, other data, other loads.
+bool is_pipe(const Ceiling& ceiling) {
+  return ceiling.resource.starts_with("gemm-") ||
+         std::find(pipe_names.begin(), pipe_names.end(), ceiling.resource) != pipe_names.end();
+}
+
 /// Pipes, the fastest first.
 std::vector<Roof> pipe_roofs(const Calibration& calibration) {
   std::vector<Roof> roofs;
   for (const auto& ceiling : calibration.ceilings)
-    if (ceiling.unit == "FLOP/s" && drawable(&ceiling)) roofs.push_back({&ceiling, ceiling.resource});
+    if (ceiling.unit == "FLOP/s" && is_pipe(ceiling) && drawable(&ceiling))
+      roofs.push_back({&ceiling, ceiling.resource});
   std::stable_sort(roofs.begin(), roofs.end(),
                    [](const Roof& a, const Roof& b) { return a.ceiling->value > b.ceiling->value; });
   return roofs;

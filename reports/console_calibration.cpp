@@ -71,6 +71,11 @@ std::string console(const Calibration& calibration, const ConsoleStyle& style) {
                                 printable(calibration.created_utc), format_seconds(calibration.seconds_taken)),
                     color::dim, style);
   text += fmt::format("\n{}\n{}", ceilings_text(calibration, style), levels_text(calibration, style));
+  for (const std::string& warning : calibration.warnings)
+    text += paragraph("warning: ", printable(warning), color::yellow, style);
+  for (const Ceiling& ceiling : calibration.ceilings)
+    for (const std::string& caveat : ceiling.caveats)
+      text += paragraph(printable(ceiling.resource) + ": ", printable(caveat), color::yellow, style);
   for (const AbsentCeiling& absent : calibration.absent)
     text += paragraph(printable(absent.resource) + ": ", fmt::format("not measured: {}", printable(absent.reason)),
                       color::yellow, style);

@@ -28,6 +28,8 @@ constexpr std::array byte_steps = {Step{1.0, "B/s"},  Step{1e3, "kB/s"},  Step{1
                                    Step{1e9, "GB/s"}, Step{1e12, "TB/s"}, Step{1e15, "PB/s"}};
 constexpr std::array flop_steps = {Step{1.0, "FLOP/s"},  Step{1e3, "kFLOP/s"},  Step{1e6, "MFLOP/s"},
                                    Step{1e9, "GFLOP/s"}, Step{1e12, "TFLOP/s"}, Step{1e15, "PFLOP/s"}};
+constexpr std::array operation_steps = {Step{1.0, "op/s"},  Step{1e3, "kop/s"},  Step{1e6, "Mop/s"},
+                                        Step{1e9, "Gop/s"}, Step{1e12, "Top/s"}, Step{1e15, "Pop/s"}};
 constexpr std::array hertz_steps = {Step{1.0, "Hz"}, Step{1e3, "kHz"}, Step{1e6, "MHz"}, Step{1e9, "GHz"}};
 
 /// `digits` significant digits without an exponent: 3 digits of 12.345 are "12.3".
@@ -118,6 +120,7 @@ std::string format_value(double value, std::string_view unit, int digits) {
   if (unit == "s") return format_seconds(value, digits);
   if (unit == "B/s") return format_bytes_per_second(value, digits);
   if (unit == "FLOP/s") return format_flops_per_second(value, digits);
+  if (unit == "op/s") return scaled(value, digits, operation_steps);
   if (unit == "Hz") return format_hertz(value, digits);
   if (!std::isfinite(value)) return std::string(not_a_number);
   return fmt::format("{:.{}g} {}", value, digits, unit);

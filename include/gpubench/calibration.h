@@ -39,8 +39,9 @@ struct Confirmation {
 ///   dram-read, dram-write, dram-copy, dram-triad   B/s     copy: 1 read + 1 write; triad: 2 reads + 1 write; all
 ///   counted l1, l2, l3                                     B/s     read, from a working set inside that level
 ///   - l2-far, shared, shared-conflict-2, -32, constant
-///   fp64, fp32, ... and tensor-bf16, ...           FLOP/s  names of `Pipe`; tensor ones are matrix products
-///   - int32, exp2, rsqrt, sin, division            op/s    (int32: a multiply-add is two)
+///   fp64, fp32, ... and tensor-bf16, ...           FLOP/s  names of `Pipe`; tensor ones are matrix products; integer
+///                                                          ones in op/s; a multiply-add is two
+///   - exp2, rsqrt, sin, division                   op/s
 ///   - mma-bf16, wgmma-bf16, ...                    FLOP/s  matrix instructions alone, without a product's loads
 ///   - any of them with -zeros or -sustained behind it: other data, another `Load`
 ///   gemm-fp32, gemm-fp64                           FLOP/s  the best matrix product of a CPU
