@@ -81,6 +81,13 @@ struct AbsentCounter {
   friend bool operator==(const AbsentCounter&, const AbsentCounter&) = default;
 };
 
+/// The blocks of an operation's longest kernel.
+struct Grid {
+  std::int64_t blocks = 0;
+  std::int64_t blocks_per_multiprocessor = 0;  ///< that fit at once: cudaOccupancyMaxActiveBlocksPerMultiprocessor
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
 struct Measurement {
   std::string name;       ///< Google Benchmark's full name: "saxpy/1024/manual_time"
   std::string operation;  ///< "saxpy"
@@ -92,6 +99,7 @@ struct Measurement {
   /// Seconds per execution of the operation. Absent when the point failed: then `failure` says why.
   std::optional<Summary> seconds;
   std::vector<double> samples_seconds;     ///< in the order they were taken
+  std::vector<double> samples_clock_hz;    ///< SM or core clock during each sample; empty where it cannot be told
   std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
   std::string clock;                       ///< the question the time answers: "device", "stream", "latency" or "host"
   std::string method;                      ///< how it was timed, in words
@@ -101,6 +109,7 @@ struct Measurement {
   StopReason stop_reason = StopReason::interval;
   bool verified = false;                       ///< the operation offers a check and its result passed it
   std::optional<double> clock_hz;              ///< SM or core clock around the point; absent when it could not be read
+  std::optional<Grid> grid;                    ///< absent when the operation does not tell
   std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
