@@ -166,15 +166,16 @@ std::optional<Interval> interval_at(const FittedSweep& fitted, const MachineWith
     machine = with_fitted_figures(std::move(machine), fitted.fit(), replicates[b]);
     const double root =
         fitted.argument_at(root_near(fitted, place, from, to, {machine, replicates[b]}, slope_by_place, low, high));
-    if (!std::isfinite(root)) return std::nullopt;
+    if (!(root > 0.0) || !std::isfinite(root)) return std::nullopt;
     roots.push_back(root);
   }
   std::ranges::sort(roots);
-  const Interval interval{statistics::quantile(roots, 0.025), statistics::quantile(roots, 0.975)};
-  // Where the draws scatter over more than a factor of e to a side, the boundary is not known.
+  // The draws' spread about the estimate, in logarithms: their own middle wanders with the few residuals they reuse.
+  const double half = 0.5 * std::log(statistics::quantile(roots, 0.975) / statistics::quantile(roots, 0.025));
+  // Over more than a factor of e to a side, the boundary is not known.
+  if (!(half < 1.0)) return std::nullopt;
   const double argument = fitted.argument_at(place);
-  if (!(interval.low > 0.0) || interval.high > 2.718 * argument || interval.low < argument / 2.718) return std::nullopt;
-  return Interval{std::min(interval.low, argument), std::max(interval.high, argument)};
+  return Interval{argument * std::exp(-half), argument * std::exp(half)};
 }
 
 /// The place between two others at which the decision of the first gives way.

@@ -27,7 +27,7 @@ std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines)
 /// time and to the work between measured sizes: the launch gives way where t(n) = 2 t0, memory levels where their times
 /// are equal, memory and compute where theirs are. Up to twice the largest and half the smallest size a boundary has a
 /// figure; the next one beyond is named as lying above or below that. None where times run side by side without
-/// crossing (an operation of constant intensity has no ridge). Intervals are quantiles of the boundary over the fit's
+/// crossing (an operation of constant intensity has no ridge). Intervals span 95 % of the boundary over the fit's
 /// bootstrap and draws of the ceilings.
 std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit& fit, const MachineWithErrors& machines);
 

@@ -13,6 +13,7 @@
 namespace gpubench::classifier {
 namespace {
 
+constexpr double normal_975 = 1.959963984540054;
 constexpr double huber_threshold = 1.345;  // 95 % efficiency on normal residuals
 constexpr double launch_prior_sigma = 0.3;
 constexpr double launch_beside_floor_sigma = 0.7;
@@ -384,9 +385,16 @@ Solution solve(const Problem& problem, const Form& form) {
 /// 1989), round the ends; spread to make up for the parameters that were fitted to them.
 class BlockBootstrap {
  public:
-  BlockBootstrap(const Solution& solution, std::size_t sizes) : residuals_(solution.residuals), sizes_(sizes) {
+  /// `own`: rms of the standardised residuals that the points' own intervals stand for.
+  BlockBootstrap(const Solution& solution, std::size_t sizes, double own)
+      : residuals_(solution.residuals.array() - solution.residuals.mean()), sizes_(sizes) {
     const auto count = static_cast<double>(residuals_.size());
-    spread_ = std::sqrt(count / std::max(count - solution.parameters_used, 1.0));
+    const double freedom = std::max(count - solution.parameters_used, 1.0);
+    // Few residuals say little about their own spread: Student's quantile over the normal one, to first order.
+    spread_ = std::sqrt(count / freedom) * (1.0 + (normal_975 * normal_975 + 1.0) / (4.0 * freedom));
+    // A spread narrower than the points' own is chance.
+    const double seen = spread_ * std::sqrt(residuals_.squaredNorm() / count);
+    if (seen > 0.0 && seen < own) spread_ *= own / seen;
     length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(sizes)))));
   }
   [[nodiscard]] Eigen::VectorXd draw() {
@@ -411,7 +419,7 @@ class BlockBootstrap {
     return state_;
   }
 
-  const Eigen::VectorXd& residuals_;
+  Eigen::VectorXd residuals_;  ///< centred
   std::size_t sizes_;
   std::size_t length_ = 1;
   double spread_ = 1.0;
@@ -423,7 +431,10 @@ void add_replicates(Solution& solution, const Problem& problem, std::size_t coun
   Eigen::MatrixXd matrix = curvature_of_data(solution.jacobian, solution.residuals);
   matrix.diagonal() += problem.priors.precision;
   const Eigen::LDLT<Eigen::MatrixXd> solver(matrix);
-  BlockBootstrap bootstrap(solution, problem.cases.size());
+  double own = 0.0;
+  for (const auto& one : problem.cases)
+    own += std::pow(one.observation->sigma / std::hypot(one.observation->sigma, least_sigma), 2);
+  BlockBootstrap bootstrap(solution, problem.cases.size(), std::sqrt(own / static_cast<double>(problem.cases.size())));
   const Eigen::VectorXd spread = problem.priors.precision.cwiseInverse().cwiseSqrt();
   Eigen::VectorXd prior_shift(spread.size());
   for (std::size_t b = 0; b < count; ++b) {
