@@ -192,6 +192,10 @@ Json json_of(const Measurement& measurement) {
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   result["verified"] = measurement.verified;
   set_optional(result, "clock_hz", measurement.clock_hz);
+  if (measurement.grid) {
+    result["grid"]["blocks"] = measurement.grid->blocks;
+    result["grid"]["blocks_per_multiprocessor"] = measurement.grid->blocks_per_multiprocessor;
+  }
   set_list(result, "counters", measurement.counters);
   set_list(result, "absent_counters", measurement.absent_counters);
   if (!measurement.work_differences.empty()) result["work_differences"] = measurement.work_differences;
@@ -220,6 +224,9 @@ Measurement read_measurement(const Node& node) {
   measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.verified = node.at("verified").flag();
   measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
+  if (const auto grid = node.find("grid"))
+    measurement.grid = Grid{grid->at("blocks").integer(0, largest_integer),
+                            grid->at("blocks_per_multiprocessor").integer(0, largest_integer)};
   measurement.counters = optional_list<Counter>(node, "counters", read_counter);
   measurement.absent_counters = optional_list<AbsentCounter>(node, "absent_counters", read_absent_counter);
   if (const auto differences = node.find("work_differences")) measurement.work_differences = differences->texts();

@@ -134,6 +134,7 @@ Measurement measurement(Random& random) {
   result.stop_reason = random.of<StopReason>(stop_reason_names);
   result.verified = random.flip();
   result.clock_hz = random.maybe();
+  if (random.flip()) result.grid = Grid{random.whole(0, largest), random.whole(0, largest)};
   result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
   result.work_differences = random.list(2, [&] { return random.text(); });
@@ -148,17 +149,23 @@ Verdict verdict(Random& random) {
   result.limiter = random.text();
   result.shares = random.list(3, [&] { return Share{random.text(), random.any()}; });
   result.achieved = random.maybe();
+  result.speed_up_left = random.maybe();
   result.confidence = random.probability();
   result.certainty = random.of<Certainty>(certainty_names);
   result.runner_up = random.of<Regime>(regime_names);
+  result.runner_up_probability = random.probability();
   result.model_seconds = random.not_negative();
   result.evidence = random.text();
+  result.advice = random.list(2, [&] { return Advice{random.text(), random.text(), random.maybe()}; });
+  result.votes = random.list(3, [&] {
+    return Vote{random.text(), random.of<Outcome>(outcome_names), random.text(), random.text()};
+  });
   return result;
 }
 
 Boundary boundary(Random& random) {
   Boundary result{random.text(), random.text(), random.text(), random.text(),
-                  random.text(), random.any(),  std::nullopt};
+                  random.text(), random.any(),  std::nullopt,  random.of<Placement>(placement_names)};
   if (random.flip()) result.ci95 = random.interval();
   return result;
 }
