@@ -182,6 +182,7 @@ void Harness::execute(benchmark::State& google, const std::function<void(State&)
   }
   options_.exact_samples = given;
   current_.work = state.work();
+  current_.grid = state.grid();
   measurements_.push_back(std::move(current_));
   hand_over(google, measurements_.back(), measurements_.size() - 1);
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/boundaries.h"
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
-#include "classifier/confidence.h"
-#include "classifier/fit.h"
 #include "classifier/rules.h"
 #include "classifier/verdict.h"
+#include "statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -16,157 +15,269 @@ namespace {
 constexpr std::size_t fewest_sizes = 3;
 constexpr int steps_between_sizes = 16;
 constexpr int bisections = 40;
-constexpr double normal_975 = 1.959963984540054;
+constexpr std::size_t replicate_count = 500;
 /// Times whose ratio changes by less than this per e-fold of the argument run side by side.
 constexpr double least_slope = 0.01;
+/// How far a boundary has a figure beyond the sweep, and how far its name is looked for.
+constexpr double farthest_figure = 2.0;
+constexpr double farthest_name = 1024.0;
 
-struct FittedSweep {
-  const Sweep& sweep;
-  const MachineWithErrors& machines;
-  Fit fit;
+/// What decides at one place: the machine, and the fitted parameters.
+struct View {
+  const Machine& machine;  ///< with the fitted figures
+  const Eigen::VectorXd& parameters;
 };
 
-/// A place on the sweep: the part of the way from the size at `segment` to the next.
-struct Place {
-  std::size_t segment = 0;
-  double part = 0.0;
+class FittedSweep {
+ public:
+  FittedSweep(const Sweep& sweep, const Fit& fit, const Machine& machine)
+      : sweep_(sweep),
+        fit_(fit),
+        machine_(machine),
+        fitted_machine_(with_fitted_figures(machine, fit, fit.parameters)) {
+    for (const auto& size : sweep.sizes)
+      has_device_ = has_device_ || time_of(*size.measurements.front()).device_seconds.has_value();
+  }
+
+  [[nodiscard]] View view() const { return {fitted_machine_, fit_.parameters}; }
+  [[nodiscard]] const Fit& fit() const { return fit_; }
+  [[nodiscard]] const Sweep& sweep() const { return sweep_; }
+
+  // A place is the index of a size and the part of the way to the next; it goes on beyond the first and the last.
+  [[nodiscard]] double last() const { return static_cast<double>(sweep_.sizes.size() - 1); }
+  [[nodiscard]] double argument_at(double place) const {
+    const auto [segment, part] = split(place);
+    return between(sweep_.sizes[segment].argument, sweep_.sizes[segment + 1].argument, part);
+  }
+  /// The place beyond the first or the last size where the argument has this ratio to theirs; that size itself where
+  /// arguments have no logarithm.
+  [[nodiscard]] double place_beyond(bool above, double ratio) const {
+    const auto& sizes = sweep_.sizes;
+    const std::size_t segment = above ? sizes.size() - 2 : 0;
+    const double low = sizes[segment].argument;
+    const double high = sizes[segment + 1].argument;
+    const double end = above ? last() : 0.0;
+    if (!(low > 0.0)) return end;
+    const double parts = std::log(ratio) / std::log(high / low);
+    return above ? end + parts : end - parts;
+  }
+
+  [[nodiscard]] Decision decision_at(double place) const {
+    const auto prediction = predict(work_at(place), conditions_at(place), fitted_machine_);
+    return decide(time_at(place, fit_.parameters), prediction);
+  }
+  [[nodiscard]] double margin_at(double place, const Decision& from, const Decision& to, const View& view) const {
+    const auto prediction = predict(work_at(place), conditions_at(place), view.machine);
+    return margin(from, to, time_at(place, view.parameters), prediction);
+  }
+
+ private:
+  [[nodiscard]] std::pair<std::size_t, double> split(double place) const {
+    const double segment = std::clamp(std::floor(place), 0.0, last() - 1.0);
+    return {static_cast<std::size_t>(segment), place - segment};
+  }
+  [[nodiscard]] Work work_at(double place) const {
+    const auto [segment, part] = split(place);
+    return work_between(sweep_.sizes[segment].work, sweep_.sizes[segment + 1].work, part);
+  }
+  /// Clock and counters go from one size's to the next, so that times do not jump at a size.
+  [[nodiscard]] Conditions conditions_at(double place) const {
+    const auto [segment, part] = split(place);
+    const auto below = conditions_of(*sweep_.sizes[segment].measurements.front());
+    auto result = conditions_of(*sweep_.sizes[segment + 1].measurements.front());
+    const auto pass = [part = part](const std::optional<double>& low, std::optional<double>& high) {
+      if (low && high) high = between(*low, *high, part);
+    };
+    pass(below.clock_hz, result.clock_hz);
+    if (part > 1.0 || part < 0.0) result.clock_hz = part > 1.0 ? result.clock_hz : below.clock_hz;
+    pass(below.counted.dram_read_bytes, result.counted.dram_read_bytes);
+    pass(below.counted.dram_write_bytes, result.counted.dram_write_bytes);
+    pass(below.counted.l2_bytes, result.counted.l2_bytes);
+    pass(below.counted.issue_seconds, result.counted.issue_seconds);
+    for (auto& [pipe, count] : result.counted.flops)
+      if (const auto low = below.counted.flops.find(pipe); low != below.counted.flops.end())
+        count = between(low->second, count, part);
+    if (below.counted.has_levels() != result.counted.has_levels()) result.counted = {};
+    // A wave factor between two grids is nobody's.
+    result.grid.reset();
+    return result;
+  }
+  /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
+  [[nodiscard]] Time time_at(double place, const Eigen::VectorXd& parameters) const {
+    const auto fitted = fitted_time(fit_, parameters, predict(work_at(place), conditions_at(place), machine_));
+    Time time;
+    time.seconds = fitted.seconds;
+    if (has_device_) time.device_seconds = fitted.device_seconds;
+    return time;
+  }
+
+  const Sweep& sweep_;
+  const Fit& fit_;
+  const Machine& machine_;
+  Machine fitted_machine_;
+  bool has_device_ = false;
 };
-
-double argument_at(const FittedSweep& fitted, Place place) {
-  const auto& sizes = fitted.sweep.sizes;
-  return between(sizes[place.segment].argument, sizes[place.segment + 1].argument, place.part);
-}
-
-Work work_at(const FittedSweep& fitted, Place place) {
-  const auto& sizes = fitted.sweep.sizes;
-  return work_between(sizes[place.segment].work, sizes[place.segment + 1].work, place.part);
-}
-
-/// The clock goes from one size's to the next, so that pipes' ceilings do not jump at a size.
-Conditions conditions_at(const FittedSweep& fitted, Place place) {
-  const auto below = conditions_of(*fitted.sweep.sizes[place.segment].measurements.front());
-  auto result = conditions_of(*fitted.sweep.sizes[place.segment + 1].measurements.front());
-  if (below.clock_hz && result.clock_hz) result.clock_hz = between(*below.clock_hz, *result.clock_hz, place.part);
-  return result;
-}
-
-/// Times on the machine's resources; the fit's own figures rest on measured times and stay when a ceiling is perturbed.
-double margin_at(const FittedSweep& fitted, Place place, const Decision& from, const Decision& to,
-                 const Machine& machine, const Eigen::VectorXd& parameters) {
-  const auto work = work_at(fitted, place);
-  const auto conditions = conditions_at(fitted, place);
-  const auto fit_prediction = predict(work, conditions, fitted.machines.machine);
-  const double seconds = fitted_seconds(fitted.fit, parameters, fit_prediction);
-  return margin(from, to, seconds, predict(work, conditions, machine));
-}
-
-Decision decision_at(const FittedSweep& fitted, Place place) {
-  const auto prediction = predict(work_at(fitted, place), conditions_at(fitted, place), fitted.machines.machine);
-  return decide(fitted_seconds(fitted.fit, fitted.fit.parameters, prediction), prediction);
-}
 
 /// Change of the margin per e-fold of the argument; absent where the argument has no logarithm.
-std::optional<double> slope_at(const FittedSweep& fitted, Place place, const Decision& from, const Decision& to) {
-  const auto& sizes = fitted.sweep.sizes;
-  const double low = sizes[place.segment].argument;
-  if (low <= 0.0) return std::nullopt;
-  const Place before{place.segment, std::max(place.part - 0.01, 0.0)};
-  const Place after{place.segment, std::min(place.part + 0.01, 1.0)};
-  const auto at = [&](Place p) {
-    return margin_at(fitted, p, from, to, fitted.machines.machine, fitted.fit.parameters);
-  };
-  return (at(after) - at(before)) / std::log(argument_at(fitted, after) / argument_at(fitted, before));
+std::optional<double> slope_at(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
+  const double before = place - 0.01;
+  const double after = place + 0.01;
+  const double low = fitted.argument_at(before);
+  if (!(low > 0.0)) return std::nullopt;
+  const auto at = [&](double p) { return fitted.margin_at(p, from, to, fitted.view()); };
+  return (at(after) - at(before)) / std::log(fitted.argument_at(after) / low);
 }
 
-/// Variance of the margin at a place, from the fit and from every ceiling in turn.
-double margin_variance(const FittedSweep& fitted, Place place, const Decision& from, const Decision& to) {
-  const auto& machine = fitted.machines.machine;
-  const auto& parameters = fitted.fit.parameters;
-  const double base = margin_at(fitted, place, from, to, machine, parameters);
-  double variance = 0.0;
-  for (const auto& other : fitted.machines.perturbed)
-    variance += std::pow(margin_at(fitted, place, from, to, other, parameters) - base, 2);
-  constexpr double step = 1e-4;
-  Eigen::VectorXd gradient(parameters.size());
-  for (Eigen::Index i = 0; i < parameters.size(); ++i) {
-    Eigen::VectorXd moved = parameters;
-    moved[i] += step;
-    gradient[i] = (margin_at(fitted, place, from, to, machine, moved) - base) / step;
+/// Where the margin vanishes in another view, from the place where it does in the fit's own, by secants.
+double root_near(const FittedSweep& fitted, double place, const Decision& from, const Decision& to, const View& view,
+                 double slope_by_place, double low, double high) {
+  double previous = place;
+  double previous_margin = fitted.margin_at(previous, from, to, view);
+  double current = std::clamp(previous - previous_margin / slope_by_place, low, high);
+  for (int i = 0; i < 3 && current != previous; ++i) {
+    const double current_margin = fitted.margin_at(current, from, to, view);
+    const double slope = (current_margin - previous_margin) / (current - previous);
+    if (!std::isfinite(slope) || slope * slope_by_place <= 0.0) break;
+    previous = current;
+    previous_margin = current_margin;
+    current = std::clamp(current - current_margin / slope, low, high);
   }
-  return variance + gradient.dot(fitted.fit.covariance * gradient);
+  return current;
 }
 
-std::optional<Interval> interval_at(const FittedSweep& fitted, Place place, const Decision& from, const Decision& to,
-                                    double slope) {
-  const double sigma = std::sqrt(margin_variance(fitted, place, from, to)) / std::abs(slope);
-  // Beyond a factor of e the straight line that the delta method draws is no guide.
-  if (!(normal_975 * sigma < 1.0)) return std::nullopt;
-  const double at = argument_at(fitted, place);
-  return Interval{at * std::exp(-normal_975 * sigma), at * std::exp(normal_975 * sigma)};
+std::optional<Interval> interval_at(const FittedSweep& fitted, const MachineWithErrors& machines, double place,
+                                    const Decision& from, const Decision& to) {
+  const double low = fitted.place_beyond(false, farthest_figure);
+  const double high = fitted.place_beyond(true, farthest_figure);
+  const auto at = [&](double p) { return fitted.margin_at(p, from, to, fitted.view()); };
+  const double slope_by_place = (at(place + 0.01) - at(place - 0.01)) / 0.02;
+  if (!std::isfinite(slope_by_place) || slope_by_place == 0.0) return std::nullopt;
+  std::vector<double> roots;
+  const auto& replicates = fitted.fit().replicates;
+  const std::size_t count = std::min(replicates.size(), machines.draws.size());
+  if (count < 100) return std::nullopt;
+  for (std::size_t b = 0; b < count; ++b) {
+    Machine machine = machines.draws[b];
+    // Capacities and exponents come from the fit, which knows the calibration's as its prior.
+    for (std::size_t i = 0; i < machine.caches.size(); ++i) {
+      machine.caches[i].capacity_bytes = machines.machine.caches[i].capacity_bytes;
+      machine.caches[i].hit_exponent = machines.machine.caches[i].hit_exponent;
+    }
+    machine = with_fitted_figures(std::move(machine), fitted.fit(), replicates[b]);
+    const double root =
+        fitted.argument_at(root_near(fitted, place, from, to, {machine, replicates[b]}, slope_by_place, low, high));
+    if (!(root > 0.0) || !std::isfinite(root)) return std::nullopt;
+    roots.push_back(root);
+  }
+  std::ranges::sort(roots);
+  // The draws' spread about the estimate, in logarithms: their own middle wanders with the few residuals they reuse.
+  const double half = 0.5 * std::log(statistics::quantile(roots, 0.975) / statistics::quantile(roots, 0.025));
+  // Over more than a factor of e to a side, the boundary is not known.
+  if (!(half < 1.0)) return std::nullopt;
+  const double argument = fitted.argument_at(place);
+  return Interval{argument * std::exp(-half), argument * std::exp(half)};
 }
 
-/// The place between two parts of a segment at which the decision of the first gives way.
-Place where_it_changes(const FittedSweep& fitted, Place low, Place high, const Decision& from) {
+/// The place between two others at which the decision of the first gives way.
+double where_it_changes(const FittedSweep& fitted, double low, double high, const Decision& from) {
   for (int i = 0; i < bisections; ++i) {
-    const Place middle{low.segment, 0.5 * (low.part + high.part)};
-    (decision_at(fitted, middle) == from ? low : high) = middle;
+    const double middle = 0.5 * (low + high);
+    (fitted.decision_at(middle) == from ? low : high) = middle;
   }
   return high;
 }
 
-void add_boundary(const FittedSweep& fitted, Place place, const Decision& from, const Decision& to,
-                  std::vector<Boundary>& boundaries) {
-  if (from.regime == Regime::unknown || to.regime == Regime::unknown) return;
+bool is_crossing(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
+  if (from.regime == Regime::unknown || to.regime == Regime::unknown) return false;
   const auto slope = slope_at(fitted, place, from, to);
-  if (slope && !(std::abs(*slope) > least_slope)) return;
-  Boundary boundary{fitted.sweep.operation,
-                    fitted.sweep.device,
-                    fitted.sweep.argument,
-                    std::string(from.limiter),
-                    std::string(to.limiter),
-                    argument_at(fitted, place),
-                    {}};
-  if (slope) boundary.ci95 = interval_at(fitted, place, from, to, *slope);
-  boundaries.push_back(std::move(boundary));
+  return !slope || std::abs(*slope) > least_slope;
 }
 
-void add_boundaries_between(const FittedSweep& fitted, Place low, Place high, std::vector<Boundary>& boundaries) {
-  Decision from = decision_at(fitted, low);
-  const Decision last = decision_at(fitted, high);
+Boundary boundary_of(const Sweep& sweep, const Decision& from, const Decision& to, double at) {
+  Boundary boundary;
+  boundary.operation = sweep.operation;
+  boundary.device = sweep.device;
+  boundary.argument = sweep.argument;
+  boundary.from = from.limiter;
+  boundary.to = to.limiter;
+  boundary.at = at;
+  return boundary;
+}
+
+void add_boundaries_between(const FittedSweep& fitted, const MachineWithErrors& machines, double low, double high,
+                            std::vector<Boundary>& boundaries) {
+  Decision from = fitted.decision_at(low);
+  const Decision last = fitted.decision_at(high);
   while (from != last) {
-    const Place place = where_it_changes(fitted, low, high, from);
-    const Decision to = decision_at(fitted, place);
+    const double place = where_it_changes(fitted, low, high, from);
+    const Decision to = fitted.decision_at(place);
     if (to == from) return;  // closer than doubles can tell
-    add_boundary(fitted, place, from, to, boundaries);
+    if (is_crossing(fitted, place, from, to)) {
+      auto boundary = boundary_of(fitted.sweep(), from, to, fitted.argument_at(place));
+      if (fitted.argument_at(place - 0.01) > 0.0) boundary.ci95 = interval_at(fitted, machines, place, from, to);
+      boundaries.push_back(std::move(boundary));
+    }
     from = to;
     low = place;
   }
+}
+
+/// The next boundary beyond the sweep, as a bound: that it lies further out than twice what was measured.
+std::optional<Boundary> boundary_beyond(const FittedSweep& fitted, bool above) {
+  const double edge = fitted.place_beyond(above, farthest_figure);
+  if (edge == fitted.place_beyond(above, 1.0)) return std::nullopt;
+  const Decision here = fitted.decision_at(edge);
+  for (double ratio = 2.0 * farthest_figure; ratio <= farthest_name; ratio *= 2.0) {
+    const double place = fitted.place_beyond(above, ratio);
+    const Decision there = fitted.decision_at(place);
+    if (there == here) continue;
+    if (!is_crossing(fitted, place, here, there)) return std::nullopt;
+    auto boundary = boundary_of(fitted.sweep(), above ? here : there, above ? there : here, fitted.argument_at(edge));
+    boundary.placement = above ? Placement::above : Placement::below;
+    return boundary;
+  }
+  return std::nullopt;
 }
 
 std::vector<Observation> observations_of(const Sweep& sweep, const Machine& machine) {
   std::vector<Observation> result;
   for (const auto& size : sweep.sizes)
     for (const auto* measurement : size.measurements) {
-      const auto time = time_of(*judged_seconds(*measurement));
+      const auto time = time_of(*measurement);
       auto prediction = predict(size.work, conditions_of(*measurement), machine);
       if (!std::isfinite(prediction.work_seconds())) continue;
-      result.push_back({std::move(prediction), time.seconds, time.sigma});
+      result.push_back({std::move(prediction), time.seconds, time.sigma, time.device_seconds, time.device_sigma});
     }
   return result;
 }
 
 }  // namespace
 
-std::vector<Boundary> boundaries_of(const Sweep& sweep, const MachineWithErrors& machines) {
-  std::vector<Boundary> boundaries;
-  if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return boundaries;
+MachineWithErrors with_errors(Machine machine) {
+  MachineWithErrors result{std::move(machine), {}};
+  result.draws.reserve(replicate_count);
+  for (std::size_t draw = 0; draw < replicate_count; ++draw) result.draws.push_back(drawn(result.machine, draw));
+  return result;
+}
+
+std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines) {
+  if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return std::nullopt;
   const auto observations = observations_of(sweep, machines.machine);
-  if (observations.size() < fewest_sizes) return boundaries;
-  const FittedSweep fitted{sweep, machines, fit_operation(observations)};
-  for (std::size_t segment = 0; segment + 1 < sweep.sizes.size(); ++segment)
-    for (int step = 0; step < steps_between_sizes; ++step)
-      add_boundaries_between(fitted, {segment, static_cast<double>(step) / steps_between_sizes},
-                             {segment, static_cast<double>(step + 1) / steps_between_sizes}, boundaries);
+  if (observations.size() < fewest_sizes) return std::nullopt;
+  auto fit = fit_operation(observations, replicate_count);
+  if (!fit.parameters.allFinite()) return std::nullopt;
+  return fit;
+}
+
+std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit& fit, const MachineWithErrors& machines) {
+  std::vector<Boundary> boundaries;
+  const FittedSweep fitted(sweep, fit, machines.machine);
+  if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));
+  const double first = fitted.place_beyond(false, farthest_figure);
+  const double last = fitted.place_beyond(true, farthest_figure);
+  for (double place = first; place < last; place += 1.0 / steps_between_sizes)
+    add_boundaries_between(fitted, machines, place, std::min(place + 1.0 / steps_between_sizes, last), boundaries);
+  if (auto above = boundary_beyond(fitted, true)) boundaries.push_back(*std::move(above));
   return boundaries;
 }
 

@@ -2,25 +2,33 @@
 // Where an operation changes regime or limiter along its sweep.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "classifier/fit.h"
 #include "classifier/model.h"
 #include "classifier/sweeps.h"
 #include "gpubench/verdict.h"
 
 namespace gpubench::classifier {
 
-/// A machine with its perturbed copies, made once per calibration.
+/// A machine with draws of it from its intervals, made once per calibration.
 struct MachineWithErrors {
   Machine machine;
-  std::vector<Machine> perturbed;
+  std::vector<Machine> draws;
 };
+MachineWithErrors with_errors(Machine machine);
+
+/// The operation's fit with its bootstrap; absent with fewer than three sizes or without a launch ceiling.
+std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines);
 
 /// The boundaries of one sweep, by growing argument. The rules that give points their regimes are applied to the fitted
 /// time and to the work between measured sizes: the launch gives way where t(n) = 2 t0, memory levels where their times
-/// are equal, memory and compute where theirs are. None beyond the measured sizes, none of less than three sizes, none
-/// without a launch ceiling, and none where times run side by side without crossing (an operation of constant intensity
-/// has no ridge). Intervals by the delta method from the fit's covariance and the ceilings' intervals.
-std::vector<Boundary> boundaries_of(const Sweep& sweep, const MachineWithErrors& machines);
+/// are equal, memory and compute where theirs are. Up to twice the largest and half the smallest size a boundary has a
+/// figure; the next one beyond is named as lying above or below that. None where times run side by side without
+/// crossing (an operation of constant intensity has no ridge). Intervals span 95 % of the boundary over the fit's
+/// bootstrap and draws of the ceilings.
+std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit& fit, const MachineWithErrors& machines);
 
 }  // namespace gpubench::classifier

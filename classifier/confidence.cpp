@@ -2,10 +2,13 @@
 #include "classifier/confidence.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <numbers>
+#include <span>
+#include <vector>
+
+#include "classifier/draws.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -17,62 +20,154 @@ constexpr double contradiction_cap = 0.75;
 /// What a missing ceiling may hide is unknown; never "certain" without it.
 constexpr double missing_factor = 0.8;
 
-double normal_probability(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+using Counts = std::array<std::size_t, regime_names.size()>;
 
-struct Frontier {
-  Regime beyond = Regime::unknown;
-  double distance = 0.0;  ///< in logarithms, positive on our side
-  double sigma = 0.0;
+/// One figure's factor in each draw.
+class Factor {
+ public:
+  /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
+  Factor(double sigma, std::size_t column) : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)) {}
+  [[nodiscard]] double at(std::size_t draw) const { return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0; }
+
+ private:
+  double sigma_;
+  std::span<const double> draws_;
 };
+
+/// The memory's time in each draw. Levels and capacities err apart, the model errs on the memory as a whole.
+class MemoryDraws {
+ public:
+  MemoryDraws(const Prediction& prediction, double widening, std::size_t& column)
+      : prediction_(prediction), model_(widening * model_sigma, column++) {
+    for (const auto& resource : prediction.resources)
+      if (resource.kind == ResourceKind::memory) {
+        seconds_.push_back(resource.seconds);
+        rates_.emplace_back(widening * resource.sigma, column++);
+      }
+    demand_ = prediction.demand;
+    for (const auto& level : demand_.levels) {
+      capacities_.emplace_back(widening * std::hypot(level.capacity_sigma, model_sigma), column++);
+      exponents_.emplace_back(widening * level.hit_exponent.sigma, column++);
+    }
+    // Where one level serves all, no error of a capacity sends bytes elsewhere.
+    const double least = 1e-6 * prediction.memory_seconds();
+    splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > least; }) > 1;
+  }
+
+  double seconds(std::size_t draw) {
+    if (splits_vary_) split(draw);
+    double sum = 0.0;
+    OverlapSum overlapping(prediction_.overlap.value);
+    for (std::size_t i = 0; i < seconds_.size(); ++i) {
+      const double own = seconds_[i] * rates_[i].at(draw);
+      if (prediction_.counted)
+        overlapping.add(own);
+      else
+        sum += own;
+    }
+    return (prediction_.counted ? overlapping.value() : sum) * model_.at(draw);
+  }
+
+ private:
+  void split(std::size_t draw) {
+    auto& levels = demand_.levels;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const auto& base = prediction_.demand.levels[i];
+      levels[i].capacity_bytes = base.capacity_bytes * capacities_[i].at(draw);
+      levels[i].hit_exponent.value = base.hit_exponent.value * exponents_[i].at(draw);
+    }
+    demand_.split(bytes_);
+    for (std::size_t i = 0; i < levels.size(); ++i) seconds_[i] = bytes_[i] * levels[i].seconds_per_byte;
+  }
+
+  const Prediction& prediction_;
+  Factor model_;
+  std::vector<double> seconds_;
+  std::vector<Factor> rates_;
+  std::vector<Factor> capacities_;
+  std::vector<Factor> exponents_;
+  MemoryDemand demand_;
+  std::vector<double> bytes_;
+  bool splits_vary_ = false;
+};
+
+struct PipeDraws {
+  double seconds;
+  Factor factor;
+};
+
+Counts draw_regimes(const Time& time, const Prediction& prediction, double widening) {
+  std::size_t column = 0;
+  const Factor seconds(widening * time.sigma, column++);
+  const Factor device(widening * time.device_sigma, column++);
+  const Factor launch(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
+  // What a launch costs beside other work is not quite what it costs beside nothing.
+  const Factor launch_model(widening * model_sigma, column++);
+  MemoryDraws memory(prediction, widening, column);
+  std::vector<PipeDraws> pipes;
+  for (const auto& resource : prediction.resources)
+    if (resource.kind == ResourceKind::pipe && resource.seconds > 0.0)
+      pipes.push_back({resource.seconds, Factor(widening * std::hypot(resource.sigma, model_sigma), column++)});
+  Counts counts{};
+  Figures figures = figures_of(time, prediction);
+  const Figures base = figures;
+  for (std::size_t draw = 0; draw < draw_count; ++draw) {
+    figures.seconds = base.seconds * seconds.at(draw);
+    if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
+    if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
+    figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
+    figures.pipe_seconds = 0.0;
+    for (const auto& pipe : pipes)
+      figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));
+    ++counts[static_cast<std::size_t>(figures.regime())];
+  }
+  return counts;
+}
+
+/// The regime other than `own` with the most draws; `unknown` is none.
+Regime most_other(const Counts& counts, Regime own) {
+  Regime result = Regime::unknown;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto regime = static_cast<Regime>(i);
+    if (regime == own || regime == Regime::unknown || counts[i] <= most) continue;
+    most = counts[i];
+    result = regime;
+  }
+  return result;
+}
 
 /// Relative standard deviation of the time beside the launch.
 double sigma_beside_launch(const Time& time, const Prediction& prediction) {
+  if (time.device_seconds) return time.device_sigma;
   if (!prediction.launch) return time.sigma;
   const double rest = time.seconds - prediction.launch->seconds;
   if (rest <= 0.0) return std::numeric_limits<double>::infinity();
   return std::hypot(time.sigma * time.seconds, prediction.launch->sigma * prediction.launch->seconds) / rest;
 }
 
-Frontier overhead_frontier(const Decision& decision, const Time& time, const Prediction& prediction) {
-  const double launch = prediction.launch->seconds;
-  const double distance = std::log(overhead_share * time.seconds / launch);
-  const double sigma = std::hypot(time.sigma, prediction.launch->sigma, model_sigma);
-  if (decision.regime != Regime::overhead) return {Regime::overhead, distance, sigma};
-  return {decide_beside_launch(time.seconds - launch, prediction).regime, -distance, sigma};
-}
-
-Frontier latency_frontier(const Decision& decision, const Time& time, const Prediction& prediction) {
-  const auto binding = binding_of(prediction);
-  const double rest = time.seconds - (prediction.launch ? prediction.launch->seconds : 0.0);
-  const double distance = std::log(latency_ratio * binding.seconds / rest);
-  const double sigma = std::hypot(sigma_beside_launch(time, prediction), binding.sigma);
-  if (decision.regime == Regime::latency) return {binding.decision.regime, -distance, sigma};
-  return {Regime::latency, distance, sigma};
-}
-
-std::optional<Frontier> ridge_frontier(const Decision& decision, const Prediction& prediction) {
-  const auto* pipe = prediction.largest(ResourceKind::pipe);
-  const double memory = prediction.memory_seconds();
-  if (pipe == nullptr || memory <= 0.0) return std::nullopt;
-  const double distance = std::abs(std::log(memory / pipe->seconds));
-  const double sigma =
-      std::hypot(std::hypot(prediction.memory_sigma(), pipe->sigma), std::numbers::sqrt2 * model_sigma);
-  return Frontier{decision.regime == Regime::memory ? Regime::compute : Regime::memory, distance, sigma};
+double lowered(double probability, const Decision& decision, const Time& time, const Prediction& prediction) {
+  if (!prediction.launch || !prediction.missing.empty()) probability *= missing_factor;
+  if (const auto excess = excess_over_ceiling(decision, time, prediction))
+    probability = std::min(probability, contradiction_cap / *excess);
+  if (is_below_launch(time, prediction))
+    probability = std::min(probability, contradiction_cap * time.seconds / prediction.launch->seconds);
+  return probability;
 }
 
 }  // namespace
 
-Time time_of(const Summary& summary) {
+double sigma_of(const Summary& summary) {
   const double sigma = sigma_of(summary.median, summary.median_ci95, summary.count);
-  return {summary.median, summary.count < 6 ? std::max(sigma, unknown_sigma) : sigma};
+  return summary.count < 6 ? std::max(sigma, unknown_sigma) : sigma;
 }
 
 std::optional<double> excess_over_ceiling(const Decision& decision, const Time& time, const Prediction& prediction) {
   const double needed = binding_of(prediction).seconds;
   const double whole = needed / time.seconds;
   if (whole > excess_allowed) return whole;
-  if (decision.regime == Regime::overhead || !prediction.launch) return std::nullopt;
-  const double beside = needed / (time.seconds - prediction.launch->seconds);
+  if (decision.regime == Regime::overhead || (!prediction.launch && !time.device_seconds)) return std::nullopt;
+  const double beside = needed / figures_of(time, prediction).beside_launch();
   if (std::log(beside / excess_allowed) > normal_975 * std::hypot(sigma_beside_launch(time, prediction), model_sigma))
     return beside;
   return std::nullopt;
@@ -85,20 +180,16 @@ bool is_below_launch(const Time& time, const Prediction& prediction) {
 
 Confidence confidence_of(const Decision& decision, const Time& time, const Prediction& prediction) {
   if (decision.regime == Regime::unknown) return {};
-  std::vector<Frontier> frontiers;
-  if (prediction.launch) frontiers.push_back(overhead_frontier(decision, time, prediction));
-  if (decision.regime != Regime::overhead) frontiers.push_back(latency_frontier(decision, time, prediction));
-  if (decision.regime == Regime::memory || decision.regime == Regime::compute)
-    if (const auto ridge = ridge_frontier(decision, prediction)) frontiers.push_back(*ridge);
-  const auto z = [](const Frontier& frontier) { return frontier.distance / frontier.sigma; };
-  const auto& nearest = *std::ranges::min_element(frontiers, {}, z);
-  double probability = normal_probability(z(nearest));
-  if (!prediction.launch || !prediction.missing.empty()) probability *= missing_factor;
-  if (const auto excess = excess_over_ceiling(decision, time, prediction))
-    probability = std::min(probability, contradiction_cap / *excess);
-  if (is_below_launch(time, prediction))
-    probability = std::min(probability, contradiction_cap * time.seconds / prediction.launch->seconds);
-  return {probability, nearest.beyond};
+  const auto counts = draw_regimes(time, prediction, 1.0);
+  const auto share = [&](Regime regime) {
+    return static_cast<double>(counts[static_cast<std::size_t>(regime)]) / static_cast<double>(draw_count);
+  };
+  Confidence result{lowered(share(decision.regime), decision, time, prediction), most_other(counts, decision.regime),
+                    0.0};
+  if (result.runner_up != Regime::unknown) result.runner_up_probability = share(result.runner_up);
+  for (double widening = 3.0; widening < 30.0 && result.runner_up == Regime::unknown; widening *= 3.0)
+    result.runner_up = most_other(draw_regimes(time, prediction, widening), decision.regime);
+  return result;
 }
 
 Certainty certainty_of(double probability) {

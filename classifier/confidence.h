@@ -2,33 +2,33 @@
 // How sure a regime is.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include "classifier/model.h"
 #include "classifier/rules.h"
 #include "gpubench/verdict.h"
 
 namespace gpubench::classifier {
 
-/// A measured time with its relative standard deviation.
-struct Time {
-  double seconds = 0.0;
-  double sigma = 0.0;
-};
-
-/// Fewer than six samples give no interval of 95 %: then at least `unknown_sigma`.
-Time time_of(const Summary& summary);
+/// Relative standard deviation of a summary's median. Fewer than six samples give no interval of 95 %: then at least
+/// `unknown_sigma`.
+double sigma_of(const Summary& summary);
 
 struct Confidence {
   double probability = 0.0;
-  Regime runner_up = Regime::unknown;  ///< beyond the nearest frontier
+  Regime runner_up = Regime::unknown;
+  double runner_up_probability = 0.0;
 };
 
-/// The probability that the rules' regime is right: the normal distribution of the distance to the nearest frontier
-/// between regimes, in logarithms, over the standard deviations of time, ceilings and model together. Lowered for what
-/// is missing.
+/// The probability that the rules' regime is right: the part of 2000 draws of time, launch, ceilings, capacities and
+/// model errors, each from its interval, that fall to it. The runner-up is the regime with the next most draws; where
+/// all agree, the first that shows when every error is three, then nine, then 27 times as wide. Lowered for what is
+/// missing and for figures that contradict one another.
 Confidence confidence_of(const Decision& decision, const Time& time, const Prediction& prediction);
 
-/// How far the declared work exceeds what its ceiling lets through in the time there is, as a ratio (1.2: by 20 %),
-/// judged beside the launch where that is not the limit. Absent within 5 % or within the uncertainty.
+/// How far the work exceeds what its ceiling lets through in the time there is, as a ratio (1.2: by 20 %), judged
+/// beside the launch where that is not the limit. Absent within 5 % or within the uncertainty.
 std::optional<double> excess_over_ceiling(const Decision& decision, const Time& time, const Prediction& prediction);
 
 /// The measured time is below the launch ceiling by more than both uncertainties.

@@ -11,14 +11,6 @@
 namespace gpubench::classifier {
 namespace {
 
-std::string display_name(std::string_view resource) {
-  std::string name(resource);
-  const bool is_level = name == "dram" || (name.size() == 2 && name[0] == 'l');
-  if (is_level || name.starts_with("fp") || name.starts_with("bf") || name.starts_with("int"))
-    for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return name;
-}
-
 std::string joined(const std::vector<std::string>& parts, std::string_view last_separator) {
   std::string result;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -43,22 +35,39 @@ std::string ceiling_of(const Binding& binding, const Prediction& prediction) {
   return fmt::format("the {} ceiling", display_name(binding.decision.limiter));
 }
 
-std::string overhead_sentence(const Time& time, double launch) {
+std::string overhead_sentence(const Time& time, const Prediction& prediction) {
+  const double launch = prediction.launch ? prediction.launch->seconds : 0.0;
+  const double overhead = overhead_seconds(time, prediction);
+  if (time.device_seconds && overhead != launch && overhead < time.seconds)
+    return fmt::format("takes {}, of which the device works for {}; the rest goes to launching it",
+                       with_unit(time.seconds, "s"), with_unit(*time.device_seconds, "s"));
   if (time.seconds > launch)
     return fmt::format("takes {} of {} to launch", with_unit(launch, "s"), with_unit(time.seconds, "s"));
   return fmt::format("takes {}, no more than a launch of nothing ({})", with_unit(time.seconds, "s"),
                      with_unit(launch, "s"));
 }
 
-std::string latency_sentence(const Time& time, const Prediction& prediction) {
+/// What keeps the multiprocessors idle, where that is known.
+std::string idle_note(const Measurement& measurement, const Prediction& prediction) {
+  if (!measurement.grid || prediction.wave_factor < 1.1) return "";
+  return fmt::format("; its {} blocks, {} at once on a multiprocessor, leave {:.0f} % of them idle",
+                     measurement.grid->blocks, measurement.grid->blocks_per_multiprocessor,
+                     100.0 * (1.0 - 1.0 / prediction.wave_factor));
+}
+
+std::string latency_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
-  const double rest = time.seconds - prediction.launch->seconds;
-  return fmt::format("takes {} beside the launch and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling",
-                     with_unit(rest, "s"), 100.0 * binding.seconds / rest, ceiling_of(binding, prediction),
-                     100.0 / latency_ratio);
+  const double rest = figures_of(time, prediction).beside_launch();
+  return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}",
+                     with_unit(rest, "s"), time.device_seconds ? "on the device" : "beside the launch",
+                     100.0 * binding.seconds / rest, ceiling_of(binding, prediction), 100.0 / latency_ratio,
+                     idle_note(measurement, prediction));
 }
 
 std::string memory_sentence(const Time& time, const Work& work, const Prediction& prediction) {
+  if (work.bytes() <= 0.0)
+    return fmt::format("moves what takes {} at {}, of {}", with_unit(prediction.memory_seconds(), "s"),
+                       memory_ceiling(prediction), with_unit(time.seconds, "s"));
   const char* verb = work.bytes_written <= 0.0 ? "reads" : work.bytes_read <= 0.0 ? "writes" : "reads and writes";
   return fmt::format("{} {} at {}, {:.3g} % of {}", verb, with_unit(work.bytes(), "B"),
                      with_unit(work.bytes() / time.seconds, "B/s"), 100.0 * prediction.memory_seconds() / time.seconds,
@@ -75,6 +84,9 @@ double flops_on(std::string_view limiter, const Work& work) {
 
 std::string compute_sentence(const Time& time, const Work& work, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
+  if (binding.decision.limiter == "issue")
+    return fmt::format("issues instructions for {} of {}", with_unit(binding.seconds, "s"),
+                       with_unit(time.seconds, "s"));
   const double flops = flops_on(binding.decision.limiter, work);
   const bool whole_numbers = binding.decision.limiter.find("int") != std::string_view::npos;
   return fmt::format("does {} at {}, {:.3g} % of {}", with_unit(flops, whole_numbers ? "op" : "FLOP"),
@@ -93,16 +105,17 @@ std::string unknown_sentence(const Time& time, const Prediction& prediction) {
   return fmt::format("takes {}, and none of its work has a ceiling", with_unit(time.seconds, "s"));
 }
 
-std::string sentence(const Decision& decision, const Time& time, const Work& work, const Prediction& prediction) {
+std::string sentence(const Decision& decision, const Time& time, const Measurement& measurement,
+                     const Prediction& prediction) {
   switch (decision.regime) {
     case Regime::overhead:
-      return overhead_sentence(time, prediction.launch->seconds);
+      return overhead_sentence(time, prediction);
     case Regime::latency:
-      return latency_sentence(time, prediction);
+      return latency_sentence(time, measurement, prediction);
     case Regime::memory:
-      return memory_sentence(time, work, prediction);
+      return memory_sentence(time, measurement.work, prediction);
     case Regime::compute:
-      return compute_sentence(time, work, prediction);
+      return compute_sentence(time, measurement.work, prediction);
     case Regime::unknown:
       break;
   }
@@ -112,13 +125,21 @@ std::string sentence(const Decision& decision, const Time& time, const Work& wor
 std::string excess_note(double excess, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
   const bool memory = binding.decision.regime == Regime::memory;
-  return fmt::format("; the declared {} come to {:.3g} times {}: {}", memory ? "bytes" : "operations", excess,
-                     ceiling_of(binding, prediction),
+  return fmt::format("; the {} {} come to {:.3g} times {}: {}", prediction.counted && memory ? "counted" : "declared",
+                     memory ? "bytes" : "operations", excess, ceiling_of(binding, prediction),
                      memory ? "a nearer cache holds them, or more is declared than moved"
                             : "more is declared than done, or the ceiling is too low");
 }
 
 }  // namespace
+
+std::string display_name(std::string_view resource) {
+  std::string name(resource);
+  const bool is_level = name == "dram" || (name.size() == 2 && name[0] == 'l');
+  if (is_level || name.starts_with("fp") || name.starts_with("bf") || name.starts_with("int"))
+    for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
 
 std::string with_unit(double value, std::string_view unit) {
   static constexpr std::array<std::string_view, 11> prefixes = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
@@ -136,8 +157,10 @@ std::string with_unit(double value, std::string_view unit) {
   return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes[static_cast<std::size_t>(prefix)], unit);
 }
 
-std::string evidence_of(const Decision& decision, const Time& time, const Work& work, const Prediction& prediction) {
-  std::string text = sentence(decision, time, work, prediction);
+std::string evidence_of(const Decision& decision, const Time& time, const Measurement& measurement,
+                        const Prediction& prediction) {
+  std::string text = sentence(decision, time, measurement, prediction);
+  if (!measurement.work_differences.empty()) text += "; counted, it " + joined(measurement.work_differences, " and ");
   if (is_below_launch(time, prediction)) text += "; the launch ceiling does not fit this timing";
   if (const auto excess = excess_over_ceiling(decision, time, prediction)) text += excess_note(*excess, prediction);
   if (!prediction.missing.empty()) {

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model fitted to one operation's sweep.
 //
-//   t_i = t0 + [ (sum_levels T_l / e_l)^p + sum_pipes (T_k / e_k)^p ]^(1/p)
+//   W_i = l + kappa [ (sum_levels T_l / e_l)^p + sum_pipes (T_k / e_k)^p ]^(1/p)      the device's part
+//   t_i = t0 + W_i,  or with a launch floor h  ( h^q + (t0 + W_i)^q )^(1/q)
 //
-// t0 and the efficiencies e are fitted in logarithms to the logarithms of the times: Huber's loss on residuals over
-// their standard deviations, with normal priors about the launch ceiling and about e = 1, so that a few sizes suffice
-// and an efficiency that no size shows stays at 1. Solved by Levenberg and Marquardt's steps with re-weighting (Holland
-// and Welsch, 1977).
+// t0, h, l, the efficiencies e, the caches' capacities, the hit exponent m and p are fitted in logarithms to the
+// logarithms of the times: Huber's loss on residuals over their standard deviations, with normal priors from the
+// calibration, so that a few sizes suffice and what no size shows stays at its prior. Solved by Levenberg and
+// Marquardt's steps with re-weighting (Holland and Welsch, 1977). The floor is there because a host that hands over
+// launches more slowly than the device takes them hides the device's work behind them (on an H200 a copy of 8 MB
+// launched back to back takes as long as an empty kernel). Whether there is a floor, and how many memory levels there
+// are, is decided by Akaike's criterion for small samples, with the trace of data's part in the curvature as the number
+// of parameters.
 #pragma once
 
 #include <Eigen/Core>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +29,41 @@ struct Observation {
   Prediction prediction;
   double seconds = 0.0;
   double sigma = 0.0;  ///< relative standard deviation of `seconds`
+  std::optional<double> device_seconds;
+  double device_sigma = 0.0;
+};
+
+/// What the fitted model consists of.
+struct Form {
+  std::size_t first_cache = 0;  ///< caches before it count to the next level
+  bool near_level = false;      ///< the last cache has a nearer half of its own speed
+  bool launch_floor = false;
+  friend bool operator==(const Form&, const Form&) = default;
+};
+
+/// Which place in `Fit::parameters` a figure has; -1 where it is not fitted.
+struct Layout {
+  int launch = 0;                      ///< ln t0
+  int floor = -1;                      ///< ln h
+  int latency = -1;                    ///< ln l
+  int overlap = -1;                    ///< ln p
+  int hit = -1;                        ///< ln of the factor on m
+  std::vector<int> capacities;         ///< ln of the factor, by level of the demand (DRAM has none)
+  std::vector<std::string> resources;  ///< whose efficiencies are fitted
+  int first_efficiency = 0;            ///< ln e of resources[0], the others follow
+  int near_efficiency = -1;
+  int count = 0;
 };
 
 struct Fit {
-  std::vector<std::string> resources;  ///< whose efficiencies were fitted
-  Eigen::VectorXd parameters;          ///< ln t0, then ln e of each resource
-  Eigen::MatrixXd covariance;  ///< of `parameters`, scaled by the residuals' spread where that is wider than expected
+  Form form;
+  Layout layout;
+  Eigen::VectorXd parameters;
+  /// Draws from the parameters' distribution: residuals resampled in blocks of neighbouring sizes (they are correlated
+  /// along the sweep), priors drawn, one Gauss-Newton step each from the solution.
+  std::vector<Eigen::VectorXd> replicates;
+  double residual_rms = 0.0;  ///< of the logarithms of time
+  double criterion = 0.0;     ///< Akaike's, for small samples; smaller is better
   int iterations = 0;
 
   [[nodiscard]] double launch_seconds() const;
@@ -35,10 +71,29 @@ struct Fit {
   [[nodiscard]] double efficiency(std::string_view resource) const;
 };
 
-/// Every observation must have a launch, and seconds > 0. At least one observation.
-Fit fit_operation(const std::vector<Observation>& observations);
+/// The best of all forms. Every observation must have a launch, and seconds > 0. At least one observation.
+Fit fit_operation(const std::vector<Observation>& observations, std::size_t replicates = 0);
+/// The same with a given form.
+Fit fit_form(const std::vector<Observation>& observations, const Form& form);
 
+struct FittedTime {
+  double seconds = 0.0;
+  double device_seconds = 0.0;  ///< the part without the launch
+};
 /// The fitted model's time of a prediction with the parameters of `fit` or others.
-double fitted_seconds(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction);
+FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction);
+
+/// The machine with the fit's capacities, hit exponent and p in place of its own.
+Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters);
+
+/// One point of a sweep over arithmetic intensity.
+struct IntensityPoint {
+  double memory_seconds = 0.0;  ///< at the ceilings
+  double pipe_seconds = 0.0;
+  double seconds = 0.0;  ///< measured, without the launch
+};
+/// p of a machine from such a sweep: least squares on logarithms with the two ceilings free by a common factor each and
+/// `overlap_prior`; that prior when fewer than five points have usable figures.
+Exponent fit_overlap(const std::vector<IntensityPoint>& points);
 
 }  // namespace gpubench::classifier

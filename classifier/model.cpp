@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "classifier/draws.h"
+
 namespace gpubench::classifier {
 namespace {
 
@@ -25,20 +27,24 @@ Pipe pipe_on(DeviceKind kind, Pipe pipe) {
   return pipe;
 }
 
-bool is_tensor(Pipe pipe) { return name_of(pipe).starts_with("tensor-"); }
+/// Vector pipes and the caches beside the cores follow the clock. Matrix units run into the power limit: their clock
+/// swings within milliseconds, and one reading beside the work says little about it. Their ceiling, taken from rest, is
+/// an upper limit as it stands. Outer caches and DRAM have clocks of their own.
+bool follows_clock(std::string_view resource) {
+  if (resource.starts_with("tensor-")) return false;
+  return resource == "l1" || resource == "l2" || (resource != "dram" && resource != "l3");
+}
 
-/// A vector pipe's rate follows its clock. A ratio beyond a factor of three is a clock misread at idle, and is not
-/// followed. Matrix units run into the power limit: their clock swings within milliseconds, and one reading beside the
-/// work says little about it. Their ceiling, taken from rest, is an upper limit as it stands.
-double clock_ratio(Pipe pipe, const Rate& rate, const Conditions& conditions) {
-  if (is_tensor(pipe)) return 1.0;
+/// A ratio beyond a factor of three is a clock misread at idle, and is not followed.
+double clock_ratio(std::string_view resource, const Rate& rate, const Conditions& conditions) {
+  if (!follows_clock(resource)) return 1.0;
   if (!rate.clock_hz || !conditions.clock_hz || !usable(*rate.clock_hz) || !usable(*conditions.clock_hz)) return 1.0;
   const double ratio = *conditions.clock_hz / *rate.clock_hz;
   return ratio > 1.0 / 3.0 && ratio < 3.0 ? ratio : 1.0;
 }
 
-double hit_fraction(double footprint, double capacity) {
-  return 1.0 / (1.0 + std::pow(footprint / capacity, hit_exponent));
+double hit_fraction(double footprint, double capacity, double exponent) {
+  return 1.0 / (1.0 + std::pow(footprint / capacity, exponent));
 }
 
 /// Bytes that count against a cache's ceiling, which is one of reading. In a CPU's caches, lines come and go on paths
@@ -49,48 +55,59 @@ double bytes_on_cache_path(DeviceKind kind, const Work& work) {
   return kind == DeviceKind::cpu ? std::max(work.bytes_read, work.bytes_written) : work.bytes();
 }
 
-/// Seconds per byte of each cache for this work and, last and where there is a ceiling, of DRAM.
-std::vector<double> seconds_per_byte(const Work& work, const Machine& machine) {
-  std::vector<double> result;
+/// The caches and DRAM in order, each with its seconds per declared byte; DRAM is left out when it has no ceiling.
+void add_levels(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
   const double share = bytes_on_cache_path(machine.kind, work) / work.bytes();
-  for (const auto& cache : machine.caches) result.push_back(share / cache.rate.per_second);
-  if (!machine.dram.empty())
-    result.push_back(dram_seconds_per_byte(work.bytes_written / work.bytes(), machine.dram).first);
-  return result;
-}
-
-/// Standard deviation of the memory time, in seconds, from where each cache ends: to first order bytes * m h (1 - h) *
-/// dC / C go to the level beyond instead.
-double split_seconds_sigma(const std::vector<double>& split, const std::vector<double>& seconds_per_byte,
-                           double footprint, const std::vector<Cache>& caches) {
-  double variance = 0.0;
-  for (std::size_t i = 0; i < caches.size() && i + 1 < seconds_per_byte.size(); ++i) {
-    const double misses = 1.0 - hit_fraction(footprint, caches[i].capacity_bytes);
-    const double moved = split[i] * misses * hit_exponent * std::hypot(caches[i].capacity_sigma, model_sigma);
-    variance += std::pow(moved * (seconds_per_byte[i + 1] - seconds_per_byte[i]), 2);
+  for (const auto& cache : machine.caches) {
+    const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions);
+    prediction.demand.levels.push_back({cache.capacity_bytes, cache.capacity_sigma, cache.hit_exponent, share / rate});
+    prediction.resources.push_back({cache.resource, ResourceKind::memory, 0.0, cache.rate.sigma});
   }
-  return std::sqrt(variance);
+  if (machine.dram.empty()) return;
+  const auto [cost, sigma] = dram_seconds_per_byte(work.bytes_written / work.bytes(), machine.dram);
+  MemoryDemand::Level dram;
+  dram.seconds_per_byte = cost;
+  prediction.demand.levels.push_back(dram);
+  prediction.resources.push_back({"dram", ResourceKind::memory, 0.0, sigma});
 }
 
-void add_memory(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+void add_declared_memory(const Work& work, const Conditions& conditions, const Machine& machine,
+                         Prediction& prediction) {
   const double bytes = work.bytes();
-  const double footprint = work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : bytes;
-  const auto split = split_over_levels(bytes, footprint, conditions.cold, machine.caches);
-  const auto costs = seconds_per_byte(work, machine);
-  for (std::size_t i = 0; i < machine.caches.size(); ++i)
-    prediction.resources.push_back(
-        {machine.caches[i].resource, ResourceKind::memory, split[i] * costs[i], machine.caches[i].rate.sigma});
-  if (!machine.dram.empty()) {
-    const double sigma = dram_seconds_per_byte(work.bytes_written / bytes, machine.dram).second;
-    prediction.resources.push_back({"dram", ResourceKind::memory, split.back() * costs.back(), sigma});
-  } else if (split.back() > 0.01 * bytes) {
-    prediction.missing.emplace_back("dram");
+  auto& demand = prediction.demand;
+  demand.footprint_bytes = work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : bytes;
+  demand.first_touch_bytes = conditions.cold ? std::min(bytes, demand.footprint_bytes) : 0.0;
+  demand.other_bytes = bytes - demand.first_touch_bytes;
+  add_levels(work, conditions, machine, prediction);
+  std::vector<double> split;
+  demand.split(split);
+  for (std::size_t i = 0; i < demand.levels.size(); ++i)
+    prediction.resources[i].seconds = split[i] * demand.levels[i].seconds_per_byte;
+  if (machine.dram.empty() && split.back() > 0.01 * bytes) prediction.missing.emplace_back("dram");
+}
+
+/// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.
+void add_counted_memory(const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+  const Counted& counted = conditions.counted;
+  const double dram = *counted.dram_read_bytes + *counted.dram_write_bytes;
+  prediction.counted = true;
+  for (const auto& cache : machine.caches) {
+    const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions);
+    const double bytes = cache.resource == "l2" ? std::max(counted.l2_bytes.value_or(0.0), dram) : 0.0;
+    prediction.resources.push_back({cache.resource, ResourceKind::memory, bytes / rate, cache.rate.sigma});
   }
-  prediction.split_seconds_sigma = split_seconds_sigma(split, costs, footprint, machine.caches);
+  if (machine.dram.empty()) {
+    if (dram > 0.0) prediction.missing.emplace_back("dram");
+    return;
+  }
+  const auto [cost, sigma] = dram_seconds_per_byte(dram > 0.0 ? *counted.dram_write_bytes / dram : 0.0, machine.dram);
+  prediction.resources.push_back({"dram", ResourceKind::memory, dram * cost, sigma});
 }
 
 void add_pipes(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
-  for (const auto& [declared, count] : work.flops) {
+  auto flops = work.flops;
+  for (const auto& [pipe, count] : conditions.counted.flops) flops[pipe] = count;
+  for (const auto& [declared, count] : flops) {
     if (count <= 0.0) continue;
     const Pipe pipe = pipe_on(machine.kind, declared);
     const auto& rate = machine.pipes[static_cast<std::size_t>(pipe)];
@@ -98,7 +115,7 @@ void add_pipes(const Work& work, const Conditions& conditions, const Machine& ma
       prediction.missing.push_back(name_of(pipe));
       continue;
     }
-    const double seconds = count / (rate->per_second * clock_ratio(pipe, *rate, conditions));
+    const double seconds = count / (rate->per_second * clock_ratio(name_of(pipe), *rate, conditions));
     auto same = std::ranges::find(prediction.resources, name_of(pipe), &ResourceTime::resource);
     if (same != prediction.resources.end()) {
       same->seconds += seconds;
@@ -106,6 +123,35 @@ void add_pipes(const Work& work, const Conditions& conditions, const Machine& ma
       prediction.resources.push_back({name_of(pipe), ResourceKind::pipe, seconds, rate->sigma});
     }
   }
+  if (conditions.counted.issue_seconds)
+    prediction.resources.push_back({"issue", ResourceKind::pipe, *conditions.counted.issue_seconds, 0.0});
+}
+
+std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+  for (const Counter& each : measurement.counters)
+    if (each.name == name && each.value >= 0.0 && each.value <= largest_figure) return each.value;
+  return std::nullopt;
+}
+
+void count_pipes(const Measurement& measurement, Counted& counted) {
+  static constexpr std::array<std::pair<std::string_view, Pipe>, 8> counters = {{{"flops_fp64", fp64},
+                                                                                 {"flops_fp32", fp32},
+                                                                                 {"flops_tensor_fp64", tensor_fp64},
+                                                                                 {"flops_tensor_tf32", tensor_tf32},
+                                                                                 {"flops_tensor_fp16", tensor_fp16},
+                                                                                 {"flops_tensor_bf16", tensor_bf16},
+                                                                                 {"flops_tensor_fp8", tensor_fp8},
+                                                                                 {"flops_tensor_int8", tensor_int8}}};
+  // A count of none where work is declared means that the chip counts it elsewhere.
+  for (const auto& [name, pipe] : counters)
+    if (const auto flops = counter(measurement, name); flops && *flops > 0.0) counted.flops[pipe] = *flops;
+  const auto half = counter(measurement, "flops_half");
+  const auto& declared = measurement.work.flops;
+  const Pipe type = declared.contains(bf16) && !declared.contains(fp16) ? bf16 : fp16;
+  if (!half || *half <= 0.0 || (declared.contains(bf16) && declared.contains(fp16))) return;
+  const auto found = declared.find(type);
+  const double said = found == declared.end() ? 0.0 : found->second;
+  if (said < 0.5 * *half || said > *half) counted.flops[type] = *half;
 }
 
 }  // namespace
@@ -119,6 +165,7 @@ double sigma_of(double value, const Interval& ci95, std::int64_t repeats) {
 Machine machine_of(const Calibration& calibration) {
   Machine machine;
   machine.kind = calibration.device.kind;
+  machine.units = calibration.device.units;
   if (const auto launch = rate_of(calibration, "launch")) machine.launch = Launch{launch->per_second, launch->sigma};
   for (const auto& level : calibration.levels) {
     const auto rate = rate_of(calibration, level.resource);
@@ -127,7 +174,7 @@ Machine machine_of(const Calibration& calibration) {
     const double sigma = level.capacity_ci95.high > level.capacity_ci95.low
                              ? sigma_of(level.capacity_bytes, level.capacity_ci95, 2)
                              : unknown_sigma;
-    machine.caches.push_back({level.resource, level.capacity_bytes, sigma, *rate});
+    machine.caches.push_back({level.resource, level.capacity_bytes, sigma, *rate, hit_prior});
   }
   std::ranges::stable_sort(machine.caches, {}, &Cache::capacity_bytes);
   const std::array<std::pair<std::string_view, double>, 4> mixes = {
@@ -136,44 +183,66 @@ Machine machine_of(const Calibration& calibration) {
     if (const auto rate = rate_of(calibration, resource))
       machine.dram.push_back({write_fraction, 1.0 / rate->per_second, rate->sigma});
   for (std::size_t i = 0; i < pipe_names.size(); ++i) machine.pipes[i] = rate_of(calibration, pipe_names[i]);
+  for (std::size_t i = 0; i < machine.caches.size(); ++i) {  // the ladder reads
+    auto& cache = machine.caches[i];
+    if (i + 1 == machine.caches.size() && machine.dram.empty()) break;
+    const double beyond = i + 1 < machine.caches.size() ? 1.0 / machine.caches[i + 1].rate.per_second
+                                                        : machine.dram.front().seconds_per_byte;
+    cache.hit_exponent = hit_exponent_of(calibration.ladder, cache.capacity_bytes, 1.0 / cache.rate.per_second, beyond);
+  }
   return machine;
 }
 
-std::vector<Machine> perturbed(const Machine& machine) {
-  std::vector<Machine> result;
-  const auto vary = [&](auto&& change) {
-    result.push_back(machine);
-    change(result.back());
-  };
-  if (machine.launch) vary([](Machine& m) { m.launch->seconds *= std::exp(m.launch->sigma); });
-  for (std::size_t i = 0; i < machine.caches.size(); ++i) {
-    vary([i](Machine& m) { m.caches[i].capacity_bytes *= std::exp(m.caches[i].capacity_sigma); });
-    vary([i](Machine& m) { m.caches[i].rate.per_second *= std::exp(m.caches[i].rate.sigma); });
+Machine drawn(const Machine& machine, std::size_t draw) {
+  Machine result = machine;
+  std::size_t column = 0;
+  const auto factor = [&](double sigma) { return std::exp(sigma * normal_draws(column++)[draw % draw_count]); };
+  if (result.launch) result.launch->seconds *= factor(result.launch->sigma);
+  for (auto& cache : result.caches) {
+    cache.capacity_bytes *= factor(cache.capacity_sigma);
+    cache.rate.per_second *= factor(cache.rate.sigma);
+    cache.hit_exponent.value *= factor(cache.hit_exponent.sigma);
   }
   // The mixes are runs of one memory system: their errors go together.
-  if (!machine.dram.empty())
-    vary([](Machine& m) {
-      for (auto& mix : m.dram) mix.seconds_per_byte *= std::exp(mix.sigma);
-    });
-  for (std::size_t i = 0; i < machine.pipes.size(); ++i)
-    if (machine.pipes[i]) vary([i](Machine& m) { m.pipes[i]->per_second *= std::exp(m.pipes[i]->sigma); });
+  const double z = normal_draws(column++)[draw % draw_count];
+  for (auto& mix : result.dram) mix.seconds_per_byte *= std::exp(mix.sigma * z);
+  for (auto& pipe : result.pipes)
+    if (pipe) pipe->per_second *= factor(pipe->sigma);
+  result.overlap.value *= factor(result.overlap.sigma);
   return result;
+}
+
+Counted counted_in(const Measurement& measurement) {
+  Counted counted;
+  counted.dram_read_bytes = counter(measurement, "dram_read_bytes");
+  counted.dram_write_bytes = counter(measurement, "dram_write_bytes");
+  // lts__t_bytes also counts traffic between the halves of the L2 and fills; l1tex__t_bytes also counts what L1 serves.
+  // What the multiprocessors ask of the L2, which is what its ceiling is of, is no more than either.
+  const auto l2 = counter(measurement, "l2_bytes");
+  const auto l1 = counter(measurement, "l1_bytes");
+  if (l2) counted.l2_bytes = std::min(*l2, l1.value_or(*l2));
+  const auto issue = counter(measurement, "issue_active");
+  const auto cycles = counter(measurement, "sm_active_cycles");
+  const auto clock = counter(measurement, "sm_clock");
+  if (issue && cycles && clock && *clock >= 1.0 && *issue <= 100.0)
+    counted.issue_seconds = *issue / 100.0 * *cycles / *clock;
+  count_pipes(measurement, counted);
+  return counted;
 }
 
 Conditions conditions_of(const Measurement& measurement) {
-  return {measurement.clock_hz, measurement.cache_state == "cold"};
+  return {measurement.clock_hz, measurement.cache_state == "cold", counted_in(measurement), measurement.grid};
 }
 
-std::vector<double> split_over_levels(double bytes, double footprint, bool cold, const std::vector<Cache>& caches) {
-  std::vector<double> result;
-  const double first_touch = cold ? std::min(bytes, footprint) : 0.0;
-  double rest = bytes - first_touch;
-  for (const auto& cache : caches) {
-    result.push_back(rest * hit_fraction(footprint, cache.capacity_bytes));
-    rest -= result.back();
+void MemoryDemand::split(std::vector<double>& bytes) const {
+  bytes.clear();
+  double rest = other_bytes;
+  for (const auto& level : levels) {
+    if (level.capacity_bytes == std::numeric_limits<double>::infinity()) break;
+    bytes.push_back(rest * hit_fraction(footprint_bytes, level.capacity_bytes, level.hit_exponent.value));
+    rest -= bytes.back();
   }
-  result.push_back(rest + first_touch);
-  return result;
+  bytes.push_back(rest + first_touch_bytes);
 }
 
 std::pair<double, double> dram_seconds_per_byte(double write_fraction, const std::vector<DramMix>& mixes) {
@@ -187,29 +256,71 @@ std::pair<double, double> dram_seconds_per_byte(double write_fraction, const std
           std::lerp(below->sigma, above->sigma, part)};
 }
 
+double wave_factor(const std::optional<Grid>& grid, int units) {
+  constexpr double most_uneven_waves = 4.0;
+  if (!grid || units <= 0 || grid->blocks <= 0 || grid->blocks_per_multiprocessor <= 0) return 1.0;
+  const double per_unit = static_cast<double>(grid->blocks) / units;
+  const double waves = per_unit / static_cast<double>(grid->blocks_per_multiprocessor);
+  if (waves < 1.0) return std::ceil(per_unit) / per_unit;
+  return waves < most_uneven_waves ? std::ceil(waves) / waves : 1.0;
+}
+
+Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity_bytes, double seconds_per_byte_inside,
+                         double seconds_per_byte_beyond) {
+  std::vector<const LadderPoint*> rungs;
+  for (const auto& rung : ladder)
+    if (usable(rung.bytes_per_second) && rung.working_set_bytes >= 0.5 * capacity_bytes &&
+        rung.working_set_bytes <= 2.0 * capacity_bytes)
+      rungs.push_back(&rung);
+  if (rungs.size() < 3 || !(seconds_per_byte_beyond > seconds_per_byte_inside)) return hit_prior;
+  constexpr double rung_sigma = 0.02;
+  const auto loss = [&](double exponent) {
+    double sum = std::pow(std::log(exponent / hit_prior.value) / hit_prior.sigma * rung_sigma, 2);
+    for (const auto* rung : rungs) {
+      const double hits = hit_fraction(rung->working_set_bytes, capacity_bytes, exponent);
+      const double cost = std::lerp(seconds_per_byte_beyond, seconds_per_byte_inside, hits);
+      sum += std::pow(std::log(cost * rung->bytes_per_second), 2);
+    }
+    return sum;
+  };
+  // One figure with one minimum in practice: a scan over its logarithm is enough, and cannot go astray.
+  constexpr double least = 2.0;
+  constexpr int steps = 80;
+  Exponent best = hit_prior;
+  double least_loss = std::numeric_limits<double>::infinity();
+  for (int i = 0; i <= steps; ++i) {
+    const double exponent = least * std::pow(25.0, static_cast<double>(i) / steps);
+    if (const double found = loss(exponent); found < least_loss) {
+      least_loss = found;
+      best = {exponent, 0.5 * hit_prior.sigma};
+    }
+  }
+  return best;
+}
+
 Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine) {
   Prediction prediction;
   prediction.launch = machine.launch;
-  prediction.resources.reserve(machine.caches.size() + 1 + work.flops.size());
-  if (work.bytes() > 0.0) add_memory(work, conditions, machine, prediction);
+  prediction.overlap = machine.overlap;
+  prediction.wave_factor = wave_factor(conditions.grid, machine.units);
+  prediction.resources.reserve(machine.caches.size() + 2 + work.flops.size() + conditions.counted.flops.size());
+  if (conditions.counted.has_levels())
+    add_counted_memory(conditions, machine, prediction);
+  else if (work.bytes() > 0.0)
+    add_declared_memory(work, conditions, machine, prediction);
   add_pipes(work, conditions, machine, prediction);
   return prediction;
 }
 
 double Prediction::memory_seconds() const {
   double sum = 0.0;
+  OverlapSum overlapping(overlap.value);
   for (const auto& resource : resources)
-    if (resource.kind == ResourceKind::memory) sum += resource.seconds;
-  return sum;
-}
-
-double Prediction::memory_sigma() const {
-  const double total = memory_seconds();
-  if (total <= 0.0) return 0.0;
-  double variance = std::pow(split_seconds_sigma / total, 2);
-  for (const auto& resource : resources)
-    if (resource.kind == ResourceKind::memory) variance += std::pow(resource.sigma * (resource.seconds / total), 2);
-  return std::sqrt(variance);
+    if (resource.kind == ResourceKind::memory) {
+      sum += resource.seconds;
+      if (counted) overlapping.add(resource.seconds);
+    }
+  return counted ? overlapping.value() : sum;
 }
 
 const ResourceTime* Prediction::largest(ResourceKind kind) const {
@@ -220,23 +331,23 @@ const ResourceTime* Prediction::largest(ResourceKind kind) const {
 }
 
 double Prediction::work_seconds() const {
-  OverlapSum sum;
+  OverlapSum sum(overlap.value);
   sum.add(memory_seconds());
   for (const auto& resource : resources)
     if (resource.kind == ResourceKind::pipe) sum.add(resource.seconds);
-  return sum.value();
+  return wave_factor * sum.value();
 }
 
 void OverlapSum::add(double seconds) {
   if (seconds <= 0.0) return;
   if (seconds > largest_) {
-    sum_ = sum_ * std::pow(largest_ / seconds, overlap_exponent) + 1.0;
+    sum_ = sum_ * std::pow(largest_ / seconds, exponent_) + 1.0;
     largest_ = seconds;
   } else {
-    sum_ += std::pow(seconds / largest_, overlap_exponent);
+    sum_ += std::pow(seconds / largest_, exponent_);
   }
 }
 
-double OverlapSum::value() const { return largest_ * std::pow(sum_, 1.0 / overlap_exponent); }
+double OverlapSum::value() const { return largest_ * std::pow(sum_, 1.0 / exponent_); }
 
 }  // namespace gpubench::classifier

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time model: work and ceilings in, time on every resource out.
 //
-//   t = t0 + (sum_r T_r^p)^(1/p)
+//   t = t0 + kappa (sum_r T_r^p)^(1/p)
 //
-// The launch t0 adds; throughput resources overlap. On published sweeps of small kernels the additive form leaves 2 to
-// 3 % rms where max(t0, V/B) leaves 13 to 16 %, and mixed-intensity sweeps fit p = 4 to 9 on two GPUs, more on others.
-// The memory levels are one resource: their times follow one another, because one stream of accesses is served now by
-// this level, now by that.
+// The launch t0 adds; throughput resources overlap; kappa is what an uneven last wave of blocks costs. On published
+// sweeps of small kernels the additive form leaves 2 to 3 % rms where max(t0, V/B) leaves 13 to 16 %, and
+// mixed-intensity sweeps fit p = 4 to 9 on two GPUs, more on others. Without counters the memory levels share the bytes
+// through a hit fraction and are one resource: their times follow one another, because one stream of accesses is served
+// now by this level, now by that. With counters each level has the bytes that were counted on it and overlaps with the
+// others.
 #pragma once
 
 #include <array>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,10 +27,6 @@
 
 namespace gpubench::classifier {
 
-inline constexpr double overlap_exponent = 8.0;  ///< p
-/// m of the hit fraction 1 / (1 + (footprint / capacity)^m): about 10 fits the passage from L2 to DRAM of a GH200. The
-/// inner caches take the same for want of a measured one; a ladder measures them.
-inline constexpr double hit_exponent = 10.0;
 /// Relative standard deviation of a modelled time beside its ceiling's own: accesses that are not the probe's, work not
 /// declared.
 inline constexpr double model_sigma = 0.05;
@@ -36,6 +36,17 @@ inline constexpr double unknown_sigma = 0.05;
 /// Figures outside are damage, not measurements; inside, no product or ratio of them leaves the range of a double.
 inline constexpr double least_figure = 1e-15;
 inline constexpr double largest_figure = 1e30;
+
+/// A positive figure with the standard deviation of its logarithm.
+struct Exponent {
+  double value = 1.0;
+  double sigma = 0.0;
+};
+/// p where no mixed-intensity sweep was fitted: 4.4 and 8.9 on two GPUs, 25 and more on two others.
+inline constexpr Exponent overlap_prior = {8.0, 0.4};
+/// m of the hit fraction 1 / (1 + (footprint / capacity)^m) where no ladder was fitted: about 10 fits the passage from
+/// L2 to DRAM of a GH200.
+inline constexpr Exponent hit_prior = {10.0, 0.4};
 
 /// A rate with its relative standard deviation.
 struct Rate {
@@ -54,6 +65,7 @@ struct Cache {
   double capacity_bytes = 0.0;
   double capacity_sigma = 0.0;
   Rate rate;
+  Exponent hit_exponent = hit_prior;
 };
 
 /// DRAM's time per byte at one share of writes.
@@ -66,22 +78,42 @@ struct DramMix {
 /// A calibration made ready for the model: usable figures alone, in the model's form.
 struct Machine {
   DeviceKind kind = DeviceKind::cpu;
+  int units = 0;  ///< multiprocessors; 0 when not known
   std::optional<Launch> launch;
   std::vector<Cache> caches;  ///< from the smallest to the largest
   std::vector<DramMix> dram;  ///< by growing share of writes; may be empty
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
+  Exponent overlap = overlap_prior;  ///< p
 };
 
-/// Ceilings that are not within the bounds of a figure are left out, as are cache levels without a bandwidth.
+/// Ceilings that are not within the bounds of a figure are left out, as are cache levels without a bandwidth. A cache's
+/// hit exponent is fitted to the calibration's ladder where that has rungs enough.
 Machine machine_of(const Calibration& calibration);
 
-/// Every uncertain figure of the machine in turn raised by one standard deviation, for error propagation.
-std::vector<Machine> perturbed(const Machine& machine);
+/// The machine with every figure drawn from its interval; the same for the same `draw`, which counts from 0 to
+/// draw_count - 1.
+Machine drawn(const Machine& machine, std::size_t draw);
+
+/// What the counters saw of one execution. Absent is not counted.
+struct Counted {
+  std::optional<double> dram_read_bytes;
+  std::optional<double> dram_write_bytes;
+  std::optional<double> l2_bytes;       ///< asked for by the multiprocessors, as far as the counters can tell
+  std::optional<double> issue_seconds;  ///< that the schedulers were busy issuing
+  std::map<Pipe, double> flops;
+
+  [[nodiscard]] bool has_levels() const { return dram_read_bytes && dram_write_bytes; }
+};
+/// `flops_half` counts both half types and twice where code is scalar: it is taken for the declared one of them, and
+/// only where it differs from that by more than this.
+Counted counted_in(const Measurement& measurement);
 
 /// What surrounds the work at the time of measuring.
 struct Conditions {
-  std::optional<double> clock_hz;  ///< pipes' ceilings are scaled to it
+  std::optional<double> clock_hz;  ///< ceilings that follow the clock are scaled to it
   bool cold = false;               ///< the caches hold nothing: the first touch of each byte goes to DRAM
+  Counted counted;
+  std::optional<Grid> grid;
 };
 Conditions conditions_of(const Measurement& measurement);
 
@@ -95,41 +127,68 @@ struct ResourceTime {
   double sigma = 0.0;  ///< relative, of the ceiling; `model_sigma` not included
 };
 
+/// What the memory levels are asked for, so that their times can be had again under other figures.
+struct MemoryDemand {
+  struct Level {
+    double capacity_bytes = std::numeric_limits<double>::infinity();  ///< infinite: DRAM
+    double capacity_sigma = 0.0;
+    Exponent hit_exponent;
+    double seconds_per_byte = 0.0;
+  };
+  double first_touch_bytes = 0.0;  ///< DRAM's, whatever the caches hold
+  double other_bytes = 0.0;
+  double footprint_bytes = 0.0;
+  std::vector<Level> levels;  ///< as the memory resources of the prediction; empty when the levels were counted
+
+  /// Bytes served by each level and, last, by what lies beyond them; they add to all bytes. A cache holds the fraction
+  /// 1 / (1 + (footprint / capacity)^m) of what the caches before it did not.
+  void split(std::vector<double>& bytes) const;
+};
+
 struct Prediction {
   std::optional<Launch> launch;
-  std::vector<ResourceTime>
-      resources;  ///< every cache and DRAM, then the declared pipes; zero seconds where nothing is done
-  double split_seconds_sigma = 0.0;  ///< standard deviation of the memory time from where the caches end, in seconds
+  std::vector<ResourceTime> resources;  ///< every cache and DRAM, then the pipes; zero seconds where nothing is done
+  MemoryDemand demand;
+  bool counted = false;      ///< memory levels were counted and overlap
+  double wave_factor = 1.0;  ///< kappa
+  Exponent overlap = overlap_prior;
   std::vector<std::string_view> missing;  ///< resources the work needs that have no ceiling
 
-  [[nodiscard]] double memory_seconds() const;  ///< all levels, one after the other
-  [[nodiscard]] double memory_sigma() const;    ///< relative; errors of levels and capacities taken as independent
+  [[nodiscard]] double memory_seconds() const;  ///< all levels: one after the other, or overlapping where counted
   [[nodiscard]] const ResourceTime* largest(ResourceKind kind) const;  ///< null when none takes time
-  [[nodiscard]] double work_seconds() const;                           ///< (sum_r T_r^p)^(1/p), without launch
+  [[nodiscard]] double work_seconds() const;                           ///< kappa (sum_r T_r^p)^(1/p), without launch
 };
 
 /// `machine` must outlive the result.
 Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine);
 
-/// Bytes served by each cache and, last, by DRAM; they add to `bytes`. A cache of capacity C holds the fraction
-/// 1 / (1 + (footprint / C)^hit_exponent) of what the caches before it did not.
-std::vector<double> split_over_levels(double bytes, double footprint, bool cold, const std::vector<Cache>& caches);
-
 /// DRAM's time per byte and its relative standard deviation at a share of writes, linear between the measured mixes and
 /// constant beyond them. `mixes` must not be empty.
 std::pair<double, double> dram_seconds_per_byte(double write_fraction, const std::vector<DramMix>& mixes);
+
+/// What the last wave of blocks costs: ceil(W) / W for W whole and broken waves below four, where the others no longer
+/// even it out; with fewer blocks than fit at once, how unevenly they lie on the multiprocessors. 1 when nothing is
+/// known.
+double wave_factor(const std::optional<Grid>& grid, int units);
+
+/// The hit exponent that the rungs of a ladder between half and twice the capacity show, by least squares on the
+/// logarithms of their bandwidths; `hit_prior` with fewer than three of them.
+Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity_bytes, double seconds_per_byte_inside,
+                         double seconds_per_byte_beyond);
 
 /// Relative standard deviation that a 95 % interval of `value` stands for; `unknown_sigma` when the interval says
 /// nothing.
 double sigma_of(double value, const Interval& ci95, std::int64_t repeats);
 
-/// (sum x^p)^(1/p) of non-negative numbers, p = overlap_exponent.
+/// (sum x^p)^(1/p) of non-negative numbers.
 class OverlapSum {
  public:
+  explicit OverlapSum(double exponent = overlap_prior.value) : exponent_(exponent) {}
   void add(double seconds);
   [[nodiscard]] double value() const;
 
  private:
+  double exponent_;
   double largest_ = 0.0;
   double sum_ = 0.0;  ///< of (x / largest)^p
 };

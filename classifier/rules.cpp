@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/rules.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gpubench::classifier {
@@ -14,39 +15,71 @@ double seconds_of(const Decision& decision, const Prediction& prediction) {
 
 }  // namespace
 
+double Figures::overhead_excess() const {
+  if (!device_seconds) return launch_seconds ? *launch_seconds / (overhead_share * seconds) : 0.0;
+  const double beyond_device = (seconds - *device_seconds) / (overhead_share * seconds);
+  return std::max(beyond_device, launch_seconds.value_or(0.0) / (launch_floor_share * seconds));
+}
+
+double Figures::beside_launch() const {
+  return device_seconds ? std::min(*device_seconds, seconds) : seconds - launch_seconds.value_or(0.0);
+}
+
+Regime Figures::regime_beside_launch() const {
+  const double longest = std::max(memory_seconds, pipe_seconds);
+  if (longest > 0.0 && beside_launch() <= latency_ratio * longest)
+    return memory_seconds >= pipe_seconds ? Regime::memory : Regime::compute;
+  // Time that no ceiling accounts for may be a missing ceiling's or the launch's.
+  const bool decidable = longest > 0.0 && complete && (launch_seconds || device_seconds);
+  return decidable ? Regime::latency : Regime::unknown;
+}
+
+Regime Figures::regime() const { return overhead_excess() >= 1.0 ? Regime::overhead : regime_beside_launch(); }
+
+Figures figures_of(const Time& time, const Prediction& prediction) {
+  Figures figures;
+  figures.seconds = time.seconds;
+  figures.device_seconds = time.device_seconds;
+  if (prediction.launch) figures.launch_seconds = prediction.launch->seconds;
+  figures.memory_seconds = prediction.memory_seconds();
+  if (const auto* pipe = prediction.largest(ResourceKind::pipe)) figures.pipe_seconds = pipe->seconds;
+  figures.complete = prediction.missing.empty();
+  return figures;
+}
+
 Binding binding_of(const Prediction& prediction) {
   const auto* level = prediction.largest(ResourceKind::memory);
   const auto* pipe = prediction.largest(ResourceKind::pipe);
   const double memory = prediction.memory_seconds();
   if (level != nullptr && (pipe == nullptr || memory >= pipe->seconds))
-    return {{Regime::memory, level->resource}, memory, std::hypot(prediction.memory_sigma(), model_sigma)};
-  if (pipe != nullptr) return {{Regime::compute, pipe->resource}, pipe->seconds, std::hypot(pipe->sigma, model_sigma)};
+    return {{Regime::memory, level->resource}, memory};
+  if (pipe != nullptr) return {{Regime::compute, pipe->resource}, pipe->seconds};
   return {};
 }
 
-Decision decide(double seconds, const Prediction& prediction) {
-  const double launch = prediction.launch ? prediction.launch->seconds : 0.0;
-  if (prediction.launch && launch >= overhead_share * seconds) return {Regime::overhead, "launch"};
-  return decide_beside_launch(seconds - launch, prediction);
+Decision decide(const Time& time, const Prediction& prediction) {
+  const Regime regime = figures_of(time, prediction).regime();
+  if (regime == Regime::unknown) return {};
+  if (regime == Regime::overhead) return {regime, "launch"};
+  if (regime == Regime::latency) return {regime, "latency"};
+  return binding_of(prediction).decision;
 }
 
-Decision decide_beside_launch(double seconds_beside_launch, const Prediction& prediction) {
-  const auto binding = binding_of(prediction);
-  if (binding.decision.regime == Regime::unknown || seconds_beside_launch <= latency_ratio * binding.seconds)
-    return binding.decision;
-  // Time that no ceiling accounts for may be a missing ceiling's or the launch's.
-  if (!prediction.launch || !prediction.missing.empty()) return {};
-  return {Regime::latency, "latency"};
+double overhead_seconds(const Time& time, const Prediction& prediction) {
+  const double launch = prediction.launch ? std::min(prediction.launch->seconds, time.seconds) : 0.0;
+  if (!time.device_seconds || launch >= launch_floor_share * time.seconds) return launch;
+  return std::max(time.seconds - *time.device_seconds, 0.0);
 }
 
-double margin(const Decision& from, const Decision& to, double seconds, const Prediction& prediction) {
-  const double launch = prediction.launch ? prediction.launch->seconds : 0.0;
+double margin(const Decision& from, const Decision& to, const Time& time, const Prediction& prediction) {
   const auto either = [&](Regime regime) { return from.regime == regime || to.regime == regime; };
-  if (either(Regime::overhead)) return std::log(overhead_share * seconds / launch);
-  if (either(Regime::latency)) return std::log((seconds - launch) / (latency_ratio * binding_of(prediction).seconds));
+  const auto figures = figures_of(time, prediction);
+  if (either(Regime::overhead)) return -std::log(figures.overhead_excess());
+  if (either(Regime::latency))
+    return std::log(figures.beside_launch() / (latency_ratio * binding_of(prediction).seconds));
   if (from.regime == to.regime) return std::log(seconds_of(from, prediction) / seconds_of(to, prediction));
   const auto& pipe = from.regime == Regime::compute ? from : to;
-  return std::log(prediction.memory_seconds() / seconds_of(pipe, prediction));
+  return std::log(figures.memory_seconds / seconds_of(pipe, prediction));
 }
 
 }  // namespace gpubench::classifier

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The regime rules, in one place for points and boundaries alike.
+// The regime rules, in one place for points, draws and boundaries alike.
 //
 //   overhead   the launch takes at least half of the time
 //   latency    else, the time beside the launch is over 1.5 times the longest resource time: under 67 % of every
 //   ceiling memory     else, the memory levels together need longer than any pipe; the limiter is the slowest level
 //   compute    else; the limiter is the slowest pipe
+//
+// What the launch takes is the calibrated launch of nothing. Where a clock of the device alone was read as well, it is
+// what the point takes beyond that; and a launch of nothing that takes 90 % of the point is all that limits it, however
+// busy the device is meanwhile (launches that the host cannot hand over any faster).
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "classifier/model.h"
@@ -15,7 +20,35 @@
 namespace gpubench::classifier {
 
 inline constexpr double overhead_share = 0.5;
+inline constexpr double launch_floor_share = 0.9;
 inline constexpr double latency_ratio = 1.5;
+
+/// A measured time with its relative standard deviation, and the device's own part of it where a clock read that.
+struct Time {
+  double seconds = 0.0;
+  double sigma = 0.0;
+  std::optional<double> device_seconds;
+  double device_sigma = 0.0;
+};
+
+/// All that the rules look at.
+struct Figures {
+  double seconds = 0.0;
+  std::optional<double> device_seconds;
+  std::optional<double> launch_seconds;
+  double memory_seconds = 0.0;
+  double pipe_seconds = 0.0;  ///< of the slowest
+  bool complete = true;       ///< every ceiling that the work needs is there
+
+  /// 1 where overhead begins to bind, more where it does; 0 when nothing is known of it.
+  [[nodiscard]] double overhead_excess() const;
+  /// The time beside the launch: the device's own, else what a launch of nothing leaves.
+  [[nodiscard]] double beside_launch() const;
+  [[nodiscard]] Regime regime() const;
+  /// The same once the launch is known not to bind.
+  [[nodiscard]] Regime regime_beside_launch() const;
+};
+Figures figures_of(const Time& time, const Prediction& prediction);
 
 struct Decision {
   Regime regime = Regime::unknown;
@@ -27,18 +60,17 @@ struct Decision {
 struct Binding {
   Decision decision;  ///< memory or compute; unknown when no resource takes time
   double seconds = 0.0;
-  double sigma = 0.0;  ///< relative, `model_sigma` included
 };
 Binding binding_of(const Prediction& prediction);
 
-/// The regime of a time in seconds, launch included. Unknown where the ceilings there are do not decide it.
-Decision decide(double seconds, const Prediction& prediction);
+/// The regime of a point. Unknown where the ceilings there are do not decide it.
+Decision decide(const Time& time, const Prediction& prediction);
 
-/// The same once the launch is known not to bind, for the time beside it.
-Decision decide_beside_launch(double seconds_beside_launch, const Prediction& prediction);
+/// What the launch takes of the point's time, in seconds; 0 when nothing is known of it.
+double overhead_seconds(const Time& time, const Prediction& prediction);
 
 /// Zero where `from` and `to` meet, in logarithms of time: which of launch, latency and two resources it compares
 /// follows from them.
-double margin(const Decision& from, const Decision& to, double seconds, const Prediction& prediction);
+double margin(const Decision& from, const Decision& to, const Time& time, const Prediction& prediction);
 
 }  // namespace gpubench::classifier

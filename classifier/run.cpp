@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "classifier/boundaries.h"
+#include "classifier/checks.h"
 #include "classifier/classifier.h"
+#include "classifier/rules.h"
 #include "classifier/sweeps.h"
 #include "classifier/verdict.h"
 
 namespace gpubench::classifier {
+namespace {
 
-void classify(Run& run) {
-  std::map<std::string_view, MachineWithErrors> machines;  // by device
-  for (const auto& calibration : run.calibrations) {
-    const auto machine = machine_of(calibration);
-    machines.try_emplace(calibration.device.id, MachineWithErrors{machine, perturbed(machine)});
-  }
+using Machines = std::map<std::string_view, MachineWithErrors>;  // by device
+
+void judge_points(const Machines& machines, Run& run) {
   for (auto& point : run.points) {
     const auto& measurement = point.measurement;
     const auto found = machines.find(measurement.device);
@@ -24,11 +25,41 @@ void classify(Run& run) {
       point.verdict = verdict_of(measurement, found->second.machine, measurement.device);
     }
   }
+}
+
+/// What grows with an operation is seen only beside its other sizes.
+void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
+                          std::map<const Measurement*, Verdict*>& verdicts) {
+  std::vector<double> needed;
+  for (const auto& size : sweep.sizes)
+    needed.push_back(binding_of(predict(size.work, conditions_of(*size.measurements.front()), machine)).seconds);
+  for (std::size_t i = 0; i < sweep.sizes.size(); ++i) {
+    const auto slope = elasticity_at(sweep, i, needed);
+    if (!slope) continue;
+    for (const auto* measurement : sweep.sizes[i].measurements)
+      if (const auto found = verdicts.find(measurement); found != verdicts.end())
+        found->second->votes.push_back(elasticity_vote(found->second->regime, *slope));
+  }
+}
+
+}  // namespace
+
+void classify(Run& run) {
+  Machines machines;
+  for (const auto& calibration : run.calibrations)
+    machines.try_emplace(calibration.device.id, with_errors(machine_of(calibration)));
+  judge_points(machines, run);
+  std::map<const Measurement*, Verdict*> verdicts;
+  for (auto& point : run.points)
+    if (point.verdict) verdicts.emplace(&point.measurement, &*point.verdict);
   run.boundaries.clear();
   for (const auto& sweep : sweeps_of(run)) {
     const auto found = machines.find(sweep.device);
     if (found == machines.end()) continue;
-    auto boundaries = boundaries_of(sweep, found->second);
+    add_elasticity_votes(sweep, found->second.machine, verdicts);
+    const auto fit = fit_of(sweep, found->second);
+    if (!fit) continue;
+    auto boundaries = boundaries_of(sweep, *fit, found->second);
     run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(boundaries.begin()),
                           std::make_move_iterator(boundaries.end()));
   }

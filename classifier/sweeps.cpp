@@ -104,7 +104,8 @@ std::vector<Sweep> sweeps_of(const Run& run) {
 
 double between(double below, double above, double part) {
   if (below > 0.0 && above > 0.0) return std::exp(std::lerp(std::log(below), std::log(above), part));
-  return std::lerp(below, above, part);
+  const double on_line = std::lerp(below, above, part);
+  return below >= 0.0 && above >= 0.0 ? std::max(on_line, 0.0) : on_line;
 }
 
 Work work_between(const Work& below, const Work& above, double part) {

@@ -31,8 +31,8 @@ struct Sweep {
 /// run must outlive the result.
 std::vector<Sweep> sweeps_of(const Run& run);
 
-/// Work at the part 0 <= part <= 1 of the way between two sizes: each figure on the line through both in logarithms, or
-/// on the plain line where one of them is zero.
+/// Work at a part of the way between two sizes (0 to 1; beyond, it goes on as between them): each figure on the line
+/// through both in logarithms, or on the plain line, and never below zero, where one of them is zero.
 Work work_between(const Work& below, const Work& above, double part);
 
 /// The same for the argument or any other figure.

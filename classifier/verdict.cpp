@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "classifier/advice.h"
+#include "classifier/checks.h"
 #include "classifier/classifier.h"
 #include "classifier/confidence.h"
 #include "classifier/evidence.h"
@@ -38,33 +40,55 @@ bool is_finite(const Verdict& verdict) {
          std::ranges::all_of(verdict.shares, [](const Share& share) { return std::isfinite(share.fraction); });
 }
 
-/// The part that one resource has in the explained work time.
-double part_of(const ResourceTime& resource, double memory, double work) {
-  const double group = resource.kind == ResourceKind::memory ? memory : resource.seconds;
-  const double of_work = std::pow(group / work, overlap_exponent);
-  return resource.kind == ResourceKind::memory ? of_work * (resource.seconds / memory) : of_work;
+/// The part that one resource has in the work time without the tail.
+double part_of(const ResourceTime& resource, const Prediction& prediction) {
+  const double p = prediction.overlap.value;
+  const double work = prediction.work_seconds() / prediction.wave_factor;
+  if (resource.kind == ResourceKind::pipe) return std::pow(resource.seconds / work, p);
+  const double memory = prediction.memory_seconds();
+  const double within = prediction.counted ? std::pow(resource.seconds / memory, p) : resource.seconds / memory;
+  return std::pow(memory / work, p) * within;
 }
 
-Verdict decided(const Time& time, const Work& work, const Prediction& prediction) {
-  const auto decision = decide(time.seconds, prediction);
+Verdict decided(const Time& time, const Measurement& measurement, const Prediction& prediction,
+                const Machine& machine) {
+  const auto decision = decide(time, prediction);
   const auto confidence = confidence_of(decision, time, prediction);
   Verdict verdict;
   verdict.regime = decision.regime;
   verdict.limiter = decision.limiter;
-  verdict.shares = shares_of(time.seconds, prediction);
-  if (decision.regime != Regime::overhead && decision.regime != Regime::unknown)
-    verdict.achieved = binding_of(prediction).seconds / time.seconds;
+  verdict.shares = shares_of(time, prediction);
+  if (decision.regime != Regime::overhead && decision.regime != Regime::unknown) {
+    const double ceiling_seconds = binding_of(prediction).seconds;
+    verdict.achieved = ceiling_seconds / time.seconds;
+    verdict.speed_up_left = time.seconds / ceiling_seconds;
+  }
   verdict.confidence = confidence.probability;
   verdict.certainty = certainty_of(confidence.probability);
   verdict.runner_up = confidence.runner_up;
+  verdict.runner_up_probability = confidence.runner_up_probability;
   // Without the launch or a ceiling that the work needs, the model has no time to give.
   if (prediction.launch && prediction.missing.empty())
     verdict.model_seconds = prediction.launch->seconds + prediction.work_seconds();
-  verdict.evidence = evidence_of(decision, time, work, prediction);
+  verdict.evidence = evidence_of(decision, time, measurement, prediction);
+  verdict.advice = advice_for(decision, time, measurement, prediction, machine);
+  verdict.votes = votes_of(verdict, measurement, machine.units);
   return verdict;
 }
 
 }  // namespace
+
+Time time_of(const Measurement& measurement) {
+  const Summary& summary = *judged_seconds(measurement);
+  Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
+  const Summary* const device = seconds_by(measurement, "device");
+  const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= least_figure &&
+                      device->median <= largest_figure;
+  if (!usable) return time;
+  time.device_seconds = device->median;
+  time.device_sigma = sigma_of(*device);
+  return time;
+}
 
 const Summary* judged_seconds(const Measurement& measurement) {
   if (measurement.failure || !measurement.seconds) return nullptr;
@@ -85,19 +109,19 @@ bool is_sound(const Work& work) {
          std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
 }
 
-std::vector<Share> shares_of(double seconds, const Prediction& prediction) {
+std::vector<Share> shares_of(const Time& time, const Prediction& prediction) {
   constexpr double negligible = 1e-9;  // far above rounding, so that the last share may take up what rounding leaves
   std::vector<Share> shares;
   const auto add = [&shares](std::string_view resource, double fraction) {
     if (fraction > negligible) shares.push_back({std::string(resource), fraction});
   };
-  const double launch = prediction.launch ? std::min(prediction.launch->seconds, seconds) / seconds : 0.0;
+  const double launch = overhead_seconds(time, prediction) / time.seconds;
   add("launch", launch);
-  const double work = prediction.work_seconds();
-  const double memory = prediction.memory_seconds();
-  const double explained = std::min(work / seconds, 1.0 - launch);
+  const double explained = std::min(prediction.work_seconds() / time.seconds, 1.0 - launch);
+  const double without_tail = explained / prediction.wave_factor;
   for (const auto& resource : prediction.resources)
-    if (resource.seconds > 0.0) add(resource.resource, explained * part_of(resource, memory, work));
+    if (resource.seconds > 0.0) add(resource.resource, without_tail * part_of(resource, prediction));
+  add("tail", explained - without_tail);
   add("unexplained", 1.0 - launch - explained);
   // s + (1 - s) is exactly 1 in binary floating point for 0 <= s <= 1, so the last share is what the others leave.
   double sum = 0.0;
@@ -116,7 +140,7 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
   if (is_empty(machine)) return undecided("the calibration holds no ceiling to set it against");
   const auto prediction = predict(measurement.work, conditions_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares more work than can be reckoned with");
-  auto verdict = decided(time_of(*judged_seconds(measurement)), measurement.work, prediction);
+  auto verdict = decided(time_of(measurement), measurement, prediction, machine);
   return is_finite(verdict) ? verdict : undecided("has figures beyond what can be reckoned with");
 }
 

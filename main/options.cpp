@@ -75,7 +75,10 @@ const std::vector<Row>& table() {
       {in_run, "--filter", "REGEX", "", "Run only points whose name matches; a leading '-' turns the choice round",
        add_value<&Raw::filter>},
       {in_run, "--list", "", "", "Name the points that would run, and stop", add_switch<&Raw::list>},
-      {in_run, "--calibration", "FILE", "", "Judge by the ceilings in this file, not by the cached ones",
+      {in_run | in_report, "--calibration", "FILE", "",
+       "Judge by the ceilings in this file, not by the cached or stored ones; `report` estimates the times where they "
+       "are "
+       "another device's",
        add_value<&Raw::calibration_file>},
       {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
        add_value<&Raw::time_budget>},

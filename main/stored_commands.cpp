@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "classifier/transfer.h"
 #include "main/commands.h"
 #include "main/terminal.h"
 #include "reports/compare.h"
@@ -26,6 +27,14 @@ std::string comparison_text(const reports::Comparison& comparison, const std::st
   if (extension == ".json") return reports::json(comparison);
   if (extension == ".csv") return reports::csv(comparison);
   return reports::markdown(comparison);
+}
+
+/// With other ceilings than those of the run.
+void judge_anew(const std::string& file, Run& run) {
+  const Calibration calibration = storage::read_calibration(file);
+  if (!classifier::judge_by(calibration, file, run))
+    throw UsageError(fmt::format("{} holds the ceilings of a {}, and the run has no device of that kind.", file,
+                                 calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
 }
 
 }  // namespace
@@ -50,7 +59,8 @@ int compare_command(const Options& options) {
 
 int report_command(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
-  const Run run = storage::read_run(options.inputs.at(0));
+  Run run = storage::read_run(options.inputs.at(0));
+  if (options.calibration_file) judge_anew(*options.calibration_file, run);
   if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
   for (const std::string& output : options.outputs) reports::write(run, output);
   return exit_codes::fine;

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "reports/judgement.h"
 #include "reports/text.h"
 #include "reports/units.h"
 
@@ -170,7 +171,10 @@ void put_verdict(Json& row, const Point& point) {
   put(row, "achieved", verdict.achieved);
   put(row, "confidence", verdict.confidence);
   row["certainty"] = name_of(verdict.certainty);
-  row["runner_up"] = name_of(verdict.runner_up);
+  if (const auto text = runner_up_text(verdict); !text.empty()) row["runner_up"] = text;
+  put(row, "speed_up_left", verdict.speed_up_left);
+  if (!verdict.advice.empty()) row["advice"] = advice_text(verdict);
+  if (!verdict.votes.empty()) row["checks"] = votes_text(verdict);
   if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds);
   row["evidence"] = verdict.evidence;
   auto shares = Json::array();
@@ -236,7 +240,7 @@ void put_bands(Json& rows, const Group& group, const std::string& line, const st
   const auto edge = [&](double below, double above) {
     if (boundaries_apply)
       for (const auto* boundary : group.boundaries)
-        if (boundary->at >= below && boundary->at <= above) return boundary->at;
+        if (boundary->placement == Placement::at && boundary->at >= below && boundary->at <= above) return boundary->at;
     return std::sqrt(below * above);
   };
   double from = by_size.begin()->first;
@@ -341,7 +345,7 @@ Json boundary_rows(const Run& run) {
     // A boundary names no series: where there are several it belongs to none of them for sure.
     if (!sweep_of(group).others.empty()) continue;
     for (const auto* boundary : group.boundaries) {
-      if (!(boundary->at > 0)) continue;
+      if (!(boundary->at > 0) || boundary->placement != Placement::at) continue;
       Json row = {{"device", boundary->device},
                   {"line", boundary->operation},
                   {"at", rounded(boundary->at)},

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/judgement.h"
 #include "reports/points.h"
 #include "reports/reports.h"
 #include "reports/table.h"
@@ -74,7 +75,8 @@ std::string regime_text(const Verdict& verdict) {
 std::string confidence_text(const Verdict& verdict) {
   if (verdict.regime == Regime::unknown) return "";
   const std::string percent = verdict.confidence >= 0.995 ? ">99 %" : format_percent(verdict.confidence);
-  return fmt::format("{} {}", percent, name_of(verdict.certainty));
+  const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
+  return fmt::format("{} {}{}", percent, name_of(verdict.certainty), runner_up.empty() ? "" : ", else " + runner_up);
 }
 
 Cell verdict_cell(Field field, const Verdict& verdict) {
@@ -178,12 +180,64 @@ std::string boundaries_text(const Group& group, const ConsoleStyle& style) {
   for (const Boundary* boundary : group.boundaries) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} -> {} at ", printable(boundary->from), printable(boundary->to));
-    if (!boundary->argument.empty() && boundary->argument != "size") text += printable(boundary->argument) + " = ";
-    text += format_count(boundary->at);
+    if (!boundary->argument.empty() && boundary->argument != "size")
+      text += printable(boundary->argument) + (boundary->placement == Placement::at ? " = " : " ");
+    text += boundary_at_text(*boundary);
     if (boundary->ci95)
       text += fmt::format(" ({} to {})", format_count(boundary->ci95->low), format_count(boundary->ci95->high));
   }
   return text.empty() ? "" : paragraph("  boundaries: ", text, color::none, style);
+}
+
+/// What would gain most in each regime of an operation, where that is worth a line.
+std::string advice_lines(const Group& group, const ConsoleStyle& style) {
+  constexpr double worth_a_line = 1.2;
+  std::string text;
+  for (const AdviceLine& line : advice_of(group)) {
+    if (line.advice->gain.value_or(0.0) < worth_a_line) continue;
+    text += paragraph(
+        "  advice: ",
+        fmt::format("where {}, {}, up to {:.2g} x faster at {}", name_of(line.regime), printable(line.advice->action),
+                    *line.advice->gain, printable(label(line.at->measurement))),
+        color::dim, style);
+  }
+  return text;
+}
+
+std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
+  std::string text;
+  for (const Doubt& doubt : doubts_of(group)) {
+    const std::string more = doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "";
+    text += paragraph("  doubt: ",
+                      fmt::format("{} says {} at {}{}: {}", printable(doubt.vote->check), printable(doubt.vote->says),
+                                  printable(label(doubt.first->measurement)), more, printable(doubt.vote->evidence)),
+                      color::yellow, style);
+  }
+  return text;
+}
+
+/// Verdicts beside the classes of NVIDIA's rule, and why they differ.
+std::string agreement_text(const Run& run, const ConsoleStyle& style) {
+  constexpr std::size_t most = 8;
+  const auto rows = agreement_of(run);
+  if (rows.empty()) return "";
+  std::vector<Column> columns = {{"ncu's rule", false, {}}};
+  for (const auto& name : regime_names) columns.push_back({std::string(name), true, {}});
+  for (const auto& row : rows) {
+    columns[0].cells.push_back({printable(row.theirs)});
+    for (std::size_t i = 0; i < row.by_regime.size(); ++i)
+      columns[i + 1].cells.push_back({row.by_regime[i] > 0 ? fmt::format("{}", row.by_regime[i]) : ""});
+  }
+  Table table(std::move(columns), 0, least_name);
+  table.fit(usable_width(style));
+  std::string text = "\n" + table.header(style);
+  for (std::size_t row = 0; row < rows.size(); ++row) text += table.row(row, style);
+  const auto differences = rule_differences(run);
+  for (std::size_t i = 0; i < std::min(differences.size(), most); ++i)
+    text += paragraph("  ", printable(differences[i]), color::dim, style);
+  if (differences.size() > most)
+    text += paragraph("  ", fmt::format("{} more differ", differences.size() - most), color::dim, style);
+  return text;
 }
 
 std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
@@ -230,7 +284,7 @@ std::string table_text(const Run& run, const ConsoleStyle& style) {
         text += untimed_row(*point, name_width, style);
       }
     }
-    text += boundaries_text(group, style);
+    text += boundaries_text(group, style) + advice_lines(group, style) + doubt_lines(group, style);
   }
   return text;
 }
@@ -285,7 +339,8 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 }  // namespace
 
 std::string console(const Run& run, const ConsoleStyle& style) {
-  std::string text = heading_of_run(run, style) + table_text(run, style) + "\n" + legend(run, style);
+  std::string text =
+      heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style) + "\n" + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
   return text + work_notices(run, style) + summary(run, style);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/delimited.h"
+#include "reports/judgement.h"
 #include "reports/points.h"
 #include "reports/reports.h"
 
@@ -144,16 +145,25 @@ constexpr std::array columns = {
     CsvColumn{"limiter", [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(v.limiter); }); }},
     CsvColumn{"achieved_fraction",
               [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.achieved); }); }},
+    CsvColumn{"speed_up_left",
+              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.speed_up_left); }); }},
     CsvColumn{"confidence",
               [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.confidence); }); }},
     CsvColumn{"certainty",
               [](const Row& row) { return of_verdict(row, [](auto& v) { return name_of(v.certainty); }); }},
     CsvColumn{"runner_up",
               [](const Row& row) { return of_verdict(row, [](auto& v) { return name_of(v.runner_up); }); }},
+    CsvColumn{
+        "runner_up_probability",
+        [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.runner_up_probability); }); }},
     CsvColumn{"model_s",
               [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.model_seconds); }); }},
     CsvColumn{"shares", shares},
     CsvColumn{"evidence", [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(v.evidence); }); }},
+    CsvColumn{"advice",
+              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(advice_text(v)); }); }},
+    CsvColumn{"checks",
+              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(votes_text(v)); }); }},
 };
 
 }  // namespace

@@ -128,7 +128,7 @@ std::string html(const Run& run) {
                                       {"device_charts", device_charts},
                                       {"operation_charts", operation_charts},
                                       {"ladder", ladder},
-                                      {"boundaries", sections::boundaries(run)},
+                                      {"boundaries", sections::boundaries(run) + sections::checks(run)},
                                       {"calibrations", sections::calibrations(run)},
                                       {"environment", sections::environment(run)},
                                       {"data", markup::script_json(data_of(run, list))},

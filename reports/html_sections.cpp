@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/html_text.h"
+#include "reports/judgement.h"
 #include "reports/points.h"
 #include "reports/units.h"
 
@@ -166,10 +167,30 @@ std::string boundaries(const Run& run) {
     const auto ci95 =
         boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
     table.rows.push_back({boundary.operation, boundary.device, boundary.from, boundary.to, boundary.argument,
-                          format_count(boundary.at), ci95});
+                          boundary_at_text(boundary), ci95});
   }
   const auto html = render(table);
   return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;
+}
+
+std::string checks(const Run& run) {
+  Table doubts{"Checks that disagree with a verdict",
+               {{"point"}, {"verdict"}, {"check"}, {"says"}, {"because"}, {"points", true}},
+               {}};
+  for (const Group& group : groups_of(run))
+    for (const Doubt& doubt : doubts_of(group))
+      doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
+                             doubt.vote->check, doubt.vote->says, doubt.vote->evidence, std::to_string(doubt.points)});
+  Table rule{"Classes of Nsight Compute's SpeedOfLight rule beside these regimes", {{"its class"}}, {}};
+  for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});
+  for (const auto& agreement : agreement_of(run)) {
+    std::vector<std::string> cells = {agreement.theirs};
+    for (const auto count : agreement.by_regime) cells.push_back(count > 0 ? std::to_string(count) : "");
+    rule.rows.push_back(std::move(cells));
+  }
+  Table differences{"Where the two differ", {{"difference and reason"}}, {}};
+  for (auto& difference : rule_differences(run)) differences.rows.push_back({std::move(difference)});
+  return render(doubts) + render(rule) + render(differences);
 }
 
 std::string calibrations(const Run& run) {

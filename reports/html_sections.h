@@ -15,6 +15,7 @@ std::string devices(const Run& run);  ///< names in the header, with what identi
 std::string regimes(const Run& run);  ///< the bar of regimes with its figures
 std::string notices(const Run& run);  ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);
+std::string checks(const Run& run);  ///< empty when none disagrees
 std::string calibrations(const Run& run);
 std::string environment(const Run& run);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/judgement.h"
 #include "reports/markdown_text.h"
 #include "reports/points.h"
 #include "reports/reports.h"
@@ -54,7 +55,10 @@ void add_verdict(const Point& point, std::vector<std::string>& cells) {
   cells.emplace_back(name_of(verdict.regime));
   cells.push_back(markdown_text(verdict.limiter));
   cells.push_back(verdict.achieved ? format_percent(*verdict.achieved) : "");
-  cells.push_back(verdict.regime == Regime::unknown ? "" : std::string(name_of(verdict.certainty)));
+  const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
+  cells.push_back(verdict.regime == Regime::unknown ? ""
+                                                    : fmt::format("{}{}", name_of(verdict.certainty),
+                                                                  runner_up.empty() ? "" : ", else " + runner_up));
 }
 
 std::string row_of(const Point& point, bool with_device) {
@@ -105,13 +109,51 @@ std::string table(const Run& run) {
 std::string boundaries(const Run& run) {
   std::string text;
   for (const Boundary& boundary : run.boundaries) {
-    text += fmt::format("- {}: {} -&gt; {} at {} = {}", markdown_text(boundary.operation), markdown_text(boundary.from),
-                        markdown_text(boundary.to), markdown_text(boundary.argument), format_count(boundary.at));
+    text += fmt::format("- {}: {} -&gt; {} at {} {}{}", markdown_text(boundary.operation), markdown_text(boundary.from),
+                        markdown_text(boundary.to), markdown_text(boundary.argument),
+                        boundary.placement == Placement::at ? "= " : "", markdown_text(boundary_at_text(boundary)));
     if (boundary.ci95)
       text += fmt::format(" ({} to {})", format_count(boundary.ci95->low), format_count(boundary.ci95->high));
     text += "\n";
   }
   return text.empty() ? "" : "\nBoundaries:\n\n" + text;
+}
+
+std::string advice(const Run& run) {
+  std::string text;
+  for (const Group& group : groups_of(run))
+    for (const AdviceLine& line : advice_of(group))
+      text += fmt::format("- {}, where {}: {}\n", markdown_text(label(line.at->measurement)), name_of(line.regime),
+                          markdown_text(advice_text(*line.advice)));
+  return text.empty() ? "" : "\nAdvice, at the point of each regime where it gains most:\n\n" + text;
+}
+
+std::string doubts(const Run& run) {
+  std::string text;
+  for (const Group& group : groups_of(run))
+    for (const Doubt& doubt : doubts_of(group))
+      text += fmt::format("- {}{}: {} says {}; {}\n", markdown_text(label(doubt.first->measurement)),
+                          doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "",
+                          markdown_text(doubt.vote->check), markdown_text(doubt.vote->says),
+                          markdown_text(doubt.vote->evidence));
+  return text.empty() ? "" : "\nChecks that disagree:\n\n" + text;
+}
+
+std::string agreement(const Run& run) {
+  const auto rows = agreement_of(run);
+  if (rows.empty()) return "";
+  std::vector<std::string> headers = {"ncu's rule"};
+  std::vector<std::string> rules = {":---"};
+  for (const auto& name : regime_names) headers.emplace_back(name), rules.emplace_back("---:");
+  std::string text = "\n" + markdown_row(headers) + markdown_row(rules);
+  for (const auto& row : rows) {
+    std::vector<std::string> cells = {markdown_text(row.theirs)};
+    for (const auto count : row.by_regime) cells.push_back(count > 0 ? fmt::format("{}", count) : "");
+    text += markdown_row(cells);
+  }
+  text += "\n";
+  for (const auto& difference : rule_differences(run)) text += "- " + markdown_text(difference) + "\n";
+  return text;
 }
 
 std::string devices(const Run& run) {
@@ -132,7 +174,7 @@ std::string devices(const Run& run) {
 std::string markdown(const Run& run) {
   std::string text = fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
                                  markdown_text(run.context.host), markdown_text(run.context.created_utc));
-  text += devices(run) + "\n" + table(run) + boundaries(run);
+  text += devices(run) + "\n" + table(run) + boundaries(run) + advice(run) + doubts(run) + agreement(run);
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
   return text;

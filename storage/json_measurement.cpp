@@ -254,6 +254,10 @@ Json json_of(const Measurement& measurement) {
   set_optional(result, "clock_hz", measurement.clock_hz);
   if (!measurement.clock_hz_source.empty()) result["clock_hz_source"] = measurement.clock_hz_source;
   if (measurement.conditions) result["conditions"] = json_of(*measurement.conditions);
+  if (measurement.grid) {
+    result["grid"]["blocks"] = measurement.grid->blocks;
+    result["grid"]["blocks_per_multiprocessor"] = measurement.grid->blocks_per_multiprocessor;
+  }
   set_list(result, "counters", measurement.counters);
   set_list(result, "absent_counters", measurement.absent_counters);
   if (!measurement.work_differences.empty()) result["work_differences"] = measurement.work_differences;
@@ -293,6 +297,9 @@ Measurement read_measurement(const Node& node) {
   measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
   if (const auto source = node.find("clock_hz_source")) measurement.clock_hz_source = source->text();
   if (const auto conditions = node.find("conditions")) measurement.conditions = read_conditions(*conditions);
+  if (const auto grid = node.find("grid"))
+    measurement.grid = Grid{grid->at("blocks").integer(0, largest_integer),
+                            grid->at("blocks_per_multiprocessor").integer(0, largest_integer)};
   measurement.counters = optional_list<Counter>(node, "counters", read_counter);
   measurement.absent_counters = optional_list<AbsentCounter>(node, "absent_counters", read_absent_counter);
   if (const auto differences = node.find("work_differences")) measurement.work_differences = differences->texts();

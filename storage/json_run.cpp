@@ -37,6 +37,41 @@ Point read_point(const Node& node) {
   return point;
 }
 
+Json json_of(const Advice& advice) {
+  Json result;
+  result["action"] = advice.action;
+  result["evidence"] = advice.evidence;
+  set_optional(result, "gain", advice.gain);
+  return result;
+}
+
+Advice read_advice(const Node& node) {
+  return {node.at("action").text(), node.at("evidence").text(), optional_number(node, "gain", Domain::not_negative)};
+}
+
+Json json_of(const Vote& vote) {
+  Json result;
+  result["check"] = vote.check;
+  result["outcome"] = name_of(vote.outcome);
+  result["says"] = vote.says;
+  result["evidence"] = vote.evidence;
+  return result;
+}
+
+Vote read_vote(const Node& node) {
+  return {node.at("check").text(), node.at("outcome").name<Outcome>(outcome_names), node.at("says").text(),
+          node.at("evidence").text()};
+}
+
+/// Older runs do not have these lists, so they are written only when something is in them.
+template <class T>
+void set_list(Json& result, const char* key, const std::vector<T>& values) {
+  if (values.empty()) return;
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(json_of(value));
+  result[key] = std::move(list);
+}
+
 Share read_share(const Node& node) { return {node.at("resource").text(), node.at("fraction").number(Domain::any)}; }
 
 }  // namespace
@@ -54,11 +89,15 @@ Json json_of(const Verdict& verdict) {
   result["limiter"] = verdict.limiter;
   result["shares"] = std::move(shares);
   set_optional(result, "achieved", verdict.achieved);
+  set_optional(result, "speed_up_left", verdict.speed_up_left);
   result["confidence"] = verdict.confidence;
   result["certainty"] = name_of(verdict.certainty);
   result["runner_up"] = name_of(verdict.runner_up);
+  result["runner_up_probability"] = verdict.runner_up_probability;
   result["model_seconds"] = verdict.model_seconds;
   result["evidence"] = verdict.evidence;
+  set_list(result, "advice", verdict.advice);
+  set_list(result, "votes", verdict.votes);
   return result;
 }
 
@@ -68,11 +107,15 @@ Verdict read_verdict(const Node& node) {
   verdict.limiter = node.at("limiter").text();
   verdict.shares = node.at("shares").list(read_share);
   verdict.achieved = optional_number(node, "achieved", Domain::not_negative);
+  verdict.speed_up_left = optional_number(node, "speed_up_left", Domain::not_negative);
   verdict.confidence = node.at("confidence").number(Domain::probability);
   verdict.certainty = node.at("certainty").name<Certainty>(certainty_names);
   verdict.runner_up = node.at("runner_up").name<Regime>(regime_names);
+  verdict.runner_up_probability = optional_number(node, "runner_up_probability", Domain::probability).value_or(0.0);
   verdict.model_seconds = node.at("model_seconds").number(Domain::not_negative);
   verdict.evidence = node.at("evidence").text();
+  if (const auto advice = node.find("advice")) verdict.advice = advice->list(read_advice);
+  if (const auto votes = node.find("votes")) verdict.votes = votes->list(read_vote);
   return verdict;
 }
 
@@ -85,6 +128,7 @@ Json json_of(const Boundary& boundary) {
   result["to"] = boundary.to;
   result["at"] = boundary.at;
   if (boundary.ci95) result["ci95"] = json_of(*boundary.ci95);
+  if (boundary.placement != Placement::at) result["placement"] = name_of(boundary.placement);
   return result;
 }
 
@@ -95,7 +139,9 @@ Boundary read_boundary(const Node& node) {
                     node.at("from").text(),
                     node.at("to").text(),
                     node.at("at").number(Domain::any),
-                    std::nullopt};
+                    std::nullopt,
+                    Placement::at};
+  if (const auto placement = node.find("placement")) boundary.placement = placement->name<Placement>(placement_names);
   if (const auto interval = node.find("ci95")) boundary.ci95 = read_interval(*interval);
   return boundary;
 }

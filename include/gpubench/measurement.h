@@ -86,6 +86,13 @@ struct AbsentCounter {
   friend bool operator==(const AbsentCounter&, const AbsentCounter&) = default;
 };
 
+/// The blocks of an operation's longest kernel.
+struct Grid {
+  std::int64_t blocks = 0;
+  std::int64_t blocks_per_multiprocessor = 0;  ///< that fit at once: cudaOccupancyMaxActiveBlocksPerMultiprocessor
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
 struct Measurement {
   std::string name;       ///< Google Benchmark's full name: "saxpy/1024/manual_time"
   std::string operation;  ///< "saxpy"
@@ -114,6 +121,7 @@ struct Measurement {
   std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
   std::string clock_hz_source;                 ///< how that was read
   std::optional<Conditions> conditions;        ///< absent where nothing reports any (a CPU)
+  std::optional<Grid> grid;                    ///< absent when the operation does not tell
   std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".

@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "gpubench/check.h"
+#include "gpubench/measurement.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
 
@@ -63,6 +65,13 @@ class State {
   /// Distinct bytes touched, where that is not what device_vector and host_vector handed out.
   void footprint(std::integral auto bytes) { work_.footprint_bytes = static_cast<double>(bytes); }
 
+  /// The blocks of the longest kernel, and how many of them fit on one multiprocessor at once
+  /// (cudaOccupancyMaxActiveBlocksPerMultiprocessor): with these a verdict can tell a small grid and an uneven last
+  /// wave.
+  void grid(std::integral auto blocks, std::integral auto blocks_per_multiprocessor) {
+    grid_ = Grid{static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_per_multiprocessor)};
+  }
+
   /// Checks the result: called once, after a first execution and before timing. Give it before `measure`. A check that
   /// does not pass fails the point (exit code 2), and it is not timed.
   void verify(std::function<Check()> check) { check_ = std::move(check); }
@@ -94,6 +103,7 @@ class State {
   /// The work declared so far, with the footprint worked out.
   [[nodiscard]] Work work() const;
   [[nodiscard]] const std::function<Check()>& check() const { return check_; }
+  [[nodiscard]] const std::optional<Grid>& grid() const { return grid_; }
 
  private:
   void measure_device(const std::function<void(cudaStream_t, std::int64_t executions)>& batch);
@@ -102,6 +112,7 @@ class State {
   benchmark::State& google_;
   Harness& harness_;
   Work work_;
+  std::optional<Grid> grid_;
   std::function<Check()> check_;
   double allocated_bytes_ = 0.0;
   std::uint64_t seed_ = 0;

@@ -33,6 +33,28 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
+/// What could be done about the limit, why, and what that could gain.
+struct Advice {
+  std::string action;          ///< "batch launches or capture them in a CUDA graph"
+  std::string evidence;        ///< "1.27 us of 2.10 us go to the launch"
+  std::optional<double> gain;  ///< at most so many times faster; absent when it cannot be told
+  friend bool operator==(const Advice&, const Advice&) = default;
+};
+
+enum class Outcome { agrees, disagrees, undecided };
+inline constexpr std::array outcome_names = {std::string_view("agrees"), std::string_view("disagrees"),
+                                             std::string_view("undecided")};
+constexpr std::string_view name_of(Outcome outcome) { return outcome_names[static_cast<std::size_t>(outcome)]; }
+
+/// What a check that does not rest on the model says of a verdict.
+struct Vote {
+  std::string check;  ///< "elasticity", "batching", "clock", "ncu-rule"
+  Outcome outcome = Outcome::undecided;
+  std::string says;      ///< what it points at, in its own words: "overhead", "high memory throughput"
+  std::string evidence;  ///< what it saw, and where it disagrees a reason
+  friend bool operator==(const Vote&, const Vote&) = default;
+};
+
 struct Verdict {
   Regime regime = Regime::unknown;
   std::string limiter;  ///< the resource that binds: "launch", "dram", "l2", "fp32", "tensor-bf16"; empty when unknown
@@ -40,13 +62,24 @@ struct Verdict {
   /// Rate reached on the limiter over its ceiling, the launch overhead not taken off: 0.93 = 93 %. Absent when unknown
   /// or overhead.
   std::optional<double> achieved;
+  /// How many times faster it would be if the limiter alone, at its ceiling, took all the time. Absent likewise.
+  std::optional<double> speed_up_left;
   double confidence = 0.0;  ///< probability that `regime` is right
   Certainty certainty = Certainty::boundary;
   Regime runner_up = Regime::unknown;
+  double runner_up_probability = 0.0;
   double model_seconds = 0.0;  ///< the model's time from the ceilings alone; 0 when there is no model
   std::string evidence;        ///< one sentence: "takes 1.27 us of 2.10 us to launch"
+  std::vector<Advice> advice;  ///< by falling gain
+  std::vector<Vote> votes;
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
+
+/// How a boundary's figure is meant: there, or somewhere beyond it, outside of what was measured.
+enum class Placement { at, above, below };
+inline constexpr std::array placement_names = {std::string_view("at"), std::string_view("above"),
+                                               std::string_view("below")};
+constexpr std::string_view name_of(Placement placement) { return placement_names[static_cast<std::size_t>(placement)]; }
 
 /// Where an operation changes regime along its first varying argument.
 struct Boundary {
@@ -55,8 +88,10 @@ struct Boundary {
   std::string argument;  ///< name of the argument; "size" when it has none
   std::string from;      ///< "launch", "l2", "dram", "fp32": what binds below
   std::string to;        ///< what binds above
-  double at = 0.0;       ///< value of the argument
+  double at = 0.0;       ///< value of the argument; twice the largest or half the smallest measured one where it lies
+                         ///< beyond
   std::optional<Interval> ci95;
+  Placement placement = Placement::at;
   friend bool operator==(const Boundary&, const Boundary&) = default;
 };
 

@@ -94,6 +94,7 @@ function quantity(value, unit) {
 function facts(row) {
   const list = [["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
     ["limiter", row.limiter], ["of its ceiling", percent(row.achieved)],
+    ["speed-up left", row.speed_up_left === undefined ? "" : digits(row.speed_up_left) + " x"],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
     ["intensity", row.intensity === undefined ? "" : digits(row.intensity) + " FLOP/byte"], ["working set", bytes(row.working_set)],
@@ -104,6 +105,7 @@ function facts(row) {
     ["dropped samples", row.dropped ? count(row.dropped) + ", under a throttled clock" : ""], ["host's launch", seconds(row.launch, 4)],
     ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
+    ["advice", row.advice, true], ["checks", row.checks, true],
     ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],
     ["counted work", row.work_differences, true], ["not counted", row.not_counted, true], ["counted by", row.counted_by],
     ["clock read by", row.clock_hz_source, true], ["conditions", row.conditions, true],

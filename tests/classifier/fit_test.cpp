@@ -22,7 +22,7 @@ std::vector<Observation> stream(const Machine& machine, double launch_factor, do
     double seconds = launch_factor * prediction.launch->seconds;
     for (const auto& resource : prediction.resources)
       seconds += resource.seconds / (resource.resource == "l2" ? of_l2 : of_dram);
-    result.push_back({std::move(prediction), seconds * std::exp(noise * normal(random)), noise});
+    result.push_back({std::move(prediction), seconds * std::exp(noise * normal(random)), noise, std::nullopt, 0.0});
   }
   return result;
 }
@@ -63,10 +63,15 @@ TEST(Fit, PriorHoldsWhatNoSizeShows) {
   const auto machine = machine_of(gpu());
   auto observations = stream(machine, 1.0, 1.0, 0.5, 0.0, random);
   observations.resize(5);  // all of them launch
-  const auto fit = fit_operation(observations);
+  const auto fit = fit_operation(observations, 500);
   EXPECT_NEAR(fit.efficiency("dram"), 1.0, 0.02);
-  EXPECT_NEAR(std::sqrt(fit.covariance(1, 1)), 0.5, 0.05);  // no more is known of it than before
-  EXPECT_LT(std::sqrt(fit.covariance(0, 0)), 0.02);
+  const auto spread = [&](int place) {
+    double square = 0.0;
+    for (const auto& replicate : fit.replicates) square += std::pow(replicate[place] - fit.parameters[place], 2);
+    return std::sqrt(square / static_cast<double>(fit.replicates.size()));
+  };
+  EXPECT_NEAR(spread(fit.layout.first_efficiency), 0.5, 0.05);  // no more is known of it than before
+  EXPECT_LT(spread(fit.layout.launch), 0.02);
 }
 
 TEST(Fit, OneObservation) {
@@ -77,6 +82,77 @@ TEST(Fit, OneObservation) {
   EXPECT_NEAR(fit_operation(observations).launch_seconds(), 2e-6, 1e-8);
 }
 
+TEST(Fit, ALaunchFloorHidesSmallWork) {
+  const auto machine = machine_of(gpu());
+  std::vector<Observation> observations;
+  for (int i = 10; i <= 28; ++i) {
+    auto prediction = predict(streaming(std::ldexp(8.0, i), 0.0), {}, machine);
+    const double seconds = std::max(2e-6, 1.2e-6 + prediction.work_seconds());
+    observations.push_back({std::move(prediction), seconds, 0.005, std::nullopt, 0.0});
+  }
+  const auto fit = fit_operation(observations);
+  EXPECT_TRUE(fit.form.launch_floor);
+  EXPECT_LT(fit.residual_rms, 0.01);
+  EXPECT_NEAR(fit.launch_seconds(), 1.2e-6, 0.05e-6);
+  EXPECT_GT(fit_form(observations, {0, false, false}).residual_rms, 0.03);
+}
+
+TEST(Fit, TheDevicesOwnTimesTellLatencyFromLaunch) {
+  const auto machine = machine_of(gpu());
+  std::vector<Observation> observations;
+  for (int i = 10; i <= 26; ++i) {
+    auto prediction = predict(streaming(std::ldexp(8.0, i), 0.0), {}, machine);
+    const double device = 0.8e-6 + prediction.work_seconds();
+    observations.push_back({std::move(prediction), 1.5e-6 + device, 0.005, device, 0.005});
+  }
+  const auto fit = fit_operation(observations);
+  ASSERT_GE(fit.layout.latency, 0);
+  EXPECT_NEAR(std::exp(fit.parameters[fit.layout.latency]), 0.8e-6, 0.03e-6);
+  EXPECT_NEAR(fit.launch_seconds(), 1.5e-6, 0.05e-6);
+  const auto time = fitted_time(fit, fit.parameters, observations[5].prediction);
+  EXPECT_NEAR(time.device_seconds / *observations[5].device_seconds, 1.0, 0.02);
+}
+
+TEST(Fit, LevelsByAkaikesCriterion) {
+  std::mt19937_64 random(6);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  const auto machine = machine_of(gpu());
+  int two_levels = 0;
+  int near_levels = 0;
+  constexpr int trials = 20;
+  for (int trial = 0; trial < trials; ++trial) {
+    two_levels += fit_operation(stream(machine, 1.0, 1.0, 1.0, 0.01, random)).form == Form{};
+    std::vector<Observation> three;
+    for (double bytes = 1e6; bytes < 2e9; bytes *= 1.5) {
+      auto prediction = predict(streaming(bytes, 0.0), {}, machine);
+      const auto hits = [&](double capacity) { return 1.0 / (1.0 + std::pow(bytes / capacity, 10.0)); };
+      const double near = hits(20e6);
+      const double far = (1.0 - near) * hits(40e6);
+      const double seconds = 2e-6 + bytes * (near / 8e12 + far / 5e12 + (1.0 - near - far) / 4e12);
+      three.push_back({std::move(prediction), seconds * std::exp(0.005 * normal(random)), 0.005, std::nullopt, 0.0});
+    }
+    near_levels += fit_operation(three).form.near_level;
+  }
+  EXPECT_GE(two_levels, trials * 8 / 10);
+  EXPECT_GE(near_levels, trials * 8 / 10);
+}
+
+TEST(Fit, OverlapOfASweepOverIntensity) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  for (const double truth : {4.0, 8.0}) {
+    std::vector<IntensityPoint> points;
+    for (double ratio = 0.05; ratio < 20.0; ratio *= 1.3) {
+      const double work = std::pow(1.0 + std::pow(ratio, truth), 1.0 / truth);
+      points.push_back({1e-3, 1e-3 * ratio, 1.02e-3 * work * std::exp(0.003 * normal(random))});
+    }
+    const auto found = fit_overlap(points);
+    EXPECT_NEAR(std::log(found.value / truth), 0.0, 3.0 * found.sigma + 0.05) << truth;
+    EXPECT_LT(found.sigma, 0.2);
+  }
+  EXPECT_EQ(fit_overlap({}).value, overlap_prior.value);
+}
+
 TEST(Fit, GradientLeadsDownhillOnARidge) {
   const auto machine = machine_of(gpu());
   std::vector<Observation> observations;
@@ -85,7 +161,7 @@ TEST(Fit, GradientLeadsDownhillOnARidge) {
     OverlapSum work;
     work.add(prediction.memory_seconds() / 0.9);
     work.add(prediction.largest(ResourceKind::pipe)->seconds / 0.7);
-    observations.push_back({prediction, 2e-6 + work.value(), 0.01});
+    observations.push_back({prediction, 2e-6 + work.value(), 0.01, std::nullopt, 0.0});
   }
   const auto fit = fit_operation(observations);
   EXPECT_NEAR(fit.efficiency("dram"), 0.9, 0.01);

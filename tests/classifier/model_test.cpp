@@ -19,6 +19,25 @@ double seconds_on(const Prediction& prediction, std::string_view resource) {
   return 0.0;
 }
 
+Conditions at_clock(double hertz) {
+  Conditions conditions;
+  conditions.clock_hz = hertz;
+  return conditions;
+}
+
+/// Bytes by level of a demand on these caches, and beyond them.
+std::vector<double> split(double bytes, double footprint, bool cold, const std::vector<Cache>& caches) {
+  MemoryDemand demand;
+  demand.footprint_bytes = footprint;
+  demand.first_touch_bytes = cold ? std::min(bytes, footprint) : 0.0;
+  demand.other_bytes = bytes - demand.first_touch_bytes;
+  for (const auto& cache : caches)
+    demand.levels.push_back({cache.capacity_bytes, cache.capacity_sigma, cache.hit_exponent, 1.0});
+  std::vector<double> result;
+  demand.split(result);
+  return result;
+}
+
 TEST(OverlapSum, KnownAnswers) {
   OverlapSum sum;
   EXPECT_EQ(sum.value(), 0.0);
@@ -32,37 +51,37 @@ TEST(OverlapSum, KnownAnswers) {
   EXPECT_NEAR(small_first.value() / 1e-300, std::pow(1.0 + 256.0, 0.125), 1e-9);
 }
 
-TEST(SplitOverLevels, HalfAtTheCapacity) {
+TEST(Split, HalfAtTheCapacity) {
   const std::vector<Cache> caches = {{"l2", 40e6, 0.01, {8e12, 0.01, {}}}};
-  const auto at = split_over_levels(100.0, 40e6, false, caches);
+  const auto at = split(100.0, 40e6, false, caches);
   EXPECT_DOUBLE_EQ(at[0], 50.0);
   EXPECT_DOUBLE_EQ(at[1], 50.0);
-  const auto twice = split_over_levels(100.0, 80e6, false, caches);
+  const auto twice = split(100.0, 80e6, false, caches);
   EXPECT_NEAR(twice[0], 100.0 / 1025.0, 1e-9);  // 1 / (1 + 2^10)
-  const auto half = split_over_levels(100.0, 20e6, false, caches);
+  const auto half = split(100.0, 20e6, false, caches);
   EXPECT_NEAR(half[1], 100.0 / 1025.0, 1e-9);
 }
 
-TEST(SplitOverLevels, OutwardsFromLevelToLevel) {
+TEST(Split, OutwardsFromLevelToLevel) {
   const std::vector<Cache> caches = {{"l1", 1e3, 0.0, {1.0, 0.0, {}}}, {"l2", 1e6, 0.0, {1.0, 0.0, {}}}};
-  const auto split = split_over_levels(8.0, 1e6, false, caches);
-  EXPECT_NEAR(split[0], 0.0, 1e-12);
-  EXPECT_NEAR(split[1], 4.0, 1e-12);
-  EXPECT_NEAR(split[2], 4.0, 1e-12);
+  const auto parts = split(8.0, 1e6, false, caches);
+  EXPECT_NEAR(parts[0], 0.0, 1e-12);
+  EXPECT_NEAR(parts[1], 4.0, 1e-12);
+  EXPECT_NEAR(parts[2], 4.0, 1e-12);
 }
 
-TEST(SplitOverLevels, HugeAndNoFootprint) {
+TEST(Split, HugeAndNoFootprint) {
   const std::vector<Cache> caches = {{"l2", 40e6, 0.0, {8e12, 0.0, {}}}};
-  EXPECT_EQ(split_over_levels(5.0, 1e300, false, caches)[1], 5.0);
-  EXPECT_EQ(split_over_levels(5.0, 0.0, false, caches)[0], 5.0);
-  EXPECT_EQ(split_over_levels(5.0, 1.0, false, {})[0], 5.0);
+  EXPECT_EQ(split(5.0, 1e300, false, caches)[1], 5.0);
+  EXPECT_EQ(split(5.0, 0.0, false, caches)[0], 5.0);
+  EXPECT_EQ(split(5.0, 1.0, false, {})[0], 5.0);
 }
 
-TEST(SplitOverLevels, ColdCachesSendTheFirstTouchToDram) {
+TEST(Split, ColdCachesSendTheFirstTouchToDram) {
   const std::vector<Cache> caches = {{"l2", 40e6, 0.0, {8e12, 0.0, {}}}};
-  const auto once = split_over_levels(1e6, 1e6, true, caches);
+  const auto once = split(1e6, 1e6, true, caches);
   EXPECT_EQ(once[1], 1e6);
-  const auto thrice = split_over_levels(3e6, 1e6, true, caches);
+  const auto thrice = split(3e6, 1e6, true, caches);
   EXPECT_NEAR(thrice[1], 1e6, 1.0);
   EXPECT_NEAR(thrice[0], 2e6, 1.0);
 }
@@ -113,18 +132,6 @@ TEST(Predict, LevelsFollowOneAnother) {
   EXPECT_NEAR(prediction.work_seconds(), 7.5e-6, 1e-12);
 }
 
-// At the capacity h (1 - h) = 1/4: 5.5 % of C (its own 2.6 % / 1.96 and the model's 5 %) move 10 / 4 of that of 40 MB,
-// each byte dearer by 1/4 - 1/8 ps.
-TEST(Predict, WhereACacheEndsIsUncertain) {
-  const auto machine = machine_of(gpu());
-  const auto at = predict(streaming(40e6, 0.0), {}, machine);
-  const double sigma = std::hypot(0.025 / 1.959964, 0.05);
-  EXPECT_NEAR(at.split_seconds_sigma, 2.5 * sigma * 40e6 * 0.125e-12, 1e-12);
-  EXPECT_GT(at.memory_sigma(), at.split_seconds_sigma / at.memory_seconds());
-  EXPECT_NEAR(predict(streaming(4e9, 0.0), {}, machine).split_seconds_sigma, 0.0, 1e-12);
-  EXPECT_NEAR(predict(streaming(4e5, 0.0), {}, machine).split_seconds_sigma, 0.0, 1e-12);
-}
-
 TEST(Predict, FootprintDecidesTheLevel) {
   const auto machine = machine_of(gpu());
   Work work = streaming(8e9, 0.0);
@@ -140,10 +147,10 @@ TEST(Predict, PipesFollowTheClock) {
   const auto machine = machine_of(calibration);
   Work work;
   work.flops[fp32] = 40e12;
-  EXPECT_NEAR(seconds_on(predict(work, {1e9, false}, machine), "fp32"), 2.0, 1e-9);
+  EXPECT_NEAR(seconds_on(predict(work, at_clock(1e9), machine), "fp32"), 2.0, 1e-9);
   EXPECT_NEAR(seconds_on(predict(work, {}, machine), "fp32"), 1.0, 1e-9);
-  EXPECT_NEAR(seconds_on(predict(work, {0.2e9, false}, machine), "fp32"), 1.0, 1e-9);  // an idle clock
-  EXPECT_NEAR(seconds_on(predict(work, {nan, false}, machine), "fp32"), 1.0, 1e-9);
+  EXPECT_NEAR(seconds_on(predict(work, at_clock(0.2e9), machine), "fp32"), 1.0, 1e-9);  // an idle clock
+  EXPECT_NEAR(seconds_on(predict(work, at_clock(nan), machine), "fp32"), 1.0, 1e-9);
 }
 
 TEST(Predict, MatrixUnitsDoNotFollowOneClockReading) {
@@ -154,7 +161,7 @@ TEST(Predict, MatrixUnitsDoNotFollowOneClockReading) {
   work.flops[tensor_bf16] = 1e12;
   const double rested = seconds_on(predict(work, {}, machine), "tensor-bf16");
   EXPECT_GT(rested, 0.0);
-  EXPECT_EQ(seconds_on(predict(work, {1.4e9, false}, machine), "tensor-bf16"), rested);
+  EXPECT_EQ(seconds_on(predict(work, at_clock(1.4e9), machine), "tensor-bf16"), rested);
 }
 
 TEST(Predict, OnlyACpusCachesReadAndWriteAtOnce) {
@@ -211,11 +218,110 @@ TEST(MachineOf, LeavesOutWhatCannotBeUsed) {
   EXPECT_EQ(machine.caches[1].capacity_sigma, unknown_sigma);
 }
 
-TEST(Perturbed, EveryFigureOnce) {
+TEST(Drawn, EachFigureFromItsInterval) {
   const auto machine = machine_of(gpu());
-  const auto copies = perturbed(machine);
-  EXPECT_EQ(copies.size(), 1U + 2U + 1U + 3U);  // launch, L2's capacity and rate, DRAM, three pipes
-  EXPECT_NEAR(copies[0].launch->seconds / machine.launch->seconds, std::exp(0.02 / 1.96), 1e-5);
+  double sum = 0.0;
+  double square = 0.0;
+  constexpr std::size_t count = 2000;
+  for (std::size_t draw = 0; draw < count; ++draw) {
+    const auto other = drawn(machine, draw);
+    const double z = std::log(other.launch->seconds / machine.launch->seconds);
+    sum += z / count;
+    square += z * z / count;
+    EXPECT_GT(other.overlap.value, 1.0);
+  }
+  EXPECT_NEAR(sum, 0.0, 1e-6);
+  EXPECT_NEAR(std::sqrt(square), 0.02 / 1.959964, 1e-5);
+  EXPECT_EQ(drawn(machine, 7).caches[0].capacity_bytes, drawn(machine, 7).caches[0].capacity_bytes);
+}
+
+TEST(WaveFactor, WholeBrokenAndTooFew) {
+  EXPECT_EQ(wave_factor(std::nullopt, 100), 1.0);
+  EXPECT_EQ(wave_factor(Grid{200, 2}, 0), 1.0);  // how many multiprocessors is not known
+  EXPECT_EQ(wave_factor(Grid{0, 0}, 100), 1.0);
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{200, 2}, 100), 1.0);         // one whole wave
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{202, 2}, 100), 2.0 / 1.01);  // and a bit
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{700, 2}, 100), 4.0 / 3.5);
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{900, 2}, 100), 1.0);        // many waves even out
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{25, 2}, 100), 4.0);         // three quarters have nothing to do
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{150, 2}, 100), 2.0 / 1.5);  // half of them have two blocks
+}
+
+TEST(Predict, ATailCostsAFactor) {
+  auto calibration = gpu();
+  calibration.device.units = 100;
+  const auto machine = machine_of(calibration);
+  Work work;
+  work.flops[fp32] = 40e9;  // 1 ms
+  Conditions conditions;
+  conditions.grid = Grid{202, 2};
+  const auto prediction = predict(work, conditions, machine);
+  EXPECT_NEAR(prediction.work_seconds(), 1e-3 * 2.0 / 1.01, 1e-12);
+  EXPECT_NEAR(seconds_on(prediction, "fp32"), 1e-3, 1e-12);
+}
+
+void count(Measurement& measurement, std::string name, double value) {
+  measurement.counters.push_back({std::move(name), value, "", "test"});
+}
+
+TEST(Predict, CountedLevelsOverlap) {
+  const auto machine = machine_of(gpu());
+  auto measurement = measured(1e-3, streaming(1e9, 1e9, 1e9));
+  count(measurement, "dram_read_bytes", 2e9);
+  count(measurement, "dram_write_bytes", 2e9);
+  count(measurement, "l2_bytes", 9e9);
+  count(measurement, "l1_bytes", 8e9);
+  count(measurement, "flops_fp32", 20e9);
+  const auto prediction = predict(measurement.work, conditions_of(measurement), machine);
+  EXPECT_TRUE(prediction.counted);
+  EXPECT_NEAR(seconds_on(prediction, "dram"), 1e-3, 1e-12);
+  EXPECT_NEAR(seconds_on(prediction, "l2"), 1e-3, 1e-12);  // no more than passed L1
+  EXPECT_NEAR(prediction.memory_seconds(), 1e-3 * std::pow(2.0, 1.0 / 8.0), 1e-9);
+  EXPECT_NEAR(seconds_on(prediction, "fp32"), 0.5e-3, 1e-12);
+}
+
+TEST(Counted, HalfTypesCountTwiceWhereTheyAreScalar) {
+  Work work;
+  work.flops[fp16] = 100.0;
+  auto measurement = measured(1e-3, work);
+  count(measurement, "flops_half", 200.0);
+  EXPECT_TRUE(counted_in(measurement).flops.empty());
+  measurement.counters.front().value = 210.0;
+  EXPECT_EQ(counted_in(measurement).flops.at(fp16), 210.0);
+}
+
+TEST(Counted, IssueTimeFromActivity) {
+  auto measurement = measured(1e-3, Work{});
+  count(measurement, "issue_active", 80.0);
+  count(measurement, "sm_active_cycles", 1e6);
+  count(measurement, "sm_clock", 2e9);
+  EXPECT_NEAR(*counted_in(measurement).issue_seconds, 0.4e-3, 1e-12);
+  measurement.counters[0].value = nan;
+  EXPECT_FALSE(counted_in(measurement).issue_seconds);
+}
+
+TEST(HitExponent, FromTheLadder) {
+  for (const double truth : {6.0, 10.0, 20.0}) {
+    std::vector<LadderPoint> ladder;
+    for (double set = 10e6; set < 200e6; set *= 1.12) {
+      const double hits = 1.0 / (1.0 + std::pow(set / 40e6, truth));
+      ladder.push_back({set, 1.0 / (hits / 8e12 + (1.0 - hits) / 4e12)});
+    }
+    EXPECT_NEAR(std::log(hit_exponent_of(ladder, 40e6, 1.0 / 8e12, 1.0 / 4e12).value / truth), 0.0, 0.06) << truth;
+  }
+  EXPECT_EQ(hit_exponent_of({}, 40e6, 1.0 / 8e12, 1.0 / 4e12).value, hit_prior.value);
+}
+
+TEST(Predict, TheNearCachesFollowTheClock) {
+  auto calibration = gpu();
+  find(calibration, "l2").clock_hz = 2e9;
+  find(calibration, "dram-read").clock_hz = 2e9;
+  const auto machine = machine_of(calibration);
+  const auto whole = predict(streaming(1e6, 0.0), {}, machine);
+  const auto half = predict(streaming(1e6, 0.0), at_clock(1e9), machine);
+  EXPECT_NEAR(seconds_on(half, "l2") / seconds_on(whole, "l2"), 2.0, 1e-9);
+  const auto dram = predict(streaming(1e9, 0.0), at_clock(1e9), machine);
+  EXPECT_NEAR(seconds_on(dram, "dram"), 0.25e-3, 1e-9);
 }
 
 }  // namespace

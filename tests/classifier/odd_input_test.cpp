@@ -122,7 +122,7 @@ TEST(OddInput, RandomNonsense) {
       expect_sound(*point.verdict);
     }
     for (const auto& boundary : run.boundaries) {
-      EXPECT_TRUE(std::isfinite(boundary.at) && boundary.at >= -1.0 && boundary.at <= 4.0);
+      EXPECT_TRUE(std::isfinite(boundary.at) && boundary.at >= -1.0 && boundary.at <= 8.0);
       const auto interval = boundary.ci95.value_or(Interval{boundary.at, boundary.at});
       EXPECT_TRUE(interval.low <= boundary.at && boundary.at <= interval.high);
     }

@@ -16,40 +16,63 @@ Prediction prediction_of(std::vector<ResourceTime> resources) {
   return prediction;
 }
 
+Time seconds(double value) {
+  Time time;
+  time.seconds = value;
+  return time;
+}
+
+Time seconds(double value, double on_device) {
+  Time time = seconds(value);
+  time.device_seconds = on_device;
+  return time;
+}
+
 constexpr auto memory = ResourceKind::memory;
 constexpr auto pipe = ResourceKind::pipe;
 
 TEST(Rules, OverheadUpToTwiceTheLaunch) {
   const auto prediction = prediction_of({{"dram", memory, 1.0, 0.0}});
-  EXPECT_EQ(decide(2.0, prediction), (Decision{Regime::overhead, "launch"}));
-  EXPECT_EQ(decide(2.001, prediction), (Decision{Regime::memory, "dram"}));
+  EXPECT_EQ(decide(seconds(2.0), prediction), (Decision{Regime::overhead, "launch"}));
+  EXPECT_EQ(decide(seconds(2.001), prediction), (Decision{Regime::memory, "dram"}));
 }
 
 TEST(Rules, LatencyBeyondOneAndAHalf) {
   const auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}, {"fp32", pipe, 1.0, 0.0}});
-  EXPECT_EQ(decide(3.999, prediction), (Decision{Regime::memory, "dram"}));
-  EXPECT_EQ(decide(4.001, prediction), (Decision{Regime::latency, "latency"}));
+  EXPECT_EQ(decide(seconds(3.999), prediction), (Decision{Regime::memory, "dram"}));
+  EXPECT_EQ(decide(seconds(4.001), prediction), (Decision{Regime::latency, "latency"}));
 }
 
 TEST(Rules, MemoryLevelsCountTogetherAndTheSlowestIsNamed) {
   const auto prediction =
       prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 3.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
-  EXPECT_EQ(decide(6.5, prediction), (Decision{Regime::memory, "dram"}));  // 5 s against 4 s
+  EXPECT_EQ(decide(seconds(6.5), prediction), (Decision{Regime::memory, "dram"}));  // 5 s against 4 s
   const auto more = prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 1.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
-  EXPECT_EQ(decide(6.0, more), (Decision{Regime::compute, "fp32"}));
+  EXPECT_EQ(decide(seconds(6.0), more), (Decision{Regime::compute, "fp32"}));
 }
 
 TEST(Rules, TheSlowestPipe) {
   const auto prediction = prediction_of({{"fp32", pipe, 2.0, 0.0}, {"tensor-bf16", pipe, 3.0, 0.0}});
-  EXPECT_EQ(decide(5.0, prediction), (Decision{Regime::compute, "tensor-bf16"}));
+  EXPECT_EQ(decide(seconds(5.0), prediction), (Decision{Regime::compute, "tensor-bf16"}));
 }
 
 TEST(Rules, UnknownWhereCeilingsAreMissing) {
   auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}});
   prediction.missing = {"fp32"};
-  EXPECT_EQ(decide(3.5, prediction).regime, Regime::memory);
-  EXPECT_EQ(decide(9.0, prediction), Decision{});
-  EXPECT_EQ(decide(9.0, prediction_of({})), Decision{});
+  EXPECT_EQ(decide(seconds(3.5), prediction).regime, Regime::memory);
+  EXPECT_EQ(decide(seconds(9.0), prediction), Decision{});
+  EXPECT_EQ(decide(seconds(9.0), prediction_of({})), Decision{});
+}
+
+TEST(Rules, TheDevicesOwnTimeSaysWhatTheLaunchTakes) {
+  const auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}});
+  EXPECT_EQ(decide(seconds(6.0, 2.9), prediction), (Decision{Regime::overhead, "launch"}));
+  EXPECT_EQ(decide(seconds(6.0, 3.1), prediction), (Decision{Regime::latency, "latency"}));
+  EXPECT_EQ(decide(seconds(3.0, 2.5), prediction), (Decision{Regime::memory, "dram"}));
+  // No more than a launch of nothing, however busy the device is meanwhile.
+  EXPECT_EQ(decide(seconds(1.1, 1.0), prediction), (Decision{Regime::overhead, "launch"}));
+  EXPECT_DOUBLE_EQ(overhead_seconds(seconds(6.0, 3.1), prediction), 2.9);
+  EXPECT_DOUBLE_EQ(overhead_seconds(seconds(1.1, 1.0), prediction), 1.0);
 }
 
 TEST(Margin, ZeroAtEachFrontier) {
@@ -59,11 +82,11 @@ TEST(Margin, ZeroAtEachFrontier) {
   const Decision dram{Regime::memory, "dram"};
   const Decision fp32{Regime::compute, "fp32"};
   const auto p = prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 2.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
-  EXPECT_DOUBLE_EQ(margin(launch, l2, 2.0, p), 0.0);
-  EXPECT_DOUBLE_EQ(margin(latency, dram, 7.0, p), 0.0);
-  EXPECT_DOUBLE_EQ(margin(l2, dram, 5.0, p), 0.0);
-  EXPECT_DOUBLE_EQ(margin(fp32, dram, 5.0, p), 0.0);
-  EXPECT_GT(margin(latency, dram, 7.1, p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(launch, l2, seconds(2.0), p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(latency, dram, seconds(7.0), p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(l2, dram, seconds(5.0), p), 0.0);
+  EXPECT_DOUBLE_EQ(margin(fp32, dram, seconds(5.0), p), 0.0);
+  EXPECT_GT(margin(latency, dram, seconds(7.1), p), 0.0);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Tally tally(const Calibration& truth, double noise, double ceiling_sigma, double
       const auto bytes = static_cast<double>(n);
       const Work work = streaming(bytes * 2.0 / 3.0, bytes / 3.0, intensity * bytes);
       const double clean = model_time(work, truth, efficiency);
-      const auto right = decide(clean, predict(work, {}, true_machine)).regime;
+      const auto right = decide({clean, 0.0, std::nullopt, 0.0}, predict(work, {}, true_machine)).regime;
       const auto verdict = classify(
           measured(clean * std::exp(noise * normal(random)), work, truth.device.id, 1.96 * noise), calibration);
       ++result.all;

@@ -100,6 +100,8 @@ Verdict verdict(Regime regime, std::string limiter, double share, std::optional<
                      : confidence >= 0.8 ? Certainty::likely
                                          : Certainty::boundary;
   result.runner_up = runner_up;
+  result.runner_up_probability = 1.0 - confidence;
+  if (achieved) result.speed_up_left = 1.0 / *achieved;
   result.model_seconds = 1e-6;
   result.evidence = std::move(evidence);
   return result;
@@ -125,6 +127,17 @@ void add_saxpy(Run& run) {
     work.footprint_bytes = 8 * n;
     work.flops[fp32] = 2 * n;
     run.points.push_back({timed("saxpy", {{"", sizes[i]}}, times[i], work), verdicts[i]});
+    auto& verdict = *run.points.back().verdict;
+    if (verdict.regime == Regime::overhead)
+      verdict.advice = {{"launch less often: batch the work", "2.10 us go to the launch", 22.0},
+                        {"fuse it with the operation before it", "2.10 us go to the launch", 9.5}};
+    if (i == 2)
+      verdict.votes = {{"batching", Outcome::disagrees, "overhead", "1.00 us each in a graph, 2.90 us one by one"},
+                       {"ncu-rule", Outcome::agrees, "latency", "compute 12 %, memory 31 % of peak"}};
+    if (i == 3)
+      verdict.votes = {{"elasticity", Outcome::agrees, "time follows the work", "time grows with power 0.91"},
+                       {"ncu-rule", Outcome::disagrees, "latency",
+                        "compute 21 %, memory 55 % of peak; the rule's peak is the theoretical one"}};
   }
 }
 
@@ -182,9 +195,11 @@ Run sample_run() {
   add_saxpy(run);
   add_gemm(run);
   add_without_time(run);
-  run.boundaries = {{"saxpy", "cuda:0", "size", "launch", "l2", 1.31072e5, Interval{1.1e5, 1.6e5}},
-                    {"saxpy", "cuda:0", "size", "l2", "dram", 5.8e6, std::nullopt},
-                    {"gemm<bf16>", "cuda:0", "n", "launch", "tensor-bf16", 900.0, Interval{700.0, 1200.0}}};
+  run.boundaries = {
+      {"saxpy", "cuda:0", "size", "launch", "l2", 1.31072e5, Interval{1.1e5, 1.6e5}, Placement::at},
+      {"saxpy", "cuda:0", "size", "l2", "dram", 5.8e6, std::nullopt, Placement::at},
+      {"gemm<bf16>", "cuda:0", "n", "launch", "tensor-bf16", 900.0, Interval{700.0, 1200.0}, Placement::at},
+      {"gemm<bf16>", "cuda:0", "n", "l2", "dram", 8192.0, std::nullopt, Placement::above}};
   run.warnings = {"cuda:0: 2 samples were taken under a throttled clock", "the calibration is 3 days old"};
   return run;
 }
@@ -219,6 +234,11 @@ Run hostile_run() {
     if (!point.verdict) continue;
     point.verdict->evidence = point.verdict->limiter = name;
     for (auto& share : point.verdict->shares) share.resource = name;
+    for (auto& advice : point.verdict->advice) advice.action = advice.evidence = name;
+    for (auto& vote : point.verdict->votes) {
+      vote.says = vote.evidence = name;
+      if (vote.check != "ncu-rule") vote.check = name;
+    }
   }
   for (auto& boundary : run.boundaries) {
     boundary.operation = name + boundary.operation;

@@ -201,6 +201,7 @@ Measurement measurement(Random& random) {
   result.clock_hz = random.maybe();
   result.clock_hz_source = random.text();
   if (random.flip()) result.conditions = conditions(random);
+  if (random.flip()) result.grid = Grid{random.whole(0, largest), random.whole(0, largest)};
   result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
   result.work_differences = random.list(2, [&] { return random.text(); });
@@ -215,17 +216,23 @@ Verdict verdict(Random& random) {
   result.limiter = random.text();
   result.shares = random.list(3, [&] { return Share{random.text(), random.any()}; });
   result.achieved = random.maybe();
+  result.speed_up_left = random.maybe();
   result.confidence = random.probability();
   result.certainty = random.of<Certainty>(certainty_names);
   result.runner_up = random.of<Regime>(regime_names);
+  result.runner_up_probability = random.probability();
   result.model_seconds = random.not_negative();
   result.evidence = random.text();
+  result.advice = random.list(2, [&] { return Advice{random.text(), random.text(), random.maybe()}; });
+  result.votes = random.list(3, [&] {
+    return Vote{random.text(), random.of<Outcome>(outcome_names), random.text(), random.text()};
+  });
   return result;
 }
 
 Boundary boundary(Random& random) {
   Boundary result{random.text(), random.text(), random.text(), random.text(),
-                  random.text(), random.any(),  std::nullopt};
+                  random.text(), random.any(),  std::nullopt,  random.of<Placement>(placement_names)};
   if (random.flip()) result.ci95 = random.interval();
   return result;
 }

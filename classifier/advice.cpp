@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "classifier/evidence.h"
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr double least_gain = 1.05;
+
+/// All that advice looks at.
+struct Case {
+  const Time& time;
+  const Measurement& measurement;
+  const Prediction& prediction;
+  const Machine& machine;
+
+  [[nodiscard]] double seconds() const { return time.seconds; }
+  [[nodiscard]] double overhead() const { return overhead_seconds(time, prediction); }
+  [[nodiscard]] double beside() const { return figures_of(time, prediction).beside_launch(); }
+  [[nodiscard]] double memory() const { return prediction.memory_seconds(); }
+};
+
+class List {
+ public:
+  void add(std::string action, std::string evidence, double seconds, double seconds_left) {
+    const double gain = seconds / seconds_left;
+    if (!std::isfinite(gain) || gain < least_gain) return;
+    advice_.push_back({std::move(action), std::move(evidence), gain});
+  }
+  void add_without_gain(std::string action, std::string evidence) {
+    advice_.push_back({std::move(action), std::move(evidence), std::nullopt});
+  }
+  std::vector<Advice> sorted() {
+    std::ranges::stable_sort(
+        advice_, [](const Advice& a, const Advice& b) { return a.gain.value_or(0.0) > b.gain.value_or(0.0); });
+    return std::move(advice_);
+  }
+
+ private:
+  std::vector<Advice> advice_;
+};
+
+/// What a device spends before and after the work of such kernels even inside a graph.
+double fixed_seconds(const Measurement& measurement) {
+  if (measurement.clock == "device" && measurement.fixed_seconds) return measurement.fixed_seconds->value;
+  for (const auto& timing : measurement.other_clocks)
+    if (timing.clock == "device" && timing.fixed_seconds) return timing.fixed_seconds->value;
+  return 0.0;
+}
+
+void advise_on_overhead(const Case& it, List& list) {
+  const bool gpu = it.machine.kind == DeviceKind::cuda;
+  const auto evidence =
+      fmt::format("{} of {} go to the launch", with_unit(it.overhead(), "s"), with_unit(it.seconds(), "s"));
+  const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
+                                : "start fewer parallel regions: batch the work";
+  if (it.time.device_seconds) {
+    list.add(batch, evidence, it.seconds(), *it.time.device_seconds + fixed_seconds(it.measurement));
+  } else if (it.seconds() > least_gain * it.overhead()) {
+    list.add(batch, evidence, it.seconds(), it.seconds() - it.overhead());
+  } else {
+    list.add_without_gain(batch, evidence);  // the launch hides what the work takes
+  }
+  list.add("fuse it with the operation before or after it", evidence, it.seconds(),
+           it.time.device_seconds ? *it.time.device_seconds : it.seconds() - it.overhead());
+}
+
+void advise_on_grid(const Case& it, List& list) {
+  const double factor = it.prediction.wave_factor;
+  if (!it.measurement.grid || factor < least_gain) return;
+  const auto& grid = *it.measurement.grid;
+  const double waves = static_cast<double>(grid.blocks) /
+                       (static_cast<double>(grid.blocks_per_multiprocessor) * std::max(it.machine.units, 1));
+  const double left = it.overhead() + it.beside() / factor;
+  if (waves < 1.0)
+    list.add("launch more or smaller blocks: the grid is too small",
+             fmt::format("{} blocks on {} multiprocessors", grid.blocks, it.machine.units), it.seconds(), left);
+  else
+    list.add("make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
+             fmt::format("{} blocks are {:.2f} waves", grid.blocks, waves), it.seconds(), left);
+}
+
+void advise_on_latency(const Case& it, const Binding& binding, List& list) {
+  const auto evidence = fmt::format("{} beside the launch, {} at the {} ceiling", with_unit(it.beside(), "s"),
+                                    with_unit(binding.seconds, "s"), display_name(binding.decision.limiter));
+  const double left = it.overhead() + binding.seconds;
+  if (binding.decision.regime == Regime::memory)
+    list.add("keep more bytes in flight: wider accesses, more of them before their use, more blocks", evidence,
+             it.seconds(), left);
+  else
+    list.add("give each multiprocessor more independent work: more blocks, more chains in each thread", evidence,
+             it.seconds(), left);
+}
+
+/// Bytes moved that nobody asked for.
+void advise_on_waste(const Case& it, List& list) {
+  const auto& counted = it.prediction.counted;
+  const auto count = counted_in(it.measurement);
+  const double declared = it.measurement.work.bytes();
+  if (!counted || declared <= 0.0) return;
+  const double moved = std::max(count.l2_bytes.value_or(0.0), *count.dram_read_bytes + *count.dram_write_bytes);
+  const double waste = moved / declared;
+  if (waste < 1.25) return;
+  list.add("let neighbouring threads access neighbouring addresses (coalesce), and read nothing twice",
+           fmt::format("{} moved for {} declared", with_unit(moved, "B"), with_unit(declared, "B")), it.seconds(),
+           it.overhead() + it.beside() / waste);
+}
+
+void advise_on_memory(const Case& it, List& list) {
+  const Work& work = it.measurement.work;
+  const double spared = std::min(work.bytes_read, work.bytes_written);
+  if (spared > 0.0)
+    list.add("fuse it with the operation before or after it, which then need not pass data through memory",
+             fmt::format("{} read and {} written", with_unit(work.bytes_read, "B"), with_unit(work.bytes_written, "B")),
+             it.seconds(), it.overhead() + it.beside() * (1.0 - spared / work.bytes()));
+  if (work.flops.contains(fp64))
+    list.add("use FP32 instead of FP64 where its digits suffice",
+             fmt::format("{} moved, half of that in FP32", with_unit(work.bytes(), "B")), it.seconds(),
+             it.overhead() + 0.5 * it.beside());
+}
+
+/// A pipe that could do the same work faster.
+struct Faster {
+  Pipe from;
+  Pipe to;
+  const char* action;
+};
+constexpr std::array<Faster, 9> faster_pipes = {
+    {{fp32, tensor_tf32, "use tensor cores (TF32), if it is a matrix product"},
+     {fp64, tensor_fp64, "use tensor cores (FP64), if it is a matrix product"},
+     {fp16, tensor_fp16, "use tensor cores, if it is a matrix product"},
+     {bf16, tensor_bf16, "use tensor cores, if it is a matrix product"},
+     {fp64, fp32, "compute in FP32 where its digits suffice"},
+     {fp32, fp16, "compute in FP16 where its digits and range suffice"},
+     {tensor_tf32, tensor_bf16, "multiply in BF16 where its digits suffice"},
+     {tensor_fp16, tensor_fp8, "multiply in FP8 where its digits suffice"},
+     {tensor_bf16, tensor_fp8, "multiply in FP8 where its digits suffice"}}};
+
+void advise_on_compute(const Case& it, const Binding& binding, List& list) {
+  for (const auto& [from, to, action] : faster_pipes) {
+    const auto& slow = it.machine.pipes[static_cast<std::size_t>(from)];
+    const auto& fast = it.machine.pipes[static_cast<std::size_t>(to)];
+    if (binding.decision.limiter != name_of(from) || !slow || !fast) continue;
+    const double ratio = fast->per_second / slow->per_second;
+    if (ratio <= 1.0) continue;
+    list.add(action, fmt::format("{:.3g} times the {} ceiling", ratio, display_name(name_of(from))), it.seconds(),
+             it.overhead() + std::max(it.beside() / ratio, it.memory()));
+  }
+}
+
+}  // namespace
+
+std::vector<Advice> advice_for(const Decision& decision, const Time& time, const Measurement& measurement,
+                               const Prediction& prediction, const Machine& machine) {
+  const Case it{time, measurement, prediction, machine};
+  const auto binding = binding_of(prediction);
+  List list;
+  if (decision.regime == Regime::overhead) {
+    advise_on_overhead(it, list);
+    return list.sorted();
+  }
+  if (decision.regime == Regime::unknown) return {};
+  advise_on_grid(it, list);
+  advise_on_waste(it, list);
+  if (decision.regime == Regime::latency) advise_on_latency(it, binding, list);
+  if (decision.regime == Regime::memory) advise_on_memory(it, list);
+  if (decision.regime == Regime::compute) advise_on_compute(it, binding, list);
+  return list.sorted();
+}
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "classifier/confidence.h"
+#include "classifier/evidence.h"
+#include "classifier/verdict.h"
+#include "statistics/statistics.h"
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr double normal_975 = 1.959963984540054;
+
+Outcome outcome_of(bool agrees) { return agrees ? Outcome::agrees : Outcome::disagrees; }
+
+/// The median over the measurements of one size, and its relative standard deviation.
+Time time_at(const SweepSize& size) { return time_of(*size.measurements.front()); }
+
+std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+  for (const Counter& each : measurement.counters)
+    if (each.name == name && each.value >= 0.0 && each.value <= 1000.0) return each.value;
+  return std::nullopt;
+}
+
+/// Why the two may differ although neither is wrong; empty when nothing explains it.
+std::string reason_to_differ(const Verdict& verdict, std::string_view theirs) {
+  const bool small = theirs == "small grid" || theirs == "latency";
+  if (verdict.regime == Regime::overhead) return "the rule looks at the kernel alone and knows no launch";
+  if (small && verdict.regime == Regime::memory)
+    return "the rule's peak is the theoretical one of any unit; ours is what this access pattern reaches here";
+  if (small && verdict.regime == Regime::compute)
+    return verdict.limiter.starts_with("tensor-")
+               ? "the power limit keeps tensor cores below the rule's peak, and our ceiling knows that"
+               : "the rule's peak is the theoretical one; ours is measured";
+  if (theirs == "high memory" && verdict.limiter.starts_with("tensor-"))
+    return "the rule's memory figure holds the traffic of shared memory that feeds tensor cores";
+  if (verdict.regime == Regime::latency) return "a busy unit that has no ceiling here, or work that is not declared";
+  return "";
+}
+
+}  // namespace
+
+std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::span<const double> needed_seconds) {
+  if (size == 0 || size + 1 >= sweep.sizes.size()) return std::nullopt;
+  std::array<double, 3> x{};
+  std::array<double, 3> y{};
+  std::array<double, 3> sigma{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t at = size + i - 1;
+    const auto time = time_at(sweep.sizes[at]);
+    if (!(needed_seconds[at] >= least_figure)) return std::nullopt;
+    x[i] = std::log(needed_seconds[at]);
+    y[i] = std::log(time.seconds);
+    sigma[i] = time.sigma;
+  }
+  const double mean = (x[0] + x[1] + x[2]) / 3.0;
+  double spread = 0.0;
+  for (const double each : x) spread += (each - mean) * (each - mean);
+  if (!(spread > 0.02)) return std::nullopt;
+  Slope slope;
+  double variance = 0.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double weight = (x[i] - mean) / spread;
+    slope.value += weight * y[i];
+    variance += weight * weight * sigma[i] * sigma[i];
+  }
+  slope.sigma = std::sqrt(variance);
+  return std::isfinite(slope.value) && std::isfinite(slope.sigma) ? std::optional(slope) : std::nullopt;
+}
+
+Vote elasticity_vote(Regime regime, const Slope& slope) {
+  constexpr double middle = 0.5;
+  Vote vote{"elasticity", Outcome::undecided, "", ""};
+  const double distance = slope.value - middle;
+  const bool clear = std::abs(distance) > std::max(normal_975 * slope.sigma, 0.1);
+  const bool follows = distance > 0.0;
+  vote.says = !clear ? "neither" : follows ? "time follows the work" : "time does not follow the work";
+  vote.evidence = fmt::format("time grows with power {:.2f} of what the limits need", slope.value);
+  if (!clear || regime == Regime::unknown || regime == Regime::latency) return vote;
+  vote.outcome = outcome_of(follows == (regime != Regime::overhead));
+  return vote;
+}
+
+std::optional<Vote> batching_vote(Regime regime, const Measurement& measurement) {
+  const Summary* const device = seconds_by(measurement, "device");
+  const Summary* const stream = seconds_by(measurement, "stream");
+  if (device == nullptr || stream == nullptr || !(stream->median >= least_figure) || !(device->median >= 0.0) ||
+      device->count == 0 || stream->count == 0)
+    return std::nullopt;
+  double fixed = 0.0;
+  for (const auto& timing : measurement.other_clocks)
+    if (timing.clock == "device" && timing.fixed_seconds) fixed = timing.fixed_seconds->value;
+  if (measurement.clock == "device" && measurement.fixed_seconds) fixed = measurement.fixed_seconds->value;
+  const double graph = device->median + fixed;
+  if (!std::isfinite(graph) || !std::isfinite(stream->median) || !(graph > 0.0)) return std::nullopt;
+  const double part = 1.0 - device->median / stream->median;
+  Vote vote{
+      "batching", Outcome::undecided, part >= 0.5 ? "overhead" : "not overhead",
+      fmt::format("{} each in a graph, {} launched one by one", with_unit(graph, "s"), with_unit(stream->median, "s"))};
+  if (regime != Regime::unknown && std::abs(part - 0.5) > 0.05)
+    vote.outcome = outcome_of((part >= 0.5) == (regime == Regime::overhead));
+  // Launches that the host cannot hand over faster hide the device's work; a graph would not gain what the share says.
+  if (vote.outcome == Outcome::disagrees && regime == Regime::overhead)
+    vote.evidence += "; the host cannot launch faster, so the device's work hides behind the launches";
+  return vote;
+}
+
+std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz) {
+  constexpr std::size_t fewest = 8;
+  constexpr double least_spread = 0.01;
+  const auto usable = [](double x) { return x >= least_figure && x <= largest_figure; };
+  if (seconds.size() != clock_hz.size() || seconds.size() < fewest) return std::nullopt;
+  if (!std::ranges::all_of(seconds, usable) || !std::ranges::all_of(clock_hz, usable)) return std::nullopt;
+  std::vector<double> sorted(clock_hz.begin(), clock_hz.end());
+  std::ranges::sort(sorted);
+  if (std::log(statistics::quantile(sorted, 0.975) / statistics::quantile(sorted, 0.025)) < least_spread)
+    return std::nullopt;
+  const auto count = static_cast<double>(seconds.size());
+  double mean_x = 0.0;
+  double mean_y = 0.0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    mean_x += std::log(clock_hz[i]) / count;
+    mean_y += std::log(seconds[i]) / count;
+  }
+  double xx = 0.0;
+  double xy = 0.0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const double x = std::log(clock_hz[i]) - mean_x;
+    xx += x * x;
+    xy += x * (std::log(seconds[i]) - mean_y);
+  }
+  const double slope = xy / xx;
+  double residuals = 0.0;
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    residuals += std::pow(std::log(seconds[i]) - mean_y - slope * (std::log(clock_hz[i]) - mean_x), 2);
+  return Slope{-slope, std::sqrt(residuals / (count - 2.0) / xx)};
+}
+
+std::optional<Vote> clock_vote(Regime regime, std::string_view limiter, const Measurement& measurement) {
+  const auto slope = clock_sensitivity(measurement.samples_seconds, measurement.samples_clock_hz);
+  if (!slope) return std::nullopt;
+  Vote vote{
+      "clock", Outcome::undecided, "neither",
+      fmt::format("time falls with power {:.2f} +- {:.2f} of the clock", slope->value, normal_975 * slope->sigma)};
+  const bool of_cores = slope->value - normal_975 * slope->sigma > 0.5;
+  const bool of_others = slope->value + normal_975 * slope->sigma < 0.5;
+  if (of_cores) vote.says = "work of the cores";
+  if (of_others) vote.says = "not the cores";
+  const bool should_follow = regime == Regime::compute || (regime == Regime::memory && limiter != "dram");
+  const bool should_not = regime == Regime::overhead || (regime == Regime::memory && limiter == "dram");
+  if ((of_cores || of_others) && (should_follow || should_not)) vote.outcome = outcome_of(of_cores == should_follow);
+  return vote;
+}
+
+std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int units) {
+  const auto sm = counter(measurement, sm_throughput);
+  const auto memory = counter(measurement, memory_throughput);
+  if (!sm || !memory) return std::nullopt;
+  SpeedOfLight result{*sm, *memory, std::nullopt};
+  const auto& grid = measurement.grid;
+  if (grid && units > 0 && grid->blocks > 0 && grid->blocks_per_multiprocessor > 0)
+    result.waves = static_cast<double>(grid->blocks) /
+                   (static_cast<double>(grid->blocks_per_multiprocessor) * static_cast<double>(units));
+  return result;
+}
+
+std::string_view speed_of_light_class(const SpeedOfLight& figures) {
+  const double sm = figures.sm_percent;
+  const double memory = figures.memory_percent;
+  if (std::max(sm, memory) >= 80.0) return "high throughput";
+  if (std::max(sm, memory) < 60.0) return figures.waves && *figures.waves < 1.0 ? "small grid" : "latency";
+  if (std::abs(sm - memory) < 10.0) return "balanced";
+  return sm > memory ? "high compute" : "high memory";
+}
+
+Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
+  const auto theirs = speed_of_light_class(figures);
+  Vote vote{"ncu-rule", Outcome::undecided, std::string(theirs),
+            fmt::format("compute {:.0f} %, memory {:.0f} % of peak", figures.sm_percent, figures.memory_percent)};
+  if (verdict.regime == Regime::unknown || theirs == "balanced") return vote;
+  const bool small = theirs == "small grid" || theirs == "latency";
+  bool agrees = small && verdict.regime == Regime::latency;
+  if (!small) {
+    const bool memory =
+        theirs == "high memory" || (theirs == "high throughput" && figures.memory_percent > figures.sm_percent);
+    agrees = verdict.regime == (memory ? Regime::memory : Regime::compute);
+  }
+  vote.outcome = outcome_of(agrees);
+  if (agrees) return vote;
+  const auto reason = reason_to_differ(verdict, theirs);
+  vote.evidence += "; " + (reason.empty() ? std::string("nothing known explains the difference") : reason);
+  return vote;
+}
+
+std::vector<Vote> votes_of(const Verdict& verdict, const Measurement& measurement, int units) {
+  std::vector<Vote> votes;
+  if (auto vote = batching_vote(verdict.regime, measurement)) votes.push_back(*std::move(vote));
+  if (auto vote = clock_vote(verdict.regime, verdict.limiter, measurement)) votes.push_back(*std::move(vote));
+  if (const auto figures = speed_of_light(measurement, units)) votes.push_back(speed_of_light_vote(verdict, *figures));
+  return votes;
+}
+
+std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& run) {
+  std::map<std::pair<std::string, Regime>, std::size_t> result;
+  for (const auto& point : run.points) {
+    if (!point.verdict) continue;
+    for (const auto& vote : point.verdict->votes)
+      if (vote.check == "ncu-rule") ++result[{vote.says, point.verdict->regime}];
+  }
+  return result;
+}
+
+}  // namespace gpubench::classifier

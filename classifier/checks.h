@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of a verdict that do not rest on the model. Each is a vote: printed, and never a silent change of the verdict.
+// Doubling the work of an operation to see what moves its time is not among them, because operations have no way yet
+// to offer that.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "classifier/sweeps.h"
+#include "gpubench/measurement.h"
+#include "gpubench/run.h"
+#include "gpubench/verdict.h"
+
+namespace gpubench::classifier {
+
+/// A slope between logarithms with its standard deviation.
+struct Slope {
+  double value = 0.0;
+  double sigma = 0.0;
+};
+
+/// d ln t / d ln w over a size and its neighbours, w being what the limits there need for the work; absent for the
+/// first and the last size, and where the work hardly changes. `needed_seconds` stands for w, one a size.
+std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::span<const double> needed_seconds);
+
+/// Time that follows the work (slope over 0.5) is not overhead; time that does not is neither memory nor compute. With
+/// an additive launch the slope is the share of the work.
+Vote elasticity_vote(Regime regime, const Slope& slope);
+
+/// What an execution costs when many go in one graph, against launching each: the device's own time and its fixed cost
+/// against the stream's. Absent without both clocks.
+std::optional<Vote> batching_vote(Regime regime, const Measurement& measurement);
+
+/// -d ln t / d ln f over samples, by least squares; absent with fewer than eight samples or a clock that varies by less
+/// than 1 % (95 % of its spread).
+std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz);
+
+/// A slope near 1 is work of the cores (compute, L1, L2), near 0 something with a clock of its own (DRAM, the launch).
+std::optional<Vote> clock_vote(Regime regime, std::string_view limiter, const Measurement& measurement);
+
+/// NVIDIA Nsight Compute's two figures, in percent of peak.
+struct SpeedOfLight {
+  double sm_percent = 0.0;
+  double memory_percent = 0.0;
+  std::optional<double> waves;  ///< of blocks on each multiprocessor
+};
+inline constexpr std::string_view sm_throughput = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+inline constexpr std::string_view memory_throughput =
+    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
+/// Absent when the counters are not among the measurement's. `units`: multiprocessors, 0 when not known.
+std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int units);
+
+/// What its rule SOLBottleneck says, in its words: "high throughput" from 80 % on, "small grid" or "latency" below
+/// 60 %, "high compute", "high memory", or "balanced" within 10 points.
+std::string_view speed_of_light_class(const SpeedOfLight& figures);
+
+/// The rule's class beside ours, with the reason where they differ.
+Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures);
+
+/// All votes that one point can give by itself.
+std::vector<Vote> votes_of(const Verdict& verdict, const Measurement& measurement, int units);
+
+/// How often each of the rule's classes met each regime: the votes named "ncu-rule" of a run.
+std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& run);
+
+}  // namespace gpubench::classifier

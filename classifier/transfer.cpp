@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "classifier/classifier.h"
+#include "classifier/rules.h"
+#include "classifier/verdict.h"
+
+namespace gpubench::classifier {
+namespace {
+
+bool is_same_device(const Device& a, const Device& b) {
+  const auto uuid_a = a.properties.find("uuid");
+  const auto uuid_b = b.properties.find("uuid");
+  if (uuid_a != a.properties.end() && uuid_b != b.properties.end()) return uuid_a->second == uuid_b->second;
+  return a.name == b.name;
+}
+
+void scale(Summary& summary, double factor) {
+  for (double* const value :
+       {&summary.minimum, &summary.lower_quartile, &summary.median, &summary.upper_quartile, &summary.maximum,
+        &summary.mean, &summary.mad, &summary.median_ci95.low, &summary.median_ci95.high})
+    *value *= factor;
+}
+
+/// The time on the other machine over that on the measured one; absent where a ceiling or a time is missing.
+std::optional<double> time_ratio(const Measurement& measurement, const Machine& from, const Machine& to) {
+  if (!has_time(measurement) || !is_sound(measurement.work)) return std::nullopt;
+  const auto time = time_of(measurement);
+  Conditions here = conditions_of(measurement);
+  Conditions there = here;
+  there.clock_hz.reset();  // the other device runs at a clock of its own
+  const auto before = predict(measurement.work, here, from);
+  const auto after = predict(measurement.work, there, to);
+  if (!before.launch || !after.launch || !before.missing.empty() || !after.missing.empty()) return std::nullopt;
+  const double overhead = overhead_seconds(time, before);
+  const double work_before = before.work_seconds();
+  const double work_after = after.work_seconds();
+  const double work_ratio = work_before > 0.0 && work_after > 0.0 ? work_after / work_before : 1.0;
+  const double estimate =
+      overhead * after.launch->seconds / before.launch->seconds + (time.seconds - overhead) * work_ratio;
+  const double ratio = estimate / time.seconds;
+  return std::isfinite(ratio) && ratio > 0.0 ? std::optional(ratio) : std::nullopt;
+}
+
+void carry_over(Measurement& measurement, const std::optional<double>& ratio, const std::string& from_name,
+                const std::string& to_name) {
+  if (measurement.failure || measurement.skipped) return;
+  const Summary* const judged = judged_seconds(measurement);
+  if (!ratio || judged == nullptr) {
+    measurement.seconds.reset();
+    measurement.skipped = fmt::format("its time on {} cannot be estimated: a ceiling or a time is missing", to_name);
+  } else {
+    Summary summary = *judged;
+    scale(summary, *ratio);
+    measurement.seconds = summary;
+    measurement.clock = measurement.clock == "host" ? "host" : "stream";
+    measurement.method =
+        fmt::format("not measured: estimated from the time on {} by the ratio of the model's times", from_name);
+  }
+  measurement.samples_seconds.clear();
+  measurement.samples_clock_hz.clear();
+  measurement.block_sizes.clear();
+  measurement.launch_seconds.reset();
+  measurement.conditions.reset();
+  measurement.other_clocks.clear();
+  measurement.fixed_seconds.reset();
+  measurement.counters.clear();
+  measurement.work_differences.clear();
+  measurement.clock_hz.reset();
+}
+
+}  // namespace
+
+bool judge_by(const Calibration& calibration, const std::string& origin, Run& run) {
+  bool any = false;
+  std::map<std::string, Machine> known;
+  for (const auto& own : run.calibrations) known.try_emplace(own.device.id, machine_of(own));
+  const Machine other = machine_of(calibration);
+  for (auto& device : run.devices) {
+    if (device.kind != calibration.device.kind) continue;
+    any = true;
+    const bool same = is_same_device(device, calibration.device);
+    if (!same) {
+      const auto own = known.find(device.id);
+      for (auto& point : run.points)
+        if (point.measurement.device == device.id)
+          carry_over(point.measurement,
+                     own == known.end() ? std::nullopt : time_ratio(point.measurement, own->second, other), device.name,
+                     calibration.device.name);
+    }
+    run.warnings.push_back(
+        same ? fmt::format("{} is judged by the ceilings in {}.", device.id, origin)
+             : fmt::format("The times of {} are estimates for {} (ceilings in {}), carried over from {}.", device.id,
+                           calibration.device.name, origin, device.name));
+    std::erase_if(run.calibrations, [&](const Calibration& each) { return each.device.id == device.id; });
+    run.calibrations.push_back(calibration);
+    run.calibrations.back().device.id = device.id;
+    if (!same) {
+      const std::string id = device.id;
+      device = calibration.device;
+      device.id = id;
+    }
+  }
+  classify(run);
+  return any;
+}
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/advice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "classifier/classifier.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+using testing::HasSubstr;
+
+const Advice* find_advice(const Verdict& verdict, const std::string& part) {
+  for (const auto& advice : verdict.advice)
+    if (advice.action.find(part) != std::string::npos) return &advice;
+  return nullptr;
+}
+
+TEST(Advice, OverheadIsBatched) {
+  const auto verdict = classify(measured(2.5e-6, streaming(1e6, 1e6)), gpu());
+  const auto* const batch = find_advice(verdict, "CUDA graph");
+  ASSERT_NE(batch, nullptr);
+  EXPECT_NEAR(*batch->gain, 5.0, 1e-9);  // 2.5 us without 2 us
+  EXPECT_EQ(batch->evidence, "2.00 us of 2.50 us go to the launch");
+  EXPECT_NE(find_advice(verdict, "fuse"), nullptr);
+  const auto hidden = classify(measured(1.99e-6, streaming(1e3, 1e3)), gpu());
+  EXPECT_FALSE(find_advice(hidden, "CUDA graph")->gain);  // nobody can tell what is left
+  EXPECT_THAT(classify(measured(1.2e-6, streaming(1e3, 1e3), "cpu"), cpu()).advice.front().action,
+              HasSubstr("parallel region"));
+}
+
+TEST(Advice, LatencyOfMemoryNeedsBytesInFlight) {
+  const auto verdict = classify(measured(22e-6, streaming(20e6, 20e6)), gpu());
+  const auto* const advice = find_advice(verdict, "bytes in flight");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_NEAR(*advice->gain, 22.0 / 9.5, 1e-3);  // 2 us and 7.5 us at the ceilings
+}
+
+TEST(Advice, SmallGridsAndTails) {
+  auto calibration = gpu();
+  calibration.device.units = 100;
+  Work work;
+  work.flops[fp32] = 40e9;  // 1 ms
+  auto small = measured(4.1e-3, work);
+  small.grid = Grid{25, 2};
+  const auto* const grid = find_advice(classify(small, calibration), "grid is too small");
+  ASSERT_NE(grid, nullptr);
+  EXPECT_NEAR(*grid->gain, 4.0, 0.05);
+  EXPECT_EQ(grid->evidence, "25 blocks on 100 multiprocessors");
+  auto tail = measured(1.35e-3, work);
+  tail.grid = Grid{450, 2};  // 2.25 waves
+  const auto* const wave = find_advice(classify(tail, calibration), "last wave");
+  ASSERT_NE(wave, nullptr);
+  EXPECT_NEAR(*wave->gain, 3.0 / 2.25, 0.01);
+}
+
+TEST(Advice, WasteIsCoalesced) {
+  auto measurement = measured(4.1e-3, streaming(2e9, 0.0));
+  measurement.counters = {{"dram_read_bytes", 16e9, "bytes", "test"}, {"dram_write_bytes", 0.0, "bytes", "test"}};
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.limiter, "dram");
+  const auto* const advice = find_advice(verdict, "coalesce");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_NEAR(*advice->gain, 8.0, 0.1);
+  EXPECT_EQ(find_advice(classify(measured(0.6e-3, streaming(2e9, 0.0)), gpu()), "coalesce"), nullptr);
+}
+
+TEST(Advice, FasterPipesUpToTheMemory) {
+  Work work = streaming(1e9, 1e9);  // 0.5 ms
+  work.flops[fp64] = 40e9;          // 2 ms, in FP32 1 ms
+  const auto verdict = classify(measured(2.1e-3, work), gpu());
+  const auto* const advice = find_advice(verdict, "in FP32");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_NEAR(*advice->gain, 2.0, 0.02);
+}
+
+TEST(Advice, ByFallingGainAndNeverBelowFivePerCent) {
+  for (const double seconds : {2.5e-6, 5e-6, 20e-6, 1.1e-3}) {
+    const auto verdict = classify(measured(seconds, streaming(seconds * 2e12, seconds * 1e12)), gpu());
+    double last = 1e300;
+    for (const auto& advice : verdict.advice) {
+      EXPECT_GE(advice.gain.value_or(1.05), 1.05);
+      EXPECT_LE(advice.gain.value_or(0.0), last);
+      last = advice.gain.value_or(0.0);
+      EXPECT_FALSE(advice.evidence.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpubench::classifier

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "classifier/classifier.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+using testing::HasSubstr;
+
+const Vote* find_vote(const Verdict& verdict, const std::string& check) {
+  for (const auto& vote : verdict.votes)
+    if (vote.check == check) return &vote;
+  return nullptr;
+}
+
+Timing device_time(double seconds, double fixed) {
+  Timing timing;
+  timing.clock = "device";
+  Summary summary;
+  summary.count = 20;
+  summary.median = seconds;
+  summary.median_ci95 = {0.99 * seconds, 1.01 * seconds};
+  timing.seconds = summary;
+  timing.fixed_seconds = Estimate{fixed, {fixed, fixed}};
+  return timing;
+}
+
+Measurement on_gpu(double stream, double device, Work work) {
+  auto measurement = measured(stream, std::move(work));
+  measurement.clock = "stream";
+  measurement.other_clocks = {device_time(device, 0.5e-6)};
+  return measurement;
+}
+
+TEST(Batching, ComparesAGraphWithSingleLaunches) {
+  const auto overhead = batching_vote(Regime::overhead, on_gpu(4e-6, 1e-6, {}));
+  ASSERT_TRUE(overhead);
+  EXPECT_EQ(overhead->outcome, Outcome::agrees);
+  EXPECT_THAT(overhead->evidence, HasSubstr("1.50 us each in a graph, 4.00 us launched one by one"));
+  EXPECT_EQ(batching_vote(Regime::memory, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
+  EXPECT_EQ(batching_vote(Regime::memory, on_gpu(40e-6, 38e-6, {}))->outcome, Outcome::agrees);
+  EXPECT_EQ(batching_vote(Regime::memory, on_gpu(4e-6, 2e-6, {}))->outcome, Outcome::undecided);
+  EXPECT_FALSE(batching_vote(Regime::memory, measured(4e-6, {})));
+}
+
+TEST(Elasticity, IsTheShareOfTheWork) {
+  std::mt19937_64 random(41);
+  auto run = simulated(
+      gpu(), powers_of_two(12, 26), [](double n) { return streaming(4.0 * n, 4.0 * n); }, 0.005, random);
+  classify(run);
+  EXPECT_EQ(find_vote(*run.points.front().verdict, "elasticity"), nullptr);  // it has no smaller neighbour
+  const auto* const small = find_vote(*run.points[2].verdict, "elasticity");
+  ASSERT_NE(small, nullptr);
+  EXPECT_EQ(small->outcome, Outcome::agrees);
+  EXPECT_EQ(small->says, "time does not follow the work");
+  const auto* const large = find_vote(*run.points[12].verdict, "elasticity");
+  ASSERT_NE(large, nullptr);
+  EXPECT_EQ(large->outcome, Outcome::agrees);
+  EXPECT_EQ(large->says, "time follows the work");
+}
+
+TEST(Elasticity, Outcomes) {
+  EXPECT_EQ(elasticity_vote(Regime::overhead, {1.0, 0.01}).outcome, Outcome::disagrees);
+  EXPECT_EQ(elasticity_vote(Regime::memory, {0.1, 0.01}).outcome, Outcome::disagrees);
+  EXPECT_EQ(elasticity_vote(Regime::memory, {0.1, 0.4}).outcome, Outcome::undecided);
+  EXPECT_EQ(elasticity_vote(Regime::latency, {1.0, 0.01}).outcome, Outcome::undecided);
+}
+
+TEST(ClockSensitivity, FromTheSpreadOfSamples) {
+  std::vector<double> clocks;
+  std::vector<double> of_cores;
+  std::vector<double> constant;
+  for (int i = 0; i < 40; ++i) {
+    clocks.push_back(1.5e9 + 1e7 * (i % 20));
+    of_cores.push_back(1e6 / clocks.back() * (1.0 + 1e-4 * (i % 3)));
+    constant.push_back(1e-3 * (1.0 + 1e-4 * (i % 3)));
+  }
+  EXPECT_NEAR(clock_sensitivity(of_cores, clocks)->value, 1.0, 0.01);
+  EXPECT_NEAR(clock_sensitivity(constant, clocks)->value, 0.0, 0.01);
+  EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(40, 1.98e9)));  // it did not vary
+  EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(39, 1.98e9)));
+  auto measurement = measured(1e-3, {});
+  measurement.samples_seconds = of_cores;
+  measurement.samples_clock_hz = clocks;
+  EXPECT_EQ(clock_vote(Regime::compute, "fp32", measurement)->outcome, Outcome::agrees);
+  EXPECT_EQ(clock_vote(Regime::memory, "dram", measurement)->outcome, Outcome::disagrees);
+  EXPECT_EQ(clock_vote(Regime::latency, "latency", measurement)->outcome, Outcome::undecided);
+}
+
+TEST(SpeedOfLight, TheRulesClasses) {
+  EXPECT_EQ(speed_of_light_class({85.0, 20.0, {}}), "high throughput");
+  EXPECT_EQ(speed_of_light_class({59.9, 20.0, {}}), "latency");
+  EXPECT_EQ(speed_of_light_class({59.9, 20.0, 0.9}), "small grid");
+  EXPECT_EQ(speed_of_light_class({59.9, 20.0, 1.0}), "latency");
+  EXPECT_EQ(speed_of_light_class({70.0, 61.0, {}}), "balanced");
+  EXPECT_EQ(speed_of_light_class({70.0, 60.0, {}}), "high compute");
+  EXPECT_EQ(speed_of_light_class({20.0, 79.0, {}}), "high memory");
+}
+
+TEST(SpeedOfLight, VotesWithAReason) {
+  Verdict verdict;
+  verdict.regime = Regime::memory;
+  verdict.limiter = "dram";
+  EXPECT_EQ(speed_of_light_vote(verdict, {20.0, 90.0, {}}).outcome, Outcome::agrees);
+  EXPECT_EQ(speed_of_light_vote(verdict, {90.0, 20.0, {}}).outcome, Outcome::disagrees);
+  EXPECT_EQ(speed_of_light_vote(verdict, {65.0, 62.0, {}}).outcome, Outcome::undecided);
+  verdict.regime = Regime::overhead;
+  const auto vote = speed_of_light_vote(verdict, {5.0, 10.0, {}});
+  EXPECT_EQ(vote.outcome, Outcome::disagrees);
+  EXPECT_THAT(vote.evidence, HasSubstr("knows no launch"));
+}
+
+TEST(SpeedOfLight, AgreementCountsPairs) {
+  gpubench::Run run;
+  for (const auto& [sm, memory] : {std::pair(10.0, 90.0), std::pair(12.0, 91.0), std::pair(20.0, 30.0)}) {
+    auto measurement = measured(1.1e-3, streaming(2e9, 2e9));
+    measurement.counters = {{std::string(memory_throughput), memory, "%", "test"},
+                            {std::string(sm_throughput), sm, "%", "test"}};
+    run.points.push_back({measurement, std::nullopt});
+  }
+  run.calibrations = {gpu()};
+  classify(run);
+  const auto agreement = agreement_of(run);
+  EXPECT_EQ(agreement.size(), 2U);
+  EXPECT_EQ(agreement.at({"high throughput", Regime::memory}), 2U);
+  EXPECT_EQ(agreement.at({"latency", Regime::memory}), 1U);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier
