@@ -21,6 +21,7 @@ constexpr double least_slope = 0.01;
 /// How far a boundary has a figure beyond the sweep, and how far its name is looked for.
 constexpr double farthest_figure = 2.0;
 constexpr double farthest_name = 1024.0;
+constexpr double most_places_per_doubling = 64.0;
 
 /// What decides at one place: the machine, and the fitted parameters.
 struct View {
@@ -57,8 +58,9 @@ class FittedSweep {
     const double low = sizes[segment].argument;
     const double high = sizes[segment + 1].argument;
     const double end = above ? last() : 0.0;
-    if (!(low > 0.0)) return end;
-    const double parts = std::log(ratio) / std::log(high / low);
+    if (!(low > 0.0) || !(high > low)) return end;
+    // Sizes that lie close together say little about what is far beyond them.
+    const double parts = std::min(std::log(ratio) / std::log(high / low), most_places_per_doubling * std::log2(ratio));
     return above ? end + parts : end - parts;
   }
 

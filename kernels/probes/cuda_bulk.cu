@@ -124,7 +124,13 @@ cudaError_t launch_as(BulkShape shape, float* a, const float* b, std::size_t cou
   cudaError_t error = cudaFuncGetAttributes(&attributes, bulk_kernel<pattern>);
   if (error != cudaSuccess) return error;
   if (attributes.ptxVersion < 90) return cudaErrorNotSupported;  // compiled for older GPUs, so empty
+  int device = 0;
+  int room = 0;
+  error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error != cudaSuccess) return error;
   const auto bytes = static_cast<std::size_t>(shape.bytes) * static_cast<std::size_t>(shape.stages);
+  if (bytes + attributes.sharedSizeBytes > static_cast<std::size_t>(room)) return cudaErrorNotSupported;
   error =
       cudaFuncSetAttribute(bulk_kernel<pattern>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (error != cudaSuccess) return error;

@@ -22,8 +22,8 @@ struct BulkShape {
 std::span<const BulkShape> bulk_shapes(MemoryPattern pattern);
 
 /// What launch_memory does, for read, write and copy; `write` stores a pattern of `bytes` again and again. Arrays hold
-/// `count` floats, a multiple of every shape's bytes (memory_granule is one). cudaErrorNotSupported where neither this
-/// build nor the GPU has bulk copies.
+/// `count` floats, a multiple of every shape's bytes (memory_granule is one). cudaErrorNotSupported where this build or
+/// the GPU has no bulk copies, or a block has too little shared memory for the shape.
 cudaError_t launch_bulk(MemoryPattern pattern, BulkShape shape, float* a, const float* b, std::size_t count,
                         int multiprocessors, cudaStream_t stream);
 
