@@ -197,10 +197,14 @@ struct GemmPlan::Plan {
   /// Seconds of one product; negative when the algorithm is refused.
   double time(const cublasLtMatmulAlgo_t& candidate, const EventPair& events, cudaStream_t stream) const;
   cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const {
+    return run(which, a, b, c, stream);
+  }
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second, void* result,
+                     cudaStream_t stream) const {
     const float one = 1.0F;
     const float zero = 0.0F;
-    return library->matmul(library->handle, operation, &one, b, layout, a, layout, &zero, c, layout, c, layout, &which,
-                           const_cast<std::byte*>(workspace.data()), workspace.size(), stream);
+    return library->matmul(library->handle, operation, &one, second, layout, first, layout, &zero, result, layout,
+                           result, layout, &which, const_cast<std::byte*>(workspace.data()), workspace.size(), stream);
   }
 
   std::shared_ptr<const CublasLt::Library> library;
@@ -287,6 +291,10 @@ GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 
 void GemmPlan::run(cudaStream_t stream) const {
   plan_->library->check(plan_->run(plan_->algorithm, stream), "cublasLtMatmul");
+}
+
+void GemmPlan::run(const void* a, const void* b, void* c, cudaStream_t stream) const {
+  plan_->library->check(plan_->run(plan_->algorithm, a, b, c, stream), "cublasLtMatmul");
 }
 
 std::string GemmPlan::description() const {

@@ -35,12 +35,11 @@ constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium,
 constexpr std::size_t least_name = 16;
 
 std::string_view header_of(Field field) {
-  constexpr std::array headers = {std::string_view("point"),     std::string_view("time"),
-                                  std::string_view("\u00b1"),    std::string_view("on device"),
-                                  std::string_view("bandwidth"), std::string_view("FLOP rate"),
-                                  std::string_view("rate"),      std::string_view("regime"),
-                                  std::string_view("limiter"),   std::string_view("of max"),
-                                  std::string_view("confidence")};
+  constexpr std::array headers = {
+      std::string_view("point"),     std::string_view("time"),      std::string_view("\u00b1"),
+      std::string_view("on device"), std::string_view("bandwidth"), std::string_view("FLOP rate"),
+      std::string_view("rate"),      std::string_view("regime"),    std::string_view("limiter"),
+      std::string_view("of max"),    std::string_view("confidence")};
   return headers[static_cast<std::size_t>(field)];
 }
 
@@ -171,6 +170,7 @@ std::string heading_of_run(const Run& run, const ConsoleStyle& style) {
     text += paragraph(lead, device_text(device), color::none, style);
     text += paragraph(std::string(display_width(lead), ' '), calibration_text(run, device), color::dim, style);
   }
+  if (has_cold_points(run)) text += paragraph("", "cold caches", color::none, style);
   return text;
 }
 

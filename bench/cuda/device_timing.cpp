@@ -25,8 +25,7 @@ DeviceBatch idle_batch(Shapes shapes, long long cycles) {
 }
 
 /// Seconds that one more execution adds to a chain.
-double slope(ChainTimer& timer) {
-  constexpr std::int64_t short_length = 10;
+double slope(ChainTimer& timer, std::int64_t short_length) {
   const std::int64_t long_length = std::clamp<std::int64_t>(timer.longest(), short_length + 1, short_length + 100);
   const auto pair = timer.time(short_length, long_length);
   return (pair.long_seconds - pair.short_seconds) / static_cast<double>(long_length - short_length);
@@ -35,11 +34,11 @@ double slope(ChainTimer& timer) {
 /// What kernels cost before and after their work. Idle kernels of c cycles add F + c to a chain and those of 2 c cycles
 /// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do: the GPU
 /// prepares a launch while the one before works, and on an H200 their slot is 25 ns longer than F.
-Estimate fixed_cost(ChainTimer& once, ChainTimer& twice) {
+Estimate fixed_cost(ChainTimer& once, ChainTimer& twice, std::int64_t short_length) {
   constexpr int samples = 31;
   std::vector<double> costs;
   for (int i = 0; i < samples + 1; ++i) {
-    const double cost = 2.0 * slope(once) - slope(twice);
+    const double cost = 2.0 * slope(once, short_length) - slope(twice, short_length);
     if (i > 0) costs.push_back(cost);  // the first one warms up
   }
   std::sort(costs.begin(), costs.end());
@@ -67,39 +66,62 @@ Substitute substitute_for(const GraphContent& content) {
   return result;
 }
 
+/// One execution behind each flush: what is left where buffers do not take turns.
+bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->turns.copies == 0; }
+
+Chill chill_of(const ColdExecutions* cold) {
+  if (cold == nullptr) return {};
+  if (is_single(cold)) return {cold->flush, 1};
+  return {cold->flush, cold->turns.endless ? Chill{}.longest : cold->turns.copies};
+}
+
+/// In the short chain the cache comes to write back as much as the operation writes, so that the executions which the
+/// long one has more all do.
+std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_seconds, std::int64_t longest) {
+  if (is_single(cold)) return 0;
+  const std::int64_t length = short_chain(one_execution_seconds);
+  return cold == nullptr ? length : std::min(std::max(cold->turns.settling, length), longest / 2);
+}
+
 }  // namespace
 
-DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cudaStream_t stream, Blocker& blocker) {
+DeviceTiming device_timing(DeviceBatch batch, double one_execution_seconds, cudaStream_t stream, Blocker& blocker,
+                           const ColdExecutions* cold) {
   DeviceTiming timing;
-  const std::int64_t short_length = short_chain(one_execution_seconds);
   const auto graph = capture(batch, 1, stream);
-  std::unique_ptr<ChainTimer> timer;
+  const bool in_graphs = graph && !is_single(cold);
+  std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
   if (graph) {
     const GraphContent content = content_of(graph->get());
-    const auto nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
+    nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
     if (nodes == 0) {
       timing.reason = "the operation enqueues nothing on its stream";
       return timing;
     }
-    timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes);
     substitute = substitute_for(content);
   } else {
-    timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch));
     substitute = {
         {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
         "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
   }
+  std::unique_ptr<ChainTimer> timer;
+  if (in_graphs)
+    timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes, chill_of(cold));
+  else
+    timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch), chill_of(cold));
   if (!substitute.shapes.empty()) {
     idle_batch(substitute.shapes, 1)(stream, 1);  // loads the kernel, and shows that these shapes can be launched
     const auto chains = [&](long long cycles) -> std::unique_ptr<ChainTimer> {
       auto idle = idle_batch(substitute.shapes, cycles);
-      if (!graph) return std::make_unique<LaunchChains>(stream, blocker, std::move(idle));
-      const auto nodes = static_cast<std::int64_t>(substitute.shapes.size());
-      return std::make_unique<GraphChains>(stream, blocker, std::move(idle), nodes);
+      if (is_single(cold)) return std::make_unique<LaunchChains>(stream, blocker, std::move(idle), chill_of(cold));
+      if (!in_graphs) return std::make_unique<LaunchChains>(stream, blocker, std::move(idle));
+      const auto idle_nodes = static_cast<std::int64_t>(substitute.shapes.size());
+      return std::make_unique<GraphChains>(stream, blocker, std::move(idle), idle_nodes);
     };
-    timing.fixed_seconds = fixed_cost(*chains(idle_cycles), *chains(2 * idle_cycles));
+    timing.fixed_seconds = fixed_cost(*chains(idle_cycles), *chains(2 * idle_cycles), is_single(cold) ? 0 : 10);
   }
+  const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.clock = std::make_unique<DifferenceClock>(
       std::move(timer), short_length, timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, substitute.note);
   return timing;

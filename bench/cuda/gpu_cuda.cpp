@@ -8,10 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/buffer_copies.h"
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/check.h"
 #include "bench/cuda/device_timing.h"
 #include "bench/cuda/fill.h"
+#include "bench/cuda/flush.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
 #include "bench/gpu.h"
@@ -81,7 +83,7 @@ class LatencyClock final : public Clock {
 
 class CudaGpu final : public Gpu {
  public:
-  explicit CudaGpu(int index) : selected_(index), nvml_(pci_bus_id(index)) {}
+  explicit CudaGpu(int index) : selected_(index), index_(index), nvml_(pci_bus_id(index)) {}
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_.get(); }
   void synchronize() override {
@@ -91,17 +93,28 @@ class CudaGpu final : public Gpu {
   std::unique_ptr<Clock> stream_clock(DeviceBatch batch) override {
     return std::make_unique<StreamClock>(stream_.get(), std::move(batch));
   }
-  DeviceTiming device_timing(DeviceBatch batch) override {
-    if (!blocker_) blocker_.emplace(stream_.get());
-    StreamClock estimate(stream_.get(), batch);
-    double one_execution = estimate.time(1);
-    for (int i = 0; i < 2; ++i) one_execution = std::min(one_execution, estimate.time(1));
-    return bench::device_timing(std::move(batch), one_execution, stream_.get(), *blocker_);
+  DeviceTiming device_timing(DeviceBatch batch) override { return device_timing(std::move(batch), nullptr); }
+  DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) override {
+    flush_cache();  // nothing is to be allocated or loaded while a stream is held
+    const ColdExecutions cold = {turns, [this] { flush_cache(); }};
+    return device_timing(std::move(batch), &cold);
   }
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
+  void flush_cache() override {
+    if (!flush_) {
+      int bytes = 0;
+      GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, index_));
+      flush_.emplace(static_cast<std::size_t>(bytes), stream_.get());
+    }
+    flush_->enqueue(stream_.get());
+  }
   void launch_nothing(cudaStream_t stream) override { GPUBENCH_CUDA_CHECK(bench::launch_nothing(stream)); }
+  double free_bytes() override {
+    flush_cache();  // what it takes is not free
+    return static_cast<double>(detail::free_device_bytes());
+  }
   std::optional<double> sm_clock_hz() override { return nvml_.sm_clock_hz(); }
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
@@ -121,9 +134,19 @@ class CudaGpu final : public Gpu {
     explicit Selected(int index) { GPUBENCH_CUDA_CHECK(cudaSetDevice(index)); }
   };
 
+  DeviceTiming device_timing(DeviceBatch batch, const ColdExecutions* cold) {
+    if (!blocker_) blocker_.emplace(stream_.get());
+    StreamClock estimate(stream_.get(), batch);
+    double one_execution = estimate.time(1);
+    for (int i = 0; i < 2; ++i) one_execution = std::min(one_execution, estimate.time(1));
+    return bench::device_timing(std::move(batch), one_execution, stream_.get(), *blocker_, cold);
+  }
+
   Selected selected_;
+  int index_;
   Stream stream_;
-  std::optional<Blocker> blocker_;  ///< made when first needed
+  std::optional<Blocker> blocker_;   ///< made when first needed
+  std::optional<CacheFlush> flush_;  ///< likewise
   Nvml nvml_;
 };
 
