@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/clock.h"
+#include "bench/turns.h"
 #include "gpubench/conditions.h"
 #include "gpubench/device.h"
 #include "gpubench/estimate.h"
@@ -36,10 +37,16 @@ class Gpu {
   virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
   /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.
   virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
+  /// The same with cold caches: each chain of executions follows a flush.
+  virtual DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
   virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
+  /// Enqueues a flush of the L2: what follows on the stream finds nothing there, and nothing to be written back.
+  virtual void flush_cache() = 0;
   /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.
   virtual void launch_nothing(cudaStream_t stream) = 0;
+  /// Free memory, in bytes.
+  virtual double free_bytes() = 0;
   /// One reading by the driver's management library. Never throws for lack of it.
   virtual Conditions conditions() = 0;
   /// True once an error has left the GPU unusable for the rest of the process.

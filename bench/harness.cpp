@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "bench/buffer_copies.h"
 #include "bench/conditions.h"
 #include "bench/devices.h"
 #include "bench/google_compatibility.h"
@@ -148,7 +149,7 @@ void Harness::count_known(benchmark::State& google, const std::function<void(Sta
 void Harness::execute(benchmark::State& google, const std::function<void(State&)>& operation) {
   current_ = Measurement{};
   current_.device = device_.id;
-  current_.cache_state = "warm";
+  current_.cache_state = cold_ ? "cold" : "warm";
   // More than one iteration means that Google Benchmark, not the sampler, decides how often to measure.
   const auto given = options_.exact_samples;
   if (google.max_iterations > 1) options_.exact_samples = static_cast<std::int64_t>(google.max_iterations);
@@ -216,10 +217,20 @@ void Harness::set_clocks(std::vector<std::string> clocks) {
   if (std::find(clocks_.begin(), clocks_.end(), "stream") == clocks_.end()) clocks_.emplace_back("stream");
 }
 
-void Harness::run_once_and_check(const State& state, const std::function<void()>& once) {
+void Harness::set_cache_state(const std::string& cache_state) {
+  cold_ = cache_state == "cold";
+  if (const auto reason = bench::why_not_cold(device_); cold_ && reason) throw std::invalid_argument(*reason);
+}
+
+void Harness::run_first(State& state, const std::function<void()>& once) {
+  once();
+  state.buffers().mark_kept();  // what a check asks for after this is not the operation's
+}
+
+void Harness::run_once_and_check(State& state, const std::function<void()>& once) {
   if (current_.seconds)
     throw std::logic_error("the operation called state.measure twice; register two operations instead");
-  once();
+  run_first(state, once);
   if (state.check()) {
     if (const Check check = state.check()(); !check.passed)
       throw WrongResult(check.message.empty() ? "the check did not pass" : check.message);
@@ -227,15 +238,35 @@ void Harness::run_once_and_check(const State& state, const std::function<void()>
   }
 }
 
-namespace {
-
-/// A clock for the question, or null with the reason.
-bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBatch& batch, bench::Gpu& gpu) {
-  if (question == "device") return gpu.device_timing(batch);
-  bench::DeviceTiming timing;
-  timing.clock = question == "latency" ? gpu.latency_clock(batch) : gpu.stream_clock(batch);
-  return timing;
+std::unique_ptr<bench::ColdCache> Harness::chill_device(State& state, const bench::DeviceBatch& batch) {
+  if (!cold_) return nullptr;
+  const auto run = [this, &batch](std::int64_t executions) {
+    if (executions > 0) batch(gpu_->stream(), executions);
+    gpu_->synchronize();
+  };
+  return std::make_unique<bench::ColdCache>(
+      state.buffers(), state.declared_work(), [&run] { run(1); },
+      bench::ColdCache::Means{detail::Memory::device, "L2", static_cast<double>(device_.last_level_cache_bytes),
+                              [this] { return gpu_->free_bytes(); }, [this] { gpu_->flush_cache(); }, run});
 }
+
+std::unique_ptr<bench::ColdCache> Harness::chill_host(State& state, const std::function<void(std::int64_t)>& batch) {
+  if (!cold_) return nullptr;
+  const auto flush = [this] {
+    if (!host_flush_) host_flush_.emplace(static_cast<std::size_t>(device_.last_level_cache_bytes));
+    (*host_flush_)();
+  };
+  return std::make_unique<bench::ColdCache>(
+      state.buffers(), state.declared_work(), [&batch] { batch(1); },
+      bench::ColdCache::Means{detail::Memory::host,
+                              "last-level cache",
+                              static_cast<double>(device_.last_level_cache_bytes),
+                              [] { return static_cast<double>(detail::free_host_bytes()); },
+                              flush,
+                              {}});
+}
+
+namespace {
 
 /// A device time that cannot be told from nothing is no time.
 std::string why_no_time(const Summary& seconds) {
@@ -291,9 +322,24 @@ void Harness::set_main_timing(bench::Samples samples, const bench::Clock& clock)
   current_.method = clock.method(samples.executions_per_sample);
 }
 
-bench::DeviceTiming Harness::clock_beside(const std::string& question, const bench::DeviceBatch& batch) {
+/// A clock for the question, or null with the reason.
+bench::DeviceTiming Harness::clock_for(const std::string& question, const bench::DeviceBatch& batch,
+                                       const bench::ColdCache* cold) {
+  bench::DeviceTiming timing;
+  const bool device = question == "device";
+  if (device)
+    timing = cold != nullptr ? gpu_->cold_device_timing(batch, cold->turns()) : gpu_->device_timing(batch);
+  else
+    timing.clock = question == "latency" ? gpu_->latency_clock(batch) : gpu_->stream_clock(batch);
+  if (cold != nullptr && timing.clock)
+    timing.clock = std::make_unique<bench::ColdClock>(std::move(timing.clock), *cold, device);
+  return timing;
+}
+
+bench::DeviceTiming Harness::clock_beside(const std::string& question, const bench::DeviceBatch& batch,
+                                          const bench::ColdCache* cold) {
   try {
-    return clock_for(question, batch, *gpu_);
+    return clock_for(question, batch, cold);
   } catch (const CudaError& error) {
     // The point keeps its other times, unless the GPU is lost for what comes after.
     if (gpu_->lost()) throw;
@@ -309,14 +355,17 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();
   };
-  if (mode_ == Mode::count) return count_executions(once);
+  if (mode_ == Mode::count) {
+    if (cold_) run_first(state, once);
+    return count_executions(once, chill_device(state, batch).get());
+  }
   run_once_and_check(state, once);
-
+  const auto cold = chill_device(state, batch);
   std::vector<bench::DeviceTiming> chosen;
-  chosen.push_back(clock_for(clocks_.front(), batch, *gpu_));
+  chosen.push_back(clock_for(clocks_.front(), batch, cold.get()));
   if (!chosen.front().clock)
     throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.front().reason);
-  for (std::size_t i = 1; i < clocks_.size(); ++i) chosen.push_back(clock_beside(clocks_[i], batch));
+  for (std::size_t i = 1; i < clocks_.size(); ++i) chosen.push_back(clock_beside(clocks_[i], batch, cold.get()));
   std::vector<bench::Clock*> clocks;
   for (const auto& timing : chosen)
     if (timing.clock) clocks.push_back(timing.clock.get());
@@ -353,18 +402,26 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
   if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
   const auto once = [&] { batch(1); };
-  if (mode_ == Mode::count) return count_executions(once);
+  if (mode_ == Mode::count) {
+    if (cold_) run_first(state, once);
+    return count_executions(once, chill_host(state, batch).get());
+  }
   run_once_and_check(state, once);
-  bench::HostClock clock(batch);
+  const auto cold = chill_host(state, batch);
+  std::unique_ptr<bench::Clock> clock = std::make_unique<bench::HostClock>(batch);
+  if (cold) clock = std::make_unique<bench::ColdClock>(std::move(clock), *cold);
   // The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-  set_main_timing(bench::AdaptiveSampler(options_, pause).sample(clock), clock);
+  set_main_timing(bench::AdaptiveSampler(options_, pause).sample(*clock), *clock);
 }
 
-void Harness::count_executions(const std::function<void()>& once) {
+void Harness::count_executions(const std::function<void()>& once, const bench::ColdCache* cold) {
   // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
-  // starts from what one more execution left, and what is counted is what was timed.
-  counters_->fill(current_, {once, once});
+  // starts from what one more execution left, and what is counted is what was timed. With cold caches, likewise, a pass
+  // starts from what comes before a sample.
+  bench::Replay replay = {once, once};
+  if (cold != nullptr) replay.prepare = [cold] { cold->prepare(); };
+  counters_->fill(current_, replay);
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

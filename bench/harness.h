@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/clock.h"
+#include "bench/cold_cache.h"
 #include "bench/gpu.h"
 #include "bench/metrics/counter_phase.h"
 #include "bench/sampler.h"
@@ -69,6 +70,9 @@ class Harness {
   /// The clocks to ask on a GPU, of "device", "stream" and "latency": the first gives a measurement's samples, the
   /// others stand beside it. Verdicts rest on "stream", so it is asked in any case. On the host there is one clock.
   void set_clocks(std::vector<std::string> clocks);
+  /// "warm": executions find what the ones before left in the caches. "cold": they find none of their data there.
+  /// Throws std::invalid_argument where that cannot be had (bench::why_not_cold).
+  void set_cache_state(const std::string& cache_state);
   void set_labeller(Labeller labeller) { labeller_ = std::move(labeller); }
   void set_chooser(Chooser chooser) { chooser_ = std::move(chooser); }
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
@@ -101,15 +105,23 @@ class Harness {
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
   void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known);
-  void count_executions(const std::function<void()>& once);
-  void run_once_and_check(const State& state, const std::function<void()>& once);
+  std::unique_ptr<bench::ColdCache> chill_device(State& state, const bench::DeviceBatch& batch);
+  std::unique_ptr<bench::ColdCache> chill_host(State& state, const std::function<void(std::int64_t)>& batch);
+  void count_executions(const std::function<void()>& once, const bench::ColdCache* cold);
+  static void run_first(State& state, const std::function<void()>& once);
+  void run_once_and_check(State& state, const std::function<void()>& once);
   void set_main_timing(bench::Samples samples, const bench::Clock& clock);
-  bench::DeviceTiming clock_beside(const std::string& question, const bench::DeviceBatch& batch);
+  bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBatch& batch,
+                                const bench::ColdCache* cold);
+  bench::DeviceTiming clock_beside(const std::string& question, const bench::DeviceBatch& batch,
+                                   const bench::ColdCache* cold);
 
   Device device_;
   bench::SamplingOptions options_;
   Mode mode_;
   std::vector<std::string> clocks_ = {"stream", "device"};
+  bool cold_ = false;
+  std::optional<bench::HostFlush> host_flush_;  // made when first needed
   Labeller labeller_;
   Chooser chooser_;
   Watcher watcher_;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory behind HostVector, and its random filling.
+// Host memory behind HostVector, its random filling, and its copies.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fstream>
+#include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "bench/buffer_copies.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -54,6 +58,13 @@ void fill(void* pointer, std::size_t count, std::uint64_t seed) {
   }
 }
 
+/// A number that is alone in its file; absent where there is none ("max").
+std::optional<std::size_t> number_in(const char* path) {
+  std::ifstream file(path);
+  std::size_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 void* allocate_host(std::size_t bytes) {
@@ -83,6 +94,35 @@ void fill_random_host(void* pointer, Element element, std::size_t count, std::ui
       break;
   }
   throw std::invalid_argument("host vectors hold double, float or 32-bit integers; half types live on the GPU");
+}
+
+void repeat_on_host(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {
+  // The same share of a copy to the same thread as in filling, so that each page lies near the thread that will use it.
+  constexpr std::size_t block = 65536;
+  const auto blocks = static_cast<std::int64_t>((bytes + block - 1) / block);
+#pragma omp parallel
+  for (std::int64_t copy = 0; copy < count; ++copy) {
+    auto* const to = static_cast<std::byte*>(target) + static_cast<std::size_t>(copy) * stride;
+    const auto* const from = static_cast<const std::byte*>(source);
+#pragma omp for schedule(static) nowait
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::size_t first = static_cast<std::size_t>(b) * block;
+      std::memcpy(to + first, from + first, std::min(block, bytes - first));
+    }
+  }
+}
+
+std::size_t free_host_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::size_t kibibytes = 0;
+  while (file >> word && word != "MemAvailable:") continue;
+  if (!(file >> kibibytes)) return 0;
+  const std::size_t available = kibibytes << 10U;
+  const auto limit = number_in("/sys/fs/cgroup/memory.max");
+  const auto used = number_in("/sys/fs/cgroup/memory.current");
+  if (!limit || !used) return available;
+  return std::min(available, *limit > *used ? *limit - *used : 0);
 }
 
 }  // namespace gpubench::detail

@@ -248,13 +248,13 @@ struct GemmPlan::Plan {
   /// Products by this algorithm, ready to be launched at once; absent when it is refused.
   [[nodiscard]] std::optional<bench::GraphExec> products(const cublasLtMatmulAlgo_t& candidate, int count,
                                                          cudaStream_t stream) const;
-  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const { return run(which, a, b, stream); }
-  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second,
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const { return run(which, a, b, c, stream); }
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second, void* result,
                      cudaStream_t stream) const {
     const Scale one(scale, 1);
     const Scale zero(scale, 0);
-    return library->matmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(), c,
-                           result_layout, c, result_layout, &which, const_cast<std::byte*>(workspace.data()),
+    return library->matmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(), result,
+                           result_layout, result, result_layout, &which, const_cast<std::byte*>(workspace.data()),
                            workspace.size(), stream);
   }
 
@@ -399,8 +399,8 @@ void GemmPlan::run(cudaStream_t stream) const {
   plan_->library->check(plan_->run(plan_->algorithm, stream), "cublasLtMatmul");
 }
 
-void GemmPlan::run(const void* a, const void* b, cudaStream_t stream) const {
-  plan_->library->check(plan_->run(plan_->algorithm, a, b, stream), "cublasLtMatmul");
+void GemmPlan::run(const void* a, const void* b, void* c, cudaStream_t stream) const {
+  plan_->library->check(plan_->run(plan_->algorithm, a, b, c, stream), "cublasLtMatmul");
 }
 
 std::string GemmPlan::description() const {

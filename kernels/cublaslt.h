@@ -68,10 +68,10 @@ class GemmPlan {
   GemmPlan(GemmPlan&&) noexcept;
   GemmPlan& operator=(GemmPlan&&) noexcept;
 
-  /// Enqueues the product. Throws CudaError when it is refused.
+  /// Enqueues the product of the matrices it was made for. Throws CudaError when it is refused.
   void run(cudaStream_t stream) const;
-  /// The same of other matrices A and B, of the same type and size.
-  void run(const void* a, const void* b, cudaStream_t stream) const;
+  /// The same of other matrices of that size, aligned as those were.
+  void run(const void* a, const void* b, void* c, cudaStream_t stream) const;
   /// "algorithm 2 of 8, cuBLASLt 13.1.0"
   [[nodiscard]] std::string description() const;
 

@@ -31,7 +31,7 @@ GemmPlan::~GemmPlan() = default;
 GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
 GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 void GemmPlan::run(cudaStream_t) const {}
-void GemmPlan::run(const void*, const void*, cudaStream_t) const {}
+void GemmPlan::run(const void*, const void*, void*, cudaStream_t) const {}
 std::string GemmPlan::description() const { return ""; }
 
 }  // namespace gpubench::kernels

@@ -66,6 +66,7 @@ void measure_points(const Order& order, const Options& options, const Device& de
   for (std::size_t i = 0; i < order.points.size(); ++i) wanted[order.points[i]] = i;
   Harness harness(device, sampling_options(options));
   harness.set_clocks(options.clocks);
+  harness.set_cache_state(options.cache_state);
   harness.set_chooser([&](std::size_t position) {
     return Harness::Choice{wanted.find(plan.keys.at(position)) == wanted.end(), nullptr};
   });

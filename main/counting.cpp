@@ -26,6 +26,7 @@ std::vector<std::string> count_points(const Plan& plan, const std::string& filte
     return found == known.end() ? nullptr : found->second;
   };
   Harness harness(plan.device, sampling_options(options), Harness::Mode::count);
+  harness.set_cache_state(options.cache_state);
   harness.count(options.metrics);
   harness.set_watcher(begins);
   harness.set_chooser([&](std::size_t position) {

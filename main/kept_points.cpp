@@ -97,11 +97,15 @@ void KeptPoints::write() {
 }
 
 std::optional<std::string> why_not_resumable(const Run& earlier, const Context& context,
-                                             const std::vector<Device>& devices) {
+                                             const std::vector<Device>& devices, const std::string& cache_state) {
   if (earlier.context.program != context.program)
     return fmt::format("it is a run of {}, not of {}", earlier.context.program, context.program);
   if (earlier.context.gpubench_version != context.gpubench_version)
     return fmt::format("gpubench was {}, now {}", earlier.context.gpubench_version, context.gpubench_version);
+  for (const Point& point : earlier.points)
+    if (const Measurement& measurement = point.measurement;
+        measurement.seconds && !measurement.cache_state.empty() && measurement.cache_state != cache_state)
+      return fmt::format("its caches were {}, now they are to be {}", measurement.cache_state, cache_state);
   for (const Device& device : devices) {
     const auto same = std::find_if(earlier.devices.begin(), earlier.devices.end(),
                                    [&](const Device& each) { return each.id == device.id; });

@@ -49,8 +49,9 @@ class KeptPoints {
   double pause_ = 0.0;       ///< before the next
 };
 
-/// Why points of this run cannot be taken over by a run of the program on these devices; absent when they can.
+/// Why points of this run cannot be taken over by a run of the program on these devices, in that state of their caches;
+/// absent when they can.
 std::optional<std::string> why_not_resumable(const Run& earlier, const Context& context,
-                                             const std::vector<Device>& devices);
+                                             const std::vector<Device>& devices, const std::string& cache_state);
 
 }  // namespace gpubench

@@ -21,6 +21,7 @@ struct Raw {
   std::string calibration_file;
   std::string time;
   std::string time_budget = "0.25";
+  std::string cache = "warm";
   std::string metrics = "none";
   std::string isolate_timeout;
   std::string resume_file;
@@ -86,6 +87,10 @@ const std::vector<Row>& table() {
        "The question a GPU's times answer: device (the operation alone), stream (launched back to back, default), "
        "latency (launch to finished); device stands beside stream, all shows the three",
        add_choice<&Raw::time>},
+      {in_run, "--cache", "warm|cold", "",
+       "What executions find in the caches: their data, left there by the ones before (warm, default), or none of it "
+       "(cold)",
+       add_choice<&Raw::cache>},
       {in_run, "--metrics", "none|core|flops|NAME,...", "",
        "Hardware counters of each point, read after all timing (none): bytes moved and occupancy, FLOPs by pipe, or "
        "CUPTI's names",
@@ -165,6 +170,7 @@ void check_raw(const Raw& raw, Options& options) {
     options.clocks = {"stream", "device", "latency"};
   else if (!raw.time.empty())
     options.clocks = {raw.time};
+  options.cache_state = raw.cache;
   options.time_budget_seconds = parse_number("--time-budget", raw.time_budget, 0.001, 3600.0);
   try {
     options.metrics = bench::parse_metrics(raw.metrics);
@@ -177,8 +183,8 @@ void check_raw(const Raw& raw, Options& options) {
   if (!raw.isolate_timeout.empty())
     options.isolate_timeout_seconds = parse_number("--isolate-timeout", raw.isolate_timeout, 0.1, 86400.0);
   if (!raw.resume_file.empty()) options.resume_file = raw.resume_file;
-  if (options.calibrate && (options.isolate || options.resume_file))
-    throw UsageError("--isolate and --resume are for measuring operations, not for --calibrate.");
+  if (options.calibrate && (options.isolate || options.resume_file || options.cache_state != "warm"))
+    throw UsageError("--isolate, --resume and --cache=cold are for measuring operations, not for --calibrate.");
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive

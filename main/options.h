@@ -28,6 +28,7 @@ struct Options {
   std::optional<std::string> calibration_file;
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
+  std::string cache_state = "warm";  ///< as Harness::set_cache_state
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   bool isolate = false;
   double isolate_timeout_seconds = 120.0;

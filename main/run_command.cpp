@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "bench/cold_cache.h"
 #include "bench/conditions.h"
 #include "bench/devices.h"
 #include "bench/google_runner.h"
@@ -164,6 +165,7 @@ void measure(const Plan& plan, Harness::Mode mode, const Calibration& calibratio
     return std::string(name_of(classifier::classify(measurement, calibration).regime));
   });
   harness.set_clocks(options.clocks);
+  harness.set_cache_state(options.cache_state);
   harness.set_watcher([&](std::size_t position) {
     const bool known = position < plan.points.size();
     progress.point(before + position, kept.planned(), known ? std::string_view(plan.points[position].name) : "");
@@ -233,7 +235,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
 std::optional<Run> earlier_run(const Options& options, const Context& context, const std::vector<Device>& devices) {
   if (!options.resume_file) return std::nullopt;
   Run earlier = storage::read_run(*options.resume_file);
-  if (const auto reason = why_not_resumable(earlier, context, devices))
+  if (const auto reason = why_not_resumable(earlier, context, devices, options.cache_state))
     throw UsageError(
         fmt::format("{} cannot be resumed: {}. Start anew without --resume.", *options.resume_file, *reason));
   return earlier;
@@ -341,6 +343,9 @@ int run_command(const Options& options, const std::string& program, const std::v
     return exit_codes::fine;
   }
   check_outputs(options);
+  if (options.cache_state == "cold")
+    for (const Device& device : devices)
+      if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave --cache=cold out.");
   for (const Device& device : devices) {
     const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
                                 ? fmt::format(" ({})", bench::why_no_gpu())

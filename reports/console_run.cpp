@@ -172,6 +172,7 @@ std::string heading_of_run(const Run& run, const ConsoleStyle& style) {
     text += paragraph(lead, device_text(device), color::none, style);
     text += paragraph(std::string(display_width(lead), ' '), calibration_text(run, device), color::dim, style);
   }
+  if (has_cold_points(run)) text += paragraph("", "cold caches", color::none, style);
   return text;
 }
 

@@ -166,6 +166,7 @@ std::string devices(const Run& run) {
                           markdown_text(calibration->created_utc));
     text += "\n";
   }
+  if (has_cold_points(run)) text += "- cold caches\n";
   return text;
 }
 

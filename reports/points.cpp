@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/points.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -68,6 +69,11 @@ std::optional<double> relative_half_width(const Measurement& measurement) {
   if (status_of(measurement) != Status::timed) return std::nullopt;
   const double width = statistics::relative_half_width(*measurement.seconds);
   return std::isfinite(width) ? std::optional(width) : std::nullopt;
+}
+
+bool has_cold_points(const Run& run) {
+  return std::any_of(run.points.begin(), run.points.end(),
+                     [](const Point& point) { return point.measurement.cache_state == "cold"; });
 }
 
 std::vector<Group> groups_of(const Run& run) {

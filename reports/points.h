@@ -35,6 +35,9 @@ std::optional<double> flops_per_second(const Measurement& measurement);
 /// samples.
 std::optional<double> relative_half_width(const Measurement& measurement);
 
+/// Whether any point was measured with cold caches.
+bool has_cold_points(const Run& run);
+
 /// The points of one operation on one device, in the order they were measured.
 struct Group {
   std::string device;

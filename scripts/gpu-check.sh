@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
-# report.html, calibration.json, doctor.json and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
+# report.html, calibration.json, doctor.json, cache.md and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
@@ -13,6 +13,7 @@ directory=$(cd "$1" && pwd)
 shift
 cd "$(dirname "$0")/.."
 root=$PWD
+cold_filter='^(copy|triad|reduction|gemm_bf16)/'
 nvidia-smi -L >/dev/null 2>&1 || { printf 'gpu-check: nvidia-smi shows no GPU here; nothing was measured\n' >&2; exit 1; }
 
 step() { printf '\n== %s\n' "$*"; }
@@ -45,6 +46,12 @@ check() {
   local code=0
   ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --out=run.json --out=report.html ) || code=$?
   printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
+  step "warm and cold caches"
+  for state in warm cold; do
+    ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --quiet --cache="$state" --metrics=core --filter="$cold_filter" \
+        --out="cache-$state.json" ) || code=$?
+  done
+  python3 scripts/cache_table.py "$directory/cache-warm.json" "$directory/cache-cold.json" | tee "$directory/cache.md"
   rm -rf "$XDG_CACHE_HOME"
   return "$code"
 }

@@ -26,8 +26,7 @@ DeviceBatch idle_batch(Shapes shapes, long long cycles) {
 }
 
 /// Seconds that one more execution adds to a chain.
-double slope(ChainTimer& timer) {
-  constexpr std::int64_t short_length = 10;
+double slope(ChainTimer& timer, std::int64_t short_length) {
   const std::int64_t long_length = std::clamp<std::int64_t>(timer.longest(), short_length + 1, short_length + 100);
   const auto pair = timer.time(short_length, long_length);
   return (pair.long_seconds - pair.short_seconds) / static_cast<double>(long_length - short_length);
@@ -36,11 +35,11 @@ double slope(ChainTimer& timer) {
 /// What kernels cost before and after their work. Idle kernels of c cycles add F + c to a chain and those of 2 c cycles
 /// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do: the GPU
 /// prepares a launch while the one before works, and on an H200 their slot is 25 ns longer than F.
-Estimate fixed_cost(ChainTimer& once, ChainTimer& twice) {
+Estimate fixed_cost(ChainTimer& once, ChainTimer& twice, std::int64_t short_length) {
   constexpr int samples = 31;
   std::vector<double> costs;
   for (int i = 0; i < samples + 1; ++i) {
-    const double cost = 2.0 * slope(once) - slope(twice);
+    const double cost = 2.0 * slope(once, short_length) - slope(twice, short_length);
     if (i > 0) costs.push_back(cost);  // the first one warms up
   }
   std::sort(costs.begin(), costs.end());
@@ -68,6 +67,23 @@ Substitute substitute_for(const GraphContent& content) {
   return result;
 }
 
+/// One execution behind each flush: what is left where buffers do not take turns.
+bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->turns.copies == 0; }
+
+Chill chill_of(const ColdExecutions* cold) {
+  if (cold == nullptr) return {};
+  if (is_single(cold)) return {cold->flush, 1};
+  return {cold->flush, cold->turns.endless ? Chill{}.longest : cold->turns.copies};
+}
+
+/// In the short chain the cache comes to write back as much as the operation writes, so that the executions which the
+/// long one has more all do.
+std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_seconds, std::int64_t longest) {
+  if (is_single(cold)) return 0;
+  const std::int64_t length = short_chain(one_execution_seconds);
+  return cold == nullptr ? length : std::min(std::max(cold->turns.settling, length), longest / 2);
+}
+
 }  // namespace
 
 namespace {
@@ -91,45 +107,55 @@ double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
 
 }  // namespace
 
-Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains) {
+Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, const std::function<void()>& flush) {
   const auto known = std::ranges::find_if(
       known_, [&](const Entry& entry) { return entry.chains == chains && entry.shapes == shapes; });
   if (known != known_.end()) return known->seconds;
   idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
   const auto timer = [&](long long cycles) -> std::unique_ptr<ChainTimer> {
     auto idle = idle_batch(shapes, cycles);
+    if (chains == Chains::single)
+      return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle), Chill{flush, 1});
     if (chains == Chains::launches) return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle));
     const auto nodes = static_cast<std::int64_t>(shapes.size());
     return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), nodes);
   };
-  known_.push_back({shapes, chains, fixed_cost(*timer(idle_cycles), *timer(2 * idle_cycles))});
+  known_.push_back({shapes, chains, fixed_cost(*timer(idle_cycles), *timer(2 * idle_cycles), chains == Chains::single ? 0 : 10)});
   return known_.back().seconds;
 }
 
-DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs) {
+DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
+                           const ColdExecutions* cold) {
   DeviceTiming timing;
-  const std::int64_t short_length = short_chain(about_seconds(batch, stream));
+  const double one_execution_seconds = about_seconds(batch, stream);
   const auto graph = capture(batch, 1, stream);
-  std::unique_ptr<ChainTimer> timer;
+  const bool in_graphs = graph && !is_single(cold);
+  std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
   if (graph) {
     const GraphContent content = content_of(graph->get());
-    const auto nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
+    nodes = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
     if (nodes == 0) {
       timing.reason = "the operation enqueues nothing on its stream";
       return timing;
     }
-    timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes);
     substitute = substitute_for(content);
   } else {
-    timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch));
     substitute = {
         {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
         "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
   }
-  if (!substitute.shapes.empty())
-    timing.fixed_seconds =
-        fixed_costs.of(substitute.shapes, graph ? FixedCosts::Chains::graphs : FixedCosts::Chains::launches);
+  std::unique_ptr<ChainTimer> timer;
+  if (in_graphs)
+    timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes, chill_of(cold));
+  else
+    timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch), chill_of(cold));
+  if (!substitute.shapes.empty()) {
+    using Chains = FixedCosts::Chains;
+    const Chains chains = is_single(cold) ? Chains::single : in_graphs ? Chains::graphs : Chains::launches;
+    timing.fixed_seconds = fixed_costs.of(substitute.shapes, chains, cold != nullptr ? cold->flush : nullptr);
+  }
+  const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.clock = std::make_unique<DifferenceClock>(
       std::move(timer), short_length, timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, substitute.note);
   return timing;

@@ -2,11 +2,13 @@
 // Chooses how an operation's own time on the GPU is taken.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/gpu.h"
+#include "bench/turns.h"
 
 namespace gpubench::bench {
 
@@ -14,9 +16,10 @@ namespace gpubench::bench {
 class FixedCosts {
  public:
   FixedCosts(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker) {}
-  enum class Chains { graphs, launches };
-  /// In seconds, for these kernels one after the other. Throws CudaError.
-  Estimate of(const std::vector<LaunchShape>& shapes, Chains chains);
+  /// single: one execution behind each flush.
+  enum class Chains { graphs, launches, single };
+  /// In seconds, for these kernels one after the other. `flush` is asked for single ones. Throws CudaError.
+  Estimate of(const std::vector<LaunchShape>& shapes, Chains chains, const std::function<void()>& flush);
 
  private:
   struct Entry {
@@ -29,9 +32,17 @@ class FixedCosts {
   std::vector<Entry> known_;
 };
 
+/// How executions are kept cold.
+struct ColdExecutions {
+  Turns turns;
+  std::function<void()> flush;  ///< enqueues a flush of the L2 on the stream
+};
+
 /// Differences of graphs of two lengths where the operation can be captured; else of batches behind a held stream.
-/// Operations of 2 ms or more: event pairs, less pairs around nothing. It runs the operation
-/// a few times to find out. Throws CudaError.
-DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs);
+/// Operations of 2 ms or more: event pairs, less pairs around nothing. It runs the operation a few times to find out.
+/// With cold caches each chain follows a flush; where the buffers do not take turns, chains are of one execution and of
+/// none, and the fixed cost is that of idle kernels in their place. Throws CudaError.
+DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
+                           const ColdExecutions* cold = nullptr);
 
 }  // namespace gpubench::bench

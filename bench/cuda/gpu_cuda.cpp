@@ -8,10 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/buffer_copies.h"
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/check.h"
 #include "bench/cuda/device_timing.h"
 #include "bench/cuda/fill.h"
+#include "bench/cuda/flush.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
 #include "bench/cuda/stream_clock.h"
@@ -52,7 +54,7 @@ class LatencyClock final : public Clock {
 
 class CudaGpu final : public Gpu {
  public:
-  explicit CudaGpu(int index) : selected_(index), nvml_(pci_bus_id(index)) {}
+  explicit CudaGpu(int index) : selected_(index), index_(index), nvml_(pci_bus_id(index)) {}
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_.get(); }
   void synchronize() override {
@@ -62,14 +64,28 @@ class CudaGpu final : public Gpu {
   std::unique_ptr<Clock> stream_clock(DeviceBatch batch) override {
     return bench::stream_clock(std::move(batch), stream_.get(), blocker());
   }
-  DeviceTiming device_timing(DeviceBatch batch) override {
-    blocker();
-    return bench::device_timing(std::move(batch), stream_.get(), *blocker_, *fixed_costs_);
+  DeviceTiming device_timing(DeviceBatch batch) override { return device_timing(std::move(batch), nullptr); }
+  DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) override {
+    flush_cache();  // nothing is to be allocated or loaded while a stream is held
+    const ColdExecutions cold = {turns, [this] { flush_cache(); }};
+    return device_timing(std::move(batch), &cold);
   }
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
+  void flush_cache() override {
+    if (!flush_) {
+      int bytes = 0;
+      GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, index_));
+      flush_.emplace(static_cast<std::size_t>(bytes), stream_.get());
+    }
+    flush_->enqueue(stream_.get());
+  }
   void launch_nothing(cudaStream_t stream) override { GPUBENCH_CUDA_CHECK(bench::launch_nothing(stream)); }
+  double free_bytes() override {
+    flush_cache();  // what it takes is not free
+    return static_cast<double>(detail::free_device_bytes());
+  }
   Conditions conditions() override { return read_conditions(nvml_); }
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
@@ -97,10 +113,17 @@ class CudaGpu final : public Gpu {
     explicit Selected(int index) { GPUBENCH_CUDA_CHECK(cudaSetDevice(index)); }
   };
 
+  DeviceTiming device_timing(DeviceBatch batch, const ColdExecutions* cold) {
+    blocker();
+    return bench::device_timing(std::move(batch), stream_.get(), *blocker_, *fixed_costs_, cold);
+  }
+
   Selected selected_;
+  int index_;
   Stream stream_;
-  std::optional<Blocker> blocker_;  ///< made when first needed, as is the next
+  std::optional<Blocker> blocker_;  ///< made when first needed, as are the next
   std::optional<FixedCosts> fixed_costs_;
+  std::optional<CacheFlush> flush_;
   Nvml nvml_;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory behind DeviceVector.
+// Device memory behind DeviceVector, and its copies.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "bench/buffer_copies.h"
 #include "bench/cuda/check.h"
 #include "bench/cuda/fill.h"
 #include "gpubench/vectors.h"
@@ -45,6 +46,26 @@ void copy_to_device(void* device, const void* host, std::size_t bytes) {
 void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
   GPUBENCH_CUDA_CHECK(bench::fill_random(pointer, element, count, seed, nullptr));
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+void repeat_on_device(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {
+  if (count < 1) return;
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  GPUBENCH_CUDA_CHECK(cudaMemcpy(target, source, bytes, cudaMemcpyDeviceToDevice));
+  // Thousands of small copies take as many calls as their number has binary digits.
+  for (std::int64_t done = 1; done < count; done *= 2) {
+    const auto more = static_cast<std::size_t>(std::min(done, count - done));
+    GPUBENCH_CUDA_CHECK(cudaMemcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(done) * stride, target,
+                                   more * stride, cudaMemcpyDeviceToDevice));
+  }
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+std::size_t free_device_bytes() {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  GPUBENCH_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+  return free_bytes;
 }
 
 }  // namespace gpubench::detail

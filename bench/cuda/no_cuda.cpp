@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
+#include "bench/buffer_copies.h"
 #include "bench/costs.h"
 #include "bench/gpu.h"
 
@@ -24,6 +25,8 @@ void free_device(void*) noexcept {}
 void copy_from_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void copy_to_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void fill_random_device(void*, Element, std::size_t, std::uint64_t) { throw CudaError(bench::reason); }
+void repeat_on_device(void*, const void*, std::size_t, std::size_t, std::int64_t) { throw CudaError(bench::reason); }
+std::size_t free_device_bytes() { throw CudaError(bench::reason); }
 
 }  // namespace detail
 }  // namespace gpubench

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "gpubench/buffers.h"
 #include "gpubench/check.h"
 #include "gpubench/measurement.h"
 #include "gpubench/vectors.h"
@@ -44,6 +45,7 @@ class State {
   [[nodiscard]] DeviceVector<T> device_vector(std::int64_t count) {
     DeviceVector<T> result(static_cast<std::size_t>(count));
     detail::fill_random_device(result.data(), detail::ElementOf<T>::value, result.size(), ++seed_);
+    buffers_.add(result.buffer_);
     allocated_bytes_ += static_cast<double>(result.bytes());
     return result;
   }
@@ -52,6 +54,7 @@ class State {
   [[nodiscard]] HostVector<T> host_vector(std::int64_t count) {
     HostVector<T> result(static_cast<std::size_t>(count));
     detail::fill_random_host(result.data(), detail::ElementOf<T>::value, result.size(), ++seed_);
+    buffers_.add(result.buffer_);
     allocated_bytes_ += static_cast<double>(result.bytes());
     return result;
   }
@@ -82,15 +85,19 @@ class State {
   /// Times an operation that enqueues its work on the stream it is handed, and nothing anywhere else. Call it once.
   template <std::invocable<cudaStream_t> Operation>
   void measure(Operation&& operation) {
-    measure_device([&operation](cudaStream_t stream, std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions; ++i) operation(stream);
+    measure_device([this, &operation](cudaStream_t stream, std::int64_t executions) {
+      for (std::int64_t i = 0; i < executions; ++i) {
+        buffers_.next();
+        operation(stream);
+      }
     });
   }
   /// Times an operation of the host CPU. Call it once.
   template <std::invocable Operation>
   void measure(Operation&& operation) {
-    measure_host([&operation](std::int64_t executions) {
+    measure_host([this, &operation](std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) {
+        buffers_.next();
         operation();
         benchmark::ClobberMemory();
       }
@@ -102,8 +109,12 @@ class State {
 
   /// The work declared so far, with the footprint worked out.
   [[nodiscard]] Work work() const;
+  /// The same as declared: the footprint only where `footprint` was called.
+  [[nodiscard]] const Work& declared_work() const { return work_; }
   [[nodiscard]] const std::function<Check()>& check() const { return check_; }
   [[nodiscard]] const std::optional<Grid>& grid() const { return grid_; }
+  /// The memory that device_vector and host_vector handed out.
+  [[nodiscard]] detail::Buffers& buffers() { return buffers_; }
 
  private:
   void measure_device(const std::function<void(cudaStream_t, std::int64_t executions)>& batch);
@@ -113,6 +124,7 @@ class State {
   Harness& harness_;
   Work work_;
   std::optional<Grid> grid_;
+  detail::Buffers buffers_;
   std::function<Check()> check_;
   double allocated_bytes_ = 0.0;
   std::uint64_t seed_ = 0;

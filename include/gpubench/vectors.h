@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -11,12 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "gpubench/buffers.h"
+
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #endif
 
 namespace gpubench {
+
+class State;
 
 /// Thrown when memory cannot be had; the point then fails with FailureKind::out_of_memory and the rest of the run goes
 /// on.
@@ -61,80 +66,71 @@ void free_host(void* pointer, std::size_t bytes) noexcept;
 void fill_random_host(void* pointer, Element element, std::size_t count, std::uint64_t seed);
 }  // namespace detail
 
-/// `count` elements of T in the current GPU's memory. Movable, not copyable. Not initialised unless made by State.
-template <class T>
-class DeviceVector {
+namespace detail {
+/// What vectors on the GPU and on the host have in common. Movable, not copyable.
+template <class T, Memory memory>
+class Vector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  DeviceVector() = default;
-  explicit DeviceVector(std::size_t count)
-      : data_(static_cast<T*>(detail::allocate_device(count * sizeof(T)))), count_(count) {}
-  DeviceVector(DeviceVector&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
-  DeviceVector& operator=(DeviceVector&& other) noexcept {
-    std::swap(data_, other.data_);
+  Vector() = default;
+  explicit Vector(std::size_t count) : buffer_(std::make_shared<Buffer>(memory, count * sizeof(T))), count_(count) {}
+  Vector(Vector&& other) noexcept : buffer_(std::move(other.buffer_)), count_(std::exchange(other.count_, 0)) {}
+  Vector& operator=(Vector&& other) noexcept {
+    std::swap(buffer_, other.buffer_);
     std::swap(count_, other.count_);
     return *this;
   }
-  DeviceVector(const DeviceVector&) = delete;
-  DeviceVector& operator=(const DeviceVector&) = delete;
-  ~DeviceVector() { detail::free_device(data_); }
+  Vector(const Vector&) = delete;
+  Vector& operator=(const Vector&) = delete;
+  ~Vector() = default;
 
-  [[nodiscard]] T* data() { return data_; }
-  [[nodiscard]] const T* data() const { return data_; }
+  /// Ask for it in each execution, not before `measure`: with --cache=cold every execution has another copy.
+  [[nodiscard]] T* data() { return buffer_ ? static_cast<T*>(buffer_->data()) : nullptr; }
+  [[nodiscard]] const T* data() const { return buffer_ ? static_cast<const T*>(buffer_->data()) : nullptr; }
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] std::size_t bytes() const { return count_ * sizeof(T); }
 
+ protected:
+  /// For what does not keep it; not of an empty vector.
+  [[nodiscard]] T* place() const { return static_cast<T*>(buffer_->place()); }
+
+ private:
+  friend class gpubench::State;
+  std::shared_ptr<Buffer> buffer_;
+  std::size_t count_ = 0;  ///< not left to the buffer, or compilers would not vectorise loops over size()
+};
+}  // namespace detail
+
+/// `count` elements of T in the current GPU's memory. Movable, not copyable. Not initialised unless made by State.
+template <class T>
+class DeviceVector : public detail::Vector<T, detail::Memory::device> {
+ public:
+  using detail::Vector<T, detail::Memory::device>::Vector;
+
   /// A copy on the host; waits for the device.
   [[nodiscard]] std::vector<T> to_host() const {
-    std::vector<T> host(count_);
-    detail::copy_from_device(host.data(), data_, bytes());
+    std::vector<T> host(this->size());
+    if (!host.empty()) detail::copy_from_device(host.data(), this->place(), this->bytes());
     return host;
   }
   /// Overwrites the first values.size() elements; throws std::invalid_argument when they are more than size().
   void assign(std::span<const T> values) {
-    if (values.size() > count_) throw std::invalid_argument("DeviceVector::assign: more values than elements");
-    detail::copy_to_device(data_, values.data(), values.size_bytes());
+    if (values.size() > this->size()) throw std::invalid_argument("DeviceVector::assign: more values than elements");
+    if (!values.empty()) detail::copy_to_device(this->place(), values.data(), values.size_bytes());
   }
-
- private:
-  T* data_ = nullptr;
-  std::size_t count_ = 0;
 };
 
 /// `count` elements of T in host memory. Movable, not copyable.
 template <class T>
-class HostVector {
-  static_assert(std::is_trivially_copyable_v<T>);
-
+class HostVector : public detail::Vector<T, detail::Memory::host> {
  public:
-  HostVector() = default;
-  explicit HostVector(std::size_t count)
-      : data_(static_cast<T*>(detail::allocate_host(count * sizeof(T)))), count_(count) {}
-  HostVector(HostVector&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
-  HostVector& operator=(HostVector&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(count_, other.count_);
-    return *this;
-  }
-  HostVector(const HostVector&) = delete;
-  HostVector& operator=(const HostVector&) = delete;
-  ~HostVector() { detail::free_host(data_, bytes()); }
+  using detail::Vector<T, detail::Memory::host>::Vector;
 
-  [[nodiscard]] T* data() { return data_; }
-  [[nodiscard]] const T* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] std::size_t bytes() const { return count_ * sizeof(T); }
-  [[nodiscard]] std::span<T> span() { return {data_, count_}; }
-  [[nodiscard]] std::span<const T> span() const { return {data_, count_}; }
-  T& operator[](std::size_t index) { return data_[index]; }
-  const T& operator[](std::size_t index) const { return data_[index]; }
-
- private:
-  T* data_ = nullptr;
-  std::size_t count_ = 0;
+  [[nodiscard]] std::span<T> span() { return {this->data(), this->size()}; }
+  [[nodiscard]] std::span<const T> span() const { return {this->data(), this->size()}; }
+  T& operator[](std::size_t index) { return this->place()[index]; }
+  const T& operator[](std::size_t index) const { return this->place()[index]; }
 };
 
 }  // namespace gpubench

@@ -129,7 +129,7 @@ void gemm(State& state, GemmType type, Pipe pipe) {
   GPUBENCH_CUDA_CHECK(cudaMemset(c.data(), 0xFF, c.bytes()));
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
   state.verify([&] { return n <= whole_up_to ? check_whole(a, b, c, n) : check_freivalds(a, b, c, n); });
-  state.measure([&](cudaStream_t stream) { plan.run(stream); });
+  state.measure([&](cudaStream_t stream) { plan.run(a.data(), b.data(), c.data(), stream); });
 }
 
 void gemm_fp32(State& state) { gemm<float>(state, GemmType::fp32, fp32); }

@@ -6,6 +6,7 @@
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -79,6 +80,34 @@ void captured(State& state, int value) {
   state.measure([&] { keep(value); });
 }
 HOST_BENCHMARK_CAPTURE(captured, five, 5)->Repetitions(3);
+
+/// Two vectors that take turns when caches are to be cold.
+void copies(State& state) {
+  const auto n = state.range(0);
+  const auto x = state.host_vector<float>(n);
+  auto y = state.host_vector<float>(n);
+  state.reads(x.bytes());
+  state.writes(y.bytes());
+  state.verify([&] { return Check(std::equal(x.span().begin(), x.span().end(), y.span().begin()), "not equal"); });
+  state.measure([&] { std::copy(x.data(), x.data() + n, y.data()); });
+}
+HOST_BENCHMARK(copies)->Arg(65536);
+
+void keeps_a_pointer(State& state) {
+  auto x = state.host_vector<float>(65536);
+  float* const pointer = x.data();
+  state.measure([&] { keep(*pointer); });
+}
+HOST_BENCHMARK(keeps_a_pointer);
+
+/// How many places each vector has been at.
+void wanders(State& state) {
+  const auto x = state.host_vector<float>(65536);
+  std::set<const float*> places;
+  state.measure([&] { places.insert(x.data()); });
+  state.google().counters["places"] = static_cast<double>(places.size());
+}
+HOST_BENCHMARK(wanders);
 
 // Too short for the time it asks for, so Google Benchmark measures it again; what follows has iterations of its own.
 void grows(State& state) {
@@ -210,6 +239,69 @@ TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
     EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
   }
   EXPECT_EQ(harness.counter_warnings().size(), 1U);
+}
+
+/// The host with a last-level cache of 1 MiB, so that little is enough to be cold.
+Device small_host() {
+  Device device = host_device();
+  device.last_level_cache_bytes = 1 << 20;
+  return device;
+}
+
+TEST(ColdRun, BuffersTakeTurns) {
+  Harness harness(small_host(), brief());
+  harness.set_cache_state("cold");
+  run_google(harness, "^copies|^keeps_a_pointer", {});
+  const auto& measured = harness.measurements();
+  ASSERT_EQ(measured.size(), 2U);
+  EXPECT_EQ(measured[0].cache_state, "cold");
+  EXPECT_TRUE(measured[0].verified);
+  ASSERT_TRUE(measured[0].seconds);
+  EXPECT_GT(measured[0].seconds->median, 0.0);
+  EXPECT_THAT(measured[0].method, HasSubstr("; cold: 6 copies of its 2 buffers in turn"));
+  EXPECT_EQ(measured[1].executions_per_sample, 1);
+  EXPECT_THAT(measured[1].method, HasSubstr("cache flushed before each execution, because buffer 1 of 1 is not read"));
+  EXPECT_THAT(measure("^copies").at(0).method, testing::Not(HasSubstr("cold")));
+  EXPECT_EQ(measure("^copies").at(0).cache_state, "warm");
+}
+
+TEST(ColdRun, EveryExecutionFindsAnotherCopy) {
+  const auto places = [](const std::string& state) {
+    std::ostringstream out;
+    benchmark::JSONReporter reporter;
+    reporter.SetOutputStream(&out);
+    Harness harness(small_host(), brief());
+    harness.set_cache_state(state);
+    run_google(harness, "^wanders", {{&reporter, false}});
+    return nlohmann::json::parse(out.str())["benchmarks"][0]["places"].get<double>();
+  };
+  EXPECT_EQ(places("warm"), 1.0);
+  EXPECT_EQ(places("cold"), 12.0);
+}
+
+TEST(ColdRun, IsCountedAsItIsTimed) {
+  FakeChip chip;
+  chip.metrics = {{"lts__t_bytes.sum", {4096.0, "byte", false}}};
+  const auto timed = measure("^wanders");
+  Harness harness(small_host(), brief(), Harness::Mode::count);
+  harness.set_cache_state("cold");
+  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
+  harness.count({"l2_bytes"}, [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); });
+  std::ostringstream out;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&out);
+  run_google(harness, "^wanders", {{&reporter, false}});
+  EXPECT_EQ(chip.counted.size(), 1U);
+  // The first execution and the one that shows what it uses have the original, the one that is counted the next copy.
+  EXPECT_EQ(nlohmann::json::parse(out.str())["benchmarks"][0]["places"].get<double>(), 2.0);
+}
+
+TEST(ColdRun, NeedsTheSizeOfTheCache) {
+  Device device = host_device();
+  device.last_level_cache_bytes = 0;
+  Harness harness(device, brief());
+  EXPECT_THROW(harness.set_cache_state("cold"), std::invalid_argument);
+  EXPECT_NO_THROW(harness.set_cache_state("warm"));
 }
 
 TEST(GoogleRunner, ARepetitionThatFailsIsNotTheEndOfGoogleBenchmark) {

@@ -136,6 +136,29 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(names, sorted(set(names)))
         self.assertNotIn("counters", (self.folder / "run.json").read_text())
 
+    def test_cold_caches(self):
+        out = self.folder / "cold.json"
+        result = self.gpubench("--cache=cold", "--filter=^copy/n:65536/", "--time-budget=0.1", f"--out={out}")
+        if "how large the caches" in result.stderr:
+            self.assert_refused(result, "--cache=cold")
+            self.skipTest("this system does not tell how large its caches are")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (point,) = json.loads(out.read_text())["points"]
+        self.assertEqual(point["measurement"]["cache_state"], "cold")
+        self.assertRegex(point["measurement"]["method"], r"; cold: \d+ copies of its 2 buffers in turn")
+        self.assertGreater(point["measurement"]["seconds"]["median"], 0.0)
+        self.assert_refused(self.gpubench("--filter=^copy/n:65536/", f"--resume={out}"), "caches were cold", "warm")
+        again = self.gpubench("--cache=cold", "--filter=^copy/n:65536/", f"--resume={out}")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        isolated = self.gpubench("--cache=cold", "--isolate", "--filter=^copy/n:65536/", "--time-budget=0.1", f"--out={out}")
+        self.assertEqual(isolated.returncode, 0, isolated.stderr)
+        (point,) = json.loads(out.read_text())["points"]
+        self.assertEqual(point["measurement"]["cache_state"], "cold")
+        self.assertIn("; cold: ", point["measurement"]["method"])
+        warm = json.loads((self.folder / "run.json").read_text())["points"][0]["measurement"]
+        self.assertEqual(warm["cache_state"], "warm")
+        self.assertNotIn("cold", warm["method"])
+
     def test_doctor(self):
         out = self.folder / "doctor.json"
         result = self.stored("doctor", f"--out={out}")
@@ -158,6 +181,8 @@ class CommandLine(unittest.TestCase):
         self.assert_refused(self.gpubench("--benchmark_repetitions=many"), "--benchmark_repetitions")
         self.assert_refused(self.gpubench("--time-budget=soon"), "--time-budget", "soon")
         self.assert_refused(self.gpubench("--calibrate=slow"), "slow")
+        self.assert_refused(self.gpubench("--cache=lukewarm"), "lukewarm")
+        self.assert_refused(self.gpubench("--calibrate", "--cache=cold"), "--cache=cold")
         self.assert_refused(self.gpubench("--metrics=speed"), "'speed'", "dram_read_bytes", "core")
         self.assert_refused(self.gpubench("--metrics=core,,flops"), "empty name")
         self.assert_refused(self.gpubench("--metrics=none,core"), "none")

@@ -98,13 +98,19 @@ TEST_F(KeptPointsTest, KnowsWhatCannotBeResumed) {
   earlier.devices = {plan_.device};
   earlier.devices[0].units = 8;
   Context context = earlier.context;
-  EXPECT_FALSE(why_not_resumable(earlier, context, earlier.devices).has_value());
-  EXPECT_THAT(why_not_resumable(earlier, context, {plan_.device}).value_or(""), HasSubstr("threads was 8"));
+  EXPECT_FALSE(why_not_resumable(earlier, context, earlier.devices, "warm").has_value());
+  EXPECT_THAT(why_not_resumable(earlier, context, {plan_.device}, "warm").value_or(""), HasSubstr("threads was 8"));
   context.program = "other";
-  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices).value_or(""), HasSubstr("not of other"));
+  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices, "warm").value_or(""), HasSubstr("not of other"));
   context = earlier.context;
   context.gpubench_version = "0.2";
-  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices).value_or(""), HasSubstr("now 0.2"));
+  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices, "warm").value_or(""), HasSubstr("now 0.2"));
+  context = earlier.context;
+  Measurement cold = timed(plan_, 0, 1.0);
+  cold.cache_state = "cold";
+  earlier.points.push_back({cold, std::nullopt});
+  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices, "warm").value_or(""), HasSubstr("were cold"));
+  EXPECT_FALSE(why_not_resumable(earlier, context, earlier.devices, "cold").has_value());
 }
 
 }  // namespace

@@ -124,6 +124,15 @@ TEST(Console, WorkThatIsNotAsDeclaredIsANotice) {
   EXPECT_NE(many.find("notice: 12 more points differ"), std::string::npos) << many;
 }
 
+TEST(Reports, ColdCachesAreSaid) {
+  gpubench::Run run = sample_run();
+  EXPECT_EQ(console(run, {false, 80}).find("cold caches"), std::string::npos);
+  EXPECT_EQ(markdown(run).find("cold caches"), std::string::npos);
+  run.points[1].measurement.cache_state = "cold";
+  EXPECT_NE(console(run, {false, 80}).find("\ncold caches\n"), std::string::npos);
+  EXPECT_NE(markdown(run).find("\n- cold caches\n"), std::string::npos);
+}
+
 TEST(Console, EmptyRunsAreSaidToBeEmpty) {
   EXPECT_NE(console(gpubench::Run{}, {false, 80}).find("0 points"), std::string::npos);
   EXPECT_NE(console(Calibration{}, {false, 80}).find("no ceiling could be measured"), std::string::npos);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory behind vectors. Where caches are to be cold it has copies, and each execution finds another of them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace gpubench::detail {
+
+enum class Memory { host, device };
+
+/// One piece of memory, and perhaps copies of it.
+class Buffer {
+ public:
+  /// Throws OutOfMemory or CudaError.
+  Buffer(Memory memory, std::size_t bytes);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  /// Where the contents are now. Notes that somebody asked: who keeps the answer goes on with the same copy.
+  [[nodiscard]] void* data() {
+    if (!asked_.load(std::memory_order_relaxed)) asked_.store(true, std::memory_order_relaxed);
+    return current_;
+  }
+  /// The same without a note, for what does not keep the answer.
+  [[nodiscard]] void* place() const { return current_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] Memory memory() const { return memory_; }
+  /// From one copy to the next: they share neither a line of cache nor what is fetched ahead of need.
+  [[nodiscard]] std::size_t copy_stride() const;
+
+ private:
+  friend class Buffers;
+  void make_copies(std::int64_t count);  ///< the original is the first of them
+  void drop_copies() noexcept;
+  void turn_to(std::int64_t copy) {
+    const bool original = copy == 0 || copies_ == nullptr;
+    current_ = original ? original_ : copies_ + static_cast<std::size_t>(copy - 1) * stride_;
+  }
+
+  Memory memory_;
+  std::size_t bytes_;
+  void* original_;
+  void* current_;
+  std::byte* copies_ = nullptr;
+  std::size_t copies_bytes_ = 0;
+  std::size_t stride_ = 0;
+  std::atomic<bool> asked_ = false;
+  bool kept_ = false;  ///< asked for before the execution that is watched
+};
+
+/// What one execution did with a buffer.
+struct BufferUse {
+  Memory memory = Memory::device;
+  std::size_t bytes = 0;
+  std::size_t copy_stride = 0;
+  bool asked = false;  ///< it called data(): the next execution will find the next copy
+  bool kept = false;   ///< data() was called before it, so that it may have used a pointer of then
+};
+
+/// The memory that one State handed out, in that order. What its vectors let go of is left out.
+class Buffers {
+ public:
+  void add(const std::shared_ptr<Buffer>& buffer);
+  [[nodiscard]] std::vector<std::shared_ptr<Buffer>> all() const;
+  [[nodiscard]] std::vector<std::shared_ptr<Buffer>> all(Memory memory) const;
+
+  /// Called before each execution: the next copy's turn, where there are copies.
+  void next() {
+    if (copies_ > 1) turn();
+  }
+
+  /// Pointers given out up to now may be in the operation's keeping; those given out from now until `uses_of` are not.
+  void mark_kept();
+  /// Runs one execution and tells how it got at the buffers in one memory.
+  [[nodiscard]] std::vector<BufferUse> uses_of(Memory memory, const std::function<void()>& execution);
+
+  /// Makes `count` copies of every buffer in one memory, the original among them, with the contents it has now. Throws
+  /// OutOfMemory or CudaError, and has none then.
+  void make_copies(Memory memory, std::int64_t count);
+  /// Back to the originals.
+  void drop_copies() noexcept;
+
+ private:
+  void turn();
+
+  std::vector<std::weak_ptr<Buffer>> buffers_;
+  std::vector<std::shared_ptr<Buffer>> in_turn_;
+  std::int64_t copies_ = 1;
+  std::int64_t current_ = 0;
+};
+
+}  // namespace gpubench::detail
