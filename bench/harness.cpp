@@ -11,6 +11,7 @@
 #include "bench/devices.h"
 #include "bench/google_compatibility.h"
 #include "bench/host_clock.h"
+#include "bench/metrics/inputs.h"
 #include "statistics/statistics.h"
 
 namespace gpubench {
@@ -127,11 +128,13 @@ void Harness::count_known(benchmark::State& google, const std::function<void(Sta
                           const Measurement& known) {
   current_ = known;
   current_.name.clear();  // the reporter names it anew
-  if (current_.seconds && counters_) {
+  if (current_.seconds && counters_ && counters_->wanted()) {
     State state(google, *this);
     try {
       if (gpu_ && gpu_->lost())
         counters_->give_up(current_, "an earlier error left the GPU unusable in this process");
+      else if (const std::string* const reason = counters_->unavailable())
+        counters_->give_up(current_, *reason);  // the operation need not even set itself up
       else
         operation(state);
     } catch (const std::exception& error) {
@@ -280,7 +283,7 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();
   };
-  if (mode_ == Mode::count) return count_executions(once);
+  if (mode_ == Mode::count) return count_executions(state, once);
   run_once_and_check(state, once);
   const auto chosen = clock_for(clocks_.front(), batch, *gpu_);
   if (!chosen.clock) throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.reason);
@@ -295,16 +298,23 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
   if (gpu_) throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
   const auto once = [&] { batch(1); };
-  if (mode_ == Mode::count) return count_executions(once);
+  if (mode_ == Mode::count) return count_executions(state, once);
   run_once_and_check(state, once);
   bench::HostClock clock(batch);
   set_main_timing(bench::AdaptiveSampler(options_).sample(clock), clock);
 }
 
-void Harness::count_executions(const std::function<void()>& once) {
-  // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
-  // starts from what one more execution left, and what is counted is what was timed.
-  counters_->fill(current_, {once, once});
+void Harness::count_executions(const State& state, const std::function<void()>& once) {
+  // Timing runs executions back to back, each on what the one before left in memory and caches. So a pass is two
+  // executions: one that leaves the caches as timing finds them, and one that is counted. Every pass begins with the
+  // same contents, put back before the first of the two, so that the second follows an execution, and not a copy.
+  constexpr int executions_a_pass = 2;
+  bench::Inputs inputs(state.buffer_places());
+  const auto prepare = [&] {
+    inputs.restore();
+    once();
+  };
+  counters_->fill(current_, {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

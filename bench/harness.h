@@ -101,7 +101,7 @@ class Harness {
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
   void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known);
-  void count_executions(const std::function<void()>& once);
+  void count_executions(const State& state, const std::function<void()>& once);
   void run_once_and_check(const State& state, const std::function<void()>& once);
   void set_main_timing(bench::Samples samples, const bench::Clock& clock);
   Timing beside(const std::string& question, const bench::DeviceBatch& batch);

@@ -8,9 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "gpubench/buffer_places.h"
 #include "gpubench/check.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
@@ -38,9 +41,11 @@ class State {
   [[nodiscard]] std::int64_t range(std::size_t index = 0) const { return google_.range(index); }
 
   /// `count` elements on the GPU, filled with standard normal data (integers: uniform). Counts towards the footprint.
+  /// Where counters take several executions, each begins with the same contents; memory from elsewhere, cudaMalloc
+  /// say, is not known and stays as executions leave it.
   template <class T>
   [[nodiscard]] DeviceVector<T> device_vector(std::int64_t count) {
-    DeviceVector<T> result(static_cast<std::size_t>(count));
+    DeviceVector<T> result(static_cast<std::size_t>(count), buffers_);
     detail::fill_random_device(result.data(), detail::ElementOf<T>::value, result.size(), ++seed_);
     allocated_bytes_ += static_cast<double>(result.bytes());
     return result;
@@ -48,7 +53,7 @@ class State {
   /// The same in host memory.
   template <class T>
   [[nodiscard]] HostVector<T> host_vector(std::int64_t count) {
-    HostVector<T> result(static_cast<std::size_t>(count));
+    HostVector<T> result(static_cast<std::size_t>(count), buffers_);
     detail::fill_random_host(result.data(), detail::ElementOf<T>::value, result.size(), ++seed_);
     allocated_bytes_ += static_cast<double>(result.bytes());
     return result;
@@ -94,6 +99,8 @@ class State {
   /// The work declared so far, with the footprint worked out.
   [[nodiscard]] Work work() const;
   [[nodiscard]] const std::function<Check()>& check() const { return check_; }
+  /// The memory of device_vector and host_vector that still is there.
+  [[nodiscard]] std::vector<detail::BufferPlace> buffer_places() const { return buffers_->places(); }
 
  private:
   void measure_device(const std::function<void(cudaStream_t, std::int64_t executions)>& batch);
@@ -103,6 +110,7 @@ class State {
   Harness& harness_;
   Work work_;
   std::function<Check()> check_;
+  std::shared_ptr<detail::BufferRegistry> buffers_ = std::make_shared<detail::BufferRegistry>();
   double allocated_bytes_ = 0.0;
   std::uint64_t seed_ = 0;
 };

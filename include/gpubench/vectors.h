@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "gpubench/buffer_places.h"
 
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
@@ -70,11 +73,18 @@ class DeviceVector {
   DeviceVector() = default;
   explicit DeviceVector(std::size_t count)
       : data_(static_cast<T*>(detail::allocate_device(count * sizeof(T)))), count_(count) {}
+  /// Known to a registry for as long as it owns its memory: what State makes.
+  DeviceVector(std::size_t count, std::shared_ptr<detail::BufferRegistry> registry) : DeviceVector(count) {
+    entry_ = detail::BufferEntry(std::move(registry), {data_, bytes(), true});
+  }
   DeviceVector(DeviceVector&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        count_(std::exchange(other.count_, 0)),
+        entry_(std::move(other.entry_)) {}
   DeviceVector& operator=(DeviceVector&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
+    entry_ = std::move(other.entry_);  // swaps, too
     return *this;
   }
   DeviceVector(const DeviceVector&) = delete;
@@ -101,6 +111,7 @@ class DeviceVector {
  private:
   T* data_ = nullptr;
   std::size_t count_ = 0;
+  detail::BufferEntry entry_;
 };
 
 /// `count` elements of T in host memory. Movable, not copyable.
@@ -112,11 +123,18 @@ class HostVector {
   HostVector() = default;
   explicit HostVector(std::size_t count)
       : data_(static_cast<T*>(detail::allocate_host(count * sizeof(T)))), count_(count) {}
+  /// Known to a registry for as long as it owns its memory: what State makes.
+  HostVector(std::size_t count, std::shared_ptr<detail::BufferRegistry> registry) : HostVector(count) {
+    entry_ = detail::BufferEntry(std::move(registry), {data_, bytes(), false});
+  }
   HostVector(HostVector&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        count_(std::exchange(other.count_, 0)),
+        entry_(std::move(other.entry_)) {}
   HostVector& operator=(HostVector&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
+    entry_ = std::move(other.entry_);  // swaps, too
     return *this;
   }
   HostVector(const HostVector&) = delete;
@@ -135,6 +153,7 @@ class HostVector {
  private:
   T* data_ = nullptr;
   std::size_t count_ = 0;
+  detail::BufferEntry entry_;
 };
 
 }  // namespace gpubench
