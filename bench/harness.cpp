@@ -15,6 +15,7 @@
 #include "bench/devices.h"
 #include "bench/google_compatibility.h"
 #include "bench/host_clock.h"
+#include "bench/metrics/inputs.h"
 #include "statistics/statistics.h"
 
 namespace gpubench {
@@ -131,11 +132,13 @@ void Harness::count_known(benchmark::State& google, const std::function<void(Sta
                           const Measurement& known) {
   current_ = known;
   current_.name.clear();  // the reporter names it anew
-  if (current_.seconds && counters_) {
+  if (current_.seconds && counters_ && counters_->wanted()) {
     State state(google, *this);
     try {
       if (gpu_ && gpu_->lost())
         counters_->give_up(current_, "an earlier error left the GPU unusable in this process");
+      else if (const std::string* const reason = counters_->unavailable())
+        counters_->give_up(current_, *reason);  // the operation need not even set itself up
       else
         operation(state);
     } catch (const std::exception& error) {
@@ -357,7 +360,7 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   };
   if (mode_ == Mode::count) {
     if (cold_) run_first(state, once);
-    return count_executions(once, chill_device(state, batch).get());
+    return count_executions(state, once, chill_device(state, batch).get());
   }
   run_once_and_check(state, once);
   const auto cold = chill_device(state, batch);
@@ -404,7 +407,7 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
   const auto once = [&] { batch(1); };
   if (mode_ == Mode::count) {
     if (cold_) run_first(state, once);
-    return count_executions(once, chill_host(state, batch).get());
+    return count_executions(state, once, chill_host(state, batch).get());
   }
   run_once_and_check(state, once);
   const auto cold = chill_host(state, batch);
@@ -415,13 +418,22 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
   set_main_timing(bench::AdaptiveSampler(options_, pause).sample(*clock), *clock);
 }
 
-void Harness::count_executions(const std::function<void()>& once, const bench::ColdCache* cold) {
-  // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
-  // starts from what one more execution left, and what is counted is what was timed. With cold caches, likewise, a pass
-  // starts from what comes before a sample.
-  bench::Replay replay = {once, once};
-  if (cold != nullptr) replay.prepare = [cold] { cold->prepare(); };
-  counters_->fill(current_, replay);
+void Harness::count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold) {
+  if (cold != nullptr) {
+    // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
+    counters_->fill(current_, {[cold] { cold->prepare(); }, once, {}});
+    return;
+  }
+  // Timing runs executions back to back, each on what the one before left in memory and caches. So a pass is two
+  // executions: one that leaves the caches as timing finds them, and one that is counted. Every pass begins with the
+  // same contents, put back before the first of the two, so that the second follows an execution, and not a copy.
+  constexpr int executions_a_pass = 2;
+  bench::Inputs inputs(bench::places_of(state.buffers()));
+  const auto prepare = [&] {
+    inputs.restore();
+    once();
+  };
+  counters_->fill(current_, {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

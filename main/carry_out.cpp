@@ -88,9 +88,13 @@ void measure_points(const Order& order, const Options& options, const Device& de
     if (measurement.failure && harness.gpu_lost()) leave(exit_codes::fine);
   });
   bench::run_google(harness, filter, {});
-  // Points are done once they are timed: a process that dies while it counts loses counters alone.
-  count_points(plan, filter, options, run.points, {});
-  if (!options.metrics.empty()) storage::write_file(order.result, storage::to_json(run));
+  if (options.metrics.empty()) return;
+  // Points are done once they are timed: a process that dies while it counts loses counters alone. It tells that it is
+  // alive, for the limit on time is that of one point.
+  run.warnings = count_points(plan, filter, options, run.points, [&](std::size_t position) {
+                   channel.tell(fmt::format("count {}", wanted.at(plan.keys.at(position))));
+                 }).warnings;
+  storage::write_file(order.result, storage::to_json(run));
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ struct Isolation::Attempt {
   std::vector<std::size_t> done;       ///< indices into `positions`, in the order finished
   std::optional<std::size_t> current;  ///< begun and not finished
   std::string error;                   ///< why the process could not go on, by its own word
+  std::vector<std::string> warnings;   ///< of the process
   bool timed_out = false;
   ProcessEnd end;
 
@@ -82,21 +83,27 @@ struct Isolation::Attempt {
     }
   }
 
-  /// Takes what is finished into `kept`: the result has it in the same order.
-  void collect(const Plan& plan, KeptPoints& kept) const {
+  /// Takes what is finished into `kept`: the result has it in the same order. A point that is kept may have got its
+  /// counters since.
+  void collect(const Plan& plan, KeptPoints& kept) {
     if (done.empty()) return;
     Run run;
     try {
       run = storage::read_run(result);
     } catch (const storage::ReadError& unreadable) {  // an operation that writes where it should not
       for (const std::size_t index : done)
-        kept.put(plan.keys[positions[index]],
-                 failed_point(plan, positions[index], fmt::format("its result was lost: {}", unreadable.what())));
+        if (const PointKey& key = plan.keys[positions[index]]; kept.find(key) == nullptr)
+          kept.put(key,
+                   failed_point(plan, positions[index], fmt::format("its result was lost: {}", unreadable.what())));
       return;
     }
-    for (std::size_t i = 0; i < done.size() && i < run.points.size(); ++i)
-      if (const PointKey& key = plan.keys[positions[done[i]]]; kept.find(key) == nullptr)
+    for (std::size_t i = 0; i < done.size() && i < run.points.size(); ++i) {
+      const PointKey& key = plan.keys[positions[done[i]]];
+      const Measurement* const known = kept.find(key);
+      if (known == nullptr || !(*known == run.points[i].measurement))
         kept.put(key, std::move(run.points[i].measurement));
+    }
+    warnings = std::move(run.warnings);
   }
 
   [[nodiscard]] std::string reason(double limit_seconds) const {
@@ -157,6 +164,8 @@ std::vector<std::string> Isolation::measure(const Plan& plan, KeptPoints& kept, 
     Attempt result;
     result.positions.assign(pending.begin(), others);
     attempt(plan, kept, on_point, result);
+    for (const std::string& warning : result.warnings)
+      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
     if (Interruption::noted() != 0) break;
     const std::string reason = result.reason(limit_seconds_);
     if (result.current) {

@@ -192,11 +192,14 @@ void count(const std::vector<Plan>& plans, const Options& options, ProgressLine&
     const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
     const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
     const auto last = std::find_if_not(first, run.points.end(), is_here);
-    const auto warnings = count_points(plan, options.filter, options, {first, last}, [&](std::size_t position) {
+    const auto counting = count_points(plan, options.filter, options, {first, last}, [&](std::size_t position) {
       progress.step(fmt::format("counting {}", plan.points.at(position).name),
                     static_cast<double>(position) / static_cast<double>(plan.points.size()));
     });
-    run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+    run.warnings.insert(run.warnings.end(), counting.warnings.begin(), counting.warnings.end());
+    if (counting.points == 0 || options.quiet) continue;
+    progress.clear();
+    say(fmt::format("counted {} points on {} in {:.3g} s", counting.points, plan.device.id, counting.seconds));
   }
 }
 
@@ -309,7 +312,10 @@ int measure_all(const Options& options, const std::vector<Plan>& plans, Run run)
     const auto mode = options.isolate ? Harness::Mode::recall : Harness::Mode::measure;
     for (std::size_t i = 0; i < plans.size(); ++i)
       measure(plans[i], mode, run.calibrations[i], options, google, progress, kept, run);
-    if (!options.isolate) count(plans, options, progress, run);
+    if (!options.isolate)
+      count(plans, options, progress, run);
+    else if (auto warning = mark_uncounted(run.points, options))
+      run.warnings.push_back(*std::move(warning));
   }
   if (interruption && Interruption::noted() != 0) {  // in the last point, or while the processes' points were gone over
     ProgressLine none(true);

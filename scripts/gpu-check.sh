@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
-# report.html, calibration.json, doctor.json, cache.md and log.txt in a folder. Installs nothing; the libraries must be there (scripts/setup.sh).
+# report.html, calibration.json, doctor.json, timing.md, processes.md, counting.md, cache.md and log.txt in a folder. Installs nothing; the
+# libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
@@ -33,6 +34,9 @@ check() {
   ./build-gpu/tests/truth/timing_truth | tee "$directory/timing.md"
   step "the same kernels in ten processes"
   python3 tests/truth/process_spread.py ./build-gpu/tests/truth/timing_truth | tee "$directory/processes.md"
+  step "what counting costs"
+  # 77: the counters are kept from us, which the log says.
+  ./build-gpu/tests/truth/counter_cost | tee "$directory/counting.md" || [ "${PIPESTATUS[0]}" -eq 77 ]
   # A cache of its own: the calibration below is measured here and now.
   XDG_CACHE_HOME=$(mktemp -d)
   export XDG_CACHE_HOME

@@ -8,8 +8,9 @@
 #include <functional>
 #include <utility>
 
+#include "bench/cuda/chains.h"
 #include "bench/cuda/check.h"
-#include "bench/cuda/fill.h"
+#include "bench/cuda/handles.h"
 #include "bench/cuda/timer_steps.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
@@ -27,63 +28,33 @@ constexpr int short_graph_nodes = 10;
 constexpr int long_graph_nodes = 100;
 constexpr int graph_launches = 50;
 
-/// Two events, destroyed with the object.
+/// Seconds between two events around what `work` enqueues on the stream.
 class EventPair {
  public:
-  EventPair() {
-    GPUBENCH_CUDA_CHECK(cudaEventCreate(&start_));
-    if (const cudaError_t error = cudaEventCreate(&stop_); error != cudaSuccess) {
-      cudaEventDestroy(start_);
-      check_cuda(error, "cudaEventCreate");
-    }
-  }
-  ~EventPair() {
-    cudaEventDestroy(start_);
-    cudaEventDestroy(stop_);
-  }
-  EventPair(const EventPair&) = delete;
-  EventPair& operator=(const EventPair&) = delete;
-
-  /// Seconds between the two events around what `work` enqueues on the stream.
   template <class Work>
   double seconds_around(cudaStream_t stream, Work&& work) {
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(start_, stream));
+    start_.record(stream);
     work();
-    GPUBENCH_CUDA_CHECK(cudaEventRecord(stop_, stream));
-    GPUBENCH_CUDA_CHECK(cudaEventSynchronize(stop_));
-    float milliseconds = 0.0F;
-    GPUBENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
-    return 1e-3 * static_cast<double>(milliseconds);
+    stop_.record(stream);
+    stop_.wait();
+    return seconds_between(start_, stop_);
   }
 
  private:
-  cudaEvent_t start_ = nullptr;
-  cudaEvent_t stop_ = nullptr;
+  Event start_;
+  Event stop_;
 };
 
-/// A graph of empty kernels, one after the other, ready to launch.
-class EmptyGraph {
- public:
-  EmptyGraph(cudaStream_t stream, int nodes) {
-    GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    cudaError_t failed = cudaSuccess;
-    for (int i = 0; i < nodes && failed == cudaSuccess; ++i) failed = launch_nothing(stream);
-    // The capture must end whatever happened, or the stream stays unusable.
-    cudaGraph_t graph = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-    if (failed == cudaSuccess) failed = ended;
-    if (failed == cudaSuccess) failed = cudaGraphInstantiate(&executable_, graph, 0);
-    if (graph != nullptr) cudaGraphDestroy(graph);
-    check_cuda(failed, "capturing a graph of empty kernels");
-  }
-  ~EmptyGraph() { cudaGraphExecDestroy(executable_); }
-  EmptyGraph(const EmptyGraph&) = delete;
-  EmptyGraph& operator=(const EmptyGraph&) = delete;
-  void launch(cudaStream_t stream) const { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(executable_, stream)); }
-
- private:
-  cudaGraphExec_t executable_ = nullptr;
-};
+/// A graph of empty kernels, one after the other.
+GraphExec empty_graph(Gpu& gpu, int nodes) {
+  const auto graph = capture(
+      [&](cudaStream_t stream, std::int64_t executions) {
+        for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
+      },
+      nodes, gpu.stream());
+  if (!graph) throw CudaError("a graph of empty kernels could not be captured");
+  return GraphExec(*graph);
+}
 
 /// The smallest distance between two different values, in seconds; those within a picosecond are the same reading.
 std::optional<double> smallest_step(std::vector<double> values) {
@@ -139,9 +110,9 @@ Cost stream_launch(Gpu& gpu) {
           ""};
 }
 
-Cost graph_node(const Gpu& gpu) {
-  const EmptyGraph few(gpu.stream(), short_graph_nodes);
-  const EmptyGraph many(gpu.stream(), long_graph_nodes);
+Cost graph_node(Gpu& gpu) {
+  const GraphExec few = empty_graph(gpu, short_graph_nodes);
+  const GraphExec many = empty_graph(gpu, long_graph_nodes);
   EventPair events;
   std::vector<double> differences;
   for (int i = 0; i < graph_launches; ++i) {  // in turns, so that a drift of the clock meets both alike

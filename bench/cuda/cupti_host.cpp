@@ -9,6 +9,13 @@
 namespace gpubench::bench {
 namespace {
 
+std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<const char*> pointers;
+  pointers.reserve(texts.size());
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  return pointers;
+}
+
 /// CUPTI's words for units, as the rest of gpubench writes them.
 std::string unit_text(const char* unit) {
   std::string text = unit == nullptr ? "" : unit;
@@ -61,10 +68,8 @@ std::optional<std::size_t> CuptiHost::passes(const std::vector<std::string>& met
 }
 
 CuptiHost::Configuration::Configuration(const CuptiHost& host, const std::vector<std::string>& metrics)
-    : library_(host.library_), object_(host.new_object()) {
-  std::vector<const char*> names;
-  names.reserve(metrics.size());
-  for (const std::string& metric : metrics) names.push_back(metric.c_str());
+    : library_(host.library_), metrics_(metrics), object_(host.new_object()) {
+  std::vector<const char*> names = pointers_to(metrics_);
   auto add =
       sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
   add.pHostObject = object_.get();
@@ -90,22 +95,33 @@ CuptiHost::Configuration::Configuration(const CuptiHost& host, const std::vector
   passes_ = count.numOfPasses;
 }
 
-std::optional<double> CuptiHost::Configuration::value(const std::string& metric,
-                                                      const std::vector<std::uint8_t>& counter_data,
-                                                      std::size_t range) const {
-  const char* name = metric.c_str();
-  double value = 0.0;
+std::optional<std::vector<double>> CuptiHost::Configuration::evaluate(std::vector<const char*> names,
+                                                                      const std::vector<std::uint8_t>& counter_data,
+                                                                      std::size_t range) const {
+  std::vector<double> values(names.size());
   using Evaluate = CUpti_Profiler_Host_EvaluateToGpuValues_Params;
   auto parameters = sized<Evaluate>(CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
   parameters.pHostObject = object_.get();
   parameters.pCounterDataImage = counter_data.data();
   parameters.counterDataImageSize = counter_data.size();
   parameters.rangeIndex = range;
-  parameters.ppMetricNames = &name;
-  parameters.numMetrics = 1;
-  parameters.pMetricValues = &value;
+  parameters.ppMetricNames = names.data();
+  parameters.numMetrics = names.size();
+  parameters.pMetricValues = values.data();
   if (library_->cuptiProfilerHostEvaluateToGpuValues(&parameters) != CUPTI_SUCCESS) return std::nullopt;
-  return value;
+  return values;
+}
+
+std::vector<std::optional<double>> CuptiHost::Configuration::values(const std::vector<std::uint8_t>& counter_data,
+                                                                    std::size_t range) const {
+  const auto names = pointers_to(metrics_);
+  if (const auto all = evaluate(names, counter_data, range)) return {all->begin(), all->end()};
+  std::vector<std::optional<double>> values;
+  for (const char* name : names) {
+    const auto one = evaluate({name}, counter_data, range);
+    values.push_back(one ? std::optional(one->front()) : std::nullopt);
+  }
+  return values;
 }
 
 }  // namespace gpubench::bench

@@ -32,12 +32,19 @@ class CuptiHost {
     Configuration(const CuptiHost& host, const std::vector<std::string>& metrics);  ///< throws MetricsUnavailable
     [[nodiscard]] const std::vector<std::uint8_t>& image() const { return image_; }
     [[nodiscard]] std::size_t passes() const { return passes_; }
-    /// The value of a metric of this set from decoded counter data; absent when CUPTI has none.
-    [[nodiscard]] std::optional<double> value(const std::string& metric, const std::vector<std::uint8_t>& counter_data,
-                                              std::size_t range) const;
+    [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
+    /// The values of the metrics, in their order, from decoded counter data; absent where CUPTI has none.
+    [[nodiscard]] std::vector<std::optional<double>> values(const std::vector<std::uint8_t>& counter_data,
+                                                            std::size_t range) const;
 
    private:
+    /// All of `names` or, where one of them makes CUPTI refuse, none.
+    [[nodiscard]] std::optional<std::vector<double>> evaluate(std::vector<const char*> names,
+                                                              const std::vector<std::uint8_t>& counter_data,
+                                                              std::size_t range) const;
+
     std::shared_ptr<const CuptiLibrary> library_;
+    std::vector<std::string> metrics_;
     std::shared_ptr<CUpti_Profiler_Host_Object> object_;
     std::vector<std::uint8_t> image_;
     std::size_t passes_ = 0;

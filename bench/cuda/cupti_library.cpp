@@ -76,10 +76,13 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
   };
   switch (result) {
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
       return with(
           "the driver keeps the GPU's counters for administrators (ERR_NVGPUCTRPERM); run as root, start the container "
           "with --cap-add=SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0");
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return with(
+          "the counters of this virtual GPU are kept from this user; run as root, and have profiling enabled for it by "
+          "the host");
     case CUPTI_ERROR_HARDWARE_BUSY:
       return with(
           "another profiler holds the GPU's counters; end Nsight Compute or Nsight Systems, or pause DCGM with 'dcgmi "
@@ -103,6 +106,8 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_NOT_COMPATIBLE:
       return with("this GPU, or the system that it is in, offers no counters; measure elsewhere");
+    case CUPTI_ERROR_OUT_OF_MEMORY:
+      return with("there is no memory left for CUPTI's buffers; free some on the GPU, or count smaller sizes");
     case CUPTI_ERROR_INVALID_CHIP_NAME:
       return with(fmt::format("{} does not know this chip; use the CUPTI of a newer toolkit", path_));
     case CUPTI_ERROR_NOT_INITIALIZED:

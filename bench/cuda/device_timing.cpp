@@ -84,10 +84,6 @@ std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_se
   return cold == nullptr ? length : std::min(std::max(cold->turns.settling, length), longest / 2);
 }
 
-}  // namespace
-
-namespace {
-
 /// Seconds of one execution by two events, the least of three: an estimate.
 double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
   Event start;

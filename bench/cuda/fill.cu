@@ -3,19 +3,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "bench/contents.h"
 #include "bench/cuda/fill.h"
 
 namespace gpubench::bench {
 namespace {
-
-/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a counter-based generator, so that any element can be
-/// drawn alone.
-__device__ unsigned long long mix(unsigned long long value) {
-  value += 0x9E3779B97F4A7C15ULL;
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL;
-  return value ^ (value >> 31);
-}
 
 /// Standard normal by Box and Muller (Ann. Math. Statist. 29, 1958).
 __device__ float normal(unsigned long long bits) {
@@ -45,6 +37,7 @@ template <class T>
 __global__ void fill_kernel(T* data, std::size_t count, unsigned long long seed) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
+    // Counter-based: any element can be drawn alone.
     data[i] = draw<T>(mix(seed * 0x2545F4914F6CDD1DULL + i));
 }
 

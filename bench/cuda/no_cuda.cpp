@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
 #include "bench/buffer_copies.h"
+#include "bench/contents.h"
 #include "bench/costs.h"
 #include "bench/gpu.h"
 
@@ -15,6 +16,8 @@ std::string why_no_gpu() { return reason; }
 std::unique_ptr<Gpu> open_gpu(const Device&) { throw CudaError(reason); }
 std::vector<Cost> measure_costs(const Device&) { throw CudaError(reason); }
 std::optional<int> built_with_cuda() { return std::nullopt; }
+std::uint64_t device_fingerprint(const void*, std::size_t) { throw CudaError(reason); }
+void copy_within_device(void*, const void*, std::size_t) { throw CudaError(reason); }
 
 }  // namespace bench
 

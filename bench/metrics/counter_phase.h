@@ -25,6 +25,8 @@ class CounterPhase {
   CounterPhase(Device device, std::vector<std::string> names, Opener open = open_metric_source);
 
   [[nodiscard]] bool wanted() const { return !names_.empty(); }
+  /// Why nothing can be counted on this device at all, or null. Opens the source.
+  [[nodiscard]] const std::string* unavailable();
   /// Fills `counters`, `absent_counters` and `work_differences` of a measurement whose work is known. Where an
   /// execution itself throws, the time that was measured stays good: that, too, makes the counters absent.
   void fill(Measurement& measurement, const Replay& replay);
@@ -35,6 +37,7 @@ class CounterPhase {
 
  private:
   void open();
+  std::vector<MetricValues> count_groups(const Replay& replay);
   void count(Measurement& measurement, const Replay& replay);
   void all_absent(Measurement& measurement, const std::string& reason);
   void warn(std::string warning);
@@ -45,6 +48,7 @@ class CounterPhase {
   std::unique_ptr<MetricSource> source_;
   std::optional<std::string> unavailable_;
   PassPlan plan_;
+  bool backwards_ = false;  ///< the next point's groups begin with the last
   std::vector<std::string> warnings_;
 };
 

@@ -16,12 +16,22 @@
 
 namespace gpubench::bench {
 
-/// One execution, as often as counting it needs passes. Both wait until the device has finished.
+/// One execution, as often as counting it needs passes. All wait until the device has finished.
 struct Replay {
-  /// Brings caches and inputs into the state that each pass starts from.
+  /// Brings inputs and caches into the state that each pass starts from.
   std::function<void()> prepare;
   /// Runs the operation once: exactly what is counted.
   std::function<void()> execute;
+  /// To be called once before the first of several passes: notes what `prepare` is to bring inputs back to. Returns why
+  /// it cannot, as a clause.
+  std::function<std::optional<std::string>()> keep_inputs = {};
+};
+
+/// What setting a profiler up took.
+struct CountingEffort {
+  std::size_t ranges = 0;      ///< counted, those that had to be counted again included
+  std::size_t configured = 0;  ///< how often it was told what to count
+  std::size_t enabled = 0;     ///< how often it took the counters
 };
 
 /// Values by name, never by position. A name that was asked for is in one of the two maps.
@@ -50,6 +60,8 @@ class MetricSource {
   /// Counts them all together, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and whatever
   /// the two throw.
   virtual MetricValues count(const std::vector<std::string>& metrics, const Replay& replay) = 0;
+  /// So far.
+  [[nodiscard]] virtual CountingEffort effort() const { return {}; }
 };
 
 /// The source for a device; on a GPU, that GPU must be the current one. Throws MetricsUnavailable when there is none.

@@ -41,6 +41,8 @@ class State {
   [[nodiscard]] std::int64_t range(std::size_t index = 0) const { return google_.range(index); }
 
   /// `count` elements on the GPU, filled with standard normal data (integers: uniform). Counts towards the footprint.
+  /// Where counters take several executions, each begins with the same contents; memory from elsewhere, cudaMalloc
+  /// say, is not known and stays as executions leave it.
   template <class T>
   [[nodiscard]] DeviceVector<T> device_vector(std::int64_t count) {
     DeviceVector<T> result(static_cast<std::size_t>(count));
@@ -115,6 +117,7 @@ class State {
   [[nodiscard]] const std::optional<Grid>& grid() const { return grid_; }
   /// The memory that device_vector and host_vector handed out.
   [[nodiscard]] detail::Buffers& buffers() { return buffers_; }
+  [[nodiscard]] const detail::Buffers& buffers() const { return buffers_; }
 
  private:
   void measure_device(const std::function<void(cudaStream_t, std::int64_t executions)>& batch);

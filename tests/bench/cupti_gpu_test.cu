@@ -4,10 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "bench/contents.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
 #include "bench/metrics/counter_phase.h"
+#include "bench/metrics/inputs.h"
 #include "bench/metrics/metric_names.h"
 #include "gpubench/vectors.h"
 
@@ -36,6 +44,11 @@ __global__ void fma_kernel(float* out, float factor) {
 #pragma unroll
   for (int k = 0; k < chain; ++k) value = __fmaf_rn(value, factor, 1.0F);
   out[i] = value;
+}
+
+__global__ void add_one_kernel(int* values, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) ++values[i];
 }
 
 class Counters : public testing::Test {
@@ -136,6 +149,116 @@ TEST_F(Counters, ANameOfTheChipIsCountedAndAWrongOneSpoilsNothing) {
   EXPECT_GT(value(measurement, "smsp__inst_executed.sum"), 0.0);
   ASSERT_EQ(measurement.absent_counters.size(), 1U);
   EXPECT_EQ(measurement.absent_counters[0].name, "no__such_metric.sum");
+}
+
+/// A phase whose effort can be asked for.
+struct Watched {
+  const MetricSource* source = nullptr;
+  CounterPhase phase;
+  explicit Watched(const std::string& metrics)
+      : phase(gpus().front(), parse_metrics(metrics), [this](const Device& device) {
+          auto opened = open_metric_source(device);
+          source = opened.get();
+          return opened;
+        }) {}
+  ~Watched() {
+    if (source == nullptr) return;
+    const auto effort = source->effort();
+    std::cout << effort.ranges << " ranges, configured " << effort.configured << " times, enabled " << effort.enabled
+              << " times\n";
+  }
+};
+
+TEST_F(Counters, EveryPointOfASessionIsCountedByItself) {
+  const DeviceVector<float> from(count);
+  DeviceVector<float> to(count);
+  Watched watched("core");
+  double instructions_a_block = 0.0;
+  for (unsigned point = 0; point < 40; ++point) {  // more than the counter data has room for
+    const unsigned part = blocks / (1 + point % 2);
+    const auto once = [&] {
+      copy_kernel<<<part, threads, 0, gpu_->stream()>>>(reinterpret_cast<const float4*>(from.data()),
+                                                        reinterpret_cast<float4*>(to.data()));
+      gpu_->synchronize();
+    };
+    Measurement measurement;
+    watched.phase.fill(measurement, {once, once});
+    ASSERT_TRUE(measurement.absent_counters.empty()) << point << ": " << measurement.absent_counters[0].reason;
+    EXPECT_NEAR(value(measurement, "dram_read_bytes") / (bytes * part / blocks), 1.0, 0.02) << point;
+    const double instructions = value(measurement, "instructions") / part;
+    if (point == 0) instructions_a_block = instructions;
+    EXPECT_NEAR(instructions / instructions_a_block, 1.0, 1e-6) << point;
+  }
+}
+
+TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
+  DeviceVector<float> out(count / 4);
+  Watched watched("core,flops");
+  for (unsigned point = 0; point < 6; ++point) {
+    const unsigned part = blocks / 4 / (1 + point);
+    const auto once = [&] {
+      fma_kernel<<<part, threads, 0, gpu_->stream()>>>(out.data(), 0.5F);
+      gpu_->synchronize();
+    };
+    Measurement measurement;
+    watched.phase.fill(measurement, {once, once});
+    expect_near(value(measurement, "flops_fp32"), 2.0 * chain * part * threads, "fp32");
+    EXPECT_EQ(value(measurement, "flops_tensor_bf16"), 0.0) << point;
+    EXPECT_GT(value(measurement, "instructions"), 1.0 * chain * part * threads / 32) << point;
+  }
+}
+
+TEST_F(Counters, WhatAPointLeavesOpenIsClosedForTheNext) {
+  DeviceVector<float> out(count / 4);
+  Watched watched("flops_fp32");
+  const auto once = [&] {
+    fma_kernel<<<1, threads, 0, gpu_->stream()>>>(out.data(), 0.5F);
+    gpu_->synchronize();
+  };
+  Measurement measurement;
+  watched.phase.fill(measurement, {once, [] { throw std::runtime_error("no more of this"); }});
+  EXPECT_TRUE(measurement.counters.empty());
+  watched.phase.fill(measurement = {}, {once, once});
+  EXPECT_EQ(value(measurement, "flops_fp32"), 2.0 * chain * threads);
+}
+
+TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
+  if (gpus().empty()) GTEST_SKIP() << "no CUDA device: " << why_no_gpu();
+  const auto gpu = open_gpu(gpus().front());
+  DeviceVector<int> changed(100'003);
+  DeviceVector<int> left_alone(100'003);
+  detail::fill_random_device(changed.data(), Element::int32, changed.size(), 1);
+  const auto once = [&] {
+    add_one_kernel<<<1000, threads, 0, gpu->stream()>>>(changed.data(), changed.size());
+    gpu->synchronize();
+  };
+  std::vector<std::size_t> copied;
+  Inputs inputs({{changed.data(), changed.bytes(), true}, {left_alone.data(), left_alone.bytes(), true}}, [&](std::size_t size, bool device) {
+    copied.push_back(size);
+    return Inputs::allocate(size, device);
+  });
+  EXPECT_EQ(inputs.keep(once, 2), std::nullopt);
+  EXPECT_THAT(copied, testing::ElementsAre(changed.bytes()));
+  const auto begun = changed.to_host();
+  for (int pass = 0; pass < 3; ++pass) {
+    inputs.restore();
+    EXPECT_EQ(changed.to_host(), begun);
+    once();
+    once();
+    EXPECT_NE(changed.to_host(), begun);
+  }
+}
+
+TEST(InputsOnTheGpu, HaveTheFingerprintThatTheyHaveOnTheHost) {
+  if (gpus().empty()) GTEST_SKIP() << "no CUDA device: " << why_no_gpu();
+  const auto gpu = open_gpu(gpus().front());
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 4096U, 100'000'005U}) {
+    std::vector<unsigned char> host(size);
+    for (std::size_t i = 0; i < size; ++i) host[i] = static_cast<unsigned char>(i * 131 + i / 251);
+    DeviceVector<unsigned char> device(size);
+    device.assign(host);
+    EXPECT_EQ(device_fingerprint(device.data(), size), host_fingerprint(host.data(), size)) << size;
+  }
 }
 
 TEST_F(Counters, AMissingLibraryLeavesTheGpuAlone) {

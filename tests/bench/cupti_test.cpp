@@ -5,14 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_source.h"
+#include "bench/metrics/counter_phase.h"
 #include "bench/metrics/metric_names.h"
 #include "bench/metrics/pass_plan.h"
 
@@ -161,8 +164,9 @@ class FakeCupti : public testing::Test {
     environment_.set("GPUBENCH_CUPTI", GPUBENCH_FAKE_CUPTI);
     handle_ = dlopen(GPUBENCH_FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(handle_, nullptr) << dlerror();
-    reinterpret_cast<void (*)()>(dlsym(handle_, "fake_cupti_forget"))();
+    forget();
   }
+  void forget() { reinterpret_cast<void (*)()>(dlsym(handle_, "fake_cupti_forget"))(); }
   [[nodiscard]] std::string calls() const {
     return reinterpret_cast<const char* (*)()>(dlsym(handle_, "fake_cupti_calls"))();
   }
@@ -178,6 +182,13 @@ class FakeCupti : public testing::Test {
   }
   Replay replay() {
     return {[this] { executed_ += 'p'; }, [this] { executed_ += 'x'; }};
+  }
+
+  static Device gpu() {
+    Device device;
+    device.id = "cuda:0";
+    device.kind = DeviceKind::cuda;
+    return device;
   }
 
   Environment environment_;
@@ -197,24 +208,121 @@ TEST_F(FakeCupti, CountsInItsOrderAndKeysByName) {
     EXPECT_THAT(counted.absent, ElementsAre(Pair("fake__lost.sum", HasSubstr("no value"))));
   }
   EXPECT_EQ(executed_, "pxpxpx");
-  EXPECT_EQ(calls(), "IECS()sS()sS()sDdi");
+  EXPECT_EQ(calls(), "IErCS()sS()sS()sDdi");
+}
+
+TEST_F(FakeCupti, NoNumberIsNoValueAndSpoilsNoOther) {
+  const auto counted = open()->count({"fake__a.sum", "fake__nan.sum"}, replay());
+  EXPECT_THAT(counted.values, ElementsAre(Pair("fake__a.sum", 11.0)));
+  EXPECT_THAT(counted.absent, ElementsAre(Pair("fake__nan.sum", HasSubstr("no value"))));
+}
+
+TEST_F(FakeCupti, TheProfilerIsSetUpOnceForAllPoints) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  {
+    const auto source = open();
+    for (const double point : {1.0, 2.0, 3.0}) {
+      const auto counted = source->count({"fake__serial.sum", "fake__passes.sum"}, replay());
+      EXPECT_THAT(counted.values, UnorderedElementsAre(Pair("fake__serial.sum", point), Pair("fake__passes.sum", 2.0)));
+    }
+    EXPECT_EQ(source->effort().ranges, 3U);
+    EXPECT_EQ(source->effort().configured, 1U);
+    EXPECT_EQ(source->effort().enabled, 1U);
+  }
+  EXPECT_EQ(calls(), "IErCS()sS()sDrS()sS()sDrS()sS()sDdi") << "and given back";
+}
+
+TEST_F(FakeCupti, WhereAConfigurationCannotBeKeptItIsSetAnew) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  for (const char* how : {"refuse", "empty", "stale", "short", "zero"}) {
+    environment_.set("FAKE_CUPTI_KEEPS", how);
+    forget();
+    const auto source = open();
+    double last = 0.0;
+    for (int point = 0; point < 4; ++point) {
+      const auto values = source->count({"fake__serial.sum", "fake__passes.sum"}, replay()).values;
+      EXPECT_EQ(values.at("fake__passes.sum"), 2.0) << how;
+      EXPECT_GT(values.at("fake__serial.sum"), std::exchange(last, values.at("fake__serial.sum"))) << how;
+    }
+    EXPECT_EQ(source->effort().ranges, 5U) << how << ": keeping is tried once";
+    EXPECT_EQ(source->effort().configured, 4U) << how;
+    EXPECT_EQ(source->effort().enabled, 1U) << how;
+  }
+}
+
+TEST_F(FakeCupti, WhereAProfilerTakesOneConfigurationItIsEnabledAnew) {
+  environment_.set("FAKE_CUPTI_KEEPS", "refuse");
+  environment_.set("FAKE_CUPTI_CONFIGURES_ONCE", "1");
+  {
+    const auto source = open();
+    for (const double point : {1.0, 2.0, 3.0})
+      EXPECT_EQ(source->count({"fake__serial.sum"}, replay()).values.at("fake__serial.sum"), point);
+  }
+  EXPECT_EQ(calls(), "IErCS()sDrSrCdErCS()sDdErCS()sDdi");
+}
+
+TEST_F(FakeCupti, APointAtFaultIsNotTheProfilersFault) {
+  const auto source = open();
+  source->count({"fake__a.sum"}, replay());
+  setenv("FAKE_CUPTI_EMPTY", "1", 1);
+  EXPECT_THROW(source->count({"fake__a.sum"}, replay()), MetricsUnavailable);
+  unsetenv("FAKE_CUPTI_EMPTY");
+  const auto before = source->effort();
+  for (int point = 0; point < 3; ++point) source->count({"fake__a.sum"}, replay());
+  EXPECT_EQ(source->effort().enabled, before.enabled + 1) << "it was given back";
+  EXPECT_EQ(source->effort().configured, before.configured + 1) << "and the configuration is kept as before";
+}
+
+TEST_F(FakeCupti, ZerosAreCheckedOnceMoreUntilKeepingHasCountedSomething) {
+  const auto source = open();
+  const auto ranges_for = [&](const std::string& metric, double expected) {
+    const auto before = source->effort().ranges;
+    EXPECT_EQ(source->count({metric}, replay()).values.at(metric), expected);
+    return source->effort().ranges - before;
+  };
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U) << "freshly configured";
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 2U) << "does keeping work?";
+  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U);
+  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "it does";
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
 }
 
 TEST_F(FakeCupti, AnExecutionThatThrowsLeavesNothingOpen) {
   const auto source = open();
   EXPECT_THROW(source->count({"fake__a.sum"}, {[] {}, [] { throw std::runtime_error("launch failed"); }}),
                std::runtime_error);
-  EXPECT_EQ(calls(), "IECS()sd");
+  EXPECT_EQ(calls(), "IErCS()sd");
   EXPECT_THROW(source->count({"fake__a.sum"}, {[] { throw std::runtime_error("launch failed"); }, [] {}}),
                std::runtime_error);
-  EXPECT_EQ(calls(), "IECS()sdECd");
+  EXPECT_EQ(calls(), "IErCS()sdErCd");
+  source->count({"fake__a.sum"}, replay());
+  EXPECT_THROW(source->count({"fake__a.sum"}, {[] {}, [] { throw std::runtime_error("launch failed"); }}),
+               std::runtime_error);
+  EXPECT_EQ(calls(), "IErCS()sdErCdErCS()sDrS()sd") << "when it was held from the point before, too";
+}
+
+TEST_F(FakeCupti, TwoConfigurationsChangeOnceAPoint) {
+  environment_.set("FAKE_CUPTI_METRICS_A_PASS", "1");
+  CounterPhase phase(gpu(), {"fake__serial.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
+  for (const double serial : {1.0, 4.0, 5.0}) {
+    Measurement measurement;
+    phase.fill(measurement, replay());
+    EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__b.sum", 11.0, "bytes", "cupti range"},
+                                                  Counter{"fake__serial.sum", serial, "bytes", "cupti range"}));
+  }
+  EXPECT_EQ(calls(), "IErCS()sDrCS()sDrS()sDrCS()sDrS()sDrCS()sD");
 }
 
 TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"cuptiProfilerInitialize=35", "--cap-add=SYS_ADMIN"},
       {"cuptiProfilerGetCounterAvailability=35", "NVreg_RestrictProfilingToAdminUsers=0"},
+      {"cuptiRangeProfilerEnable=35", "run as root"},
       {"cuptiRangeProfilerEnable=26", "dcgmi profile --pause"},
+      {"cuptiRangeProfilerSetConfig=26", "another profiler holds"},
+      {"cuptiRangeProfilerEnable=8", "no memory left for CUPTI's buffers"},
+      {"cuptiProfilerGetCounterAvailability=40", "virtual GPU"},
       {"cuptiRangeProfilerEnable=39", "another user of CUPTI"},
       {"cuptiProfilerInitialize=38", "older profiling interface"},
       {"cuptiProfilerInitialize=23", "run it by itself"},
@@ -238,12 +346,15 @@ TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
 TEST_F(FakeCupti, WhateverWasOpenedIsClosed) {
   environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerPushRange=7");
   count_error();
-  EXPECT_EQ(calls(), "IECS(sdi");
+  EXPECT_EQ(calls(), "IErCS(sdi");
 }
 
 TEST_F(FakeCupti, AGpuThatCannotBeProfiledSaysWhy) {
   environment_.set("FAKE_CUPTI_VGPU", "1");
   EXPECT_THAT(count_error(), HasSubstr("virtual GPU"));
+  unsetenv("FAKE_CUPTI_VGPU");
+  environment_.set("FAKE_CUPTI_OLD_GPU", "1");
+  EXPECT_THAT(count_error(), HasSubstr("architecture is too old"));
 }
 
 TEST_F(FakeCupti, LostRangesAndEndlessPassesAreErrors) {
@@ -255,6 +366,47 @@ TEST_F(FakeCupti, LostRangesAndEndlessPassesAreErrors) {
   unsetenv("FAKE_CUPTI_EMPTY");
   environment_.set("FAKE_CUPTI_ENDLESS", "1");
   EXPECT_THAT(count_error(), HasSubstr("more than the 1 passes"));
+}
+
+TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"cuptiProfilerGetCounterAvailability=35", "NVreg_RestrictProfilingToAdminUsers=0"},
+      {"cuptiProfilerDeviceSupported=27", "offers no counters"},
+      {"cuptiRangeProfilerEnable=26", "another profiler holds"},
+      {"cuptiRangeProfilerSetConfig=8", "no memory left"},
+      {"cuptiRangeProfilerStop=999", "driver as new as"},
+  };
+  for (const auto& [failure, sentence] : cases) {
+    environment_.set("FAKE_CUPTI_FAILS", failure);
+    forget();
+    CounterPhase phase(gpu(), {"fake__a.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
+    for (int point = 0; point < 3; ++point) {
+      Measurement measurement;
+      measurement.samples_seconds = {1.0, 2.0};
+      phase.fill(measurement, replay());
+      EXPECT_THAT(measurement.samples_seconds, ElementsAre(1.0, 2.0)) << failure;
+      EXPECT_THAT(measurement.counters, IsEmpty()) << failure;
+      ASSERT_EQ(measurement.absent_counters.size(), 2U) << failure;
+      EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr(sentence)) << failure;
+    }
+    ASSERT_EQ(phase.warnings().size(), 1U) << failure;
+    EXPECT_THAT(phase.warnings()[0], HasSubstr(sentence)) << failure;
+    const std::string log = calls();
+    const auto refused = failure.starts_with("cuptiRangeProfilerEnable") ? std::count(log.begin(), log.end(), 'E') : 0;
+    EXPECT_EQ(std::count(log.begin(), log.end(), 'E'), std::count(log.begin(), log.end(), 'd') + refused)
+        << failure << ": what was taken is given back";
+  }
+}
+
+TEST_F(FakeCupti, OneBadNameAmongGoodOnesCostsItselfAlone) {
+  CounterPhase phase(gpu(), {"fake__a.sum", "no__such.sum", "fake__nan.sum"}, [&](const Device&) { return open(); });
+  Measurement measurement;
+  for (int point = 0; point < 2; ++point) phase.fill(measurement = {}, replay());
+  EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__a.sum", 11.0, "bytes", "cupti range"}));
+  EXPECT_THAT(measurement.absent_counters,
+              ElementsAre(AbsentCounter{"fake__nan.sum", "CUPTI counted it but gives no value"},
+                          AbsentCounter{"no__such.sum", "FK100 has no metric of this name"}));
+  EXPECT_THAT(phase.warnings(), ElementsAre("No no__such.sum on cuda:0: FK100 has no metric of this name."));
 }
 
 }  // namespace

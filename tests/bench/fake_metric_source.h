@@ -20,7 +20,8 @@ struct FakeChip {
   };
   std::map<std::string, Metric> metrics;
   std::size_t metrics_a_pass = 100;
-  std::string error;  ///< thrown by count
+  std::string error;                          ///< thrown by count
+  std::map<std::string, std::string> errors;  ///< the same, when this counter is among those to count
   std::vector<std::vector<std::string>> counted;
 };
 
@@ -40,6 +41,8 @@ class FakeMetricSource final : public MetricSource {
   MetricValues count(const std::vector<std::string>& metrics, const Replay& replay) override {
     chip_.counted.push_back(metrics);
     if (!chip_.error.empty()) throw MetricsUnavailable(chip_.error);
+    for (const auto& [metric, error] : chip_.errors)
+      if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) throw MetricsUnavailable(error);
     for (std::size_t pass = 0; pass < passes(metrics).value_or(0); ++pass) {
       replay.prepare();
       replay.execute();

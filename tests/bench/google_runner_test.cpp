@@ -124,6 +124,17 @@ void fails_once(State& state) {
 }
 HOST_BENCHMARK(fails_once)->Iterations(3)->Repetitions(4);
 
+/// Works in place; `begun_with` tells what each execution found.
+std::vector<std::int32_t> begun_with;
+void in_place(State& state) {
+  auto x = state.host_vector<std::int32_t>(state.range(0));
+  state.measure([&] {
+    begun_with.push_back(x[0]);
+    ++x[0];
+  });
+}
+HOST_BENCHMARK(in_place)->Arg(8)->Arg(16);
+
 SamplingOptions brief() {
   SamplingOptions options;
   options.exact_samples = 5;
@@ -225,6 +236,45 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   EXPECT_TRUE(measured[2].counters.empty());
   EXPECT_EQ(chip.counted.size(), 2U);
   EXPECT_EQ(harness.counter_warnings().size(), 1U);
+}
+
+TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
+  FakeChip chip;
+  chip.metrics = {{"a__1.sum", {1.0, "", false}}, {"a__2.sum", {2.0, "", false}}, {"a__3.sum", {3.0, "", false}}};
+  chip.metrics_a_pass = 1;
+  const auto timed = measure("^in_place");
+  Harness harness(host_device(), brief(), Harness::Mode::count);
+  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
+  harness.count({"a__1.sum", "a__2.sum", "a__3.sum"},
+                [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); });
+  begun_with.clear();
+  run_google(harness, "^in_place", {});
+  // Two rounds to find out what changes, and a pass for each metric: twice, for there are two points.
+  ASSERT_EQ(begun_with.size(), 2U * (2 + 2 + 3 * 2));
+  for (const std::size_t point : {0U, 10U})
+    for (const std::size_t pass : {4U, 6U, 8U}) {
+      EXPECT_EQ(begun_with[point + pass], begun_with[point] + 4);
+      EXPECT_EQ(begun_with[point + pass + 1], begun_with[point] + 5);
+    }
+  EXPECT_THAT(harness.counter_warnings(), testing::IsEmpty());
+}
+
+TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
+  FakeChip chip;
+  chip.metrics = {{"lts__t_bytes.sum", {4096.0, "byte", false}}};
+  const auto timed = measure("^add_up");
+  // As if it had been timed before it began to fail.
+  auto failing = timed.at(0);
+  failing.name.clear();
+  Harness harness(host_device(), brief(), Harness::Mode::count);
+  harness.set_chooser([&](std::size_t) { return Harness::Choice{false, &failing}; });
+  harness.count({"l2_bytes"}, [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); });
+  run_google(harness, "^throws", {});
+  ASSERT_EQ(harness.measurements().size(), 1U);
+  EXPECT_EQ(harness.measurements()[0].seconds, timed[0].seconds);
+  EXPECT_FALSE(harness.measurements()[0].failure);
+  EXPECT_THAT(harness.measurements()[0].absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "the disk is on fire"}));
+  EXPECT_THAT(harness.counter_warnings(), ElementsAre("No counters on cpu: the disk is on fire."));
 }
 
 TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {

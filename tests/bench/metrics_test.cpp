@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "bench/metrics/counter_phase.h"
 #include "bench/metrics/declared_work.h"
@@ -188,6 +190,75 @@ TEST(CounterPhase, EachPassStartsFromThePreparedState) {
   phase.fill(measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
   EXPECT_EQ(order, "pxpxpx");
   EXPECT_THAT(measurement.counters, SizeIs(3));
+}
+
+TEST(CounterPhase, APointThatWasCountedBeforeHasTheNewCountersAlone) {
+  FakeChip chip = copying_chip();
+  CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
+  Measurement measurement;
+  measurement.counters = {{"l2_bytes", 1.0, "bytes", "an earlier run"}, {"sm_clock", 1e9, "Hz", "an earlier run"}};
+  phase.fill(measurement, {[] {}, [] {}});
+  EXPECT_THAT(measurement.counters, ElementsAre(Counter{"l2_bytes", 5e8, "bytes", "fake"}));
+}
+
+TEST(CounterPhase, GroupsAreCountedForthAndBack) {
+  FakeChip chip = copying_chip();
+  chip.metrics_a_pass = 1;
+  CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  Measurement measurement;
+  for (int point = 0; point < 3; ++point) {
+    phase.fill(measurement = {}, {[] {}, [] {}});
+    EXPECT_THAT(measurement.counters, SizeIs(2));
+  }
+  const Names read = {"dram__bytes_read.sum"};
+  const Names l2 = {"lts__t_bytes.sum"};
+  EXPECT_THAT(chip.counted, ElementsAre(read, l2, l2, read, read, l2));
+}
+
+TEST(CounterPhase, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
+  FakeChip chip = copying_chip();
+  chip.metrics_a_pass = 1;
+  chip.errors = {{"lts__t_bytes.sum", "no room for it"}};
+  CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  Measurement measurement;
+  for (int point = 0; point < 2; ++point) phase.fill(measurement = {}, {[] {}, [] {}});
+  EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"}));
+  EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no room for it"}));
+  EXPECT_THAT(phase.warnings(), ElementsAre("Not all counters on cuda:0: no room for it."));
+}
+
+TEST(CounterPhase, InputsAreKeptForSeveralPassesAlone) {
+  FakeChip chip = copying_chip();
+  std::string order;
+  const Replay replay = {[&] { order += 'p'; }, [&] { order += 'x'; },
+                         [&] {
+                           order += 'k';
+                           return std::nullopt;
+                         }};
+  Measurement measurement;
+  CounterPhase one_pass(gpu(), {"l2_bytes", "dram_read_bytes"}, opener(chip));
+  one_pass.fill(measurement, replay);
+  EXPECT_EQ(std::exchange(order, ""), "px");
+  chip.metrics_a_pass = 1;
+  CounterPhase two_passes(gpu(), {"l2_bytes", "dram_read_bytes"}, opener(chip));
+  for (int point = 0; point < 2; ++point) two_passes.fill(measurement = {}, replay);
+  EXPECT_EQ(order, "kpxpxkpxpx");
+  EXPECT_EQ(measurement.counters.at(0).source, "fake");
+  EXPECT_THAT(two_passes.warnings(), IsEmpty());
+}
+
+TEST(CounterPhase, PassesOnDifferentInputsAreSaidToBe) {
+  FakeChip chip = copying_chip();
+  chip.metrics_a_pass = 1;
+  CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes"}, opener(chip));
+  Measurement measurement;
+  for (const char* reason : {"no memory for 8 GiB", "no memory for 9 GiB"}) {
+    phase.fill(measurement = {}, {[] {}, [] {}, [&] { return std::optional<std::string>(reason); }});
+    for (const Counter& counter : measurement.counters)
+      EXPECT_EQ(counter.source, std::string("fake, each of 2 passes on what the one before left: ") + reason);
+    EXPECT_THAT(measurement.counters, SizeIs(2));
+  }
+  EXPECT_THAT(phase.warnings(), SizeIs(1));
 }
 
 TEST(CounterPhase, NothingIsOpenedWhenNothingIsWanted) {

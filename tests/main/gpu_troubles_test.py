@@ -45,7 +45,7 @@ class GpuTroubles(unittest.TestCase):
         return self.points[name]["failure"]["message"]
 
     def test_good_points_are_kept(self):
-        for name in ("works/1024", "works/4096", "too_large/1024", "too_large/2048"):
+        for name in ("works/1024", "works/4096", "too_large/1024", "too_large/2048", "fails_when_counted", "works_as_well/1024"):
             self.assertIn("seconds", self.points[name], name)
 
     def test_failures_say_why(self):
@@ -56,7 +56,7 @@ class GpuTroubles(unittest.TestCase):
 
     def test_exit_code_and_one_sentence_each(self):
         self.assertEqual(self.result.returncode, 2, self.result.stderr)
-        self.assertIn("4 of 8 points failed", self.result.stderr)
+        self.assertIn("4 of 10 points failed", self.result.stderr)
 
     def test_isolated_a_lost_gpu_costs_one_point(self):
         out = pathlib.Path(self.folder.name) / "isolated.json"
@@ -66,7 +66,36 @@ class GpuTroubles(unittest.TestCase):
         self.assertEqual(list(points), list(self.points))
         self.assertIn("cudaErrorIllegalAddress", points["illegal_address"]["failure"]["message"])
         self.assertIn("seconds", points["comes_after/1024"])
-        self.assertIn("3 of 8 points failed", result.stderr)
+        self.assertIn("3 of 10 points failed", result.stderr)
+
+    def counted(self, *flags):
+        out = pathlib.Path(self.folder.name) / "counted.json"
+        result = run("--metrics=core", f"--out={out}", *flags, cache=self.folder.name)
+        return result, measured(out), json.loads(out.read_text()).get("warnings", [])
+
+    def test_a_kernel_that_fails_while_it_is_counted_costs_counters_alone(self):
+        for flags in ([], ["--isolate"]):
+            result, points, warnings = self.counted("--filter=^(works|fails_when_counted)", *flags)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for point in points.values():
+                self.assertIn("seconds", point)
+            if "counters" not in points["works/1024"]:
+                self.skipTest(points["works/1024"]["absent_counters"][0]["reason"])
+            self.assertNotIn("counters", points["fails_when_counted"])
+            self.assertIn("cudaErrorIllegalAddress", points["fails_when_counted"]["absent_counters"][0]["reason"])
+            self.assertEqual(sum("cudaErrorIllegalAddress" in warning for warning in warnings), 1, warnings)
+            if flags:
+                self.assertIn("counters", points["works_as_well/1024"])
+            else:
+                self.assertIn("earlier error", points["works_as_well/1024"]["absent_counters"][0]["reason"])
+
+    def test_a_gpu_lost_before_counting_costs_counters_alone(self):
+        result, points, warnings = self.counted()
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("4 of 10 points failed", result.stderr)
+        self.assertIn("seconds", points["works/1024"])
+        self.assertTrue(points["works/1024"]["absent_counters"])
+        self.assertEqual(sum("No counters on cuda:0" in warning for warning in warnings), 1, warnings)
 
     def test_isolated_a_kernel_that_never_ends_costs_one_point(self):
         out = pathlib.Path(self.folder.name) / "hanging.json"

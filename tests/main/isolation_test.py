@@ -102,6 +102,33 @@ class Isolation(unittest.TestCase):
         self.assertEqual(sorted(plain), sorted(isolated))
         self.assertEqual(googles[0], googles[1])
 
+    def test_why_counters_are_missing_is_said_once_isolated_or_not(self):
+        runs = []
+        for name, flags in (("counted-plain", []), ("counted-isolated", ["--isolate"])):
+            out = self.folder / f"{name}.json"
+            arguments = ["--metrics=core", "--filter=^(copy|saxpy)/n:(1024|4096)/", "--time-budget=0.02", f"--out={out}"]
+            result = self.run_program(GPUBENCH, *arguments, *flags)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr.count("no counters of the CPU"), 1, result.stderr)
+            runs.append(json.loads(out.read_text()))
+        plain, isolated = runs
+        self.assertEqual(len(plain["warnings"]), 1)
+        self.assertEqual(plain["warnings"], isolated["warnings"])
+        for one, other in zip(plain["points"], isolated["points"]):
+            self.assertTrue(one["measurement"]["absent_counters"])
+            self.assertEqual(one["measurement"]["absent_counters"], other["measurement"]["absent_counters"])
+
+    def test_points_whose_process_ended_before_it_counted_say_so(self):
+        out = self.folder / "uncounted.json"
+        result = self.run_program(CRASHING, "--isolate", "--metrics=l2_bytes", "--filter=^(segfaults|works)/", "--time-budget=0.02", f"--out={out}")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        run = json.loads(out.read_text())
+        reasons = {p["measurement"]["name"].split("/manual")[0]: [c["reason"] for c in p["measurement"].get("absent_counters", [])] for p in run["points"]}
+        self.assertEqual(reasons["segfaults/1"], ["its process ended before it counted"])
+        self.assertEqual(reasons["segfaults/2"], [])
+        self.assertIn("no counters of the CPU", reasons["segfaults/3"][0])
+        self.assertEqual(sum("1 of 6 points have no counters" in warning for warning in run["warnings"]), 1, run["warnings"])
+
     def test_points_of_one_name_stay_apart(self):
         out = self.folder / "twice.json"
         result = self.run_program(CRASHING, "--isolate", "--filter=^twice", f"--out={out}")

@@ -36,6 +36,17 @@ void too_large(gpubench::State& state) {
 }
 GPU_BENCHMARK(too_large)->Arg(1024)->Arg(std::int64_t{1} << 46)->Arg(2048);
 
+/// Works when it is called for the first time, to be timed, and not when it is called again, to be counted.
+void fails_when_counted(gpubench::State& state) {
+  static int calls = 0;
+  auto values = state.device_vector<float>(4096);
+  measure_fill(state, ++calls == 1 ? values.data() : nullptr, 4096, 256);
+}
+GPU_BENCHMARK(fails_when_counted);
+
+void works_as_well(gpubench::State& state) { works(state); }
+GPU_BENCHMARK(works_as_well)->Arg(1024);
+
 void illegal_address(gpubench::State& state) { measure_fill(state, nullptr, 4096, 256); }
 GPU_BENCHMARK(illegal_address);
 
