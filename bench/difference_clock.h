@@ -10,11 +10,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bench/clock.h"
 
 namespace gpubench::bench {
+
+/// Chains of plain launches, each of which costs the GPU more than a graph's node.
+inline constexpr std::string_view held_batches = "batches behind a held stream";
 
 /// Times chains of executions that the GPU runs without waiting for the host.
 class ChainTimer {
@@ -28,7 +32,7 @@ class ChainTimer {
   virtual Pair time(std::int64_t short_length, std::int64_t long_length) = 0;
   /// Longest chain it can run.
   [[nodiscard]] virtual std::int64_t longest() const = 0;
-  /// "CUDA graphs", ...
+  /// "CUDA graphs" or `held_batches`.
   [[nodiscard]] virtual std::string chains() const = 0;
 };
 

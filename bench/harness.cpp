@@ -61,12 +61,8 @@ Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
 
 Harness::~Harness() = default;
 
-void Harness::count(std::vector<std::string> metrics, bench::CounterPhase::Opener open) {
-  counters_.emplace(device_, std::move(metrics), std::move(open));
-}
-
-std::vector<std::string> Harness::counter_warnings() const {
-  return counters_ ? counters_->warnings() : std::vector<std::string>();
+std::vector<std::string> Harness::phase_warnings() const {
+  return phase_ ? phase_->warnings() : std::vector<std::string>();
 }
 
 Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
@@ -127,15 +123,15 @@ void Harness::count_known(benchmark::State& google, const std::function<void(Sta
                           const Measurement& known) {
   current_ = known;
   current_.name.clear();  // the reporter names it anew
-  if (current_.seconds && counters_) {
+  if (current_.seconds && phase_) {
     State state(google, *this);
     try {
       if (gpu_ && gpu_->lost())
-        counters_->give_up(current_, "an earlier error left the GPU unusable in this process");
+        phase_->give_up(current_, "an earlier error left the GPU unusable in this process");
       else
         operation(state);
     } catch (const std::exception& error) {
-      counters_->give_up(current_, error.what());
+      phase_->give_up(current_, error.what());
     }
   }
   measurements_.push_back(std::move(current_));
@@ -304,7 +300,7 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
 void Harness::count_executions(const std::function<void()>& once) {
   // Timing runs executions back to back on whatever the one before left in memory and caches. So does this: each pass
   // starts from what one more execution left, and what is counted is what was timed.
-  counters_->fill(current_, {once, once});
+  phase_->fill(current_, {once, once});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

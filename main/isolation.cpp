@@ -90,13 +90,14 @@ struct Isolation::Attempt {
       run = storage::read_run(result);
     } catch (const storage::ReadError& unreadable) {  // an operation that writes where it should not
       for (const std::size_t index : done)
-        kept.put(plan.keys[positions[index]],
-                 failed_point(plan, positions[index], fmt::format("its result was lost: {}", unreadable.what())));
+        if (const PointKey& key = plan.keys[positions[index]]; kept.find(key) == nullptr)
+          kept.put(key,
+                   failed_point(plan, positions[index], fmt::format("its result was lost: {}", unreadable.what())));
       return;
     }
+    // Again, too: what later phases add comes after the times.
     for (std::size_t i = 0; i < done.size() && i < run.points.size(); ++i)
-      if (const PointKey& key = plan.keys[positions[done[i]]]; kept.find(key) == nullptr)
-        kept.put(key, std::move(run.points[i].measurement));
+      kept.put(plan.keys[positions[done[i]]], std::move(run.points[i].measurement));
   }
 
   [[nodiscard]] std::string reason(double limit_seconds) const {

@@ -29,6 +29,7 @@ struct Options {
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
+  std::vector<std::string> checks;   ///< of device times, by name: "activity"
   bool isolate = false;
   double isolate_timeout_seconds = 120.0;
   std::optional<std::string> resume_file;

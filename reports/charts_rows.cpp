@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "reports/activity.h"
 #include "reports/text.h"
 #include "reports/units.h"
 
@@ -118,12 +119,22 @@ void put_counters(Json& row, const Measurement& measurement) {
   for (const auto& [name, reason] : measurement.absent_counters)
     names[reason] += (names[reason].empty() ? "" : ", ") + name;
   std::string absent;
-  for (const auto& [reason, those] : names) absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
+  for (const auto& [reason, those] : names)
+    absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
   if (!absent.empty()) row["not_counted"] = absent;
   std::string differences;
   for (const auto& difference : measurement.work_differences)
     differences.append(differences.empty() ? "" : ", ").append(difference);
   if (!differences.empty()) row["work_differences"] = differences;
+}
+
+void put_activity(Json& row, const Measurement& measurement) {
+  if (!measurement.activity) return;
+  row["activity"] = activity_text(*measurement.activity);
+  std::string kernels;
+  for (const auto& kernel : measurement.activity->kernels)
+    kernels.append(kernels.empty() ? "" : "; ").append(kernel_text(kernel));
+  if (!kernels.empty()) row["kernels"] = kernels;
 }
 
 void put_verdict(Json& row, const Point& point) {
@@ -165,6 +176,7 @@ Json row_of(const Measurement& measurement, const Point& point, std::size_t id, 
   put_time(row, measurement);
   put_work(row, measurement);
   put_counters(row, measurement);
+  put_activity(row, measurement);
   put_verdict(row, point);
   return row;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/activity.h"
 #include "reports/points.h"
 #include "reports/reports.h"
 #include "reports/table.h"
@@ -35,12 +36,11 @@ constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium,
 constexpr std::size_t least_name = 16;
 
 std::string_view header_of(Field field) {
-  constexpr std::array headers = {std::string_view("point"),     std::string_view("time"),
-                                  std::string_view("\u00b1"),    std::string_view("on device"),
-                                  std::string_view("bandwidth"), std::string_view("FLOP rate"),
-                                  std::string_view("rate"),      std::string_view("regime"),
-                                  std::string_view("limiter"),   std::string_view("of max"),
-                                  std::string_view("confidence")};
+  constexpr std::array headers = {
+      std::string_view("point"),     std::string_view("time"),      std::string_view("\u00b1"),
+      std::string_view("on device"), std::string_view("bandwidth"), std::string_view("FLOP rate"),
+      std::string_view("rate"),      std::string_view("regime"),    std::string_view("limiter"),
+      std::string_view("of max"),    std::string_view("confidence")};
   return headers[static_cast<std::size_t>(field)];
 }
 
@@ -269,6 +269,11 @@ std::string work_notices(const Run& run, const ConsoleStyle& style) {
   return text;
 }
 
+std::string activity_line(const Run& run, const ConsoleStyle& style) {
+  const std::string text = activity_summary(run);
+  return text.empty() ? "" : paragraph("", printable(text), color::none, style);
+}
+
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
   std::string text = fmt::format("{} point{}", counts.points, counts.points == 1 ? "" : "s");
@@ -289,7 +294,7 @@ std::string console(const Run& run, const ConsoleStyle& style) {
   std::string text = heading_of_run(run, style) + table_text(run, style) + "\n" + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
-  return text + work_notices(run, style) + summary(run, style);
+  return text + work_notices(run, style) + activity_line(run, style) + summary(run, style);
 }
 
 }  // namespace gpubench::reports

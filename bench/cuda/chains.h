@@ -68,7 +68,7 @@ class LaunchChains final : public HeldTimer {
       : HeldTimer(stream, blocker), batch_(std::move(batch)) {}
   /// A stream takes some 1000 launches before the host has to wait, and an execution may be several.
   [[nodiscard]] std::int64_t longest() const override { return 100; }
-  [[nodiscard]] std::string chains() const override { return "batches behind a held stream"; }
+  [[nodiscard]] std::string chains() const override { return std::string(held_batches); }
 
  private:
   void prepare(std::int64_t, std::int64_t) override {}

@@ -85,6 +85,7 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
           "another profiler holds the GPU's counters; end Nsight Compute or Nsight Systems, or pause DCGM with 'dcgmi "
           "profile --pause'");
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+    case CUPTI_ERROR_NOT_COMPATIBLE:
       return with("another user of CUPTI is in this process; run without that profiler");
     case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
     case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
@@ -101,7 +102,6 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_NOT_COMPATIBLE:
       return with("this GPU, or the system that it is in, offers no counters; measure elsewhere");
     case CUPTI_ERROR_INVALID_CHIP_NAME:
       return with(fmt::format("{} does not know this chip; use the CUPTI of a newer toolkit", path_));

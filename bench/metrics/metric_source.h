@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,17 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/later_phase.h"
 #include "gpubench/device.h"
 
 namespace gpubench::bench {
-
-/// One execution, as often as counting it needs passes. Both wait until the device has finished.
-struct Replay {
-  /// Brings caches and inputs into the state that each pass starts from.
-  std::function<void()> prepare;
-  /// Runs the operation once: exactly what is counted.
-  std::function<void()> execute;
-};
 
 /// Values by name, never by position. A name that was asked for is in one of the two maps.
 struct MetricValues {
@@ -30,7 +22,7 @@ struct MetricValues {
   std::map<std::string, std::string> absent;  ///< the reason by name
 };
 
-/// Counting is impossible, as one sentence with the remedy.
+/// Counting or recording is impossible, as one sentence with the remedy.
 struct MetricsUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -105,6 +105,7 @@ function facts(row) {
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
     ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],
     ["counted work", row.work_differences, true], ["not counted", row.not_counted, true], ["counted by", row.counted_by],
+    ["activity records", row.activity, true], ["kernels", row.kernels, true],
     ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true],
     ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];
   return list.filter(([, text]) => text);

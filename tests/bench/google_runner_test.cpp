@@ -14,6 +14,7 @@
 
 #include "bench/devices.h"
 #include "bench/google_compatibility.h"
+#include "bench/metrics/counter_phase.h"
 #include "tests/bench/fake_metric_source.h"
 
 namespace gpubench::bench {
@@ -184,7 +185,9 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   const auto timed = measure("^add_up|throws");
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.count({"l2_bytes", "l1_bytes"}, [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); });
+  harness.set_phase(
+      std::make_unique<CounterPhase>(host_device(), std::vector<std::string>{"l2_bytes", "l1_bytes"},
+                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   run_google(harness, "^add_up|throws", {});
   const auto& measured = harness.measurements();
   ASSERT_EQ(measured.size(), 3U);
@@ -195,21 +198,21 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   EXPECT_TRUE(measured[2].failure);
   EXPECT_TRUE(measured[2].counters.empty());
   EXPECT_EQ(chip.counted.size(), 2U);
-  EXPECT_EQ(harness.counter_warnings().size(), 1U);
+  EXPECT_EQ(harness.phase_warnings().size(), 1U);
 }
 
 TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
   const auto timed = measure("^add_up");
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.count({"l2_bytes"});
+  harness.set_phase(std::make_unique<CounterPhase>(host_device(), std::vector<std::string>{"l2_bytes"}));
   run_google(harness, "^add_up", {});
   for (const auto& measurement : harness.measurements()) {
     EXPECT_TRUE(measurement.seconds);
     ASSERT_EQ(measurement.absent_counters.size(), 1U);
     EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
   }
-  EXPECT_EQ(harness.counter_warnings().size(), 1U);
+  EXPECT_EQ(harness.phase_warnings().size(), 1U);
 }
 
 TEST(GoogleRunner, ARepetitionThatFailsIsNotTheEndOfGoogleBenchmark) {
