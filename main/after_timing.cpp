@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace gpubench {
 
 std::vector<PhaseAfterTiming> phases_after_timing(const Options& options) {
   std::vector<PhaseAfterTiming> phases;
-  if (!options.checks.empty())
+  if (std::find(options.checks.begin(), options.checks.end(), "activity") != options.checks.end())
     phases.push_back({"--check", "checking", [](const Device& device) -> std::unique_ptr<bench::LaterPhase> {
                         return std::make_unique<bench::ActivityPhase>(device);
                       }});

@@ -19,14 +19,14 @@ std::string with_interval(const Estimate& seconds) {
                      format_seconds(seconds.ci95.high, 4));
 }
 
+bool compared(const ActivityCheck& check) { return difference_seconds(check) && check.tolerance_seconds; }
+
 /// Of a check that was compared: "0.31 us longer where 0.10 us is allowed".
 std::string difference_text(const ActivityCheck& check) {
   const double difference = *difference_seconds(check);
   return fmt::format("{} {} where {} is allowed", format_seconds(std::abs(difference), 2),
-                     difference < 0.0 ? "shorter" : "longer", format_seconds(check.tolerance_seconds.value_or(0.0), 2));
+                     difference < 0.0 ? "shorter" : "longer", format_seconds(*check.tolerance_seconds, 2));
 }
-
-bool compared(const ActivityCheck& check) { return difference_seconds(check).has_value(); }
 
 std::string extent(const std::array<std::int64_t, 3>& size) {
   std::string text = std::to_string(size[0]);
@@ -78,7 +78,7 @@ std::string activity_summary(const Run& run) {
     const ActivityCheck& check = *measurement.activity;
     ++all;
     if (check.agreement == Agreement::agrees) ++agreeing;
-    const double of_allowed = std::abs(*difference_seconds(check)) / check.tolerance_seconds.value_or(1.0);
+    const double of_allowed = std::abs(*difference_seconds(check)) / *check.tolerance_seconds;
     if (of_allowed > most) {
       most = of_allowed;
       worst = &measurement;

@@ -114,17 +114,22 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// All buffers are handed over when this returns.
+  /// All buffers are handed over when this returns. Flushed before and after: records of a kind that is off already
+  /// need not come any more, and some may come only then.
   void stop() {
+    flush();
     while (!enabled_.empty()) {
       const CUpti_ActivityKind kind = enabled_.back();
       enabled_.pop_back();
       library_.check(library_.cuptiActivityDisable(kind), "cuptiActivityDisable");
     }
-    library_.check(library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+    flush();
   }
 
  private:
+  void flush() const {
+    library_.check(library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+  }
   void abandon() noexcept {
     if (enabled_.empty()) return;
     for (const CUpti_ActivityKind kind : enabled_) library_.cuptiActivityDisable(kind);

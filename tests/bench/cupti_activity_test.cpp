@@ -65,7 +65,7 @@ TEST_F(FakeActivity, RecordsHoldWhatRanMeanwhile) {
   EXPECT_FALSE(activity.records[2].kernel);
   EXPECT_EQ(activity.records[2].start_nanoseconds, 5000U);
   EXPECT_EQ(activity.records[3].kernel->name, "not_mangled");
-  EXPECT_EQ(calls(), "+++---F") << "off before the records are asked for, and none before or after";
+  EXPECT_EQ(calls(), "+++F---F") << "on for that long only";
 }
 
 TEST_F(FakeActivity, RecordsOfSeveralBuffersAreAllThere) {
