@@ -11,11 +11,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bench/clock.h"
 
 namespace gpubench::bench {
+
+/// Chains of plain launches, each of which costs the GPU more than a graph's node.
+inline constexpr std::string_view held_batches = "batches behind a held stream";
 
 /// Times chains of executions that the GPU runs without waiting for the host.
 class ChainTimer {
@@ -31,7 +35,7 @@ class ChainTimer {
   [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
   /// Longest chain it can run.
   [[nodiscard]] virtual std::int64_t longest() const = 0;
-  /// "CUDA graphs", ...
+  /// "CUDA graphs" or `held_batches`.
   [[nodiscard]] virtual std::string chains() const = 0;
 };
 

@@ -66,12 +66,8 @@ Harness::Harness(Device device, bench::SamplingOptions options, Mode mode)
 
 Harness::~Harness() = default;
 
-void Harness::count(std::vector<std::string> metrics, bench::CounterPhase::Opener open) {
-  counters_.emplace(device_, std::move(metrics), std::move(open));
-}
-
-std::vector<std::string> Harness::counter_warnings() const {
-  return counters_ ? counters_->warnings() : std::vector<std::string>();
+std::vector<std::string> Harness::phase_warnings() const {
+  return phase_ ? phase_->warnings() : std::vector<std::string>();
 }
 
 Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
@@ -132,17 +128,17 @@ void Harness::count_known(benchmark::State& google, const std::function<void(Sta
                           const Measurement& known) {
   current_ = known;
   current_.name.clear();  // the reporter names it anew
-  if (current_.seconds && counters_ && counters_->wanted()) {
+  if (current_.seconds && phase_) {
     State state(google, *this);
     try {
       if (gpu_ && gpu_->lost())
-        counters_->give_up(current_, "an earlier error left the GPU unusable in this process");
-      else if (const std::string* const reason = counters_->unavailable())
-        counters_->give_up(current_, *reason);  // the operation need not even set itself up
+        phase_->give_up(current_, "an earlier error left the GPU unusable in this process");
+      else if (const std::string* const reason = phase_->unavailable())
+        phase_->give_up(current_, *reason);  // the operation need not even set itself up
       else
         operation(state);
     } catch (const std::exception& error) {
-      counters_->give_up(current_, error.what());
+      phase_->give_up(current_, error.what());
     }
   }
   measurements_.push_back(std::move(current_));
@@ -421,7 +417,7 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
 void Harness::count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold) {
   if (cold != nullptr) {
     // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
-    counters_->fill(current_, {[cold] { cold->prepare(); }, once, {}});
+    phase_->fill(current_, {[cold] { cold->prepare(); }, once, {}});
     return;
   }
   // Timing runs executions back to back, each on what the one before left in memory and caches. So a pass is two
@@ -433,7 +429,7 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
     inputs.restore();
     once();
   };
-  counters_->fill(current_, {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }});
+  phase_->fill(current_, {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }});
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

@@ -14,7 +14,7 @@
 #include "bench/clock.h"
 #include "bench/cold_cache.h"
 #include "bench/gpu.h"
-#include "bench/metrics/counter_phase.h"
+#include "bench/later_phase.h"
 #include "bench/sampler.h"
 #include "gpubench/device.h"
 #include "gpubench/measurement.h"
@@ -31,7 +31,7 @@ class Harness {
     measure,
     discover,  ///< nothing runs: points are only named
     recall,    ///< nothing runs: the chooser knows all points already
-    count,     ///< the points that the chooser knows run a few times more, and are counted; their times stay
+    count,     ///< the points that the chooser knows run again for a phase after timing; their times stay
   };
 
   /// Names the regime of a fresh measurement for Google Benchmark's label; may be empty.
@@ -78,10 +78,10 @@ class Harness {
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
   void set_recorder(Recorder recorder) { recorder_ = std::move(recorder); }
 
-  /// The metrics (as bench::parse_metrics gives them) that Mode::count counts. `open` is for tests.
-  void count(std::vector<std::string> metrics, bench::CounterPhase::Opener open = bench::open_metric_source);
-  /// Why counters that were asked for are missing, each reason once.
-  [[nodiscard]] std::vector<std::string> counter_warnings() const;
+  /// What Mode::count runs points again for.
+  void set_phase(std::unique_ptr<bench::LaterPhase> phase) { phase_ = std::move(phase); }
+  /// What that phase tells the run.
+  [[nodiscard]] std::vector<std::string> phase_warnings() const;
 
   /// What the registered function does: runs one point inside Google Benchmark's state.
   static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
@@ -130,7 +130,7 @@ class Harness {
   bool in_instance_ = false;
   std::int64_t last_iterations_ = 0;
   std::unique_ptr<bench::Gpu> gpu_;
-  std::optional<bench::CounterPhase> counters_;  // ends before the GPU is let go
+  std::unique_ptr<bench::LaterPhase> phase_;  // ends before the GPU is let go
   std::vector<Measurement> measurements_;
   Measurement current_;
 };

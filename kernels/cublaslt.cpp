@@ -248,7 +248,9 @@ struct GemmPlan::Plan {
   /// Products by this algorithm, ready to be launched at once; absent when it is refused.
   [[nodiscard]] std::optional<bench::GraphExec> products(const cublasLtMatmulAlgo_t& candidate, int count,
                                                          cudaStream_t stream) const;
-  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const { return run(which, a, b, c, stream); }
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& which, cudaStream_t stream) const {
+    return run(which, a, b, c, stream);
+  }
   cublasStatus_t run(const cublasLtMatmulAlgo_t& which, const void* first, const void* second, void* result,
                      cudaStream_t stream) const {
     const Scale one(scale, 1);

@@ -14,9 +14,9 @@
 
 #include "bench/devices.h"
 #include "bench/harness.h"
+#include "main/after_timing.h"
 #include "main/commands.h"
 #include "main/context.h"
-#include "main/counting.h"
 #include "main/isolation.h"
 #include "storage/descriptor.h"
 #include "storage/storage.h"
@@ -88,13 +88,15 @@ void measure_points(const Order& order, const Options& options, const Device& de
     if (measurement.failure && harness.gpu_lost()) leave(exit_codes::fine);
   });
   bench::run_google(harness, filter, {});
-  if (options.metrics.empty()) return;
-  // Points are done once they are timed: a process that dies while it counts loses counters alone. It tells that it is
-  // alive, for the limit on time is that of one point.
-  run.warnings = count_points(plan, filter, options, run.points, [&](std::size_t position) {
-                   channel.tell(fmt::format("count {}", wanted.at(plan.keys.at(position))));
-                 }).warnings;
-  storage::write_file(order.result, storage::to_json(run));
+  // Points are done once they are timed: a process that dies in a later phase loses what that adds alone. It tells that
+  // it is alive, for the limit on time is that of one point.
+  for (const PhaseAfterTiming& phase : phases_after_timing(options)) {
+    const PhaseOutcome outcome = run_phase(phase, plan, filter, options, run.points, [&](std::size_t position) {
+      channel.tell(fmt::format("{} {}", phase.doing, wanted.at(plan.keys.at(position))));
+    });
+    run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+    storage::write_file(order.result, storage::to_json(run));
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Raw {
   std::string time_budget = "0.25";
   std::string cache = "warm";
   std::string metrics = "none";
+  std::string check;
   std::string isolate_timeout;
   std::string resume_file;
   std::string fail_on = "regression";
@@ -95,6 +96,10 @@ const std::vector<Row>& table() {
        "Hardware counters of each point, read after all timing (none): bytes moved and occupancy, FLOPs by pipe, or "
        "CUPTI's names",
        add_value<&Raw::metrics>},
+      {in_run, "--check", "activity", "activity",
+       "Hold device times against a second clock, after all timing is done: the driver's own records of kernels, by "
+       "CUPTI; where the two disagree, a warning says so",
+       add_value<&Raw::check>},
       {in_run, "--isolate", "", "",
        "Measure each operation in a process of its own, so that a crash, a hang or a lost GPU costs one point",
        add_switch<&Raw::isolate>},
@@ -143,6 +148,20 @@ double parse_number(const char* flag, const std::string& text, double low, doubl
   return value;
 }
 
+/// The names of `--check`, separated by commas.
+std::vector<std::string> parse_checks(const std::string& text) {
+  std::vector<std::string> names;
+  std::size_t start = 0;
+  while (!text.empty() && start <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    names.push_back(text.substr(start, comma - start));
+    if (names.back() != "activity")
+      throw UsageError(fmt::format("--check knows no check '{}'; it takes activity.", names.back()));
+    start = comma + 1;
+  }
+  return names;
+}
+
 /// A bare `--calibrate` becomes `--calibrate=quick`; Google Benchmark's flags are taken out.
 std::vector<std::string> prepare(int argc, char** argv, std::vector<std::string>& google) {
   std::vector<std::string> words;
@@ -177,6 +196,7 @@ void check_raw(const Raw& raw, Options& options) {
   } catch (const bench::MetricNameError& error) {
     throw UsageError(error.what());
   }
+  options.checks = parse_checks(raw.check);
   options.isolate = raw.isolate;
   if (!raw.isolate_timeout.empty() && !raw.isolate)
     throw UsageError("--isolate-timeout says how long a point may take with --isolate; give that too.");

@@ -18,15 +18,16 @@
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
 #include "gpubench/version.h"
+#include "main/after_timing.h"
 #include "main/commands.h"
 #include "main/context.h"
-#include "main/counting.h"
 #include "main/interruption.h"
 #include "main/isolation.h"
 #include "main/kept_points.h"
 #include "main/order.h"
 #include "main/plan.h"
 #include "main/terminal.h"
+#include "reports/activity.h"
 #include "reports/reports.h"
 #include "storage/storage.h"
 
@@ -186,21 +187,22 @@ void measure(const Plan& plan, Harness::Mode mode, const Calibration& calibratio
   for (auto& measurement : harness.measurements()) run.points.push_back({std::move(measurement), std::nullopt});
 }
 
-/// Counts on every device, once all of them are timed.
-void count(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
-  for (const Plan& plan : plans) {
-    const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
-    const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
-    const auto last = std::find_if_not(first, run.points.end(), is_here);
-    const auto counting = count_points(plan, options.filter, options, {first, last}, [&](std::size_t position) {
-      progress.step(fmt::format("counting {}", plan.points.at(position).name),
-                    static_cast<double>(position) / static_cast<double>(plan.points.size()));
-    });
-    run.warnings.insert(run.warnings.end(), counting.warnings.begin(), counting.warnings.end());
-    if (counting.points == 0 || options.quiet) continue;
-    progress.clear();
-    say(fmt::format("counted {} points on {} in {:.3g} s", counting.points, plan.device.id, counting.seconds));
-  }
+/// Checks and counts on every device, once all of them are timed.
+void run_later_phases(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
+  for (const PhaseAfterTiming& phase : phases_after_timing(options))
+    for (const Plan& plan : plans) {
+      const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
+      const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
+      const auto last = std::find_if_not(first, run.points.end(), is_here);
+      const auto outcome = run_phase(phase, plan, options.filter, options, {first, last}, [&](std::size_t position) {
+        progress.step(fmt::format("{} {}", phase.doing, plan.points.at(position).name),
+                      static_cast<double>(position) / static_cast<double>(plan.points.size()));
+      });
+      run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+      if (outcome.points == 0 || options.quiet) continue;
+      progress.clear();
+      say(fmt::format("{} {} points on {} in {:.3g} s", phase.done, outcome.points, plan.device.id, outcome.seconds));
+    }
 }
 
 int report(const Run& run, const Options& options, const GoogleOutputs& google) {
@@ -313,7 +315,7 @@ int measure_all(const Options& options, const std::vector<Plan>& plans, Run run)
     for (std::size_t i = 0; i < plans.size(); ++i)
       measure(plans[i], mode, run.calibrations[i], options, google, progress, kept, run);
     if (!options.isolate)
-      count(plans, options, progress, run);
+      run_later_phases(plans, options, progress, run);
     else if (auto warning = mark_uncounted(run.points, options))
       run.warnings.push_back(*std::move(warning));
   }
@@ -324,6 +326,8 @@ int measure_all(const Options& options, const std::vector<Plan>& plans, Run run)
   interruption.reset();
   classifier::classify(run);
   add_condition_warnings(run);
+  const auto checked = reports::activity_warnings(run);
+  run.warnings.insert(run.warnings.end(), checked.begin(), checked.end());
   return report(run, options, google);
 }
 

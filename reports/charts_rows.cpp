@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "reports/activity.h"
 #include "reports/judgement.h"
 #include "reports/text.h"
 #include "reports/units.h"
@@ -159,6 +160,15 @@ void put_counters(Json& row, const Measurement& measurement) {
   if (!differences.empty()) row["work_differences"] = differences;
 }
 
+void put_activity(Json& row, const Measurement& measurement) {
+  if (!measurement.activity) return;
+  row["activity"] = activity_text(*measurement.activity);
+  std::string kernels;
+  for (const auto& kernel : measurement.activity->kernels)
+    kernels.append(kernels.empty() ? "" : "; ").append(kernel_text(kernel));
+  if (!kernels.empty()) row["kernels"] = kernels;
+}
+
 void put_verdict(Json& row, const Point& point) {
   if (!point.verdict) {
     row["regime"] = name_of(Regime::unknown);
@@ -201,6 +211,7 @@ Json row_of(const Measurement& measurement, const Point& point, std::size_t id, 
   put_time(row, measurement);
   put_work(row, measurement);
   put_counters(row, measurement);
+  put_activity(row, measurement);
   put_verdict(row, point);
   return row;
 }

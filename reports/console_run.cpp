@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/activity.h"
 #include "reports/judgement.h"
 #include "reports/points.h"
 #include "reports/reports.h"
@@ -323,6 +324,11 @@ std::string work_notices(const Run& run, const ConsoleStyle& style) {
   return text;
 }
 
+std::string activity_line(const Run& run, const ConsoleStyle& style) {
+  const std::string text = activity_summary(run);
+  return text.empty() ? "" : paragraph("", printable(text), color::none, style);
+}
+
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
   std::string text = fmt::format("{} point{}", counts.points, counts.points == 1 ? "" : "s");
@@ -344,7 +350,7 @@ std::string console(const Run& run, const ConsoleStyle& style) {
       heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style) + "\n" + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
-  return text + work_notices(run, style) + summary(run, style);
+  return text + work_notices(run, style) + activity_line(run, style) + summary(run, style);
 }
 
 }  // namespace gpubench::reports

@@ -45,6 +45,10 @@ check() {
   ./build-gpu/gpubench --calibrate --color=never
   printf 'calibrated in %s s\n' "$((SECONDS - start))"
   cp "$XDG_CACHE_HOME"/gpubench/*.json "$directory/calibration.json"
+  if command -v ncu >/dev/null || [ -x /usr/local/cuda/bin/ncu ]; then
+    step "device times beside activity records and Nsight Compute"
+    ./scripts/ncu-agreement.sh build-gpu | tee "$directory/agreement.md" || printf 'no table of agreement\n'
+  fi
   step "gpubench"
   start=$SECONDS
   local code=0

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -206,6 +208,37 @@ Json json_of(const AbsentCounter& counter) {
 
 AbsentCounter read_absent_counter(const Node& node) { return {node.at("name").text(), node.at("reason").text()}; }
 
+Json json_of(const KernelLaunch& kernel) {
+  Json result;
+  result["name"] = kernel.name;
+  result["grid"] = kernel.grid;
+  result["block"] = kernel.block;
+  result["registers"] = kernel.registers;
+  result["static_shared_bytes"] = kernel.static_shared_bytes;
+  result["dynamic_shared_bytes"] = kernel.dynamic_shared_bytes;
+  result["launches"] = kernel.launches;
+  return result;
+}
+
+std::array<std::int64_t, 3> read_extent(const Node& node) {
+  const auto sizes = node.list([](const Node& size) { return size.integer(0, largest_integer); });
+  if (sizes.size() != 3) node.fail("must have three sizes, along x, y and z");
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+KernelLaunch read_kernel_launch(const Node& node) {
+  const auto count = [&](std::string_view key) { return node.at(key).integer(0, largest_integer); };
+  KernelLaunch kernel;
+  kernel.name = node.at("name").text();
+  kernel.grid = read_extent(node.at("grid"));
+  kernel.block = read_extent(node.at("block"));
+  kernel.registers = count("registers");
+  kernel.static_shared_bytes = count("static_shared_bytes");
+  kernel.dynamic_shared_bytes = count("dynamic_shared_bytes");
+  kernel.launches = count("launches");
+  return kernel;
+}
+
 /// Older runs do not have these lists, so they are written only when something is in them.
 template <class T>
 void set_list(Json& result, const char* key, const std::vector<T>& values) {
@@ -219,6 +252,40 @@ template <class T, class Read>
 std::vector<T> optional_list(const Node& node, std::string_view key, Read&& read) {
   const auto list = node.find(key);
   return list ? list->list(read) : std::vector<T>();
+}
+
+Json json_of(const ActivityCheck& check) {
+  Json result;
+  result["agreement"] = agreement_names[static_cast<std::size_t>(check.agreement)];
+  if (!check.reason.empty()) result["reason"] = check.reason;
+  if (!check.source.empty()) result["source"] = check.source;
+  result["executions"] = check.executions;
+  if (check.seconds) result["seconds"] = json_of(*check.seconds);
+  if (check.span_seconds) result["span_seconds"] = json_of(*check.span_seconds);
+  set_list(result, "kernels", check.kernels);
+  result["copies"] = check.copies;
+  if (check.expected_seconds) result["expected_seconds"] = json_of(*check.expected_seconds);
+  set_optional(result, "tolerance_seconds", check.tolerance_seconds);
+  return result;
+}
+
+ActivityCheck read_activity_check(const Node& node) {
+  const auto text = [&](std::string_view key) {
+    const auto found = node.find(key);
+    return found ? found->text() : std::string();
+  };
+  ActivityCheck check;
+  check.agreement = node.at("agreement").name<Agreement>(agreement_names);
+  check.reason = text("reason");
+  check.source = text("source");
+  check.executions = node.at("executions").integer(0, largest_integer);
+  check.seconds = read_estimate(node, "seconds");
+  check.span_seconds = read_estimate(node, "span_seconds");
+  check.kernels = optional_list<KernelLaunch>(node, "kernels", read_kernel_launch);
+  check.copies = node.at("copies").integer(0, largest_integer);
+  check.expected_seconds = read_estimate(node, "expected_seconds");
+  check.tolerance_seconds = optional_number(node, "tolerance_seconds", Domain::not_negative);
+  return check;
 }
 
 Json arguments_json(const std::vector<Argument>& arguments) {
@@ -261,6 +328,7 @@ Json json_of(const Measurement& measurement) {
   set_list(result, "counters", measurement.counters);
   set_list(result, "absent_counters", measurement.absent_counters);
   if (!measurement.work_differences.empty()) result["work_differences"] = measurement.work_differences;
+  if (measurement.activity) result["activity"] = json_of(*measurement.activity);
   if (measurement.failure) result["failure"] = json_of(*measurement.failure);
   set_optional(result, "skipped", measurement.skipped);
   return result;
@@ -303,6 +371,7 @@ Measurement read_measurement(const Node& node) {
   measurement.counters = optional_list<Counter>(node, "counters", read_counter);
   measurement.absent_counters = optional_list<AbsentCounter>(node, "absent_counters", read_absent_counter);
   if (const auto differences = node.find("work_differences")) measurement.work_differences = differences->texts();
+  if (const auto activity = node.find("activity")) measurement.activity = read_activity_check(*activity);
   if (const auto failure = node.find("failure")) measurement.failure = read_failure(*failure);
   if (const auto skipped = node.find("skipped")) measurement.skipped = skipped->text();
   return measurement;

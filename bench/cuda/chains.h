@@ -88,7 +88,7 @@ class LaunchChains final : public HeldTimer {
  public:
   LaunchChains(cudaStream_t stream, Blocker& blocker, DeviceBatch batch, Chill chill = {})
       : HeldTimer(stream, blocker, std::move(chill)), batch_(std::move(batch)) {}
-  [[nodiscard]] std::string chains() const override { return "batches behind a held stream"; }
+  [[nodiscard]] std::string chains() const override { return std::string(held_batches); }
 
  private:
   /// A stream takes some 1000 launches before the host has to wait, and an execution may be several.

@@ -88,6 +88,7 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
           "another profiler holds the GPU's counters; end Nsight Compute or Nsight Systems, or pause DCGM with 'dcgmi "
           "profile --pause'");
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+    case CUPTI_ERROR_NOT_COMPATIBLE:
       return with("another user of CUPTI is in this process; run without that profiler");
     case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
     case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
@@ -104,7 +105,6 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_NOT_COMPATIBLE:
       return with("this GPU, or the system that it is in, offers no counters; measure elsewhere");
     case CUPTI_ERROR_OUT_OF_MEMORY:
       return with("there is no memory left for CUPTI's buffers; free some on the GPU, or count smaller sizes");

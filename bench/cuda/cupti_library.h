@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cupti_activity.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -30,7 +31,12 @@ namespace gpubench::bench {
                                           each(cuptiRangeProfilerGetCounterDataSize)                               \
                                               each(cuptiRangeProfilerCounterDataImageInitialize)                   \
                                                   each(cuptiRangeProfilerGetCounterDataInfo)                       \
-                                                      each(cuptiRangeProfilerCounterDataGetRangeInfo)
+                                                      each(cuptiRangeProfilerCounterDataGetRangeInfo)              \
+                                                          each(cuptiActivityRegisterCallbacks)                     \
+                                                              each(cuptiActivityEnable) each(cuptiActivityDisable) \
+                                                                  each(cuptiActivityFlushAll)                      \
+                                                                      each(cuptiActivityGetNextRecord)             \
+                                                                          each(cuptiActivityGetNumDroppedRecords)
 
 class CuptiLibrary {
  public:

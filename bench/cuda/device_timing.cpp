@@ -116,7 +116,8 @@ Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, c
     const auto nodes = static_cast<std::int64_t>(shapes.size());
     return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), nodes);
   };
-  known_.push_back({shapes, chains, fixed_cost(*timer(idle_cycles), *timer(2 * idle_cycles), chains == Chains::single ? 0 : 10)});
+  known_.push_back(
+      {shapes, chains, fixed_cost(*timer(idle_cycles), *timer(2 * idle_cycles), chains == Chains::single ? 0 : 10)});
   return known_.back().seconds;
 }
 

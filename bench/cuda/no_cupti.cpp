@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting is in a build without CUPTI's headers: refused, with the reason.
+// What counting and recording are in a build without CUPTI's headers: refused, with the reason.
+#include "bench/cuda/cupti_activity.h"
 #include "bench/cuda/cupti_source.h"
 
 namespace gpubench::bench {
-
-std::unique_ptr<MetricSource> open_cupti_source(const Device&) {
-  throw MetricsUnavailable(
-      "gpubench was built without CUPTI's headers; install the toolkit's cuda-cupti-dev package and build again");
+namespace {
+constexpr const char* reason =
+    "gpubench was built without CUPTI's headers; install the toolkit's cuda-cupti-dev package and build again";
 }
+
+std::unique_ptr<MetricSource> open_cupti_source(const Device&) { throw MetricsUnavailable(reason); }
+std::unique_ptr<ActivitySource> open_cupti_activity() { throw MetricsUnavailable(reason); }
 
 }  // namespace gpubench::bench

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/later_phase.h"
 #include "bench/metrics/metric_source.h"
 #include "bench/metrics/pass_plan.h"
 #include "gpubench/device.h"
@@ -17,7 +18,7 @@ namespace gpubench::bench {
 
 /// Counts what was asked for, point after point, on one device. Opens the source at the first point, and only if
 /// anything was asked for. Never throws for lack of counters: what is missing is absent with its reason.
-class CounterPhase {
+class CounterPhase final : public LaterPhase {
  public:
   using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
 
@@ -26,14 +27,14 @@ class CounterPhase {
 
   [[nodiscard]] bool wanted() const { return !names_.empty(); }
   /// Why nothing can be counted on this device at all, or null. Opens the source.
-  [[nodiscard]] const std::string* unavailable();
+  [[nodiscard]] const std::string* unavailable() override;
   /// Fills `counters`, `absent_counters` and `work_differences` of a measurement whose work is known. Where an
   /// execution itself throws, the time that was measured stays good: that, too, makes the counters absent.
-  void fill(Measurement& measurement, const Replay& replay);
+  void fill(Measurement& measurement, const Replay& replay) override;
   /// Nothing of this measurement can be counted.
-  void give_up(Measurement& measurement, const std::string& reason) { all_absent(measurement, reason); }
+  void give_up(Measurement& measurement, const std::string& reason) override { all_absent(measurement, reason); }
   /// Why counters are missing from any point, each reason once, for the run's warnings.
-  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  [[nodiscard]] std::vector<std::string> warnings() const override { return warnings_; }
 
  private:
   void open();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,20 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/later_phase.h"
 #include "gpubench/device.h"
 
 namespace gpubench::bench {
-
-/// One execution, as often as counting it needs passes. All wait until the device has finished.
-struct Replay {
-  /// Brings inputs and caches into the state that each pass starts from.
-  std::function<void()> prepare;
-  /// Runs the operation once: exactly what is counted.
-  std::function<void()> execute;
-  /// To be called once before the first of several passes: notes what `prepare` is to bring inputs back to. Returns why
-  /// it cannot, as a clause.
-  std::function<std::optional<std::string>()> keep_inputs = {};
-};
 
 /// What setting a profiler up took.
 struct CountingEffort {
@@ -40,7 +29,7 @@ struct MetricValues {
   std::map<std::string, std::string> absent;  ///< the reason by name
 };
 
-/// Counting is impossible, as one sentence with the remedy.
+/// Counting or recording is impossible, as one sentence with the remedy.
 struct MetricsUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

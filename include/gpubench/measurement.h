@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpubench/activity_check.h"
 #include "gpubench/conditions.h"
 #include "gpubench/estimate.h"
 #include "gpubench/work.h"
@@ -126,6 +127,7 @@ struct Measurement {
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
   std::vector<std::string> work_differences;
+  std::optional<ActivityCheck> activity;  ///< absent when none was asked for
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 

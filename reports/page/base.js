@@ -108,6 +108,7 @@ function facts(row) {
     ["advice", row.advice, true], ["checks", row.checks, true],
     ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],
     ["counted work", row.work_differences, true], ["not counted", row.not_counted, true], ["counted by", row.counted_by],
+    ["activity records", row.activity, true], ["kernels", row.kernels, true],
     ["clock read by", row.clock_hz_source, true], ["conditions", row.conditions, true],
     ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true],
     ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUPTI without a GPU: metric names and passes of many chips from the real library's Host API, and every failure from a
 // library that plays CUPTI.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +17,7 @@
 #include "bench/metrics/counter_phase.h"
 #include "bench/metrics/metric_names.h"
 #include "bench/metrics/pass_plan.h"
+#include "tests/bench/fake_cupti.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -36,21 +36,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
-
-/// Environment variables for the length of a test.
-class Environment {
- public:
-  ~Environment() {
-    for (const std::string& name : names_) unsetenv(name.c_str());
-  }
-  void set(const std::string& name, const std::string& value) {
-    setenv(name.c_str(), value.c_str(), 1);
-    names_.push_back(name);
-  }
-
- private:
-  std::vector<std::string> names_;
-};
 
 struct Chip {
   std::string name;
@@ -158,18 +143,8 @@ TEST(Cupti, AForeignLibraryIsRefused) {
   }
 }
 
-class FakeCupti : public testing::Test {
+class FakeCupti : public FakeCuptiTest {
  protected:
-  void SetUp() override {
-    environment_.set("GPUBENCH_CUPTI", GPUBENCH_FAKE_CUPTI);
-    handle_ = dlopen(GPUBENCH_FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(handle_, nullptr) << dlerror();
-    forget();
-  }
-  void forget() { reinterpret_cast<void (*)()>(dlsym(handle_, "fake_cupti_forget"))(); }
-  [[nodiscard]] std::string calls() const {
-    return reinterpret_cast<const char* (*)()>(dlsym(handle_, "fake_cupti_calls"))();
-  }
   std::unique_ptr<MetricSource> open() { return open_cupti_source(0, reinterpret_cast<CUctx_st*>(&environment_)); }
   /// What counting says when something fails; executions are 'p' and 'x' in `executed_`.
   std::string count_error() {
@@ -184,6 +159,7 @@ class FakeCupti : public testing::Test {
     return {[this] { executed_ += 'p'; }, [this] { executed_ += 'x'; }};
   }
 
+  void forget() { function<void()>("fake_cupti_forget")(); }
   static Device gpu() {
     Device device;
     device.id = "cuda:0";
@@ -191,8 +167,6 @@ class FakeCupti : public testing::Test {
     return device;
   }
 
-  Environment environment_;
-  void* handle_ = nullptr;
   std::string executed_;
 };
 
@@ -324,6 +298,7 @@ TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
       {"cuptiRangeProfilerEnable=8", "no memory left for CUPTI's buffers"},
       {"cuptiProfilerGetCounterAvailability=40", "virtual GPU"},
       {"cuptiRangeProfilerEnable=39", "another user of CUPTI"},
+      {"cuptiRangeProfilerEnable=14", "another user of CUPTI"},
       {"cuptiProfilerInitialize=38", "older profiling interface"},
       {"cuptiProfilerInitialize=23", "run it by itself"},
       {"cuptiProfilerDeviceSupported=27", "offers no counters"},

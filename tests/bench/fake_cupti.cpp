@@ -7,17 +7,21 @@
 //   FAKE_CUPTI_CONFIGURES_ONCE        an enabled profiler takes no second configuration
 //   FAKE_CUPTI_VGPU, _OLD_GPU, _DROPS, _EMPTY, _ENDLESS
 #include <cuda.h>
+#include <cupti_activity.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 #include <cupti_version.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -82,6 +86,57 @@ Image read(const std::uint8_t* data) {
 }
 std::uint64_t decoded = 0;
 
+/// What the Activity API keeps: a buffer of the caller's that is being filled.
+struct Activities {
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  std::set<int> enabled;
+  std::uint8_t* buffer = nullptr;
+  std::size_t room = 0;
+  std::size_t used = 0;
+  std::size_t dropped = 0;
+};
+Activities& activities() {
+  static Activities all;
+  return all;
+}
+
+std::size_t record_bytes(CUpti_ActivityKind kind) {
+  if (kind == CUPTI_ACTIVITY_KIND_MEMCPY) return sizeof(CUpti_ActivityMemcpy5);
+  if (kind == CUPTI_ACTIVITY_KIND_MEMSET) return sizeof(CUpti_ActivityMemset4);
+  return sizeof(CUpti_ActivityKernel9);
+}
+
+void hand_over() {
+  Activities& all = activities();
+  if (all.buffer == nullptr) return;
+  const char* cut = std::getenv("FAKE_CUPTI_CUT");  // as if records were shorter than the reader knows them
+  const std::size_t bytes = all.used - (cut == nullptr ? 0 : static_cast<std::size_t>(std::atoi(cut)));
+  all.complete(nullptr, 0, all.buffer, all.room, bytes);
+  all.buffer = nullptr;
+}
+
+/// Like the real one: asks for a buffer when the first record comes, and drops the record when there is none.
+template <class Record>
+void keep(const Record& record) {
+  Activities& all = activities();
+  if (all.enabled.count(record.kind) == 0) return;
+  const char* small = std::getenv("FAKE_CUPTI_RECORDS_A_BUFFER");
+  const std::size_t most = small == nullptr ? 1000 : static_cast<std::size_t>(std::atoi(small));
+  if (all.buffer != nullptr && all.used + sizeof(Record) > std::min(all.room, most * sizeof(Record))) hand_over();
+  if (all.buffer == nullptr) {
+    std::size_t most_records = 0;
+    all.used = 0;
+    all.request(&all.buffer, &all.room, &most_records);
+  }
+  if (all.buffer == nullptr || std::getenv("FAKE_CUPTI_LOSES") != nullptr) {
+    ++all.dropped;
+    return;
+  }
+  std::memcpy(all.buffer + all.used, &record, sizeof(Record));
+  all.used += sizeof(Record);
+}
+
 /// Notes the call, by the letter that stands for it in the log if any, and says how it ends.
 CUptiResult called(const char* function, const char* letter = "") {
   log_of_calls() += letter;
@@ -95,13 +150,81 @@ CUptiResult called(const char* function, const char* letter = "") {
 
 extern "C" {
 
-/// I(nitialise) E(nable) r(eset) C(onfigure) S(tart) (push )pop s(top) D(ecode) d(isable) i(end)
+/// The GPU has run something, from and to these nanoseconds.
+void fake_cupti_runs_kernel(const char* name, std::uint64_t start, std::uint64_t end) {
+  CUpti_ActivityKernel9 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  record.name = name;
+  record.start = start;
+  record.end = end;
+  record.gridX = 132;
+  record.gridY = record.gridZ = record.blockY = record.blockZ = 1;
+  record.blockX = std::getenv("FAKE_CUPTI_ODD") == nullptr ? 256 : 4096;
+  record.registersPerThread = 40;
+  record.staticSharedMemory = 1024;
+  record.dynamicSharedMemory = 2048;
+  keep(record);
+}
+void fake_cupti_runs_copy(std::uint64_t start, std::uint64_t end) {
+  CUpti_ActivityMemcpy5 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  record.start = start;
+  record.end = end;
+  keep(record);
+}
+void fake_cupti_runs_fill(std::uint64_t start, std::uint64_t end) {
+  CUpti_ActivityMemset4 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  record.start = start;
+  record.end = end;
+  keep(record);
+}
+
+CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                                    CUpti_BuffersCallbackCompleteFunc complete) {
+  activities().request = request;
+  activities().complete = complete;
+  return called("cuptiActivityRegisterCallbacks");
+}
+CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const char* refused = std::getenv("FAKE_CUPTI_REFUSES_KIND");
+  if (refused != nullptr && std::atoi(refused) == kind) return CUPTI_ERROR_INVALID_KIND;
+  const CUptiResult result = called("cuptiActivityEnable", "+");
+  if (result == CUPTI_SUCCESS) activities().enabled.insert(kind);
+  return result;
+}
+CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
+  activities().enabled.erase(kind);
+  return called("cuptiActivityDisable", "-");
+}
+CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
+  if (flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) return CUPTI_ERROR_INVALID_PARAMETER;
+  hand_over();
+  return called("cuptiActivityFlushAll", "F");
+}
+CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t bytes, CUpti_Activity** record) {
+  auto* place = reinterpret_cast<std::uint8_t*>(*record);
+  place = place == nullptr ? buffer : place + record_bytes((*record)->kind);
+  if (static_cast<std::size_t>(place - buffer) + sizeof(CUpti_Activity) > bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(place);
+  return called("cuptiActivityGetNextRecord");
+}
+CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
+  *dropped = std::exchange(activities().dropped, 0);
+  return called("cuptiActivityGetNumDroppedRecords");
+}
+
+/// + - kinds of activity, F(lush); I(nitialise) E(nable) r(eset) C(onfigure) S(tart) (push )pop s(top) D(ecode)
+/// d(isable) i(end)
 const char* fake_cupti_calls() { return log_of_calls().c_str(); }
 void fake_cupti_forget() {
   log_of_calls().clear();
   profiler() = {};
   decoded = 0;
+  // Its callbacks stay registered: that is done once a process.
+  activities() = {activities().request, activities().complete, {}, nullptr, 0, 0, 0};
 }
+bool fake_cupti_knows_callbacks() { return activities().request != nullptr; }
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
   *version = CUPTI_API_VERSION;

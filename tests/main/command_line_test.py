@@ -159,6 +159,22 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(warm["cache_state"], "warm")
         self.assertNotIn("cold", warm["method"])
 
+    def test_check_on_a_cpu_is_a_warning_and_leaves_the_times(self):
+        out = self.folder / "check.json"
+        result = self.gpubench("--check", "--filter=^copy/n:(1024|4096)/", f"--out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count("no activity records on a CPU"), 1, result.stderr)
+        run = json.loads(out.read_text())
+        self.assertEqual(len(run["warnings"]), 1)
+        for point in run["points"]:
+            self.assertIn("seconds", point["measurement"])
+            self.assertEqual(point["measurement"]["activity"]["agreement"], "not_compared")
+        self.assertNotIn("activity", (self.folder / "run.json").read_text())
+
+    def test_checks_of_other_names_are_refused(self):
+        for flag in ("--check=ncu", "--check=activity,", "--check=activity,ncu"):
+            self.assert_refused(self.gpubench(flag, "--filter=^copy/n:1024/"), "activity")
+
     def test_doctor(self):
         out = self.folder / "doctor.json"
         result = self.stored("doctor", f"--out={out}")

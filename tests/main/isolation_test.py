@@ -81,7 +81,7 @@ class Isolation(unittest.TestCase):
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
     def test_the_merged_run_is_that_of_a_plain_one(self):
-        arguments = ["--filter=^(copy|saxpy)/n:(1024|4096)/", "--benchmark_repetitions=2", "--time-budget=0.02"]
+        arguments = ["--filter=^(copy|saxpy)/n:(1024|4096)/", "--benchmark_repetitions=2", "--time-budget=0.02", "--check"]
         outs = [self.folder / "plain.json", self.folder / "isolated.json"]
         googles = []
         for out, flags in zip(outs, ([], ["--isolate"])):
@@ -128,6 +128,17 @@ class Isolation(unittest.TestCase):
         self.assertEqual(reasons["segfaults/2"], [])
         self.assertIn("no counters of the CPU", reasons["segfaults/3"][0])
         self.assertEqual(sum("1 of 6 points have no counters" in warning for warning in run["warnings"]), 1, run["warnings"])
+
+    def test_what_later_phases_add_reaches_points_that_were_kept_before(self):
+        out = self.folder / "phases.json"  # written while the run goes on, so points are taken over as they are timed
+        result = self.run_program(SLOW, "--isolate", "--check", "--metrics=l2_bytes", "--filter=^sleeps/", "--time-budget=0.3", f"--out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        points = [point["measurement"] for point in json.loads(out.read_text())["points"]]
+        self.assertEqual(len(points), 12)
+        for point in points:
+            self.assertIn("no activity records on a CPU", point["activity"]["reason"])
+            self.assertEqual([counter["name"] for counter in point["absent_counters"]], ["l2_bytes"])
+        self.assertEqual(result.stderr.count("12 points on cpu were not held against activity records"), 1, result.stderr)
 
     def test_points_of_one_name_stay_apart(self):
         out = self.folder / "twice.json"

@@ -170,6 +170,38 @@ Conditions conditions(Random& random) {
   return {random.whole(0, largest), range(), range(), range(), range(), random.texts(), random.text()};
 }
 
+KernelLaunch kernel_launch(Random& random) {
+  const auto extent = [&] {
+    return std::array{random.whole(0, largest), random.whole(0, largest), random.whole(0, 9)};
+  };
+  return {random.text(),
+          extent(),
+          extent(),
+          random.whole(0, 255),
+          random.whole(0, largest),
+          random.whole(0, largest),
+          random.whole(0, largest)};
+}
+
+ActivityCheck activity_check(Random& random) {
+  const auto estimate = [&]() -> std::optional<Estimate> {
+    if (random.flip()) return std::nullopt;
+    return Estimate{random.any(), random.interval()};
+  };
+  ActivityCheck result;
+  result.agreement = random.of<Agreement>(agreement_names);
+  result.reason = random.text();
+  result.source = random.text();
+  result.executions = random.whole(0, largest);
+  result.seconds = estimate();
+  result.span_seconds = estimate();
+  result.kernels = random.list(3, [&] { return kernel_launch(random); });
+  result.copies = random.whole(0, largest);
+  result.expected_seconds = estimate();
+  result.tolerance_seconds = random.maybe();
+  return result;
+}
+
 Measurement measurement(Random& random) {
   Measurement result;
   result.name = random.text();
@@ -205,6 +237,7 @@ Measurement measurement(Random& random) {
   result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
   result.work_differences = random.list(2, [&] { return random.text(); });
+  if (random.flip()) result.activity = activity_check(random);
   if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
   if (random.flip()) result.skipped = random.text();
   return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/counting.h"
+#include "main/after_timing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ Point failed(const std::string& name) {
   return point;
 }
 
-TEST(Counting, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
+TEST(AfterTiming, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
   Plan plan;
   plan.device.id = "cuda:99";
   plan.device.kind = DeviceKind::cuda;
   Options options;
   options.metrics = {"l2_bytes", "dram_read_bytes"};
   std::vector<Point> points = {timed("a"), failed("b"), timed("c")};
-  const auto counting = count_points(plan, "", options, points, {});
+  const auto counting = run_phase(phases_after_timing(options).at(0), plan, "", options, points, {});
   ASSERT_THAT(counting.warnings, SizeIs(1));
   EXPECT_THAT(counting.warnings[0], HasSubstr("No counters on cuda:99: "));
   EXPECT_EQ(counting.points, 0U);
@@ -47,7 +47,7 @@ TEST(Counting, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
   EXPECT_THAT(points[1].measurement.absent_counters, IsEmpty());
 }
 
-TEST(Counting, PointsOfAProcessThatDidNotCountSayWhy) {
+TEST(AfterTiming, PointsOfAProcessThatDidNotCountSayWhy) {
   Options options;
   std::vector<Point> points = {timed("a"), failed("b"), timed("c"), timed("d")};
   points[2].measurement.absent_counters = {{"l2_bytes", "the driver keeps it"}};

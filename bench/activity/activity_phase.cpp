@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/activity/activity_phase.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "bench/activity/agreement.h"
+#include "bench/host_clock.h"
+#include "bench/metrics/metric_source.h"
+
+namespace gpubench::bench {
+namespace {
+
+/// Executions are run before any is recorded until the GPU has worked for this long, as it has when it is timed: clocks
+/// and power limits follow the load.
+constexpr double warm_up_seconds = 20e-3;
+constexpr int least_warm_up = 3;
+/// The first ones that are recorded pay for the recording's own preparations.
+constexpr std::int64_t recorded_warm_up = 3;
+/// Odd, so that the median is one of the durations; its interval leaves out the five at either end.
+constexpr std::int64_t least_executions = 21;
+constexpr std::int64_t most_executions = 201;
+constexpr double recorded_seconds = 50e-3;
+
+/// Warms up, and returns what one execution takes on the host's clock.
+double warm_up(const Replay& replay) {
+  const double start = steady_seconds();
+  double before = start;
+  double one = 0.0;
+  double now = start;
+  for (int i = 0; i < least_warm_up || now - start < warm_up_seconds; ++i) {
+    replay.execute();
+    now = steady_seconds();
+    one = now - std::exchange(before, now);
+  }
+  return one;
+}
+
+std::int64_t executions_for(double one_execution_seconds) {
+  const double fitting = recorded_seconds / std::max(one_execution_seconds, 1e-9);
+  return static_cast<std::int64_t>(
+             std::clamp(fitting, static_cast<double>(least_executions), static_cast<double>(most_executions))) |
+         1;
+}
+
+}  // namespace
+
+ActivityPhase::ActivityPhase(Device device, Opener open) : device_(std::move(device)), open_(std::move(open)) {}
+
+ActivitySource& ActivityPhase::source() {
+  if (unavailable_) throw MetricsUnavailable(*unavailable_);
+  if (!source_) {
+    try {
+      source_ = open_(device_);
+    } catch (const MetricsUnavailable& error) {
+      unavailable_ = error.what();
+      throw;
+    }
+  }
+  return *source_;
+}
+
+ActivityCheck ActivityPhase::check(const Measurement& measurement, const Replay& replay) {
+  ActivitySource& source = this->source();
+  const std::int64_t executions = executions_for(warm_up(replay));
+  const ActivityRecords records = source.record([&] {
+    for (std::int64_t i = 0; i < recorded_warm_up + executions; ++i) replay.execute();
+  });
+  ActivityCheck check = summarize(records, recorded_warm_up, executions);
+  check.source = std::string(source.name());
+  compare(check, measurement);
+  return check;
+}
+
+void ActivityPhase::fill(Measurement& measurement, const Replay& replay) {
+  if (measurement.cache_state != "warm")
+    return give_up(measurement, "executions are recorded with a warm cache, and it was timed with a " +
+                                    measurement.cache_state + " one");
+  try {
+    measurement.activity = check(measurement, replay);
+  } catch (const std::exception& error) {
+    give_up(measurement, error.what());
+  }
+}
+
+void ActivityPhase::give_up(Measurement& measurement, const std::string& reason) {
+  measurement.activity = ActivityCheck{};
+  measurement.activity->reason = reason;
+}
+
+}  // namespace gpubench::bench

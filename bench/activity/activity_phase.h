@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phase after timing that holds a measurement's device time against activity records.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench/activity/activity_source.h"
+#include "bench/later_phase.h"
+#include "gpubench/device.h"
+#include "gpubench/measurement.h"
+
+namespace gpubench::bench {
+
+/// Fills `activity`, point after point, on one device. Opens the source at the first point.
+class ActivityPhase final : public LaterPhase {
+ public:
+  using Opener = std::function<std::unique_ptr<ActivitySource>(const Device&)>;
+
+  explicit ActivityPhase(Device device, Opener open = open_activity_source);
+
+  void fill(Measurement& measurement, const Replay& replay) override;
+  void give_up(Measurement& measurement, const std::string& reason) override;
+
+ private:
+  ActivitySource& source();
+  ActivityCheck check(const Measurement& measurement, const Replay& replay);
+
+  Device device_;
+  Opener open_;
+  std::unique_ptr<ActivitySource> source_;
+  std::optional<std::string> unavailable_;
+};
+
+}  // namespace gpubench::bench

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/activity/activity_source.h"
+
+#include "bench/cuda/cupti_activity.h"
+#include "bench/metrics/metric_source.h"
+
+namespace gpubench::bench {
+
+std::unique_ptr<ActivitySource> open_activity_source(const Device& device) {
+  if (device.kind == DeviceKind::cpu)
+    throw MetricsUnavailable("there are no activity records on a CPU; check on a GPU");
+  return open_cupti_activity();
+}
+
+}  // namespace gpubench::bench

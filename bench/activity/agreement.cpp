@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/activity/agreement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bench/difference_clock.h"
+#include "statistics/statistics.h"
+
+namespace gpubench::bench {
+namespace {
+
+constexpr double least_tolerance_seconds = 1e-7;
+constexpr double tolerance_share = 0.01;
+
+using Records = std::span<const ActivityRecord>;
+
+/// What an execution runs, whatever the order: kernels on several streams may start in another order each time.
+std::vector<KernelLaunch> content_of(Records execution) {
+  std::vector<KernelLaunch> content;
+  for (const ActivityRecord& record : execution) content.push_back(record.kernel.value_or(KernelLaunch{}));
+  std::sort(content.begin(), content.end());
+  return content;
+}
+
+/// In the order they start, each kind once.
+std::vector<KernelLaunch> kernels_of(Records execution) {
+  std::vector<KernelLaunch> kernels;
+  for (const ActivityRecord& record : execution) {
+    if (!record.kernel) continue;
+    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](KernelLaunch known) {
+      known.launches = record.kernel->launches;
+      return known == *record.kernel;
+    });
+    if (same == kernels.end())
+      kernels.push_back(*record.kernel);
+    else
+      same->launches += record.kernel->launches;
+  }
+  return kernels;
+}
+
+std::uint64_t last_end(Records execution) {
+  std::uint64_t end = 0;
+  for (const ActivityRecord& record : execution) end = std::max(end, record.end_nanoseconds);
+  return end;
+}
+
+double summed_seconds(Records execution) {
+  std::uint64_t nanoseconds = 0;
+  for (const ActivityRecord& record : execution) nanoseconds += record.end_nanoseconds - record.start_nanoseconds;
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+Estimate median_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {statistics::median(seconds), statistics::median_ci95(seconds)};
+}
+
+/// Why records cannot be summed up; empty when they can.
+std::string why_unusable(const ActivityRecords& activity, std::int64_t executions) {
+  if (activity.dropped > 0)
+    return fmt::format("{} records of its executions were lost for want of room", activity.dropped);
+  if (activity.records.empty())
+    return "its executions left no record: they run nothing on the GPU, or another profiler keeps the records";
+  for (const ActivityRecord& record : activity.records) {
+    if (record.start_nanoseconds == 0 && record.end_nanoseconds == 0) return "some of its records have no time";
+    if (record.end_nanoseconds < record.start_nanoseconds) return "one of its records ends before it starts";
+  }
+  if (activity.records.size() % static_cast<std::size_t>(executions) != 0)
+    return fmt::format("its {} executions left {} records, so they do not all run the same and cannot be told apart",
+                       executions, activity.records.size());
+  return {};
+}
+
+/// The device time and its fixed cost, or why they are not to be had.
+struct DeviceTime {
+  std::optional<Summary> seconds;
+  std::optional<Estimate> fixed;
+  std::string method;
+  std::string reason;
+};
+
+DeviceTime device_time(const Measurement& measurement) {
+  if (measurement.clock == "device") return {measurement.seconds, measurement.fixed_seconds, measurement.method, {}};
+  for (const Timing& timing : measurement.other_clocks)
+    if (timing.clock == "device") return {timing.seconds, timing.fixed_seconds, timing.method, timing.reason};
+  return {{}, {}, {}, "--time=device measures it"};
+}
+
+/// Why a device time does not compare with records; empty when it does.
+std::string why_not_comparable(const DeviceTime& time) {
+  if (!time.seconds) return "there is no device time to compare with: " + time.reason;
+  if (!time.fixed) return "what its kernels cost before and after their work could not be told, and records hold it";
+  if (time.method.starts_with(held_batches))
+    return "it could not be captured in a graph, so its fixed cost holds a launch, and records do not";
+  return {};
+}
+
+}  // namespace
+
+ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions) {
+  ActivityCheck check;
+  const std::int64_t all = warm_up + executions;
+  check.reason = why_unusable(activity, all);
+  if (!check.reason.empty()) return check;
+  std::vector<ActivityRecord> records = activity.records;
+  std::stable_sort(records.begin(), records.end(), [](const ActivityRecord& a, const ActivityRecord& b) {
+    return std::tie(a.start_nanoseconds, a.end_nanoseconds) < std::tie(b.start_nanoseconds, b.end_nanoseconds);
+  });
+  const std::size_t each = records.size() / static_cast<std::size_t>(all);
+  const std::vector<KernelLaunch> content = content_of(Records(records.data(), each));
+  std::vector<double> seconds;
+  std::vector<double> spans;
+  std::uint64_t before = 0;
+  for (std::int64_t i = 0; i < all; ++i) {
+    const Records execution(&records[static_cast<std::size_t>(i) * each], each);
+    const std::uint64_t start = execution.front().start_nanoseconds;
+    const std::uint64_t end = last_end(execution);
+    if (start < before || content_of(execution) != content) {
+      check.reason =
+          "its executions do not all run the same kernels, or run into each other, so their records cannot be "
+          "told apart";
+      return check;
+    }
+    before = end;
+    if (i < warm_up) continue;
+    seconds.push_back(summed_seconds(execution));
+    spans.push_back(static_cast<double>(end - start) * 1e-9);
+  }
+  const Records last(&records[records.size() - each], each);
+  check.kernels = kernels_of(last);
+  check.copies = std::count_if(last.begin(), last.end(), [](const ActivityRecord& record) { return !record.kernel; });
+  check.executions = executions;
+  check.seconds = median_of(std::move(seconds));
+  if (each > 1) check.span_seconds = median_of(std::move(spans));
+  return check;
+}
+
+void compare(ActivityCheck& check, const Measurement& measurement) {
+  if (!check.seconds) return;
+  if (check.copies > 0) {
+    check.reason = "its copies and fills have a fixed cost too, which is not known";
+    return;
+  }
+  const DeviceTime time = device_time(measurement);
+  check.reason = why_not_comparable(time);
+  if (!check.reason.empty()) return;
+  // The device time is a slope less the fixed cost: put back, that cost brings no error of its own.
+  const double fixed = time.fixed->value;
+  const Interval& device = time.seconds->median_ci95;
+  const Estimate expected = {time.seconds->median + fixed, {device.low + fixed, device.high + fixed}};
+  const Estimate& recorded = *check.seconds;
+  const double within = recorded.value > expected.value
+                            ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)
+                            : (recorded.ci95.high - recorded.value) + (expected.value - expected.ci95.low);
+  check.expected_seconds = expected;
+  check.tolerance_seconds = std::max({least_tolerance_seconds, tolerance_share * recorded.value, within});
+  check.agreement =
+      std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
+}
+
+}  // namespace gpubench::bench

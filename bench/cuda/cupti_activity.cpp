@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda/cupti_activity.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/cuda/cupti_host.h"
+#include "bench/cuda/cupti_library.h"
+#include "bench/metrics/metric_source.h"
+
+namespace gpubench::bench {
+namespace {
+
+// An older or newer CUPTI than the build's may be loaded, with shorter or longer records. Read are only members that
+// lie at the same place in all of them: kernels of CUDA 11.0 to 13, copies and fills since ever.
+using KernelRecord = CUpti_ActivityKernel9;
+using CopyRecord = CUpti_ActivityMemcpy5;
+using FillRecord = CUpti_ActivityMemset4;
+constexpr std::size_t kernel_bytes = offsetof(KernelRecord, name) + sizeof(KernelRecord::name);
+constexpr std::size_t copy_bytes = offsetof(CopyRecord, end) + sizeof(CopyRecord::end);
+constexpr std::size_t fill_bytes = offsetof(FillRecord, end) + sizeof(FillRecord::end);
+#if CUPTI_API_VERSION >= 130000
+static_assert(offsetof(KernelRecord, name) == offsetof(CUpti_ActivityKernel10, name) &&
+              offsetof(KernelRecord, start) == offsetof(CUpti_ActivityKernel10, start) &&
+              offsetof(KernelRecord, blockZ) == offsetof(CUpti_ActivityKernel10, blockZ));
+#endif
+
+/// KERNEL without CONCURRENT would run kernels one by one that belong together.
+constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                              CUPTI_ACTIVITY_KIND_MEMSET};
+
+constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+struct Buffer {
+  std::unique_ptr<std::uint8_t, Free> memory;
+  std::size_t bytes = 0;  ///< in use
+};
+
+/// Buffers that CUPTI has filled. Its callbacks are bare functions and know no object, so there is one of this in a
+/// process, as there is one CUPTI; they come from threads of its own.
+class FilledBuffers {
+ public:
+  void put(Buffer buffer) {
+    const std::lock_guard lock(mutex_);
+    buffers_.push_back(std::move(buffer));
+  }
+  [[nodiscard]] std::vector<Buffer> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(buffers_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Buffer> buffers_;
+};
+
+/// Never destroyed: CUPTI may hand over a last buffer while the process ends.
+FilledBuffers& filled_buffers() {
+  static auto* const buffers = new FilledBuffers;
+  return *buffers;
+}
+
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) noexcept {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
+  *bytes = *buffer == nullptr ? 0 : buffer_bytes;
+  *most_records = 0;  // as many as it holds
+}
+
+/// Reads nothing yet: CUPTI must not be called from here.
+void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
+  filled_buffers().put({std::unique_ptr<std::uint8_t, Free>(buffer), bytes});
+}
+
+/// Once a process: what CUPTI has under way would go to another pair.
+void register_callbacks(const CuptiLibrary& library) {
+  static decltype(library.cuptiActivityRegisterCallbacks) registered_with = nullptr;
+  if (registered_with == library.cuptiActivityRegisterCallbacks) return;
+  library.check(library.cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
+  registered_with = library.cuptiActivityRegisterCallbacks;
+}
+
+/// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
+class Recording {
+ public:
+  explicit Recording(const CuptiLibrary& library) : library_(library) {
+    try {
+      for (const CUpti_ActivityKind kind : kinds) {
+        library_.check(library_.cuptiActivityEnable(kind), "cuptiActivityEnable");
+        enabled_.push_back(kind);
+      }
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+  ~Recording() { abandon(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  /// All buffers are handed over when this returns. Flushed before and after: records of a kind that is off already
+  /// need not come any more, and some may come only then.
+  void stop() {
+    flush();
+    while (!enabled_.empty()) {
+      const CUpti_ActivityKind kind = enabled_.back();
+      enabled_.pop_back();
+      library_.check(library_.cuptiActivityDisable(kind), "cuptiActivityDisable");
+    }
+    flush();
+  }
+
+ private:
+  void flush() const {
+    library_.check(library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+  }
+  void abandon() noexcept {
+    if (enabled_.empty()) return;
+    for (const CUpti_ActivityKind kind : enabled_) library_.cuptiActivityDisable(kind);
+    enabled_.clear();
+    library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  }
+
+  const CuptiLibrary& library_;
+  std::vector<CUpti_ActivityKind> enabled_;
+};
+
+/// Names of C++ functions as they stand in the source; others as they are.
+std::string readable(const char* name) {
+  if (name == nullptr) return "a kernel without a name";
+  int status = 0;
+  const std::unique_ptr<char, Free> source(abi::__cxa_demangle(name, nullptr, nullptr, &status));
+  return source ? source.get() : name;
+}
+
+class CuptiActivity final : public ActivitySource {
+ public:
+  explicit CuptiActivity(std::shared_ptr<const CuptiLibrary> library) : library_(std::move(library)) {
+    register_callbacks(*library_);
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "cupti activity"; }
+
+  ActivityRecords record(const std::function<void()>& run) override {
+    // Whatever a recording that broke off has left.
+    std::size_t dropped_before = 0;
+    (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped_before);
+    (void)filled_buffers().take();
+    Recording recording(*library_);
+    run();
+    recording.stop();
+    ActivityRecords result;
+    for (const Buffer& buffer : filled_buffers().take()) read(buffer, result);
+    result.dropped = count_dropped();
+    return result;
+  }
+
+ private:
+  /// Since the last call.
+  [[nodiscard]] std::int64_t count_dropped() const {
+    std::size_t dropped = 0;
+    library_->check(library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped),
+                    "cuptiActivityGetNumDroppedRecords");
+    return static_cast<std::int64_t>(dropped);
+  }
+
+  void read(const Buffer& buffer, ActivityRecords& result) const {
+    CUpti_Activity* record = nullptr;
+    while (true) {
+      const CUptiResult found = library_->cuptiActivityGetNextRecord(buffer.memory.get(), buffer.bytes, &record);
+      if (found == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
+      library_->check(found, "cuptiActivityGetNextRecord");
+      const auto place = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.memory.get());
+      const std::size_t left = buffer.bytes - std::min(place, buffer.bytes);
+      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
+        result.records.push_back(of_kernel(as<KernelRecord>(record, left, kernel_bytes)));
+      else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+        result.records.push_back(of_copy(as<CopyRecord>(record, left, copy_bytes)));
+      else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+        result.records.push_back(of_copy(as<FillRecord>(record, left, fill_bytes)));
+    }
+  }
+
+  template <class Record>
+  const Record& as(const CUpti_Activity* record, std::size_t left, std::size_t needed) const {
+    if (left < needed) throw_unknown_layout();
+    return *reinterpret_cast<const Record*>(record);
+  }
+
+  template <class Record>
+  static ActivityRecord of_copy(const Record& record) {
+    return {std::nullopt, record.start, record.end};
+  }
+
+  [[nodiscard]] ActivityRecord of_kernel(const KernelRecord& record) const {
+    KernelLaunch kernel;
+    kernel.grid = {record.gridX, record.gridY, record.gridZ};
+    kernel.block = {record.blockX, record.blockY, record.blockZ};
+    // What no kernel can be was not read where it lies.
+    constexpr std::int64_t most_threads = 1024;
+    const std::int64_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
+    if (std::min({record.gridX, record.gridY, record.gridZ, record.blockX, record.blockY, record.blockZ}) < 1 ||
+        threads > most_threads || record.staticSharedMemory < 0 || record.dynamicSharedMemory < 0)
+      throw_unknown_layout();
+    kernel.name = readable(record.name);
+    kernel.registers = record.registersPerThread;
+    kernel.static_shared_bytes = record.staticSharedMemory;
+    kernel.dynamic_shared_bytes = record.dynamicSharedMemory;
+    return {std::move(kernel), record.start, record.end};
+  }
+
+  [[noreturn]] void throw_unknown_layout() const {
+    std::uint32_t version = 0;
+    library_->check(library_->cuptiGetVersion(&version), "cuptiGetVersion");
+    throw MetricsUnavailable(fmt::format(
+        "{} (version {}) lays its records out in another way than version {}, which gpubench was built with; set "
+        "GPUBENCH_CUPTI to the libcupti of that toolkit",
+        library_->path(), version, CUPTI_API_VERSION));
+  }
+
+  std::shared_ptr<const CuptiLibrary> library_;
+};
+
+}  // namespace
+
+std::unique_ptr<ActivitySource> open_cupti_activity() { return std::make_unique<CuptiActivity>(load_cupti()); }
+
+}  // namespace gpubench::bench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a point after all timing is done: a profiler that is merely set up slows launches down, so counting
+// and recording have phases of their own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpubench/measurement.h"
+
+namespace gpubench::bench {
+
+/// One execution, as often as a phase needs it. All wait until the device has finished.
+struct Replay {
+  /// Brings caches and inputs into the state that each execution starts from.
+  std::function<void()> prepare;
+  /// Runs the operation once: exactly what is counted or recorded.
+  std::function<void()> execute;
+  /// To be called once before the first of several passes: notes what `prepare` is to bring inputs back to. Returns why
+  /// it cannot, as a clause.
+  std::function<std::optional<std::string>()> keep_inputs = {};
+};
+
+/// Runs points again and adds to their measurements. Never throws for lack of means: what is missing is absent with its
+/// reason, and times stay.
+class LaterPhase {
+ public:
+  virtual ~LaterPhase() = default;
+  /// For a measurement that has a time, and whose work is known.
+  virtual void fill(Measurement& measurement, const Replay& replay) = 0;
+  /// Nothing can be added to this measurement.
+  virtual void give_up(Measurement& measurement, const std::string& reason) = 0;
+  /// Why nothing can be added on this device at all, or null.
+  [[nodiscard]] virtual const std::string* unavailable() { return nullptr; }
+  /// What the run is to be told and is not in its measurements, each sentence once.
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
+};
+
+}  // namespace gpubench::bench

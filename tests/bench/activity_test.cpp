@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of executions summed up and held against a device time, on a fake GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "bench/activity/activity_phase.h"
+#include "bench/activity/agreement.h"
+#include "bench/difference_clock.h"
+#include "tests/bench/fake_activity_source.h"
+
+namespace gpubench::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Executions of one kernel each, of these durations in nanoseconds.
+ActivityRecords one_kernel_each(const std::vector<std::uint64_t>& durations) {
+  FakeGpu gpu;
+  gpu.recording = true;
+  for (const std::uint64_t duration : durations) gpu.runs("copy", duration);
+  return gpu.kept;
+}
+
+TEST(Activity, TheMedianOfExecutionsWithItsIntervalAndWithoutTheWarmUp) {
+  const ActivityCheck check = summarize(one_kernel_each({90000, 5000, 10, 20, 30, 40, 50, 60, 70}), 2, 7);
+  ASSERT_TRUE(check.seconds) << check.reason;
+  EXPECT_EQ(check.executions, 7);
+  EXPECT_DOUBLE_EQ(check.seconds->value, 40e-9);
+  EXPECT_DOUBLE_EQ(check.seconds->ci95.low, 10e-9);
+  EXPECT_DOUBLE_EQ(check.seconds->ci95.high, 70e-9);
+  EXPECT_FALSE(check.span_seconds) << "one kernel's span is its duration";
+  ASSERT_THAT(check.kernels, SizeIs(1));
+  EXPECT_EQ(check.kernels[0].launches, 1);
+  EXPECT_EQ(check.agreement, Agreement::not_compared);
+  EXPECT_THAT(check.reason, IsEmpty());
+}
+
+TEST(Activity, AllKernelsAndCopiesOfAnExecutionAddUpWhateverTheOrderOfTheirRecords) {
+  FakeGpu gpu;
+  gpu.recording = true;
+  for (int i = 0; i < 8; ++i) {
+    gpu.runs("scale", 300);
+    gpu.runs("", 500);
+    gpu.runs("scale", 300);
+    gpu.runs("sum", 200);
+  }
+  std::reverse(gpu.kept.records.begin(), gpu.kept.records.end());
+  const ActivityCheck check = summarize(gpu.kept, 1, 7);
+  ASSERT_TRUE(check.seconds) << check.reason;
+  EXPECT_DOUBLE_EQ(check.seconds->value, 1300e-9);
+  ASSERT_TRUE(check.span_seconds);
+  EXPECT_DOUBLE_EQ(check.span_seconds->value, 4300e-9) << "with the pauses between";
+  ASSERT_THAT(check.kernels, SizeIs(2));
+  EXPECT_EQ(check.kernels[0].name, "scale");
+  EXPECT_EQ(check.kernels[0].launches, 2);
+  EXPECT_EQ(check.kernels[1].name, "sum");
+  EXPECT_EQ(check.copies, 1);
+}
+
+TEST(Activity, KernelsSideBySideMayStartInAnyOrder) {
+  ActivityRecords activity;
+  const auto add = [&](const char* name, std::uint64_t start, std::uint64_t end) {
+    activity.records.push_back({KernelLaunch{}, start, end});
+    activity.records.back().kernel->name = name;
+  };
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    add(i % 2 == 0 ? "left" : "right", 1000 * i, 1000 * i + 100);
+    add(i % 2 == 0 ? "right" : "left", 1000 * i + 10, 1000 * i + 60);
+  }
+  const ActivityCheck check = summarize(activity, 0, 6);
+  ASSERT_TRUE(check.seconds) << check.reason;
+  EXPECT_DOUBLE_EQ(check.seconds->value, 150e-9);
+  EXPECT_DOUBLE_EQ(check.span_seconds->value, 100e-9);
+}
+
+/// The reason for which records give nothing.
+std::string why_not(const ActivityRecords& activity, std::int64_t executions) {
+  const ActivityCheck check = summarize(activity, 0, executions);
+  EXPECT_FALSE(check.seconds);
+  EXPECT_THAT(check.kernels, IsEmpty());
+  return check.reason;
+}
+
+TEST(Activity, RecordsThatAreNotThoseOfTheExecutionsGiveNothing) {
+  EXPECT_THAT(why_not({}, 3), HasSubstr("left no record"));
+  ActivityRecords activity = one_kernel_each({10, 10, 10});
+  EXPECT_THAT(why_not(activity, 2), HasSubstr("its 2 executions left 3 records"));
+  activity.dropped = 4;
+  EXPECT_THAT(why_not(activity, 3), HasSubstr("4 records of its executions were lost"));
+  activity.dropped = 0;
+  activity.records[1].start_nanoseconds = activity.records[1].end_nanoseconds + 1;
+  EXPECT_THAT(why_not(activity, 3), HasSubstr("ends before it starts"));
+  activity.records[1].start_nanoseconds = activity.records[1].end_nanoseconds = 0;
+  EXPECT_THAT(why_not(activity, 3), HasSubstr("have no time"));
+  activity = one_kernel_each({10, 10, 10});
+  activity.records[2].kernel->name = "another";
+  EXPECT_THAT(why_not(activity, 3), HasSubstr("do not all run the same kernels"));
+  activity = one_kernel_each({10, 10, 10});
+  activity.records[1].end_nanoseconds = activity.records[2].start_nanoseconds + 1;
+  EXPECT_THAT(why_not(activity, 3), HasSubstr("run into each other"));
+}
+
+/// Timed by the clock "stream", with a device time beside it: both +- 1 %.
+Measurement timed(double device_seconds, double fixed_seconds) {
+  Measurement measurement;
+  measurement.clock = "stream";
+  measurement.cache_state = "warm";
+  measurement.seconds = Summary{};
+  measurement.seconds->median = 3.0 * device_seconds;
+  Timing device;
+  device.clock = "device";
+  device.seconds = Summary{};
+  device.seconds->median = device_seconds;
+  device.seconds->median_ci95 = {device_seconds, device_seconds};
+  device.fixed_seconds = Estimate{fixed_seconds, {0.5 * fixed_seconds, 2.0 * fixed_seconds}};
+  device.method = "CUDA graphs of 3 and 103 executions, the difference of their times";
+  measurement.other_clocks.push_back(device);
+  return measurement;
+}
+
+ActivityCheck compared(double recorded_seconds, Interval interval, const Measurement& measurement) {
+  ActivityCheck check;
+  check.seconds = Estimate{recorded_seconds, interval};
+  compare(check, measurement);
+  return check;
+}
+
+ActivityCheck compared(double recorded_seconds, const Measurement& measurement) {
+  return compared(recorded_seconds, {recorded_seconds, recorded_seconds}, measurement);
+}
+
+TEST(Agreement, TheFixedCostIsPutBackAndItsIntervalPlaysNoPart) {
+  const ActivityCheck check = compared(2.55e-6, timed(2.0e-6, 0.5e-6));
+  EXPECT_EQ(check.agreement, Agreement::agrees);
+  ASSERT_TRUE(check.expected_seconds);
+  EXPECT_NEAR(check.expected_seconds->value, 2.5e-6, 1e-15);
+  EXPECT_NEAR(check.expected_seconds->ci95.low, 2.5e-6, 1e-15);
+  EXPECT_NEAR(check.expected_seconds->ci95.high, 2.5e-6, 1e-15);
+  EXPECT_NEAR(*difference_seconds(check), 0.05e-6, 1e-15);
+}
+
+TEST(Agreement, ATenthOfAMicrosecondIsAllowedToShortOnes) {
+  EXPECT_EQ(compared(2.59e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.41e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.61e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(2.39e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_NEAR(*compared(2.61e-6, timed(2.0e-6, 0.5e-6)).tolerance_seconds, 1e-7, 1e-18);
+}
+
+TEST(Agreement, OnePercentIsAllowedToLongOnes) {
+  EXPECT_EQ(compared(1.009e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(0.991e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(1.011e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(0.989e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+}
+
+TEST(Agreement, IntervalsThatMeetAreNoContradiction) {
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  measurement.other_clocks[0].seconds->median_ci95 = {1.9e-6, 2.2e-6};
+  // 3.0 less the 0.35 that its interval reaches down, and 2.5 plus the 0.2 that the other reaches up: they overlap.
+  EXPECT_EQ(compared(3.0e-6, {2.65e-6, 3.0e-6}, measurement).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(3.0e-6, {2.75e-6, 9.0e-6}, measurement).agreement, Agreement::disagrees)
+      << "the far end of an interval does not count";
+  EXPECT_EQ(compared(2.2e-6, {2.0e-6, 2.41e-6}, measurement).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.2e-6, {2.0e-6, 2.35e-6}, measurement).agreement, Agreement::disagrees);
+}
+
+TEST(Agreement, AMeasurementByTheDeviceClockIsItsOwnDeviceTime) {
+  Measurement measurement = timed(1.0, 1.0);
+  measurement.other_clocks.clear();
+  measurement.clock = "device";
+  measurement.seconds->median = 2.0e-6;
+  measurement.seconds->median_ci95 = {2.0e-6, 2.0e-6};
+  measurement.fixed_seconds = Estimate{0.5e-6, {}};
+  EXPECT_EQ(compared(2.5e-6, measurement).agreement, Agreement::agrees);
+}
+
+TEST(Agreement, WhatDoesNotCompareSaysWhy) {
+  const auto reason = [](const Measurement& measurement, std::int64_t copies = 0) {
+    ActivityCheck check;
+    check.seconds = Estimate{1e-6, {}};
+    check.copies = copies;
+    compare(check, measurement);
+    EXPECT_EQ(check.agreement, Agreement::not_compared);
+    EXPECT_FALSE(difference_seconds(check));
+    EXPECT_FALSE(check.tolerance_seconds);
+    return check.reason;
+  };
+  const Measurement good = timed(1e-6, 0.5e-6);
+  EXPECT_THAT(reason(good, 1), HasSubstr("copies and fills"));
+  Measurement bad = good;
+  bad.other_clocks.clear();
+  EXPECT_THAT(reason(bad), HasSubstr("--time=device measures it"));
+  bad = good;
+  bad.other_clocks[0].seconds.reset();
+  bad.other_clocks[0].reason = "it waits for the GPU";
+  EXPECT_THAT(reason(bad), HasSubstr("no device time to compare with: it waits for the GPU"));
+  bad = good;
+  bad.other_clocks[0].fixed_seconds.reset();
+  EXPECT_THAT(reason(bad), HasSubstr("could not be told"));
+  bad = good;
+  bad.other_clocks[0].method = std::string(held_batches) + " of 3 and 13 executions";
+  EXPECT_THAT(reason(bad), HasSubstr("could not be captured"));
+}
+
+Device gpu() {
+  Device device;
+  device.id = "cuda:0";
+  device.kind = DeviceKind::cuda;
+  return device;
+}
+
+ActivityPhase::Opener opener(FakeGpu& gpu) {
+  return [&gpu](const Device&) { return std::make_unique<FakeActivitySource>(gpu); };
+}
+
+Replay replay(FakeGpu& gpu, std::uint64_t nanoseconds) {
+  return {[] { FAIL() << "warm executions need no preparation"; },
+          [&gpu, nanoseconds] {
+            ++gpu.executions;
+            gpu.runs("copy", nanoseconds);
+          }};
+}
+
+TEST(ActivityPhase, RecordsDozensOfExecutionsAfterAWarmUpAndCompares) {
+  FakeGpu fake;
+  ActivityPhase phase(gpu(), opener(fake));
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  const Measurement before = measurement;
+  phase.fill(measurement, replay(fake, 2500));
+  ASSERT_TRUE(measurement.activity);
+  const ActivityCheck check = *measurement.activity;
+  EXPECT_EQ(check.agreement, Agreement::agrees) << check.reason;
+  EXPECT_EQ(check.source, "fake");
+  EXPECT_GE(check.executions, 20);
+  EXPECT_GT(fake.recorded, check.executions) << "the first recorded ones are a warm-up, too";
+  EXPECT_GT(fake.executions, fake.recorded) << "and some run before any is recorded";
+  EXPECT_THAT(phase.warnings(), IsEmpty());
+  measurement.activity.reset();
+  EXPECT_EQ(measurement, before) << "times stay";
+}
+
+TEST(ActivityPhase, WithoutASourceThePointsSayWhyAndNothingRuns) {
+  int opened = 0;
+  ActivityPhase phase(gpu(), [&](const Device&) -> std::unique_ptr<ActivitySource> {
+    ++opened;
+    throw MetricsUnavailable("CUPTI cannot be loaded");
+  });
+  for (int point = 0; point < 3; ++point) {
+    Measurement measurement = timed(2.0e-6, 0.5e-6);
+    phase.fill(measurement, {[] {}, [] { FAIL() << "executed"; }});
+    ASSERT_TRUE(measurement.activity);
+    EXPECT_EQ(measurement.activity->reason, "CUPTI cannot be loaded");
+    EXPECT_EQ(measurement.activity->agreement, Agreement::not_compared);
+  }
+  EXPECT_EQ(opened, 1);
+}
+
+TEST(ActivityPhase, ARefusalDoesNotSpoilTheNextPoint) {
+  FakeGpu fake;
+  ActivityPhase phase(gpu(), opener(fake));
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  fake.error = "another profiler";
+  phase.fill(measurement, replay(fake, 2500));
+  EXPECT_EQ(measurement.activity->reason, "another profiler");
+  fake.error.clear();
+  phase.fill(measurement, replay(fake, 2500));
+  EXPECT_EQ(measurement.activity->agreement, Agreement::agrees);
+  phase.fill(measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
+  EXPECT_EQ(measurement.activity->reason, "launch failed");
+  EXPECT_FALSE(measurement.activity->seconds);
+}
+
+TEST(ActivityPhase, AnOperationThatRunsNothingSaysSo) {
+  FakeGpu fake;
+  ActivityPhase phase(gpu(), opener(fake));
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  phase.fill(measurement, {[] {}, [] {}});
+  EXPECT_THAT(measurement.activity->reason, HasSubstr("left no record"));
+}
+
+TEST(ActivityPhase, AColdTimeIsNotComparedWithWarmExecutions) {
+  FakeGpu fake;
+  ActivityPhase phase(gpu(), opener(fake));
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  measurement.cache_state = "cold";
+  phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  EXPECT_THAT(measurement.activity->reason, HasSubstr("timed with a cold one"));
+}
+
+TEST(ActivityPhase, ACpuHasNoRecords) {
+  Device cpu;
+  cpu.id = "cpu";
+  ActivityPhase phase(cpu);
+  Measurement measurement = timed(2.0e-6, 0.5e-6);
+  phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  EXPECT_THAT(measurement.activity->reason, HasSubstr("no activity records on a CPU"));
+}
+
+}  // namespace
+}  // namespace gpubench::bench

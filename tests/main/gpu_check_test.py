@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--check on a GPU: device times held against activity records. Arguments: gpubench.
+
+Exit code 77: skipped, because there is no CUDA device."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GPUBENCH = sys.argv[1]
+POINTS = "--filter=^(copy|reduction)/n:(1048576|16777216)/"
+
+
+class GpuCheck(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
+        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder), COLUMNS="200")
+        cls.environment.pop("GPUBENCH_CUPTI", None)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def checked(self, *flags, **environment):
+        out = self.folder / "run.json"
+        result = subprocess.run([GPUBENCH, "--device=cuda:0", "--check", POINTS, f"--out={out}", *flags], env={**self.environment, **environment},
+                                capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        run = json.loads(out.read_text())
+        self.assertEqual(len(run["points"]), 4)
+        for point in run["points"]:
+            self.assertIn("seconds", point["measurement"])
+        return result, run
+
+    def assert_records(self, result, run):
+        for point in run["points"]:
+            activity = point["measurement"]["activity"]
+            self.assertIn("expected_seconds", activity, activity.get("reason"))
+            self.assertIn(activity["agreement"], ("agrees", "disagrees"))
+            self.assertGreaterEqual(activity["executions"], 20)
+            self.assertEqual([kernel["launches"] for kernel in activity["kernels"]], [1])
+            self.assertGreater(activity["kernels"][0]["registers"], 0)
+        contradicted = [point for point in run["points"] if point["measurement"]["activity"]["agreement"] == "disagrees"]
+        self.assertEqual(len([warning for warning in run["warnings"] if "contradict" in warning]), len(contradicted))
+        self.assertIn(f"activity records agree with {4 - len(contradicted)} of 4 points", result.stdout)
+        print(next(line for line in result.stdout.splitlines() if line.startswith("activity records")), file=sys.stderr)
+
+    def test_records_stand_beside_device_times(self):
+        self.assert_records(*self.checked())
+
+    def test_in_processes_of_their_own_too(self):
+        self.assert_records(*self.checked("--isolate"))
+
+    def test_before_counters(self):
+        result, run = self.checked("--metrics=l2_bytes")
+        self.assert_records(result, run)
+        for point in run["points"]:
+            self.assertTrue(point["measurement"].get("counters") or point["measurement"].get("absent_counters"))
+
+    def test_without_a_device_time_there_is_nothing_to_compare_with(self):
+        _, run = self.checked("--time=stream")
+        self.assertEqual(len(run["warnings"]), 1, run["warnings"])
+        self.assertIn("--time=device", run["warnings"][0])
+
+    def test_without_cupti_the_times_are_there_and_one_warning(self):
+        result, run = self.checked(GPUBENCH_CUPTI="/nowhere/libcupti.so")
+        self.assertEqual(len(run["warnings"]), 1, run["warnings"])
+        self.assertIn("4 points on cuda:0 were not held against activity records: CUPTI cannot be loaded", run["warnings"][0])
+        self.assertEqual(result.stderr.count("cannot be loaded"), 1)
+
+
+if __name__ == "__main__":
+    if subprocess.run([GPUBENCH, "--device=cuda:0", "--list", "--filter=^copy/n:1024/"], capture_output=True, check=False).returncode != 0:
+        print("no CUDA device")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/activity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reports/reports.h"
+#include "tests/reports/sample_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+ActivityCheck check(double recorded, double expected, double tolerance) {
+  ActivityCheck result;
+  result.seconds = Estimate{recorded, {0.99 * recorded, 1.01 * recorded}};
+  result.expected_seconds = Estimate{expected, {0.98 * expected, 1.02 * expected}};
+  result.tolerance_seconds = tolerance;
+  result.executions = 31;
+  result.source = "fake";
+  result.agreement = std::abs(recorded - expected) <= tolerance ? Agreement::agrees : Agreement::disagrees;
+  return result;
+}
+
+ActivityCheck absent(const std::string& reason) {
+  ActivityCheck result;
+  result.reason = reason;
+  return result;
+}
+
+Point point(const std::string& name, const ActivityCheck& activity, const std::string& device = "cuda:0") {
+  Point result;
+  result.measurement.name = name + "/manual_time";
+  result.measurement.device = device;
+  result.measurement.activity = activity;
+  return result;
+}
+
+TEST(Activity, RunsWithoutAnyHaveNothingToSay) {
+  EXPECT_THAT(activity_warnings(testing::sample_run()), IsEmpty());
+  EXPECT_THAT(activity_summary(testing::sample_run()), IsEmpty());
+}
+
+TEST(Activity, EachContradictionIsAWarningWithBothFigures) {
+  gpubench::Run run;
+  run.points = {point("copy/1024", check(2.5e-6, 2.52e-6, 1e-7)), point("sum/1024", check(3.1e-6, 2.5e-6, 1e-7)),
+                point("sum/4096", check(2.0e-6, 2.5e-6, 1e-7))};
+  EXPECT_THAT(
+      activity_warnings(run),
+      ElementsAre("sum/1024 on cuda:0: activity records contradict its device time: with its fixed cost that makes "
+                  "2.500 us (2.450 us to 2.550 us), records give 3.100 us (3.069 us to 3.131 us), 600 ns longer where "
+                  "100 ns is allowed.",
+                  HasSubstr("sum/4096 on cuda:0")));
+  EXPECT_THAT(activity_warnings(run)[1], HasSubstr("500 ns shorter where 100 ns is allowed."));
+  EXPECT_EQ(activity_summary(run),
+            "activity records agree with 1 of 3 points; largest difference: 600 ns longer where 100 ns is allowed "
+            "(sum/1024)");
+}
+
+TEST(Activity, ManyContradictionsAreCounted) {
+  gpubench::Run run;
+  run.points.assign(20, point("sum/1024", check(3.0e-6, 2.5e-6, 1e-7)));
+  const auto warnings = activity_warnings(run);
+  ASSERT_THAT(warnings, SizeIs(9));
+  EXPECT_THAT(warnings.back(), HasSubstr("12 more points"));
+}
+
+TEST(Activity, TheLargestDifferenceIsTheOneThatIsMostOfWhatIsAllowed) {
+  gpubench::Run run;
+  run.points = {point("large/1", check(1.004e-3, 1e-3, 1e-5)), point("small/1", check(2.59e-6, 2.5e-6, 1e-7))};
+  EXPECT_THAT(activity_summary(run), HasSubstr("agree with 2 of 2 points"));
+  EXPECT_THAT(activity_summary(run), HasSubstr("90 ns longer where 100 ns is allowed (small/1)"));
+}
+
+TEST(Activity, AReasonIsToldOnceForADevice) {
+  gpubench::Run run;
+  run.points = {point("a/1", absent("no CUPTI")), point("a/2", absent("no CUPTI")),
+                point("b/1", absent("it runs nothing")), point("a/1", absent("no CUPTI"), "cuda:1")};
+  EXPECT_THAT(activity_warnings(run),
+              ElementsAre("1 point on cuda:0 was not held against activity records: it runs nothing.",
+                          "2 points on cuda:0 were not held against activity records: no CUPTI.",
+                          "1 point on cuda:1 was not held against activity records: no CUPTI."));
+  EXPECT_THAT(activity_summary(run), IsEmpty()) << "nothing was compared";
+}
+
+TEST(Activity, TheConsoleHasALineForTheRun) {
+  gpubench::Run run = testing::sample_run();
+  run.points[0].measurement.activity = check(2.5e-6, 2.52e-6, 1e-7);
+  run.points[1].measurement.activity = absent("no CUPTI");
+  EXPECT_THAT(console(run, {false, 200}),
+              HasSubstr("\nactivity records agree with 1 of 1 point; largest difference: 20 "
+                        "ns shorter where 100 ns is allowed ("));
+  EXPECT_THAT(console(testing::sample_run(), {false, 200}), Not(HasSubstr("activity")));
+}
+
+TEST(Activity, APointSaysWhatWasRecordedAndByWhichKernels) {
+  ActivityCheck activity = check(2.5e-6, 2.52e-6, 1e-7);
+  EXPECT_EQ(
+      activity_text(activity),
+      "2.500 us (2.475 us to 2.525 us) in 31 executions by fake; device time and fixed cost 2.520 us (2.470 us to "
+      "2.570 us): agrees (20 ns shorter where 100 ns is allowed)");
+  activity.span_seconds = Estimate{4e-6, {}};
+  EXPECT_THAT(activity_text(activity), HasSubstr(", first start to last end 4.000 us; device"));
+  activity.agreement = Agreement::not_compared;
+  activity.reason = "no fixed cost";
+  EXPECT_THAT(activity_text(activity), HasSubstr("first start to last end 4.000 us; not compared: no fixed cost"));
+  EXPECT_EQ(activity_text(absent("no CUPTI")), "not compared: no CUPTI");
+  KernelLaunch kernel{"scale(float*)", {132, 1, 1}, {32, 8, 1}, 40, 1024, 2048, 1};
+  EXPECT_EQ(kernel_text(kernel), "scale(float*), 132 blocks of 32 x 8 threads, 40 registers, 3 KiB shared");
+  kernel = {"fill", {2, 1, 3}, {64, 1, 1}, 16, 0, 0, 2};
+  EXPECT_EQ(kernel_text(kernel), "2 x fill, 2 x 1 x 3 blocks of 64 threads, 16 registers");
+}
+
+}  // namespace
+}  // namespace gpubench::reports

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device times, activity records and Nsight Compute's durations of the same points, as a table in Markdown.
+
+    ncu_agreement.py RUN.json EXECUTIONS NCU.csv
+
+RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: a line for each point, its name, a tab
+and its executions. NCU.csv is what ncu --csv --metrics gpu__time_duration.sum wrote of profiled_operations: a list of
+kernels, in which a spin kernel stands before each execution."""
+
+import csv
+import json
+import re
+import statistics
+import sys
+
+MARKER = "spin_kernel"
+METRIC = "gpu__time_duration.sum"
+SECONDS = {"s": 1.0, "second": 1.0, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
+LEAST_TOLERANCE_SECONDS = 1e-7
+TOLERANCE_SHARE = 0.01
+
+
+class Unreadable(Exception):
+    """One sentence: what is wrong with which input."""
+
+
+def kernels_of(lines):
+    """(name, grid, block, seconds) of each kernel, in the order they ran, from ncu's CSV and the log around it."""
+    lines = list(lines)
+    header = next((i for i, line in enumerate(lines) if line.startswith('"ID"') and "Metric Value" in line), None)
+    if header is None:
+        errors = "; ".join(line.strip() for line in lines if line.startswith("==ERROR=="))
+        raise Unreadable(f"ncu wrote no table{': ' + errors if errors else ''}")
+    kernels = []
+    for row in csv.DictReader(lines[header:]):
+        if row.get("Metric Name") != METRIC:  # ncu's own messages between and after, too
+            continue
+        unit = row["Metric Unit"]
+        if unit not in SECONDS:
+            raise Unreadable(f"ncu gives {METRIC} in '{unit}', which is no known unit of time")
+        try:
+            seconds = float(row["Metric Value"].replace(",", "")) * SECONDS[unit]
+            place = int(row["ID"])
+        except ValueError:
+            raise Unreadable(f"ncu gives {METRIC} of kernel {row['ID']} as '{row['Metric Value']}', which is no number") from None
+        kernels.append((place, (row["Kernel Name"], extent(row.get("Grid Size")), extent(row.get("Block Size")), seconds)))
+    return [kernel for _, kernel in sorted(kernels, key=lambda entry: entry[0])]
+
+
+def extent(text):
+    """ncu's "(132, 1, 1)" as [132, 1, 1]; None when it gives none."""
+    try:
+        sizes = [int(part) for part in (text or "").strip("() ").split(",")]
+    except ValueError:
+        return None
+    return sizes if len(sizes) == 3 else None
+
+
+def executions_of(kernels):
+    """The kernels of each execution."""
+    executions = []
+    for kernel in kernels:
+        if MARKER in kernel[0]:
+            executions.append([])
+        elif executions:
+            executions[-1].append(kernel)
+        else:
+            raise Unreadable(f"ncu lists {kernel[0]} before the first execution")
+    return executions
+
+
+def by_point(plan, executions):
+    """Point name to its executions. `plan` is (name, count) in the order they ran."""
+    if sum(count for _, count in plan) != len(executions):
+        raise Unreadable(f"ncu lists {len(executions)} executions, and {sum(count for _, count in plan)} ran")
+    points, start = {}, 0
+    for name, count in plan:
+        points[name] = executions[start:start + count]
+        start += count
+    return points
+
+
+def short(name):
+    """Name of a kernel without its parameters, template arguments, namespaces and return type."""
+    for unnamed in ("(anonymous namespace)::", "<unnamed>::", "unnamed>::"):
+        name = name.replace(unnamed, "")
+    return re.split(r"[<(]", name)[0].split("::")[-1].split(" ")[-1]
+
+
+def same_kernels(activity, execution):
+    """Whether the process that was profiled chose the kernels that were recorded; libraries choose by trying out."""
+    recorded = [(short(k["name"]), k["grid"], k["block"]) for k in activity.get("kernels", []) for _ in range(k["launches"])]
+    profiled = [(short(name), grid, block) for name, grid, block, _ in execution]
+    return sorted(map(repr, recorded)) == sorted(map(repr, profiled))
+
+
+def within(seconds, expected):
+    return abs(seconds - expected) <= max(LEAST_TOLERANCE_SECONDS, TOLERANCE_SHARE * expected)
+
+
+def rows(run, points):
+    """(name, expected, activity, ncu, remark) in seconds, of each profiled point that was checked."""
+    for point in run["points"]:
+        measurement = point["measurement"]
+        executions = points.get(measurement["name"])
+        if executions is None or measurement.get("repetition", 0) > 0:
+            continue
+        name = measurement["name"].removesuffix("/manual_time")
+        activity = measurement.get("activity", {})
+        ncu = statistics.median(sum(kernel[3] for kernel in execution) for execution in executions)
+        if "expected_seconds" not in activity:
+            yield name, None, None, ncu, activity.get("reason", "the run was made without --check")
+            continue
+        expected, recorded = activity["expected_seconds"]["value"], activity["seconds"]["value"]
+        remark = "" if all(same_kernels(activity, execution) for execution in executions) else "ncu saw other kernels"
+        yield name, expected, recorded, ncu, remark
+
+
+def table(lines):
+    text = ["| point | device + fixed, us | activity, us | ncu, us | activity off by | ncu off by | activity within 0.1 us or 1 % | ncu within |",
+            "|---|---|---|---|---|---|---|---|"]
+    agreeing, compared = [0, 0], [0, 0]
+    for name, expected, recorded, ncu, remark in lines:
+        if expected is None:
+            text.append(f"| {name} | | | {ncu * 1e6:.3f} | | | not compared: {remark} | |")
+            continue
+        cells, answers = [], []
+        for which, seconds in enumerate((recorded, ncu)):
+            cells.append(f"{(seconds - expected) * 1e6:+.3f} us, {100 * (seconds / expected - 1):+.2f} %")
+            if which == 1 and remark:
+                answers.append(remark)
+                continue
+            compared[which] += 1
+            agreeing[which] += within(seconds, expected)
+            answers.append("yes" if within(seconds, expected) else "**no**")
+        text.append(f"| {name} | {expected * 1e6:.3f} | {recorded * 1e6:.3f} | {ncu * 1e6:.3f} | {' | '.join(cells + answers)} |")
+    text += ["", f"Within 0.1 us or 1 % of device time and fixed cost: activity records {agreeing[0]} of {compared[0]} points, "
+                 f"ncu {agreeing[1]} of {compared[1]}."]
+    return "\n".join(text)
+
+
+def main(run_file, plan_file, ncu_file):
+    with open(run_file, encoding="utf-8") as file:
+        run = json.load(file)
+    with open(plan_file, encoding="utf-8") as file:
+        plan = [(name, int(count)) for name, count in (line.rstrip("\n").split("\t") for line in file if "\t" in line)]
+    with open(ncu_file, encoding="utf-8", errors="replace") as file:
+        kernels = kernels_of(file)
+    print(table(rows(run, by_point(plan, executions_of(kernels)))))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    try:
+        main(*sys.argv[1:])
+    except (Unreadable, OSError, ValueError) as error:
+        sys.exit(f"ncu_agreement.py: {error}")

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes the timed points of a stored run a few times each, for a profiler that looks only between cudaProfilerStart
+// and cudaProfilerStop: ncu --profile-from-start off. A spin kernel goes before each execution, so that the profiler's
+// list can be cut into executions; warm-ups, fills and checks are outside. Prints a line for each point: its name, a
+// tab and its executions.
+#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/cuda/check.h"
+#include "bench/devices.h"
+#include "bench/google_runner.h"
+#include "bench/gpu.h"
+#include "bench/later_phase.h"
+#include "main/after_timing.h"
+#include "storage/storage.h"
+#include "tests/truth/spin.h"
+
+namespace gpubench {
+namespace {
+
+class Profiled final : public bench::LaterPhase {
+ public:
+  /// `names` of points that were executed, and what went wrong, outlive the phase.
+  Profiled(std::vector<std::string>& names, const std::string& current) : names_(names), current_(current) {}
+
+  static constexpr int executions = 5;
+
+  void fill(Measurement& measurement, const bench::Replay& replay) override {
+    try {
+      for (int i = 0; i < 3; ++i) replay.execute();
+      GPUBENCH_CUDA_CHECK(cudaProfilerStart());
+      for (int i = 0; i < executions; ++i) {
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(1, 1, nullptr));
+        GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+        replay.execute();
+      }
+      GPUBENCH_CUDA_CHECK(cudaProfilerStop());
+      names_.push_back(current_);
+    } catch (const std::exception& error) {
+      give_up(measurement, error.what());
+    }
+  }
+  void give_up(Measurement&, const std::string& reason) override { warnings_.push_back(current_ + ": " + reason); }
+  [[nodiscard]] std::vector<std::string> warnings() const override { return warnings_; }
+
+ private:
+  std::vector<std::string>& names_;
+  const std::string& current_;
+  std::vector<std::string> warnings_;
+};
+
+int run(const char* file) {
+  if (bench::gpus().empty()) {
+    fmt::print(stderr, "profiled_operations: needs a CUDA device: {}\n", bench::why_no_gpu());
+    return 77;
+  }
+  bench::initialize_google("profiled_operations", {});
+  Run run = storage::read_run(file);
+  if (run.devices.size() != 1)
+    throw std::runtime_error(fmt::format("{} has {} devices; give a run of one GPU", file, run.devices.size()));
+  const Plan plan = plan_of(bench::choose_devices(run.devices.front().id).front(), "");
+  std::vector<std::string> names;
+  std::string current;
+  const PhaseAfterTiming phase = {"", "profiling", [&](const Device&) -> std::unique_ptr<bench::LaterPhase> {
+                                    return std::make_unique<Profiled>(names, current);
+                                  }};
+  const auto warnings = run_phase(phase, plan, "", {}, run.points,
+                                  [&](std::size_t position) { current = plan.points.at(position).name; });
+  for (const std::string& name : names) fmt::print("{}\t{}\n", name, Profiled::executions);
+  for (const std::string& warning : warnings) fmt::print(stderr, "profiled_operations: {}\n", warning);
+  return warnings.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gpubench
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: profiled_operations RUN.json\n");
+    return 64;
+  }
+  try {
+    return gpubench::run(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "profiled_operations: {}\n", error.what());
+    return 1;
+  }
+}
