@@ -122,7 +122,8 @@ void add_product(Workbench& bench, const kernels::CublasLt& library, const Type&
     products->zeros = DeviceVector<std::byte>(static_cast<std::size_t>(n * n) * kernels::element_bytes(type.gemm));
     GPUBENCH_CUDA_CHECK(cudaMemsetAsync(products->zeros.data(), 0, products->zeros.bytes(), bench.stream));
     zeros.enqueue = [products, stream = bench.stream, plan = products->plans[best].get(), repeats] {
-      for (int i = 0; i < repeats; ++i) plan->run(products->zeros.data(), products->zeros.data(), stream);
+      for (int i = 0; i < repeats; ++i)
+        plan->run(products->zeros.data(), products->zeros.data(), products->c.data(), stream);
     };
     bench.probes.push_back(std::move(zeros));
   }

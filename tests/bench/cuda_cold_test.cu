@@ -204,7 +204,8 @@ class ColdTraffic : public ColdGpu {
     Harness harness(gpus().front(), brief(), Harness::Mode::count);
     harness.set_cache_state(cache_state);
     harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-    harness.count(parse_metrics("dram_read_bytes,dram_write_bytes"));
+    harness.set_phase(
+        std::make_unique<CounterPhase>(gpus().front(), parse_metrics("dram_read_bytes,dram_write_bytes")));
     run_google(harness, filter, {});
     return harness.measurements().at(0);
   }

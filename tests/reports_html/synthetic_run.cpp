@@ -84,8 +84,18 @@ void put_ladder(Calibration& calibration, double from, double to) {
     calibration.ladder.push_back({size, ladder_rate(calibration, size) * std::exp(noise(random))});
 }
 
+Calibration calibration_of(Device device, const std::string& mode, double seconds_taken) {
+  Calibration calibration;
+  calibration.device = std::move(device);
+  calibration.mode = mode;
+  calibration.created_utc = "2000-01-01T00:00:00Z";
+  calibration.gpubench_version = "0.1.0";
+  calibration.seconds_taken = seconds_taken;
+  return calibration;
+}
+
 Calibration gpu_calibration() {
-  Calibration calibration{gpu(), "full", "2000-01-01T00:00:00Z", "0.1.0", 8.4, {}, {}, {}, {}};
+  Calibration calibration = calibration_of(gpu(), "full", 8.4);
   calibration.ceilings = {
       ceiling("dram-read", 4.7e12, "B/s", 0.002, "16-byte loads over 8 GiB, one element a thread", 4.8e12),
       ceiling("dram-write", 4.7e12, "B/s", 0.002, "16-byte stores over 8 GiB", 4.8e12),
@@ -107,7 +117,7 @@ Calibration gpu_calibration() {
 }
 
 Calibration cpu_calibration() {
-  Calibration calibration{cpu(), "quick", "2000-01-01T00:00:00Z", "0.1.0", 6.1, {}, {}, {}, {}};
+  Calibration calibration = calibration_of(cpu(), "quick", 6.1);
   calibration.ceilings = {ceiling("dram-read", 1.6e11, "B/s", 0.01, "streaming reads, all threads", 2.0e11),
                           ceiling("l3", 4.0e11, "B/s", 0.04, "plateau of the ladder"),
                           ceiling("l2", 1.2e12, "B/s", 0.02, "plateau of the ladder"),
@@ -160,9 +170,10 @@ Verdict verdict_of(const Parts& parts, double seconds) {
   verdict.achieved = binding / seconds;
   verdict.runner_up = Regime::overhead;
   if (parts.launch > binding) {
-    verdict = {
-        Regime::overhead,      "launch", {}, {}, 0, Certainty::certain, memory_binds ? Regime::memory : Regime::compute,
-        verdict.model_seconds, ""};
+    verdict.runner_up = verdict.regime;
+    verdict.regime = Regime::overhead;
+    verdict.limiter = "launch";
+    verdict.achieved.reset();
   } else if (unexplained > binding) {
     verdict.regime = Regime::latency;
     verdict.limiter = "latency";

@@ -69,11 +69,12 @@ int run(const char* file) {
   const Plan plan = plan_of(bench::choose_devices(run.devices.front().id).front(), "");
   std::vector<std::string> names;
   std::string current;
-  const PhaseAfterTiming phase = {"", "profiling", [&](const Device&) -> std::unique_ptr<bench::LaterPhase> {
+  const PhaseAfterTiming phase = {"", "profiling", "profiled", [&](const Device&) -> std::unique_ptr<bench::LaterPhase> {
                                     return std::make_unique<Profiled>(names, current);
                                   }};
-  const auto warnings = run_phase(phase, plan, "", {}, run.points,
-                                  [&](std::size_t position) { current = plan.points.at(position).name; });
+  const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position) {
+                          current = plan.points.at(position).name;
+                        }).warnings;
   for (const std::string& name : names) fmt::print("{}\t{}\n", name, Profiled::executions);
   for (const std::string& warning : warnings) fmt::print(stderr, "profiled_operations: {}\n", warning);
   return warnings.empty() ? 0 : 1;
