@@ -48,7 +48,7 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
   for (const Measurement* measurement : measurements) {
     std::int64_t dropped = measurement->dropped_samples;
     for (const Timing& timing : measurement->other_clocks) dropped += timing.dropped_samples;
-    if (dropped > 0) {
+    if (dropped > 0 && measurement->conditions) {
       Dropped& entry = dropped_on[measurement->device];
       entry.samples += dropped;
       ++entry.points;

@@ -14,7 +14,8 @@ namespace gpubench::bench {
 void add_reading(Conditions& sum, const Conditions& reading);
 
 /// What a user must know of the conditions of all points, a sentence each: clocks held down by heat or by the hardware,
-/// dropped samples. A power cap is how some kernels run and stays at the point.
+/// samples dropped on a GPU. A power cap is how some kernels run and stays at the point, as do samples dropped on a
+/// CPU: there an interrupt while its clock is read looks the same.
 std::vector<std::string> condition_warnings(const std::vector<const Measurement*>& measurements);
 
 }  // namespace gpubench::bench

@@ -356,7 +356,7 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   };
   if (mode_ == Mode::count) {
     if (cold_) run_first(state, once);
-    return count_executions(state, once, chill_device(state, batch).get());
+    return count_executions(state, once, chill_device(state, batch).get(), batch);
   }
   run_once_and_check(state, once);
   const auto cold = chill_device(state, batch);
@@ -414,7 +414,8 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
   set_main_timing(bench::AdaptiveSampler(options_, pause).sample(*clock), *clock);
 }
 
-void Harness::count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold) {
+void Harness::count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold,
+                               const bench::DeviceBatch& batch) {
   if (cold != nullptr) {
     // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
     phase_->fill(current_, {[cold] { cold->prepare(); }, once, {}});
@@ -429,7 +430,15 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
     inputs.restore();
     once();
   };
-  phase_->fill(current_, {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }});
+  bench::Replay replay = {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }};
+  if (batch) {
+    replay.execute_many = [this, &batch](std::int64_t executions) {
+      batch(gpu_->stream(), executions);
+      gpu_->synchronize();
+    };
+    replay.idle_many = gpu_->idle_in_place_of(batch);
+  }
+  phase_->fill(current_, replay);
 }
 
 void Harness::skip(std::string reason) { current_.skipped = std::move(reason); }

@@ -107,7 +107,8 @@ class Harness {
   void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known);
   std::unique_ptr<bench::ColdCache> chill_device(State& state, const bench::DeviceBatch& batch);
   std::unique_ptr<bench::ColdCache> chill_host(State& state, const std::function<void(std::int64_t)>& batch);
-  void count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold);
+  void count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold,
+                        const bench::DeviceBatch& batch = {});
   static void run_first(State& state, const std::function<void()>& once);
   void run_once_and_check(State& state, const std::function<void()>& once);
   void set_main_timing(bench::Samples samples, const bench::Clock& clock);

@@ -3,6 +3,7 @@
 // and recording have phases of their own.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,6 +22,12 @@ struct Replay {
   /// To be called once before the first of several passes: notes what `prepare` is to bring inputs back to. Returns why
   /// it cannot, as a clause.
   std::function<std::optional<std::string>()> keep_inputs = {};
+  /// Runs the operation so many times back to back, as it is timed. Empty where executions are only to be had one by
+  /// one.
+  std::function<void(std::int64_t executions)> execute_many = {};
+  /// The same with kernels of its launch shapes that do nothing for so many cycles, in its place. Empty where there are
+  /// none that could stand for it.
+  std::function<void(std::int64_t executions, long long cycles)> idle_many = {};
 };
 
 /// Runs points again and adds to their measurements. Never throws for lack of means: what is missing is absent with its

@@ -44,6 +44,23 @@ std::int64_t executions_for(double one_execution_seconds) {
          1;
 }
 
+/// What kernels cost before and after their work in records, which begin and end elsewhere than the slots of a chain:
+/// idle kernels of c cycles are recorded with F + c, those of 2 c cycles with F + 2 c. Absent when they leave no usable
+/// records.
+std::optional<Estimate> recorded_fixed_cost(ActivitySource& source, const Replay& replay) {
+  constexpr long long cycles = 2000;  // about 1 us
+  const auto recorded = [&](long long idle_cycles) {
+    const ActivityRecords records =
+        source.record([&] { replay.idle_many(recorded_warm_up + least_executions, idle_cycles); });
+    return summarize(records, recorded_warm_up, least_executions).seconds;
+  };
+  const auto once = recorded(cycles);
+  const auto twice = recorded(2 * cycles);
+  if (!once || !twice) return std::nullopt;
+  return Estimate{2.0 * once->value - twice->value,
+                  {2.0 * once->ci95.low - twice->ci95.high, 2.0 * once->ci95.high - twice->ci95.low}};
+}
+
 }  // namespace
 
 ActivityPhase::ActivityPhase(Device device, Opener open) : device_(std::move(device)), open_(std::move(open)) {}
@@ -65,10 +82,14 @@ ActivityCheck ActivityPhase::check(const Measurement& measurement, const Replay&
   ActivitySource& source = this->source();
   const std::int64_t executions = executions_for(warm_up(replay));
   const ActivityRecords records = source.record([&] {
-    for (std::int64_t i = 0; i < recorded_warm_up + executions; ++i) replay.execute();
+    if (replay.execute_many)
+      replay.execute_many(recorded_warm_up + executions);
+    else
+      for (std::int64_t i = 0; i < recorded_warm_up + executions; ++i) replay.execute();
   });
   ActivityCheck check = summarize(records, recorded_warm_up, executions);
   check.source = std::string(source.name());
+  if (replay.idle_many) check.fixed_seconds = recorded_fixed_cost(source, replay);
   compare(check, measurement);
   return check;
 }

@@ -154,10 +154,13 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   const DeviceTime time = device_time(measurement);
   check.reason = why_not_comparable(time);
   if (!check.reason.empty()) return;
-  // The device time is a slope less the fixed cost: put back, that cost brings no error of its own.
-  const double fixed = time.fixed->value;
+  // The device time is a slope less the fixed cost: put back, that cost brings no error of its own. One from records
+  // does.
+  const Estimate fixed =
+      check.fixed_seconds.value_or(Estimate{time.fixed->value, {time.fixed->value, time.fixed->value}});
   const Interval& device = time.seconds->median_ci95;
-  const Estimate expected = {time.seconds->median + fixed, {device.low + fixed, device.high + fixed}};
+  const Estimate expected = {time.seconds->median + fixed.value,
+                             {device.low + fixed.ci95.low, device.high + fixed.ci95.high}};
   const Estimate& recorded = *check.seconds;
   const double within = recorded.value > expected.value
                             ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)

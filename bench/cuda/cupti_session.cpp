@@ -23,6 +23,10 @@ bool counted_something(const CuptiSession::Values& values) {
                      [](const auto& value) { return value && std::isfinite(*value) && *value != 0.0; });
 }
 
+bool all_have_values(const CuptiSession::Values& values) {
+  return std::all_of(values.begin(), values.end(), [](const auto& value) { return value && std::isfinite(*value); });
+}
+
 }  // namespace
 
 CuptiSession::CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontext context)
@@ -94,7 +98,11 @@ CuptiSession::Values CuptiSession::attempt(Way way, const CuptiHost::Configurati
     throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
   passes_ = passes;
   decode();
-  return configuration.values(image, find_range(name));
+  Values values = configuration.values(image, find_range(name));
+  // On an H200 an enabled profiler takes another configuration, runs all passes of it, and gives no value.
+  if (way == Way::configure && !all_have_values(values))
+    throw MetricsUnavailable("CUPTI gave no value for some of the metrics; run the point again");
+  return values;
 }
 
 void CuptiSession::enable() {

@@ -121,6 +121,19 @@ Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, c
   return known_.back().seconds;
 }
 
+std::function<void(std::int64_t executions, long long cycles)> idle_in_place_of(const DeviceBatch& batch,
+                                                                                cudaStream_t stream) {
+  const auto graph = capture(batch, 1, stream);
+  if (!graph) return {};
+  const GraphContent content = content_of(graph->get());
+  Substitute substitute = substitute_for(content);
+  if (substitute.shapes.empty() || content.other_nodes > 0) return {};
+  return [shapes = std::move(substitute.shapes), stream](std::int64_t executions, long long cycles) {
+    idle_batch(shapes, cycles)(stream, executions);
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+  };
+}
+
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
                            const ColdExecutions* cold) {
   DeviceTiming timing;

@@ -32,6 +32,10 @@ class FixedCosts {
   std::vector<Entry> known_;
 };
 
+/// As Gpu::idle_in_place_of.
+std::function<void(std::int64_t executions, long long cycles)> idle_in_place_of(const DeviceBatch& batch,
+                                                                                cudaStream_t stream);
+
 /// How executions are kept cold.
 struct ColdExecutions {
   Turns turns;

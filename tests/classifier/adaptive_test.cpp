@@ -25,7 +25,7 @@ TEST(NextPoints, BisectUntilBoundariesAreNarrow) {
   std::mt19937_64 random(51);
   auto calibration = gpu();
   calibration.levels = {{"l2", 40e6, {39.8e6, 40.2e6}}};
-  for (auto& each : calibration.ceilings) each = ceiling(each.resource, each.value, 0.005);
+  for (auto& each : calibration.ceilings) each = ceiling(each.resource, each.value, 0.15);
   auto run = simulated(calibration, {1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28}, stream_of, 0.005, random);
   classify(run);
   std::size_t added = 0;

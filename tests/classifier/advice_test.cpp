@@ -12,6 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
+const Advice* find_advice(Verdict&& verdict, const std::string& part) = delete;
 const Advice* find_advice(const Verdict& verdict, const std::string& part) {
   for (const auto& advice : verdict.advice)
     if (advice.action.find(part) != std::string::npos) return &advice;
@@ -45,13 +46,15 @@ TEST(Advice, SmallGridsAndTails) {
   work.flops[fp32] = 40e9;  // 1 ms
   auto small = measured(4.1e-3, work);
   small.grid = Grid{25, 2};
-  const auto* const grid = find_advice(classify(small, calibration), "grid is too small");
+  const auto judged_1 = classify(small, calibration);
+  const auto* const grid = find_advice(judged_1, "grid is too small");
   ASSERT_NE(grid, nullptr);
   EXPECT_NEAR(*grid->gain, 4.0, 0.05);
   EXPECT_EQ(grid->evidence, "25 blocks on 100 multiprocessors");
   auto tail = measured(1.35e-3, work);
   tail.grid = Grid{450, 2};  // 2.25 waves
-  const auto* const wave = find_advice(classify(tail, calibration), "last wave");
+  const auto judged_2 = classify(tail, calibration);
+  const auto* const wave = find_advice(judged_2, "last wave");
   ASSERT_NE(wave, nullptr);
   EXPECT_NEAR(*wave->gain, 3.0 / 2.25, 0.01);
 }
@@ -64,7 +67,8 @@ TEST(Advice, WasteIsCoalesced) {
   const auto* const advice = find_advice(verdict, "coalesce");
   ASSERT_NE(advice, nullptr);
   EXPECT_NEAR(*advice->gain, 8.0, 0.1);
-  EXPECT_EQ(find_advice(classify(measured(0.6e-3, streaming(2e9, 0.0)), gpu()), "coalesce"), nullptr);
+  const auto lean = classify(measured(0.6e-3, streaming(2e9, 0.0)), gpu());
+  EXPECT_EQ(find_advice(lean, "coalesce"), nullptr);
 }
 
 TEST(Advice, FasterPipesUpToTheMemory) {
