@@ -233,8 +233,8 @@ std::string agreement_text(const Run& run, const ConsoleStyle& style) {
   Table table(std::move(columns), 0, least_name);
   table.fit(usable_width(style));
   std::string text = "\n";
-  if (const std::string header = table.header(style); display_width(header) <= usable_width(style) + 1) {
-    text += header;
+  if (display_width(table.header({false, style.width})) <= usable_width(style) + 1) {
+    text += table.header(style);
     for (std::size_t row = 0; row < rows.size(); ++row) text += table.row(row, style);
   } else {
     text += paragraph("", "ncu's rule beside the verdicts: the table needs a wider terminal", color::dim, style);

@@ -18,8 +18,10 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr double least_tolerance_seconds = 1e-7;
-constexpr double tolerance_share = 0.01;
+/// Records of single kernels and a chain of them are not quite the same thing. On an H200, over 195 points, records lie
+/// 0.16 us (median) below a chain up to 2 us, and 0.6 % (median) off from 15 us up. Less than this is no finding.
+constexpr double least_tolerance_seconds = 0.25e-6;
+constexpr double tolerance_share = 0.02;
 
 using Records = std::span<const ActivityRecord>;
 

@@ -145,19 +145,19 @@ TEST(Agreement, TheFixedCostIsPutBackAndItsIntervalPlaysNoPart) {
   EXPECT_NEAR(*difference_seconds(check), 0.05e-6, 1e-15);
 }
 
-TEST(Agreement, ATenthOfAMicrosecondIsAllowedToShortOnes) {
-  EXPECT_EQ(compared(2.59e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
-  EXPECT_EQ(compared(2.41e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
-  EXPECT_EQ(compared(2.61e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
-  EXPECT_EQ(compared(2.39e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
-  EXPECT_NEAR(*compared(2.61e-6, timed(2.0e-6, 0.5e-6)).tolerance_seconds, 1e-7, 1e-18);
+TEST(Agreement, AQuarterOfAMicrosecondIsAllowedToShortOnes) {
+  EXPECT_EQ(compared(2.74e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.26e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(2.76e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(2.24e-6, timed(2.0e-6, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_NEAR(*compared(2.76e-6, timed(2.0e-6, 0.5e-6)).tolerance_seconds, 0.25e-6, 1e-18);
 }
 
-TEST(Agreement, OnePercentIsAllowedToLongOnes) {
-  EXPECT_EQ(compared(1.009e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
-  EXPECT_EQ(compared(0.991e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
-  EXPECT_EQ(compared(1.011e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
-  EXPECT_EQ(compared(0.989e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+TEST(Agreement, TwoPercentAreAllowedToLongOnes) {
+  EXPECT_EQ(compared(1.019e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(0.982e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(1.022e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(0.979e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
 }
 
 TEST(Agreement, IntervalsThatMeetAreNoContradiction) {
