@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of CUDA's handles. Constructors throw CudaError; destructors let errors pass, which later calls will meet again.
+// Owners of CUDA's handles. Constructors throw CudaError; destructors let errors pass, which later calls will meet
+// again.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -41,8 +41,8 @@ struct ActivityCheck {
   std::optional<Estimate> seconds;
   /// From the start of its first kernel or copy to the end of its last; absent when it has only one.
   std::optional<Estimate> span_seconds;
-  std::vector<KernelLaunch> kernels;         ///< of one execution, in the order they start
-  std::int64_t copies = 0;                   ///< copies and fills of one execution
+  std::vector<KernelLaunch> kernels;  ///< of one execution, in the order they start
+  std::int64_t copies = 0;            ///< copies and fills of one execution
   /// What kernels that wait in place of its own are recorded with beyond their waiting; absent: not recorded, and the
   /// device time's own fixed cost stands for it.
   std::optional<Estimate> fixed_seconds;

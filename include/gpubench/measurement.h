@@ -115,8 +115,8 @@ struct Measurement {
   /// What the host takes to launch one execution, in seconds; absent where no clock tells. A stream that is fed by the
   /// host alone runs no faster.
   std::optional<Estimate> launch_seconds;
-  std::vector<Timing> other_clocks;        ///< what other clocks say of it
-  std::string cache_state;                 ///< "warm" or "cold"
+  std::vector<Timing> other_clocks;  ///< what other clocks say of it
+  std::string cache_state;           ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
   bool verified = false;                       ///< the operation offers a check and its result passed it
   std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read

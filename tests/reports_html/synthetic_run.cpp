@@ -65,7 +65,16 @@ Device cpu() {
 
 Ceiling ceiling(const char* resource, double value, const char* unit, double spread, const char* method,
                 std::optional<double> limit = {}) {
-  return {resource, value, unit, {value * (1 - spread), value * (1 + spread)}, 12, method, 1.98e9, limit};
+  Ceiling result;
+  result.resource = resource;
+  result.value = value;
+  result.unit = unit;
+  result.ci95 = {value * (1 - spread), value * (1 + spread)};
+  result.repeats = 12;
+  result.method = method;
+  result.clock_hz = 1.98e9;
+  result.theoretical_limit = limit;
+  return result;
 }
 
 double ladder_rate(const Calibration& calibration, double working_set) {

@@ -69,9 +69,9 @@ int run(const char* file) {
   const Plan plan = plan_of(bench::choose_devices(run.devices.front().id).front(), "");
   std::vector<std::string> names;
   std::string current;
-  const PhaseAfterTiming phase = {"", "profiling", "profiled", [&](const Device&) -> std::unique_ptr<bench::LaterPhase> {
-                                    return std::make_unique<Profiled>(names, current);
-                                  }};
+  const PhaseAfterTiming phase = {
+      "", "profiling", "profiled",
+      [&](const Device&) -> std::unique_ptr<bench::LaterPhase> { return std::make_unique<Profiled>(names, current); }};
   const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position) {
                           current = plan.points.at(position).name;
                         }).warnings;
