@@ -20,6 +20,7 @@ nvidia-smi -L >/dev/null 2>&1 || { printf 'gpu-check: nvidia-smi shows no GPU he
 step() { printf '\n== %s\n' "$*"; }
 check() {
   local start=$SECONDS
+  local code=0
   step "machine"
   nvidia-smi --query-gpu=name,driver_version,vbios_version,power.limit,clocks.sm,clocks.mem,ecc.mode.current --format=csv
   step "build"
@@ -27,7 +28,7 @@ check() {
   cmake --build build-gpu
   printf 'built in %s s\n' "$((SECONDS - start))"
   step "tests labelled gpu"
-  ctest --test-dir build-gpu -L gpu --output-on-failure
+  ctest --test-dir build-gpu -L gpu --output-on-failure || code=$?  # the figures are worth having all the same
   step "gpubench doctor"
   ./build-gpu/gpubench doctor --color=never --out="$directory/doctor.json"
   step "reported against true time"
@@ -51,7 +52,6 @@ check() {
   fi
   step "gpubench"
   start=$SECONDS
-  local code=0
   ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --out=run.json --out=report.html ) || code=$?
   printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
   step "warm and cold caches"

@@ -19,9 +19,10 @@ namespace gpubench::bench {
 namespace {
 
 /// Records of single kernels and a chain of them are not quite the same thing. On an H200, over 195 points, records lie
-/// 0.16 us (median) below a chain up to 2 us, and 0.6 % (median) off from 15 us up. Less than this is no finding.
+/// 0.16 us (median) below a chain up to 2 us, and 0.6 % (median), at most 2.6 % but for a few under the
+/// power cap, off from 15 us up. Less than this is no finding.
 constexpr double least_tolerance_seconds = 0.25e-6;
-constexpr double tolerance_share = 0.02;
+constexpr double tolerance_share = 0.03;
 
 using Records = std::span<const ActivityRecord>;
 

@@ -15,7 +15,7 @@ namespace gpubench::bench {
 /// why.
 ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions);
 
-/// Compares with the device time of the measurement. The two agree when they differ by no more than 0.25 us, 2 % of the
+/// Compares with the device time of the measurement. The two agree when they differ by no more than 0.25 us, 3 % of the
 /// recorded duration, or what lies between the medians within both 95 % intervals, whichever is the most. Without
 /// anything to compare with, or where the two are not of the same thing, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);

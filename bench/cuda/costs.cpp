@@ -87,6 +87,7 @@ Cost timer_step(const Gpu& gpu) {
 void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
   EventPair events;
   std::vector<double> seconds;
+  seconds.reserve(event_pairs);
   for (int i = 0; i < event_pairs; ++i) seconds.push_back(events.seconds_around(gpu.stream(), [] {}));
   costs.push_back({"event pair", statistics::median(seconds),
                    fmt::format("median of {} pairs around nothing, each waited for", event_pairs), ""});

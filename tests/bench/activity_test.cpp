@@ -153,11 +153,11 @@ TEST(Agreement, AQuarterOfAMicrosecondIsAllowedToShortOnes) {
   EXPECT_NEAR(*compared(2.76e-6, timed(2.0e-6, 0.5e-6)).tolerance_seconds, 0.25e-6, 1e-18);
 }
 
-TEST(Agreement, TwoPercentAreAllowedToLongOnes) {
-  EXPECT_EQ(compared(1.019e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
-  EXPECT_EQ(compared(0.982e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
-  EXPECT_EQ(compared(1.022e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
-  EXPECT_EQ(compared(0.979e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+TEST(Agreement, ThreePercentAreAllowedToLongOnes) {
+  EXPECT_EQ(compared(1.029e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(0.972e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::agrees);
+  EXPECT_EQ(compared(1.033e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
+  EXPECT_EQ(compared(0.969e-3, timed(0.9995e-3, 0.5e-6)).agreement, Agreement::disagrees);
 }
 
 TEST(Agreement, IntervalsThatMeetAreNoContradiction) {

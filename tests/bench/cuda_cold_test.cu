@@ -244,7 +244,7 @@ TEST_F(ColdTraffic, AFlushEvictsWhatWasRead) {
   EXPECT_NEAR(value(counted(flush, read), "dram_read_bytes") / eight, 1.0, 0.05);
 }
 
-TEST_F(ColdTraffic, AFlushLeavesNothingToBeWrittenBack) {
+TEST_F(ColdTraffic, AFlushLeavesLittleToBeWrittenBack) {
   DeviceVector<float> dirty(4 * eight_mib / 4);
   const DeviceVector<float> x(4 * eight_mib / 4);
   DeviceVector<float> sink(1);
@@ -256,7 +256,8 @@ TEST_F(ColdTraffic, AFlushLeavesNothingToBeWrittenBack) {
     read_kernel<<<blocks_for(4 * eight_mib), threads, 0, stream>>>(reinterpret_cast<const float4*>(x.data()),
                                                                    sink.data());
   };
-  EXPECT_LT(value(counted(flush_dirt, read), "dram_write_bytes"), 0.05 * 4 * eight);
+  // The L2 does not replace its oldest lines strictly: on an H200 a seventh of them outlives reads of four times its size.
+  EXPECT_LT(value(counted(flush_dirt, read), "dram_write_bytes"), 0.2 * 4 * eight);
 }
 
 TEST_F(ColdTraffic, ACopyOfEightMebibytesReadsThemFromDramOnlyWhenCold) {

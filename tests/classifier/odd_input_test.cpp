@@ -144,15 +144,15 @@ TEST(OddInput, RandomNonsense) {
     auto calibration = coin(random) != 0 ? gpu() : cpu();
     calibration.device.id = "x";
     for (auto& each : calibration.ceilings)
-      if (coin(random) != 0)
-        each = {each.resource,
-                odd_number(random, each.value),
-                "",
-                {odd_number(random, 1.0), odd_number(random, 1.0)},
-                coin(random),
-                "",
-                odd_number(random, 1e9),
-                {}};
+      if (coin(random) != 0) {
+        Ceiling odd;
+        odd.resource = each.resource;
+        odd.value = odd_number(random, each.value);
+        odd.ci95 = {odd_number(random, 1.0), odd_number(random, 1.0)};
+        odd.repeats = coin(random);
+        odd.clock_hz = odd_number(random, 1e9);
+        each = odd;
+      }
     for (auto& level : calibration.levels)
       if (coin(random) != 0) level.capacity_bytes = odd_number(random, 1e6);
     run.calibrations = {calibration};

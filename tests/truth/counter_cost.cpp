@@ -46,8 +46,10 @@ class Copy {
   }
   /// One execution on the host's clock.
   double seconds() {
+    constexpr int times = 200;
     std::vector<double> seconds;
-    for (int i = 0; i < 200; ++i) seconds.push_back(seconds_of([this] { once(); }));
+    seconds.reserve(times);
+    for (int i = 0; i < times; ++i) seconds.push_back(seconds_of([this] { once(); }));
     return statistics::median(seconds);
   }
   /// Counts one point as the harness does.
