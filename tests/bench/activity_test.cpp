@@ -14,7 +14,6 @@
 namespace gpubench::bench {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
