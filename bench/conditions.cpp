@@ -19,6 +19,10 @@ void widen(std::optional<Interval>& sum, const std::optional<Interval>& reading)
 
 constexpr const char* power_cap = "power cap";
 
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 void add_reading(Conditions& sum, const Conditions& reading) {
@@ -64,16 +68,17 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
   }
   std::vector<std::string> warnings;
   for (const auto& [what, held] : held_by) {
-    std::string text = fmt::format("{} around {} points", what, held.points);
+    std::string text = fmt::format("{} around {}", what, counted(static_cast<std::int64_t>(held.points), "point"));
     if (held.clock_hz)
       text += fmt::format(", SM clock {:.0f} to {:.0f} MHz", held.clock_hz->low * 1e-6, held.clock_hz->high * 1e-6);
     if (held.celsius) text += fmt::format(", up to {:.0f} degrees Celsius", held.celsius->high);
     warnings.push_back(text + ".");
   }
   for (const auto& [device, dropped] : dropped_on)
-    warnings.push_back(
-        fmt::format("{} samples of {} points on {} were dropped, because its clock was more than 5 % below the usual.",
-                    dropped.samples, dropped.points, device));
+    warnings.push_back(fmt::format("{} of {} on {} {} dropped, because its clock was more than 5 % below the usual.",
+                                   counted(dropped.samples, "sample"),
+                                   counted(static_cast<std::int64_t>(dropped.points), "point"), device,
+                                   dropped.samples == 1 ? "was" : "were"));
   return warnings;
 }
 
