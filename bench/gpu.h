@@ -44,7 +44,7 @@ class Gpu {
   /// Runs, and waits for, so many executions of kernels that wait for so many cycles in place of the operation's; empty
   /// where none can stand for it (device_timing then takes nothing off).
   virtual std::function<void(std::int64_t executions, long long cycles)> idle_in_place_of(const DeviceBatch& batch) = 0;
-  /// Enqueues a flush of the L2: what follows on the stream finds nothing there, and nothing to be written back.
+  /// Enqueues a flush of the L2: what follows on the stream finds nothing there, and little to be written back.
   virtual void flush_cache() = 0;
   /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.
   virtual void launch_nothing(cudaStream_t stream) = 0;
