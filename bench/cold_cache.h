@@ -3,9 +3,9 @@
 // copies of themselves, or, where they cannot, because the cache is flushed before each execution.
 //
 // A flush reads memory that nothing else uses. It leaves clean lines behind: what was dirty is written back before the
-// sample begins, not inside it (on an H200 all but a seventh). Turns keep the balance that an operation has on ever new data: every execution reads
-// from memory, and pushes out as much as it writes. After a flush that balance takes some executions to come about, for
-// a cache without dirty lines writes nothing back; they are run and not counted.
+// sample begins, not inside it (on an H200 all but a seventh). Turns keep the balance that an operation has on ever new
+// data: every execution reads from memory, and pushes out as much as it writes. After a flush that balance takes some
+// executions to come about, for a cache without dirty lines writes nothing back; they are run and not counted.
 #pragma once
 
 #include <cstddef>

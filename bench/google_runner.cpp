@@ -260,8 +260,13 @@ std::vector<PointName> discover(const Device& device, const std::string& filter)
 
 void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks) {
   const Harness::Scope scope(harness);
-  NamingReporter reporter(harness, sinks);
-  run_caught(reporter, filter);
+  const std::size_t rounds = harness.rounds();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    harness.begin_round(round);
+    NamingReporter reporter(harness, round + 1 == rounds ? sinks : std::vector<Sink>());
+    run_caught(reporter, filter);
+  }
+  harness.end_rounds();
   std::erase_if(harness.measurements(), [](const Measurement& measurement) { return measurement.name.empty(); });
 }
 

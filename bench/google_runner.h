@@ -58,7 +58,8 @@ struct Sink {
   benchmark::BenchmarkReporter* reporter = nullptr;
   bool aggregates_only = false;
 };
-/// Measures what the filter chooses on the harness's device; names land in harness.measurements(), runs in the sinks.
+/// Measures what the filter chooses on the harness's device, or goes over it in all rounds of the harness's phase;
+/// names land in harness.measurements(), runs (of the last round) in the sinks.
 void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks);
 
 }  // namespace gpubench::bench

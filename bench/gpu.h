@@ -33,6 +33,9 @@ class Gpu {
   [[nodiscard]] virtual cudaStream_t stream() const = 0;
   /// Waits for the stream and reports what went wrong on it.
   virtual void synchronize() = 0;
+  /// Waits for everything on the GPU, on other streams too: what an operation does on the default stream to set itself
+  /// up (a copy from pageable memory returns before it has arrived) is not waited for by a stream that does not block.
+  virtual void settle() = 0;
   /// Times batches on the stream, which the host fills ahead where it can.
   virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
   /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.

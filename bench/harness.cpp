@@ -108,8 +108,7 @@ void Harness::run(benchmark::State& google, DeviceKind kind, const std::function
     const Choice choice = chooser_ ? chooser_(position) : Choice{};
     if (choice.known != nullptr && mode_ == Mode::count) {
       if (watcher_) watcher_(position);
-      count_known(google, operation, *choice.known);
-      if (recorder_) recorder_(position, measurements_.back());
+      count_known(google, operation, *choice.known, position);
     } else if (choice.known != nullptr) {
       measurements_.push_back(*choice.known);
       measurements_.back().name.clear();  // the reporter names it anew, unless a longer one supersedes it
@@ -124,10 +123,40 @@ void Harness::run(benchmark::State& google, DeviceKind kind, const std::function
   }
 }
 
+std::size_t Harness::rounds() const { return phase_ && mode_ == Mode::count ? phase_->rounds() : 1; }
+
+/// Measurements have their names now.
+void Harness::keep_round() {
+  for (std::size_t i = 0; i < positions_.size(); ++i)
+    gone_over_.insert_or_assign(positions_[i], std::move(measurements_[i]));
+  positions_.clear();
+  measurements_.clear();
+}
+
+void Harness::begin_round(std::size_t round) {
+  if (mode_ != Mode::count) return;
+  keep_round();
+  next_position_ = 0;
+  if (phase_) phase_->begin(round);
+}
+
+void Harness::end_rounds() {
+  if (mode_ != Mode::count) return;
+  keep_round();
+  for (auto& [position, measurement] : gone_over_) {
+    if (phase_) phase_->finish(position, measurement);
+    if (recorder_) recorder_(position, measurement);
+    measurements_.push_back(std::move(measurement));
+  }
+  gone_over_.clear();
+}
+
 void Harness::count_known(benchmark::State& google, const std::function<void(State&)>& operation,
-                          const Measurement& known) {
-  current_ = known;
+                          const Measurement& known, std::size_t position) {
+  const auto before = gone_over_.find(position);
+  current_ = before == gone_over_.end() ? known : before->second;
   current_.name.clear();  // the reporter names it anew
+  positions_.push_back(position);
   if (current_.seconds && phase_) {
     State state(google, *this);
     try {
@@ -350,6 +379,7 @@ bench::DeviceTiming Harness::clock_beside(const std::string& question, const ben
 
 void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   if (!gpu_) throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
+  gpu_->settle();
   const auto once = [&] {
     batch(gpu_->stream(), 1);
     gpu_->synchronize();
@@ -418,7 +448,9 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
                                const bench::DeviceBatch& batch) {
   if (cold != nullptr) {
     // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
-    phase_->fill(current_, {[cold] { cold->prepare(); }, once, {}});
+    bench::Replay replay = {[cold] { cold->prepare(); }, once};
+    replay.point = positions_.back();
+    phase_->fill(current_, replay);
     return;
   }
   // Timing runs executions back to back, each on what the one before left in memory and caches. So a pass is two
@@ -431,6 +463,7 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
     once();
   };
   bench::Replay replay = {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }};
+  replay.point = positions_.back();
   if (batch) {
     replay.execute_many = [this, &batch](std::int64_t executions) {
       batch(gpu_->stream(), executions);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ class Harness {
   /// Called before a point is measured.
   using Watcher = std::function<void(std::size_t position)>;
   /// Called after a point was measured, before it has its name. Again for the same position when Google Benchmark asks
-  /// for a longer measurement of it, which supersedes the first.
+  /// for a longer measurement of it, which supersedes the first. In Mode::count after the last round, for all points.
   using Recorder = std::function<void(std::size_t position, const Measurement&)>;
 
   Harness(Device device, bench::SamplingOptions options, Mode mode = Mode::measure);
@@ -80,6 +81,11 @@ class Harness {
 
   /// What Mode::count runs points again for.
   void set_phase(std::unique_ptr<bench::LaterPhase> phase) { phase_ = std::move(phase); }
+  /// How often that phase goes over all points; once in other modes.
+  [[nodiscard]] std::size_t rounds() const;
+  /// To be called before each round, and after the last.
+  void begin_round(std::size_t round);
+  void end_rounds();
   /// What that phase tells the run.
   [[nodiscard]] std::vector<std::string> phase_warnings() const;
 
@@ -104,7 +110,9 @@ class Harness {
   void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
-  void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known);
+  void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known,
+                   std::size_t position);
+  void keep_round();
   std::unique_ptr<bench::ColdCache> chill_device(State& state, const bench::DeviceBatch& batch);
   std::unique_ptr<bench::ColdCache> chill_host(State& state, const std::function<void(std::int64_t)>& batch);
   void count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold,
@@ -131,7 +139,9 @@ class Harness {
   bool in_instance_ = false;
   std::int64_t last_iterations_ = 0;
   std::unique_ptr<bench::Gpu> gpu_;
-  std::unique_ptr<bench::LaterPhase> phase_;  // ends before the GPU is let go
+  std::unique_ptr<bench::LaterPhase> phase_;      // ends before the GPU is let go
+  std::vector<std::size_t> positions_;            // in Mode::count, of the round's measurements
+  std::map<std::size_t, Measurement> gone_over_;  // by position, as the rounds before left them
   std::vector<Measurement> measurements_;
   Measurement current_;
 };

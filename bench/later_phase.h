@@ -3,6 +3,7 @@
 // and recording have phases of their own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,15 +29,26 @@ struct Replay {
   /// The same with kernels of its launch shapes that do nothing for so many cycles, in its place. Empty where there are
   /// none that could stand for it.
   std::function<void(std::int64_t executions, long long cycles)> idle_many = {};
+  /// Which of the points that the phase goes over this is: the same in every round.
+  std::size_t point = 0;
 };
 
-/// Runs points again and adds to their measurements. Never throws for lack of means: what is missing is absent with its
-/// reason, and times stay.
+/// Goes over points again, once or in several rounds, and adds to their measurements. Never throws for lack of means:
+/// what is missing is absent with its reason, and times stay.
 class LaterPhase {
  public:
   virtual ~LaterPhase() = default;
-  /// For a measurement that has a time, and whose work is known.
+  /// How often all points are gone over; at least once.
+  [[nodiscard]] virtual std::size_t rounds() { return 1; }
+  /// All points come once more from here, for the `round`th time, counted from 0.
+  virtual void begin(std::size_t round) { (void)round; }
+  /// For a measurement that has a time, and whose work is known. In a later round it is as the round before left it.
   virtual void fill(Measurement& measurement, const Replay& replay) = 0;
+  /// After the last round: adds what is known only now, by the point that `fill` was told.
+  virtual void finish(std::size_t point, Measurement& measurement) {
+    (void)point;
+    (void)measurement;
+  }
   /// Nothing can be added to this measurement.
   virtual void give_up(Measurement& measurement, const std::string& reason) = 0;
   /// Why nothing can be added on this device at all, or null.

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +20,15 @@
 namespace gpubench::calibrate {
 namespace {
 
-/// The first way of counting that this chip has.
-Confirmation count(bench::MetricSource& source, const Probe& probe, cudaStream_t stream) {
-  Confirmation confirmation;
+/// How a probe is counted: the first of its ways that this chip has.
+struct Way {
+  std::vector<std::string> names;
+  std::vector<bench::ResolvedMetric> metrics;
+  std::vector<std::string> counters;
+};
+
+/// Nothing, with the reason in `confirmation`, when the chip has none.
+std::optional<Way> way_of(bench::MetricSource& source, const Probe& probe, Confirmation& confirmation) {
   for (const auto& names : probe.counted) {
     const auto resolution =
         bench::resolve(names, source.chip(), [&](const std::string& counter) { return source.unit(counter); });
@@ -27,31 +36,29 @@ Confirmation count(bench::MetricSource& source, const Probe& probe, cudaStream_t
       confirmation.reason = resolution.absent.front().reason;
       continue;
     }
-    std::vector<std::string> counters;
+    Way way{names, resolution.metrics, {}};
     for (const auto& metric : resolution.metrics)
-      for (const auto& term : metric.terms) counters.push_back(term.counter);
-    const bench::Replay replay = {[] { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); },
-                                  [&] {
-                                    probe.enqueue();
-                                    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-                                  }};
-    const auto counted = source.count(counters, replay);
-    double sum = 0.0;
-    for (const auto& metric : resolution.metrics)
-      for (const auto& term : metric.terms) {
-        const auto value = counted.values.find(term.counter);
-        if (value == counted.values.end()) {
-          const auto why = counted.absent.find(term.counter);
-          confirmation.reason = why == counted.absent.end() ? "it was not counted" : why->second;
-          return confirmation;
-        }
-        sum += term.factor * value->second;
-      }
-    confirmation.counter = fmt::format("{}", fmt::join(names, " + "));
-    confirmation.reason.clear();
-    confirmation.ratio = probe.counted_factor * sum / *probe.ceiling.work_per_run;
-    return confirmation;
+      for (const auto& term : metric.terms) way.counters.push_back(term.counter);
+    return way;
   }
+  return std::nullopt;
+}
+
+Confirmation confirmation_of(const Probe& probe, const Way& way, const bench::MetricValues& counted) {
+  Confirmation confirmation;
+  double sum = 0.0;
+  for (const auto& metric : way.metrics)
+    for (const auto& term : metric.terms) {
+      const auto value = counted.values.find(term.counter);
+      if (value == counted.values.end()) {
+        const auto why = counted.absent.find(term.counter);
+        confirmation.reason = why == counted.absent.end() ? "it was not counted" : why->second;
+        return confirmation;
+      }
+      sum += term.factor * value->second;
+    }
+  confirmation.counter = fmt::format("{}", fmt::join(way.names, " + "));
+  confirmation.ratio = probe.counted_factor * sum / *probe.ceiling.work_per_run;
   return confirmation;
 }
 
@@ -59,6 +66,46 @@ void note(Calibration& calibration, const std::string& resource, const Confirmat
   for (auto& ceiling : calibration.ceilings)
     if (ceiling.resource == resource || ceiling.resource == resource + "-sustained")
       ceiling.confirmation = confirmation;
+}
+
+struct Counting {
+  std::size_t probe;
+  Way way;
+};
+
+/// Counts probes that have one set of counters, and reads them out together.
+void count(Workbench& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
+           std::vector<Confirmation>& confirmations) {
+  try {
+    source.begin(group.front().way.counters);
+  } catch (const bench::MetricsUnavailable& error) {
+    for (const Counting& each : group) confirmations[each.probe].reason = error.what();
+    return;
+  }
+  for (const auto& [probe, way] : group) {
+    bench.step("counters", static_cast<double>(probe) / static_cast<double>(bench.probes.size()));
+    if (bench::steady_seconds() > deadline) {
+      confirmations[probe].reason = "the time for counting was over";
+      continue;
+    }
+    bench::Replay replay = {[] { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); },
+                            [&bench, index = probe] {
+                              bench.probes[index].enqueue();
+                              GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
+                            }};
+    replay.point = probe;
+    try {
+      source.count(probe, replay);
+    } catch (const bench::MetricsUnavailable& error) {
+      confirmations[probe].reason = error.what();
+    } catch (const CudaError& error) {
+      confirmations[probe].reason = error.what();
+    }
+  }
+  const auto counted = source.read();
+  for (const auto& [probe, way] : group)
+    if (const auto values = counted.find(probe); values != counted.end())
+      confirmations[probe] = confirmation_of(bench.probes[probe], way, values->second);
 }
 
 }  // namespace
@@ -72,24 +119,18 @@ void confirm(Workbench& bench, double seconds) {
   } catch (const bench::MetricsUnavailable& error) {
     reason = error.what();
   }
-  for (std::size_t i = 0; i < bench.probes.size(); ++i) {
-    const Probe& probe = bench.probes[i];
-    if (probe.counted.empty() || !probe.enqueue || bench.calibration.find(probe.ceiling.resource) == nullptr) continue;
-    bench.step("counters", static_cast<double>(i) / static_cast<double>(bench.probes.size()));
-    Confirmation confirmation{"", std::nullopt, reason};
-    if (source && bench::steady_seconds() > deadline) {
-      confirmation.reason = fmt::format("the {:.0f} s for counting were over", seconds);
-    } else if (source) {
-      try {
-        confirmation = count(*source, probe, bench.stream);
-      } catch (const bench::MetricsUnavailable& error) {
-        confirmation.reason = error.what();
-      } catch (const CudaError& error) {
-        confirmation.reason = error.what();
-      }
-    }
-    note(bench.calibration, probe.ceiling.resource, confirmation);
-  }
+  const auto is_counted = [&](const Probe& probe) {
+    return !probe.counted.empty() && probe.enqueue && bench.calibration.find(probe.ceiling.resource) != nullptr;
+  };
+  std::vector<Confirmation> confirmations(bench.probes.size(), Confirmation{"", std::nullopt, reason});
+  std::map<std::vector<std::string>, std::vector<Counting>> groups;  // by what is counted
+  for (std::size_t i = 0; source && i < bench.probes.size(); ++i)
+    if (is_counted(bench.probes[i]))
+      if (auto way = way_of(*source, bench.probes[i], confirmations[i]))
+        groups[way->counters].push_back({i, *std::move(way)});
+  for (const auto& [counters, group] : groups) count(bench, *source, group, deadline, confirmations);
+  for (std::size_t i = 0; i < bench.probes.size(); ++i)
+    if (is_counted(bench.probes[i])) note(bench.calibration, bench.probes[i].ceiling.resource, confirmations[i]);
 }
 
 }  // namespace gpubench::calibrate

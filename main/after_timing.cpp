@@ -34,7 +34,7 @@ std::vector<PhaseAfterTiming> phases_after_timing(const Options& options) {
 
 PhaseOutcome run_phase(const PhaseAfterTiming& phase, const Plan& plan, const std::string& filter,
                        const Options& options, std::span<Point> points,
-                       const std::function<void(std::size_t)>& begins) {
+                       const std::function<void(std::size_t position, double done)>& begins) {
   PhaseOutcome outcome;
   if (options.google.interleaves_at_random()) {
     outcome.warnings = {
@@ -49,7 +49,7 @@ PhaseOutcome run_phase(const PhaseAfterTiming& phase, const Plan& plan, const st
     known[keys.next(measurement.device, measurement.name, measurement.repetition)] = &point;
   }
   const auto point_at = [&](std::size_t position) -> Point* {
-    if (position >= plan.keys.size() || Interruption::noted() != 0) return nullptr;
+    if (position >= plan.keys.size()) return nullptr;
     const auto found = known.find(plan.keys[position]);
     return found == known.end() ? nullptr : found->second;
   };
@@ -60,9 +60,13 @@ PhaseOutcome run_phase(const PhaseAfterTiming& phase, const Plan& plan, const st
     harness.set_cache_state(options.cache_state);
     std::set<std::size_t> gone_over;
     harness.set_phase(std::move(later));
-    harness.set_watcher(begins);
+    std::size_t begun = 0;
+    harness.set_watcher([&](std::size_t position) {
+      const auto all = static_cast<double>(std::max<std::size_t>(harness.rounds() * known.size(), 1));
+      if (begins) begins(position, std::min(static_cast<double>(begun++) / all, 1.0));
+    });
     harness.set_chooser([&](std::size_t position) {
-      const Point* point = point_at(position);
+      const Point* point = Interruption::noted() != 0 ? nullptr : point_at(position);
       return Harness::Choice{point == nullptr, point == nullptr ? nullptr : &point->measurement};
     });
     harness.set_recorder([&](std::size_t position, const Measurement& measurement) {

@@ -39,9 +39,11 @@ std::vector<PhaseAfterTiming> phases_after_timing(const Options& options);
 
 /// Runs a phase at those points of a plan that have a time. All points are timed before, because a profiler slows
 /// launches down from the moment it is set up (on an H200 a stream launch of 2.5 us takes 3.5 us then). `begins` is
-/// called before each point with its position in the plan. Points are left out once an interruption is noted.
+/// called before each point with its position in the plan and the share of the phase that is done. Points are left out
+/// once an interruption is noted.
 PhaseOutcome run_phase(const PhaseAfterTiming& phase, const Plan& plan, const std::string& filter,
-                       const Options& options, std::span<Point> points, const std::function<void(std::size_t)>& begins);
+                       const Options& options, std::span<Point> points,
+                       const std::function<void(std::size_t position, double done)>& begins);
 
 /// Gives points that have a time and nothing of the counters that were asked for the reason: their process ended before
 /// it counted. Returns a warning for the run when there are any.

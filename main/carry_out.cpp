@@ -91,7 +91,7 @@ void measure_points(const Order& order, const Options& options, const Device& de
   // Points are done once they are timed: a process that dies in a later phase loses what that adds alone. It tells that
   // it is alive, for the limit on time is that of one point.
   for (const PhaseAfterTiming& phase : phases_after_timing(options)) {
-    const PhaseOutcome outcome = run_phase(phase, plan, filter, options, run.points, [&](std::size_t position) {
+    const PhaseOutcome outcome = run_phase(phase, plan, filter, options, run.points, [&](std::size_t position, double) {
       channel.tell(fmt::format("{} {}", phase.doing, wanted.at(plan.keys.at(position))));
     });
     run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());

@@ -194,10 +194,10 @@ void run_later_phases(const std::vector<Plan>& plans, const Options& options, Pr
       const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
       const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
       const auto last = std::find_if_not(first, run.points.end(), is_here);
-      const auto outcome = run_phase(phase, plan, options.filter, options, {first, last}, [&](std::size_t position) {
-        progress.step(fmt::format("{} {}", phase.doing, plan.points.at(position).name),
-                      static_cast<double>(position) / static_cast<double>(plan.points.size()));
-      });
+      const auto outcome =
+          run_phase(phase, plan, options.filter, options, {first, last}, [&](std::size_t position, double done) {
+            progress.step(fmt::format("{} {}", phase.doing, plan.points.at(position).name), done);
+          });
       run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
       if (outcome.points == 0 || options.quiet) continue;
       progress.clear();

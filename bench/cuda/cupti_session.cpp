@@ -4,27 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
-#include <string_view>
+#include <string>
 
 namespace gpubench::bench {
 namespace {
 
-/// In turns, so that a range which counter data kept from the collection before does not pass for the new one, nor adds
-/// up with it, as ranges of one name do.
-constexpr std::array range_names = {"operation", "operation in turn"};
-/// Room in the counter data. One range is used; CUPTI keeps a tree of them, whose other nodes need room too.
-constexpr std::size_t most_ranges = 16;
+/// Of a batch. The counter data takes 80 KiB for each with gpubench's core metrics.
+constexpr std::uint32_t ranges_of_a_batch = 128;
+
+constexpr const char* counted_nothing =
+    "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
 
 bool counted_something(const CuptiSession::Values& values) {
   return std::any_of(values.begin(), values.end(),
                      [](const auto& value) { return value && std::isfinite(*value) && *value != 0.0; });
-}
-
-bool all_have_values(const CuptiSession::Values& values) {
-  return std::all_of(values.begin(), values.end(), [](const auto& value) { return value && std::isfinite(*value); });
 }
 
 }  // namespace
@@ -34,75 +29,149 @@ CuptiSession::CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontex
 
 CuptiSession::~CuptiSession() { close(); }
 
-CuptiSession::Way CuptiSession::cheapest_way(const CuptiHost::Configuration& configuration) const {
-  if (object_ == nullptr) return Way::open;
-  if (configured_ == &configuration && keep_works_) return Way::keep;
-  return configure_works_ ? Way::configure : Way::open;
+void CuptiSession::begin(const CuptiHost::Configuration& configuration) {
+  if (configuration_ == &configuration) return;
+  end_batch();
+  close();
+  counted_.clear();
+  configuration_ = &configuration;
 }
 
-CuptiSession::Values CuptiSession::collect(const CuptiHost::Configuration& configuration, const Replay& replay) {
-  bool keep_failed = false;
-  bool keep_gave_zeros = false;
-  bool configure_failed = false;
-  const auto dearer = [&](Way way) { return way == Way::keep && configure_works_ ? Way::configure : Way::open; };
-  for (Way way = cheapest_way(configuration);; way = dearer(way)) {
-    try {
-      Values values = attempt(way, configuration, replay);
-      const bool something = counted_something(values);
-      if (way == Way::keep && !something && !keep_proven_) {
-        keep_gave_zeros = true;
-        continue;
-      }
-      // Only now is it clear that the ways before were at fault, and not the operation.
-      keep_works_ = keep_works_ && !keep_failed && !(keep_gave_zeros && something);
-      configure_works_ = configure_works_ && !configure_failed;
-      keep_proven_ = keep_proven_ || (way == Way::keep && something);
-      return values;
-    } catch (const MetricsUnavailable&) {
-      if (way == Way::open) {
-        close();
-        throw;
-      }
-      abandon();
-      (way == Way::keep ? keep_failed : configure_failed) = true;
-    } catch (...) {
-      close();
-      throw;
-    }
-  }
-}
-
-CuptiSession::Values CuptiSession::attempt(Way way, const CuptiHost::Configuration& configuration,
-                                           const Replay& replay) {
-  if (way == Way::open) {
-    close();
-    enable();
-  }
-  std::vector<std::uint8_t>& image = images_[&configuration];
-  if (way == Way::keep)
-    reset(image);
+void CuptiSession::count(std::size_t point, const Replay& replay) {
+  if (configuration_->passes() > 1)
+    counted_[point] = {count_by_itself(replay), ""};
   else
-    configure(configuration);
+    count_in_batch(point, replay);
+}
 
-  const char* const name = range_names[effort_.ranges++ % range_names.size()];
-  const std::size_t most = way == Way::keep ? passes_ : configuration.passes();
+std::map<std::size_t, CuptiSession::Counted> CuptiSession::read() {
+  end_batch();
+  return std::exchange(counted_, {});
+}
+
+void CuptiSession::count_in_batch(std::size_t point, const Replay& replay) {
+  if (batch_.size() >= ranges_of_a_batch) end_batch();
+  try {
+    if (!started_) {
+      open();
+      configure(ranges_of_a_batch);
+      start();
+    }
+    replay.prepare();
+    const std::string name = next_name();
+    run_range(name, replay);
+    batch_[name] = point;
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+    throw;
+  }
+}
+
+/// Counts one execution.
+void CuptiSession::run_range(const std::string& name, const Replay& replay) {
+  auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+  push.pRangeProfilerObject = object_;
+  push.pRangeName = name.c_str();
+  library_->check(library_->cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
+  in_range_ = true;
+  try {
+    replay.execute();
+  } catch (...) {
+    // What was counted before stays, if CUPTI agrees.
+    if (pop() != CUPTI_SUCCESS) lose_batch("an operation failed while it was counted, and CUPTI with it");
+    throw;
+  }
+  library_->check(pop(), "cuptiRangeProfilerPopRange");
+}
+
+void CuptiSession::end_batch() {
+  if (!started_) return;
+  try {
+    const auto [result, complete] = stop();
+    library_->check(result, "cuptiRangeProfilerStop");
+    if (!complete) throw MetricsUnavailable("CUPTI wants more than the 1 passes that it planned; count fewer metrics");
+    decode();
+    const auto places = ranges();
+    for (const auto& [name, point] : batch_) {
+      const auto place = places.find(name);
+      counted_[point] = place == places.end() ? Counted{{}, counted_nothing}
+                                              : Counted{configuration_->values(image_, place->second), ""};
+    }
+    batch_.clear();
+    close();
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+  }
+}
+
+void CuptiSession::lose_batch(const std::string& reason) {
+  for (const auto& [name, point] : batch_) counted_[point] = {{}, reason};
+  batch_.clear();
+  close();
+}
+
+CuptiSession::Values CuptiSession::count_by_itself(const Replay& replay) {
+  bool keep_gave_zeros = false;
+  try {
+    if (object_ != nullptr && keep_works_) {
+      try {
+        Values values = attempt(true, replay);
+        const bool something = counted_something(values);
+        keep_proven_ = keep_proven_ || something;
+        if (keep_proven_) return values;
+        keep_gave_zeros = true;
+      } catch (const MetricsUnavailable&) {
+        keep_works_ = false;
+      }
+    }
+    const bool keep_failed = !std::exchange(keep_works_, true);
+    Values values = attempt(false, replay);
+    // Only now is it clear that keeping was at fault, and not the operation.
+    keep_works_ = !keep_failed && !(keep_gave_zeros && counted_something(values));
+    return values;
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
+  if (keep) {
+    reset();
+  } else {
+    open();
+    configure(1);
+  }
+  const std::string name = next_name();
+  const std::size_t most = keep ? passes_ : configuration_->passes();
   std::size_t passes = 0;
   for (bool complete = false; !complete; ++passes) {
     if (passes >= most)
       throw MetricsUnavailable(
           fmt::format("CUPTI wants more than the {} passes that it planned; count fewer metrics", most));
     replay.prepare();
-    complete = pass(name, replay);
+    start();
+    run_range(name, replay);
+    const auto [result, done] = stop();
+    library_->check(result, "cuptiRangeProfilerStop");
+    complete = done;
   }
-  if (way == Way::keep && passes != passes_)
+  if (keep && passes != passes_)
     throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
   passes_ = passes;
   decode();
-  Values values = configuration.values(image, find_range(name));
-  // On an H200 an enabled profiler takes another configuration, runs all passes of it, and gives no value.
-  if (way == Way::configure && !all_have_values(values))
-    throw MetricsUnavailable("CUPTI gave no value for some of the metrics; run the point again");
-  return values;
+  const auto places = ranges();
+  const auto place = places.find(name);
+  if (place == places.end()) throw MetricsUnavailable(counted_nothing);
+  return configuration_->values(image_, place->second);
+}
+
+/// A name of its own for each range: those of one name add up, and counter data may keep what was read out before.
+std::string CuptiSession::next_name() { return fmt::format("range {}", effort_.ranges++); }
+
+void CuptiSession::open() {
+  close();
+  enable();
 }
 
 void CuptiSession::enable() {
@@ -113,29 +182,27 @@ void CuptiSession::enable() {
   ++effort_.enabled;
 }
 
-void CuptiSession::configure(const CuptiHost::Configuration& configuration) {
-  configured_ = nullptr;
+void CuptiSession::configure(std::uint32_t most_ranges) {
   std::vector<const char*> names;
-  names.reserve(configuration.metrics().size());
-  for (const std::string& metric : configuration.metrics()) names.push_back(metric.c_str());
+  names.reserve(configuration_->metrics().size());
+  for (const std::string& metric : configuration_->metrics()) names.push_back(metric.c_str());
   using Size = CUpti_RangeProfiler_GetCounterDataSize_Params;
   auto size = sized<Size>(CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
   size.pRangeProfilerObject = object_;
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxNumOfRanges = most_ranges;
-  size.maxNumRangeTreeNodes = most_ranges;
+  size.maxNumRangeTreeNodes = most_ranges + 1;
   library_->check(library_->cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
-  std::vector<std::uint8_t>& image = images_[&configuration];
-  image.assign(size.counterDataSize, 0);
-  reset(image);
+  image_.assign(size.counterDataSize, 0);
+  reset();
 
   auto set = sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
   set.pRangeProfilerObject = object_;
-  set.configSize = configuration.image().size();
-  set.pConfig = configuration.image().data();
-  set.counterDataImageSize = image.size();
-  set.pCounterDataImage = image.data();
+  set.configSize = configuration_->image().size();
+  set.pConfig = configuration_->image().data();
+  set.counterDataImageSize = image_.size();
+  set.pCounterDataImage = image_.data();
   // One range around the whole operation, however many kernels it has, and the operation run again for each pass. The
   // other way round, a range for each kernel and replay by CUPTI, saves and restores all memory that the kernels
   // write, runs kernels one by one that may wait for each other, and leaves their counters to be matched up.
@@ -147,37 +214,25 @@ void CuptiSession::configure(const CuptiHost::Configuration& configuration) {
   set.passIndex = 0;
   set.targetNestingLevel = 1;
   library_->check(library_->cuptiRangeProfilerSetConfig(&set), "cuptiRangeProfilerSetConfig");
-  configured_ = &configuration;
   ++effort_.configured;
 }
 
-/// Empties counter data: what is in it from before would be added to.
-void CuptiSession::reset(std::vector<std::uint8_t>& image) {
+/// Empties the counter data: what is in it from before would be added to.
+void CuptiSession::reset() {
   using Empty = CUpti_RangeProfiler_CounterDataImage_Initialize_Params;
   auto empty = sized<Empty>(CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
   empty.pRangeProfilerObject = object_;
-  empty.counterDataSize = image.size();
-  empty.pCounterData = image.data();
+  empty.counterDataSize = image_.size();
+  empty.pCounterData = image_.data();
   library_->check(library_->cuptiRangeProfilerCounterDataImageInitialize(&empty),
                   "cuptiRangeProfilerCounterDataImageInitialize");
 }
 
-/// Counts one execution; true when no further pass is needed.
-bool CuptiSession::pass(const char* name, const Replay& replay) {
-  auto start = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
-  start.pRangeProfilerObject = object_;
-  library_->check(library_->cuptiRangeProfilerStart(&start), "cuptiRangeProfilerStart");
+void CuptiSession::start() {
+  auto parameters = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+  parameters.pRangeProfilerObject = object_;
+  library_->check(library_->cuptiRangeProfilerStart(&parameters), "cuptiRangeProfilerStart");
   started_ = true;
-  auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
-  push.pRangeProfilerObject = object_;
-  push.pRangeName = name;
-  library_->check(library_->cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
-  in_range_ = true;
-  replay.execute();
-  library_->check(pop(), "cuptiRangeProfilerPopRange");
-  const auto [result, complete] = stop();
-  library_->check(result, "cuptiRangeProfilerStop");
-  return complete;
 }
 
 /// Brings the counters of all passes into the counter data.
@@ -186,35 +241,29 @@ void CuptiSession::decode() {
   parameters.pRangeProfilerObject = object_;
   library_->check(library_->cuptiRangeProfilerDecodeData(&parameters), "cuptiRangeProfilerDecodeData");
   if (parameters.numOfRangeDropped > 0)
-    throw MetricsUnavailable("CUPTI dropped the range that was to be counted; run the point again");
+    throw MetricsUnavailable("CUPTI dropped a range that was to be counted; run the point again");
 }
 
-std::size_t CuptiSession::find_range(const char* name) const {
-  const std::vector<std::uint8_t>& data = images_.at(configured_);
+/// Where each range lies in the counter data, by name.
+std::map<std::string, std::size_t> CuptiSession::ranges() const {
   using Info = CUpti_RangeProfiler_GetCounterDataInfo_Params;
   auto info = sized<Info>(CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
-  info.pCounterDataImage = data.data();
-  info.counterDataImageSize = data.size();
+  info.pCounterDataImage = image_.data();
+  info.counterDataImageSize = image_.size();
   library_->check(library_->cuptiRangeProfilerGetCounterDataInfo(&info), "cuptiRangeProfilerGetCounterDataInfo");
-  std::optional<std::size_t> found;
+  std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < info.numTotalRanges; ++i) {
     using Range = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params;
     auto range = sized<Range>(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE);
-    range.pCounterDataImage = data.data();
-    range.counterDataImageSize = data.size();
+    range.pCounterDataImage = image_.data();
+    range.counterDataImageSize = image_.size();
     range.rangeIndex = i;
     range.rangeDelimiter = "/";
     library_->check(library_->cuptiRangeProfilerCounterDataGetRangeInfo(&range),
                     "cuptiRangeProfilerCounterDataGetRangeInfo");
-    const std::string_view text = range.rangeName == nullptr ? "" : range.rangeName;
-    if (text == name)
-      found = i;
-    else if (std::find(range_names.begin(), range_names.end(), text) != range_names.end())
-      throw MetricsUnavailable("CUPTI's counter data still holds another point; run the point again");
+    if (range.rangeName != nullptr) places[range.rangeName] = i;
   }
-  if (!found)
-    throw MetricsUnavailable("CUPTI counted nothing: no work of the operation reached this GPU inside the range");
-  return *found;
+  return places;
 }
 
 CUptiResult CuptiSession::pop() {
@@ -232,20 +281,15 @@ std::pair<CUptiResult, bool> CuptiSession::stop() {
   return {result, parameters.isAllPassSubmitted != 0};
 }
 
-/// Ends whatever a failed attempt left open.
-void CuptiSession::abandon() {
-  if (in_range_) pop();
-  if (started_) stop();
-}
-
+/// Ends whatever is open, and lets go of the counters.
 void CuptiSession::close() {
   if (object_ == nullptr) return;
-  abandon();
+  if (in_range_) pop();
+  if (started_) stop();
   auto parameters = sized<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
   library_->cuptiRangeProfilerDisable(&parameters);
   object_ = nullptr;
-  configured_ = nullptr;
 }
 
 }  // namespace gpubench::bench

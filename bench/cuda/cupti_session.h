@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,16 +17,12 @@
 
 namespace gpubench::bench {
 
-/// CUPTI's Range Profiler, enabled at the first collection and disabled at the end or when anything fails, so that
-/// others can have the counters then. Enabling and configuring cost tens of milliseconds, counting a range about one:
-/// so both are done again only where they must be. What CUPTI promises of a profiler that is used on is little, and so
-/// the session sees for itself which of three ways works here, the cheapest first:
-///   keep       reset the counter data, and count with the configuration as it is
-///   configure  set the configuration anew in the enabled profiler
-///   open       disable, enable and configure: what CUPTI's own samples do
-/// A way that fails at a point where a dearer one succeeds is not tried again. Failing is an error, a range that is
-/// missing or of another point, passes that are too few, and nothing but zeros before anything else was ever counted
-/// this way.
+/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails, so that others
+/// can have the counters then. On an H200 a range costs 0.9 ms, but starting and stopping to count 26 ms, and enabling
+/// and configuring 150 ms and more. So points that one pass counts share a start and a stop, up to 128 of them, and are
+/// read out together. A point of several passes needs a start and a stop for each, and is read out by itself; it is
+/// counted with the profiler as the point before left it, and where that goes wrong with one that is enabled anew. (An
+/// enabled profiler takes another configuration as well, runs all passes of it, and gives no value.)
 class CuptiSession {
  public:
   CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
@@ -34,41 +31,51 @@ class CuptiSession {
   CuptiSession& operator=(const CuptiSession&) = delete;
 
   using Values = std::vector<std::optional<double>>;
-  /// Counts one range of the operation with a configuration, which must outlive the session, and gives the values of
-  /// its metrics in their order. Throws MetricsUnavailable, and what `replay` throws; the profiler is disabled then,
-  /// and enabled again by the next call.
-  Values collect(const CuptiHost::Configuration& configuration, const Replay& replay);
+  struct Counted {
+    Values values;     ///< of the configuration's metrics, in their order
+    std::string lost;  ///< why there are none
+  };
+
+  /// Ranges are counted with this configuration, which must outlive the session, from here on.
+  void begin(const CuptiHost::Configuration& configuration);
+  /// Counts one range. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
+  void count(std::size_t point, const Replay& replay);
+  /// What was counted since the last call, by point.
+  [[nodiscard]] std::map<std::size_t, Counted> read();
 
   [[nodiscard]] const CountingEffort& effort() const { return effort_; }
 
  private:
-  enum class Way : std::uint8_t { keep, configure, open };
-
-  [[nodiscard]] Way cheapest_way(const CuptiHost::Configuration& configuration) const;
-  Values attempt(Way way, const CuptiHost::Configuration& configuration, const Replay& replay);
+  void count_in_batch(std::size_t point, const Replay& replay);
+  Values count_by_itself(const Replay& replay);
+  Values attempt(bool keep, const Replay& replay);
+  void open();
   void enable();
-  void configure(const CuptiHost::Configuration& configuration);
-  void reset(std::vector<std::uint8_t>& image);
-  bool pass(const char* name, const Replay& replay);
+  void configure(std::uint32_t most_ranges);
+  void reset();
+  void start();
+  std::string next_name();
+  void run_range(const std::string& name, const Replay& replay);
+  void end_batch();
+  void lose_batch(const std::string& reason);
   void decode();
-  [[nodiscard]] std::size_t find_range(const char* name) const;
+  [[nodiscard]] std::map<std::string, std::size_t> ranges() const;
   CUptiResult pop();
   std::pair<CUptiResult, bool> stop();
-  void abandon();
   void close();
 
   std::shared_ptr<const CuptiLibrary> library_;
   CUcontext context_;
+  const CuptiHost::Configuration* configuration_ = nullptr;
   CUpti_RangeProfiler_Object* object_ = nullptr;
   bool started_ = false;
   bool in_range_ = false;
-  const CuptiHost::Configuration* configured_ = nullptr;
-  std::size_t passes_ = 0;  ///< that the first range took after configuring
-  /// The counter data of each configuration. They stay where they are as long as CUPTI may know of them.
-  std::map<const CuptiHost::Configuration*, std::vector<std::uint8_t>> images_;
-  bool keep_works_ = true;    ///< as far as is known
+  std::vector<std::uint8_t> image_;           ///< counter data; stays where it is while CUPTI may know of it
+  std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
+  std::map<std::size_t, Counted> counted_;
+  std::size_t passes_ = 0;    ///< that the first range by itself took
+  bool keep_works_ = true;    ///< as far as is known: a profiler counts again after it was read out
   bool keep_proven_ = false;  ///< it has counted something
-  bool configure_works_ = true;
   CountingEffort effort_;
 };
 

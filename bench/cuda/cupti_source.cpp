@@ -82,17 +82,15 @@ class CuptiSource final : public MetricSource {
     return host_.passes(metrics);
   }
 
-  MetricValues count(const std::vector<std::string>& metrics, const Replay& replay) override {
-    const CuptiHost::Configuration& configuration = configuration_of(metrics);
-    const auto values = session_.collect(configuration, replay);
-    MetricValues result;
-    for (std::size_t i = 0; i < metrics.size(); ++i) {
-      if (values[i] && std::isfinite(*values[i]))
-        result.values[metrics[i]] = *values[i];
-      else
-        result.absent[metrics[i]] = "CUPTI counted it but gives no value";
-    }
-    return result;
+  void begin(const std::vector<std::string>& metrics) override {
+    metrics_ = &metrics_of(metrics);
+    session_.begin(metrics_->second);
+  }
+  void count(std::size_t point, const Replay& replay) override { session_.count(point, replay); }
+  [[nodiscard]] std::map<std::size_t, MetricValues> read() override {
+    std::map<std::size_t, MetricValues> all;
+    for (const auto& [point, counted] : session_.read()) all[point] = by_name(counted);
+    return all;
   }
   [[nodiscard]] CountingEffort effort() const override { return session_.effort(); }
 
@@ -123,11 +121,27 @@ class CuptiSource final : public MetricSource {
     return {library_, chip.pChipName == nullptr ? "" : chip.pChipName, std::move(image)};
   }
 
-  const CuptiHost::Configuration& configuration_of(const std::vector<std::string>& metrics) {
+  using Metrics = std::pair<const std::vector<std::string>, CuptiHost::Configuration>;
+  Metrics& metrics_of(const std::vector<std::string>& metrics) {
     auto place = configurations_.find(metrics);
     if (place == configurations_.end())
       place = configurations_.try_emplace(metrics, CuptiHost::Configuration(host_, metrics)).first;
-    return place->second;
+    return *place;
+  }
+
+  [[nodiscard]] MetricValues by_name(const CuptiSession::Counted& counted) const {
+    MetricValues result;
+    result.lost = counted.lost;
+    for (std::size_t i = 0; i < metrics_->first.size(); ++i) {
+      const std::string& metric = metrics_->first[i];
+      if (!counted.lost.empty())
+        result.absent[metric] = counted.lost;
+      else if (const auto& value = counted.values[i]; value && std::isfinite(*value))
+        result.values[metric] = *value;
+      else
+        result.absent[metric] = "CUPTI counted it but gives no value";
+    }
+    return result;
   }
 
   std::shared_ptr<const CuptiLibrary> library_;
@@ -135,7 +149,8 @@ class CuptiSource final : public MetricSource {
   CUcontext context_;
   CuptiHost host_;
   std::map<std::vector<std::string>, CuptiHost::Configuration> configurations_;
-  CuptiSession session_;  // ends before what it uses
+  const Metrics* metrics_ = nullptr;  // that are counted now
+  CuptiSession session_;              // ends before what it uses
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ class CudaGpu final : public Gpu {
   explicit CudaGpu(int index) : selected_(index), index_(index), nvml_(pci_bus_id(index)) {}
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_.get(); }
+  void settle() override { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); }
   void synchronize() override {
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));

@@ -46,77 +46,110 @@ void CounterPhase::open() {
   source_ = std::move(source);
 }
 
+std::size_t CounterPhase::rounds() {
+  if (!wanted() || unavailable() != nullptr) return 1;
+  return std::max<std::size_t>(plan_.groups.size(), 1);
+}
+
+void CounterPhase::begin(std::size_t round) {
+  round_ = round;
+  why_not_this_round_.clear();
+  if (!source_) return;
+  read();
+  if (round_ >= plan_.groups.size()) return;
+  try {
+    source_->begin(plan_.groups[round_].counters);
+  } catch (const MetricsUnavailable& error) {
+    why_not_this_round_ = error.what();
+  }
+}
+
 void CounterPhase::fill(Measurement& measurement, const Replay& replay) {
   if (!wanted()) return;
-  measurement.counters.clear();  // a resumed run's point may have some
-  measurement.absent_counters.clear();
+  if (const std::string* const reason = unavailable()) return all_absent(measurement, *reason);
+  const auto [place, first_round] = counted_.try_emplace(replay.point);
+  Counted& counted = place->second;
+  if (first_round) {
+    counted.source = std::string(source_->name());
+    measurement.counters.clear();  // a resumed run's point may have some
+    measurement.absent_counters.clear();
+  }
+  if (round_ >= plan_.groups.size()) return;
   try {
-    if (const std::string* const reason = unavailable())
-      all_absent(measurement, *reason);
-    else
-      count(measurement, replay);
+    if (!why_not_this_round_.empty()) throw MetricsUnavailable(why_not_this_round_);
+    count(counted, replay);
   } catch (const std::exception& error) {
-    all_absent(measurement, error.what());
+    miss(counted, error.what());
   }
-  measurement.work_differences = work_differences(measurement, device_);
 }
 
-/// Forth at one point, back at the next: changing from one group to another is dear, and so is done once less a point.
-/// A group that cannot be counted costs its own counters alone.
-std::vector<MetricValues> CounterPhase::count_groups(const Replay& replay) {
-  std::vector<MetricValues> parts(plan_.groups.size());
-  std::vector<std::string> reasons;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::size_t group = backwards_ ? parts.size() - 1 - i : i;
-    const auto& counters = plan_.groups[group].counters;
-    try {
-      parts[group] = source_->count(counters, replay);
-    } catch (const MetricsUnavailable& error) {
-      for (const std::string& counter : counters) parts[group].absent[counter] = error.what();
-      reasons.emplace_back(error.what());
-    }
-  }
-  backwards_ = !backwards_;
-  const char* const what = reasons.size() == parts.size() ? "No counters" : "Not all counters";
-  for (const std::string& reason : reasons) warn(fmt::format("{} on {}: {}.", what, device_.id, reason));
-  return parts;
-}
-
-void CounterPhase::count(Measurement& measurement, const Replay& replay) {
-  std::string source(source_->name());
-  if (plan_.passes() > 1 && replay.keep_inputs) {
+/// Every round sets the operation up anew, with the same data: only within one do passes follow each other.
+void CounterPhase::count(Counted& counted, const Replay& replay) {
+  const std::size_t passes = plan_.groups[round_].passes;
+  if (passes > 1 && replay.keep_inputs) {
     if (const auto reason = replay.keep_inputs()) {
-      source += fmt::format(", each of {} passes on what the one before left: {}", plan_.passes(), *reason);
+      counted.source =
+          fmt::format("{}, some in {} passes, each on what the one before left: {}", source_->name(), passes, *reason);
       warn(fmt::format("On {}, the passes of some points had different inputs, as those points' counters say.",
                        device_.id));
     }
   }
-  MetricValues counted;
-  for (MetricValues& part : count_groups(replay)) {
+  source_->count(replay.point, replay);
+}
+
+/// The counters of this round's group are absent: the others are not affected.
+void CounterPhase::miss(Counted& counted, const std::string& reason) {
+  for (const std::string& counter : plan_.groups[round_].counters) counted.values.absent.emplace(counter, reason);
+  warn_of(reason);
+}
+
+void CounterPhase::warn_of(const std::string& reason) {
+  const char* const what = plan_.groups.size() == 1 ? "No counters" : "Not all counters";
+  warn(fmt::format("{} on {}: {}.", what, device_.id, reason));
+}
+
+void CounterPhase::read() {
+  for (auto& [point, values] : source_->read()) {
     // A counter that two metrics share may be in two groups: that of the first stands.
-    counted.values.merge(part.values);
-    counted.absent.merge(part.absent);
+    MetricValues& all = counted_[point].values;
+    all.values.merge(values.values);
+    all.absent.merge(values.absent);
+    if (!values.lost.empty()) warn_of(values.lost);
   }
-  measurement.absent_counters = plan_.absent;
+}
+
+void CounterPhase::finish(std::size_t point, Measurement& measurement) {
+  if (source_) read();
+  const auto place = counted_.find(point);
+  if (place == counted_.end()) return;  // nothing was tried: the measurement has the reason
+  const Counted& counted = place->second;
+  const auto given_up = std::exchange(measurement.absent_counters, plan_.absent);
+  measurement.counters.clear();
+  const auto why_missing = [&](const std::string& metric, const std::string& counter) -> std::string {
+    if (const auto reason = counted.values.absent.find(counter); reason != counted.values.absent.end())
+      return reason->second;
+    for (const AbsentCounter& absent : given_up)
+      if (absent.name == metric) return absent.reason;
+    if (counted.values.values.contains(counter)) return counter + " came back without a value";
+    return "the run was stopped before it was counted";
+  };
   for (const ResolvedMetric& metric : plan_.metrics) {
     double sum = 0.0;
     std::string missing;
     for (const auto& [factor, counter] : metric.terms) {
-      const auto value = counted.values.find(counter);
-      if (value != counted.values.end() && std::isfinite(value->second)) {
+      const auto value = counted.values.values.find(counter);
+      if (value != counted.values.values.end() && std::isfinite(value->second))
         sum += factor * value->second;
-      } else if (missing.empty()) {
-        const auto reason = counted.absent.find(counter);
-        missing =
-            reason != counted.absent.end() ? reason->second : fmt::format("{} came back without a value", counter);
-      }
+      else if (missing.empty())
+        missing = why_missing(metric.name, counter);
     }
     if (missing.empty())
-      measurement.counters.push_back({metric.name, sum, metric.unit, source});
+      measurement.counters.push_back({metric.name, sum, metric.unit, counted.source});
     else
       measurement.absent_counters.push_back({metric.name, missing});
   }
   sort_by_name(measurement);
+  measurement.work_differences = work_differences(measurement, device_);
 }
 
 void CounterPhase::all_absent(Measurement& measurement, const std::string& reason) {
@@ -124,6 +157,7 @@ void CounterPhase::all_absent(Measurement& measurement, const std::string& reaso
   measurement.absent_counters.clear();
   for (const std::string& name : names_) measurement.absent_counters.push_back({name, reason});
   sort_by_name(measurement);
+  measurement.work_differences = work_differences(measurement, device_);
   warn(fmt::format("No counters on {}: {}.", device_.id, reason));
 }
 

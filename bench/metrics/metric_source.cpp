@@ -11,4 +11,12 @@ std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
   return open_cupti_source(device);
 }
 
+MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay) {
+  source.begin(metrics);
+  source.count(replay.point, replay);
+  MetricValues values = source.read().at(replay.point);
+  if (!values.lost.empty()) throw MetricsUnavailable(values.lost);
+  return values;
+}
+
 }  // namespace gpubench::bench

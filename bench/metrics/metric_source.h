@@ -27,6 +27,7 @@ struct CountingEffort {
 struct MetricValues {
   std::map<std::string, double> values;
   std::map<std::string, std::string> absent;  ///< the reason by name
+  std::string lost;                           ///< the one reason why all are absent, if there is one
 };
 
 /// Counting or recording is impossible, as one sentence with the remedy.
@@ -46,12 +47,21 @@ class MetricSource {
   [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
   /// How many executions it takes to count all of these together; absent when that cannot be done at all.
   [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
-  /// Counts them all together, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and whatever
-  /// the two throw.
-  virtual MetricValues count(const std::vector<std::string>& metrics, const Replay& replay) = 0;
+  /// These are counted from here on, all together. Values of others that were not read are lost. Throws
+  /// MetricsUnavailable.
+  virtual void begin(const std::vector<std::string>& metrics) = 0;
+  /// Counts one point, with `prepare` and `execute` once for each pass; `read` gives the values. Throws
+  /// MetricsUnavailable, and whatever the two throw: the points before are not affected by that.
+  virtual void count(std::size_t point, const Replay& replay) = 0;
+  /// The values of the points that were counted since the last call, which may be read out of the device only now. A
+  /// point whose values were lost on the way says so.
+  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
   /// So far.
   [[nodiscard]] virtual CountingEffort effort() const { return {}; }
 };
+
+/// Counts one point by itself. Throws MetricsUnavailable, and whatever the replay throws.
+MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay);
 
 /// The source for a device; on a GPU, that GPU must be the current one. Throws MetricsUnavailable when there is none.
 /// Nothing of CUPTI is loaded before this is called.

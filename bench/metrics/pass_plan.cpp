@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace gpubench::bench {
 namespace {
@@ -16,22 +17,42 @@ std::vector<std::string> with(std::vector<std::string> counters, const ResolvedM
 
 using PassesOf = std::function<std::optional<std::size_t>(const std::vector<std::string>&)>;
 
-/// Everything after the first group in one, if that takes fewer passes.
-void merge_rest(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
-  if (groups.size() < 3) return;
-  PassGroup together;
+std::vector<std::string> with(std::vector<std::string> counters, const PassGroup& more) {
+  for (const std::string& counter : more.counters)
+    if (std::find(counters.begin(), counters.end(), counter) == counters.end()) counters.push_back(counter);
+  return counters;
+}
+
+/// All groups of several passes in one, the last, if that takes no more of them.
+void merge_long_groups(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  const auto several = [](const PassGroup& group) { return group.passes > 1; };
+  PassGroup together{{}, 0};
   std::size_t apart = 0;
-  for (std::size_t i = 1; i < groups.size(); ++i) {
-    apart += groups[i].passes;
-    for (const std::string& counter : groups[i].counters)
-      if (std::find(together.counters.begin(), together.counters.end(), counter) == together.counters.end())
-        together.counters.push_back(counter);
-  }
+  for (const PassGroup& group : groups)
+    if (several(group)) {
+      together.counters = with(std::move(together.counters), group);
+      apart += group.passes;
+    }
+  if (apart == 0) return;
   const auto needed = passes_of(together.counters);
-  if (!needed || *needed == 0 || *needed >= apart) return;
+  if (!needed || *needed < 2 || *needed > apart) return;
   together.passes = *needed;
-  groups.erase(groups.begin() + 1, groups.end());
+  std::erase_if(groups, several);
   groups.push_back(std::move(together));
+}
+
+/// Short groups ride with the last one where that is long and they cost it nothing.
+void join_last_group(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  for (std::size_t i = 1; i + 1 < groups.size();) {
+    PassGroup& last = groups.back();
+    auto joined = with(last.counters, groups[i]);
+    if (last.passes > 1 && groups[i].passes == 1 && passes_of(joined) == last.passes) {
+      last.counters = std::move(joined);
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
 }
 
 }  // namespace
@@ -65,7 +86,8 @@ PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
     if (home == nullptr) home = &plan.groups.emplace_back(PassGroup{{}, *alone});
     home->counters = with(std::move(home->counters), metric);
   }
-  merge_rest(plan.groups, passes_of);
+  merge_long_groups(plan.groups, passes_of);
+  join_last_group(plan.groups, passes_of);
   return plan;
 }
 

@@ -33,7 +33,8 @@ inline constexpr std::size_t most_passes_of_a_metric = 8;
 /// Puts each metric, in order, into the first group whose one pass still holds it; a metric that needs several passes
 /// by itself gets a group of its own. All counters of a metric are in one group. So values asked for next to each other
 /// come from one execution as far as the hardware allows, which the scheduler behind a single large configuration does
-/// not promise. Groups after the first, if counting them all together takes fewer passes, become one.
+/// not promise. Groups of several passes, if counting them all together takes fewer, become one, and groups after the
+/// first that add no pass to it join it: each group is a round over all points.
 /// `passes_of` tells how many passes counters need together, or nothing when they cannot be counted.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);

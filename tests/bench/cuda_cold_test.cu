@@ -19,6 +19,7 @@
 #include "bench/harness.h"
 #include "bench/metrics/counter_phase.h"
 #include "bench/metrics/metric_names.h"
+#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -221,7 +222,7 @@ class ColdTraffic : public ColdGpu {
         gpu_->synchronize();
       };
     };
-    phase.fill(measurement, {finished(prepare), finished(launch)});
+    go_over(phase, measurement, {finished(prepare), finished(launch)});
     return measurement;
   }
 

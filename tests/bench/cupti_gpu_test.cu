@@ -18,6 +18,7 @@
 #include "bench/metrics/inputs.h"
 #include "bench/metrics/metric_names.h"
 #include "gpubench/vectors.h"
+#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -71,7 +72,7 @@ class Counters : public testing::Test {
     };
     CounterPhase phase(gpus().front(), parse_metrics(metrics));
     Measurement measurement;
-    phase.fill(measurement, {once, once});
+    go_over(phase, measurement, {once, once});
     for (const auto& absent : measurement.absent_counters)
       std::cout << "absent: " << absent.name << ": " << absent.reason << "\n";
     for (const auto& counter : measurement.counters)
@@ -182,7 +183,7 @@ TEST_F(Counters, EveryPointOfASessionIsCountedByItself) {
       gpu_->synchronize();
     };
     Measurement measurement;
-    watched.phase.fill(measurement, {once, once});
+    go_over(watched.phase, measurement, {once, once});
     ASSERT_TRUE(measurement.absent_counters.empty()) << point << ": " << measurement.absent_counters[0].reason;
     EXPECT_NEAR(value(measurement, "dram_read_bytes") / (bytes * part / blocks), 1.0, 0.02) << point;
     const double instructions = value(measurement, "instructions") / part;
@@ -201,7 +202,7 @@ TEST_F(Counters, ConfigurationsTakeTurnsFromPointToPoint) {
       gpu_->synchronize();
     };
     Measurement measurement;
-    watched.phase.fill(measurement, {once, once});
+    go_over(watched.phase, measurement, {once, once});
     expect_near(value(measurement, "flops_fp32"), 2.0 * chain * part * threads, "fp32");
     EXPECT_EQ(value(measurement, "flops_tensor_bf16"), 0.0) << point;
     EXPECT_GT(value(measurement, "instructions"), 1.0 * chain * part * threads / 32) << point;
@@ -216,9 +217,9 @@ TEST_F(Counters, WhatAPointLeavesOpenIsClosedForTheNext) {
     gpu_->synchronize();
   };
   Measurement measurement;
-  watched.phase.fill(measurement, {once, [] { throw std::runtime_error("no more of this"); }});
+  go_over(watched.phase, measurement, {once, [] { throw std::runtime_error("no more of this"); }});
   EXPECT_TRUE(measurement.counters.empty());
-  watched.phase.fill(measurement = {}, {once, once});
+  go_over(watched.phase, measurement = {}, {once, once});
   EXPECT_EQ(value(measurement, "flops_fp32"), 2.0 * chain * threads);
 }
 

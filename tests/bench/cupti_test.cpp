@@ -18,6 +18,7 @@
 #include "bench/metrics/metric_names.h"
 #include "bench/metrics/pass_plan.h"
 #include "tests/bench/fake_cupti.h"
+#include "tests/bench/go_over.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -149,7 +150,7 @@ class FakeCupti : public FakeCuptiTest {
   /// What counting says when something fails; executions are 'p' and 'x' in `executed_`.
   std::string count_error() {
     try {
-      open()->count({"fake__a.sum"}, replay());
+      count_alone(*open(), {"fake__a.sum"}, replay());
     } catch (const MetricsUnavailable& error) {
       return error.what();
     }
@@ -177,7 +178,7 @@ TEST_F(FakeCupti, CountsInItsOrderAndKeysByName) {
     EXPECT_EQ(source->chip(), "FK100");
     EXPECT_EQ(source->unit("fake__a.sum"), "bytes");
     EXPECT_EQ(source->unit("other__a.sum"), std::nullopt);
-    const auto counted = source->count({"fake__long_name.sum", "fake__a.sum", "fake__lost.sum"}, replay());
+    const auto counted = count_alone(*source, {"fake__long_name.sum", "fake__a.sum", "fake__lost.sum"}, replay());
     EXPECT_THAT(counted.values, UnorderedElementsAre(Pair("fake__a.sum", 11.0), Pair("fake__long_name.sum", 19.0)));
     EXPECT_THAT(counted.absent, ElementsAre(Pair("fake__lost.sum", HasSubstr("no value"))));
   }
@@ -186,17 +187,75 @@ TEST_F(FakeCupti, CountsInItsOrderAndKeysByName) {
 }
 
 TEST_F(FakeCupti, NoNumberIsNoValueAndSpoilsNoOther) {
-  const auto counted = open()->count({"fake__a.sum", "fake__nan.sum"}, replay());
+  const auto counted = count_alone(*open(), {"fake__a.sum", "fake__nan.sum"}, replay());
   EXPECT_THAT(counted.values, ElementsAre(Pair("fake__a.sum", 11.0)));
   EXPECT_THAT(counted.absent, ElementsAre(Pair("fake__nan.sum", HasSubstr("no value"))));
 }
 
-TEST_F(FakeCupti, TheProfilerIsSetUpOnceForAllPoints) {
+TEST_F(FakeCupti, PointsOfOnePassShareAStartAndAStop) {
+  {
+    const auto source = open();
+    source->begin({"fake__serial.sum"});
+    for (const std::size_t point : {5U, 6U, 9U}) source->count(point, replay());
+    const auto counted = source->read();
+    ASSERT_EQ(counted.size(), 3U);
+    EXPECT_EQ(counted.at(5).values.at("fake__serial.sum"), 1.0);
+    EXPECT_EQ(counted.at(6).values.at("fake__serial.sum"), 2.0);
+    EXPECT_EQ(counted.at(9).values.at("fake__serial.sum"), 3.0);
+    EXPECT_TRUE(source->read().empty()) << "each value is read once";
+    EXPECT_EQ(calls(), "IErCS()()()sDd") << "and others can have the counters";
+  }
+  EXPECT_EQ(executed_, "pxpxpx");
+  EXPECT_EQ(calls(), "IErCS()()()sDdi");
+}
+
+TEST_F(FakeCupti, MorePointsThanCounterDataHoldsAreReadOutInParts) {
+  const auto source = open();
+  source->begin({"fake__serial.sum"});
+  for (std::size_t point = 0; point < 300; ++point) source->count(point, replay());
+  const auto counted = source->read();
+  ASSERT_EQ(counted.size(), 300U);
+  std::set<double> serials;
+  for (const auto& [point, values] : counted) serials.insert(values.values.at("fake__serial.sum"));
+  EXPECT_EQ(serials.size(), 300U);
+  EXPECT_EQ(*serials.rbegin(), 300.0);
+  EXPECT_EQ(source->effort().enabled, 3U);
+}
+
+TEST_F(FakeCupti, ABatchThatIsLostCostsItsOwnPoints) {
+  environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerDecodeData=7");
+  const auto source = open();
+  source->begin({"fake__a.sum"});
+  for (const std::size_t point : {1U, 2U}) source->count(point, replay());
+  const auto lost = source->read();
+  ASSERT_EQ(lost.size(), 2U);
+  EXPECT_THAT(lost.at(1).absent.at("fake__a.sum"), HasSubstr("FAKE_RESULT"));
+  EXPECT_TRUE(lost.at(2).values.empty());
+  unsetenv("FAKE_CUPTI_FAILS");
+  source->count(3, replay());
+  EXPECT_THAT(source->read().at(3).values, ElementsAre(Pair("fake__a.sum", 11.0)));
+}
+
+TEST_F(FakeCupti, AnExecutionThatThrowsCostsItsOwnPoint) {
+  const auto source = open();
+  source->begin({"fake__serial.sum"});
+  source->count(1, replay());
+  EXPECT_THROW(source->count(2, {[] {}, [] { throw std::runtime_error("launch failed"); }}), std::runtime_error);
+  EXPECT_THROW(source->count(3, {[] { throw std::runtime_error("launch failed"); }, [] {}}), std::runtime_error);
+  source->count(4, replay());
+  const auto counted = source->read();
+  EXPECT_EQ(calls(), "IErCS()()()sDd");
+  ASSERT_EQ(counted.size(), 2U);
+  EXPECT_EQ(counted.at(1).values.at("fake__serial.sum"), 1.0);
+  EXPECT_EQ(counted.at(4).values.at("fake__serial.sum"), 3.0);
+}
+
+TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOneInOneSession) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   {
     const auto source = open();
     for (const double point : {1.0, 2.0, 3.0}) {
-      const auto counted = source->count({"fake__serial.sum", "fake__passes.sum"}, replay());
+      const auto counted = count_alone(*source, {"fake__serial.sum", "fake__passes.sum"}, replay());
       EXPECT_THAT(counted.values, UnorderedElementsAre(Pair("fake__serial.sum", point), Pair("fake__passes.sum", 2.0)));
     }
     EXPECT_EQ(source->effort().ranges, 3U);
@@ -206,86 +265,89 @@ TEST_F(FakeCupti, TheProfilerIsSetUpOnceForAllPoints) {
   EXPECT_EQ(calls(), "IErCS()sS()sDrS()sS()sDrS()sS()sDdi") << "and given back";
 }
 
-TEST_F(FakeCupti, WhereAConfigurationCannotBeKeptItIsSetAnew) {
+TEST_F(FakeCupti, WhereAProfilerCountsOnceItIsEnabledAnew) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
-  for (const char* how : {"refuse", "empty", "stale", "short", "zero"}) {
+  for (const char* how : {"refuse", "empty", "short", "zero"}) {
     environment_.set("FAKE_CUPTI_KEEPS", how);
     forget();
     const auto source = open();
     double last = 0.0;
     for (int point = 0; point < 4; ++point) {
-      const auto values = source->count({"fake__serial.sum", "fake__passes.sum"}, replay()).values;
+      const auto values = count_alone(*source, {"fake__serial.sum", "fake__passes.sum"}, replay()).values;
       EXPECT_EQ(values.at("fake__passes.sum"), 2.0) << how;
       EXPECT_GT(values.at("fake__serial.sum"), std::exchange(last, values.at("fake__serial.sum"))) << how;
     }
     EXPECT_EQ(source->effort().ranges, 5U) << how << ": keeping is tried once";
-    EXPECT_EQ(source->effort().configured, 4U) << how;
-    EXPECT_EQ(source->effort().enabled, 1U) << how;
+    EXPECT_EQ(source->effort().enabled, 4U) << how;
   }
 }
 
-TEST_F(FakeCupti, WhereAProfilerTakesOneConfigurationItIsEnabledAnew) {
-  environment_.set("FAKE_CUPTI_KEEPS", "refuse");
-  environment_.set("FAKE_CUPTI_CONFIGURES_ONCE", "1");
-  {
-    const auto source = open();
-    for (const double point : {1.0, 2.0, 3.0})
-      EXPECT_EQ(source->count({"fake__serial.sum"}, replay()).values.at("fake__serial.sum"), point);
-  }
-  EXPECT_EQ(calls(), "IErCS()sDrSrCdErCS()sDdErCS()sDdi");
+TEST_F(FakeCupti, WhatCounterDataStillHoldsIsNotTheNextPoint) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  environment_.set("FAKE_CUPTI_KEEPS", "stale");
+  const auto source = open();
+  for (const double point : {1.0, 2.0, 3.0})
+    EXPECT_EQ(count_alone(*source, {"fake__serial.sum"}, replay()).values.at("fake__serial.sum"), point);
 }
 
 TEST_F(FakeCupti, APointAtFaultIsNotTheProfilersFault) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
   const auto source = open();
-  source->count({"fake__a.sum"}, replay());
+  count_alone(*source, {"fake__a.sum"}, replay());
   setenv("FAKE_CUPTI_EMPTY", "1", 1);
-  EXPECT_THROW(source->count({"fake__a.sum"}, replay()), MetricsUnavailable);
+  EXPECT_THROW(count_alone(*source, {"fake__a.sum"}, replay()), MetricsUnavailable);
   unsetenv("FAKE_CUPTI_EMPTY");
   const auto before = source->effort();
-  for (int point = 0; point < 3; ++point) source->count({"fake__a.sum"}, replay());
-  EXPECT_EQ(source->effort().enabled, before.enabled + 1) << "it was given back";
-  EXPECT_EQ(source->effort().configured, before.configured + 1) << "and the configuration is kept as before";
+  for (int point = 0; point < 3; ++point) count_alone(*source, {"fake__a.sum"}, replay());
+  EXPECT_EQ(source->effort().enabled, before.enabled + 1) << "it was given back, and is kept as before";
 }
 
 TEST_F(FakeCupti, ZerosAreCheckedOnceMoreUntilKeepingHasCountedSomething) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
   const auto source = open();
-  const auto ranges_for = [&](const std::string& metric, double expected) {
+  const auto ranges_for = [&](const std::string& wanted, double expected) {
     const auto before = source->effort().ranges;
-    EXPECT_EQ(source->count({metric}, replay()).values.at(metric), expected);
+    EXPECT_EQ(count_alone(*source, {"fake__zero.sum", wanted}, replay()).values.at(wanted), expected);
     return source->effort().ranges - before;
   };
-  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U) << "freshly configured";
+  EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U) << "freshly opened";
   EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 2U) << "does keeping work?";
-  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U);
+  EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "freshly opened";
   EXPECT_EQ(ranges_for("fake__a.sum", 11.0), 1U) << "it does";
   EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
   EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
 }
 
-TEST_F(FakeCupti, AnExecutionThatThrowsLeavesNothingOpen) {
+TEST_F(FakeCupti, AnExecutionOfSeveralPassesThatThrowsLeavesNothingOpen) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
   const auto source = open();
-  EXPECT_THROW(source->count({"fake__a.sum"}, {[] {}, [] { throw std::runtime_error("launch failed"); }}),
-               std::runtime_error);
+  const auto throws = [] { throw std::runtime_error("launch failed"); };
+  EXPECT_THROW(count_alone(*source, {"fake__a.sum"}, {[] {}, throws}), std::runtime_error);
   EXPECT_EQ(calls(), "IErCS()sd");
-  EXPECT_THROW(source->count({"fake__a.sum"}, {[] { throw std::runtime_error("launch failed"); }, [] {}}),
-               std::runtime_error);
+  EXPECT_THROW(count_alone(*source, {"fake__a.sum"}, {throws, [] {}}), std::runtime_error);
   EXPECT_EQ(calls(), "IErCS()sdErCd");
-  source->count({"fake__a.sum"}, replay());
-  EXPECT_THROW(source->count({"fake__a.sum"}, {[] {}, [] { throw std::runtime_error("launch failed"); }}),
-               std::runtime_error);
-  EXPECT_EQ(calls(), "IErCS()sdErCdErCS()sDrS()sd") << "when it was held from the point before, too";
 }
 
-TEST_F(FakeCupti, TwoConfigurationsChangeOnceAPoint) {
+TEST_F(FakeCupti, ARoundForEachConfiguration) {
   environment_.set("FAKE_CUPTI_METRICS_A_PASS", "1");
   CounterPhase phase(gpu(), {"fake__serial.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
-  for (const double serial : {1.0, 4.0, 5.0}) {
-    Measurement measurement;
-    phase.fill(measurement, replay());
-    EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__b.sum", 11.0, "bytes", "cupti range"},
-                                                  Counter{"fake__serial.sum", serial, "bytes", "cupti range"}));
+  ASSERT_EQ(phase.rounds(), 2U);
+  std::vector<Measurement> points(3);
+  for (std::size_t round = 0; round < 2; ++round) {
+    phase.begin(round);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Replay each = replay();
+      each.point = i;
+      phase.fill(points[i], each);
+    }
   }
-  EXPECT_EQ(calls(), "IErCS()sDrCS()sDrS()sDrCS()sDrS()sDrCS()sD");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    phase.finish(i, points[i]);
+    EXPECT_THAT(points[i].counters,
+                ElementsAre(Counter{"fake__b.sum", 11.0, "bytes", "cupti range"},
+                            Counter{"fake__serial.sum", 1.0 + static_cast<double>(i), "bytes", "cupti range"}));
+  }
+  EXPECT_EQ(calls(), "IErCS()()()sDdErCS()()()sDd");
 }
 
 TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
@@ -358,7 +420,7 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
     for (int point = 0; point < 3; ++point) {
       Measurement measurement;
       measurement.samples_seconds = {1.0, 2.0};
-      phase.fill(measurement, replay());
+      go_over(phase, measurement, replay());
       EXPECT_THAT(measurement.samples_seconds, ElementsAre(1.0, 2.0)) << failure;
       EXPECT_THAT(measurement.counters, IsEmpty()) << failure;
       ASSERT_EQ(measurement.absent_counters.size(), 2U) << failure;
@@ -376,7 +438,7 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
 TEST_F(FakeCupti, OneBadNameAmongGoodOnesCostsItselfAlone) {
   CounterPhase phase(gpu(), {"fake__a.sum", "no__such.sum", "fake__nan.sum"}, [&](const Device&) { return open(); });
   Measurement measurement;
-  for (int point = 0; point < 2; ++point) phase.fill(measurement = {}, replay());
+  for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, replay());
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__a.sum", 11.0, "bytes", "cupti range"}));
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"fake__nan.sum", "CUPTI counted it but gives no value"},

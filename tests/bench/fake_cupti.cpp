@@ -4,7 +4,6 @@
 //   FAKE_CUPTI_PASSES=n               of any set; FAKE_CUPTI_METRICS_A_PASS=n: what a pass holds
 //   FAKE_CUPTI_KEEPS=how              what a second range with one configuration comes to: Start is "refuse"d, the data
 //                                     is "empty", "zero" or the one before ("stale"), passes are too few ("short")
-//   FAKE_CUPTI_CONFIGURES_ONCE        an enabled profiler takes no second configuration
 //   FAKE_CUPTI_VGPU, _OLD_GPU, _DROPS, _EMPTY, _ENDLESS
 #include <cuda.h>
 #include <cupti_activity.h>
@@ -56,7 +55,8 @@ struct Profiler {
   std::size_t stops = 0;           ///< since the range's first pass
   std::size_t ranges = 0;          ///< decoded since it was configured
   std::uint8_t* image = nullptr;
-  std::string range;
+  std::size_t most_ranges = 0;     ///< of a pass
+  std::vector<std::string> names;  ///< of ranges since the first pass
 };
 Profiler& profiler() {
   static Profiler it;
@@ -77,7 +77,7 @@ struct Range {
 };
 struct Image {
   std::uint64_t count = 0;
-  Range ranges[4];
+  Range ranges[130];
 };
 Image read(const std::uint8_t* data) {
   Image image;
@@ -330,7 +330,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   Profiler& it = profiler();
   const bool right = parameters->range == CUPTI_UserRange && parameters->replayMode == CUPTI_UserReplay;
   if (!right || !it.enabled || it.started) return CUPTI_ERROR_INVALID_OPERATION;
-  if (wanted("FAKE_CUPTI_CONFIGURES_ONCE") && it.configurations > 0) return CUPTI_ERROR_INVALID_OPERATION;
+  if (it.configurations > 0) return CUPTI_ERROR_INVALID_OPERATION;  // the real one takes it, and gives no values
   std::uint64_t metrics = 0;
   std::memcpy(&metrics, parameters->pConfig, sizeof(metrics));
   ++it.configurations;
@@ -338,6 +338,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   it.stops = 0;
   it.ranges = 0;
   it.image = parameters->pCounterDataImage;
+  it.most_ranges = parameters->maxRangesPerPass;
+  it.names.clear();
   return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
@@ -355,7 +357,12 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* par
   return called("cuptiRangeProfilerStop", "s");
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* parameters) {
-  profiler().range = parameters->pRangeName;
+  auto& names = profiler().names;
+  if (!profiler().started) return CUPTI_ERROR_INVALID_OPERATION;
+  if (std::find(names.begin(), names.end(), parameters->pRangeName) == names.end()) {
+    if (names.size() == profiler().most_ranges) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    names.emplace_back(parameters->pRangeName);
+  }
   return called("cuptiRangeProfilerPushRange", "(");
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params*) {
@@ -365,14 +372,17 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
   Profiler& it = profiler();
   Image image = read(it.image);
   if (!wanted("FAKE_CUPTI_EMPTY") && !keeps("empty")) {
-    Range& range = image.ranges[image.count++];
-    std::strncpy(range.name, it.range.c_str(), sizeof(range.name) - 1);
-    range.passes = it.stops;
-    range.serial = ++decoded;
-    range.zero = keeps("zero");
+    for (const std::string& name : it.names) {
+      Range& range = image.ranges[image.count++];
+      std::strncpy(range.name, name.c_str(), sizeof(range.name) - 1);
+      range.passes = it.stops;
+      range.serial = ++decoded;
+      range.zero = keeps("zero");
+    }
     std::memcpy(it.image, &image, sizeof(image));
   }
   it.stops = 0;
+  it.names.clear();
   ++it.ranges;
   parameters->numOfRangeDropped = wanted("FAKE_CUPTI_DROPS") ? 1 : 0;
   return called("cuptiRangeProfilerDecodeData", "D");

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/metrics/metric_source.h"
@@ -20,9 +24,11 @@ struct FakeChip {
   };
   std::map<std::string, Metric> metrics;
   std::size_t metrics_a_pass = 100;
-  std::string error;                          ///< thrown by count
-  std::map<std::string, std::string> errors;  ///< the same, when this counter is among those to count
-  std::vector<std::vector<std::string>> counted;
+  std::map<std::string, std::size_t> passes_of;   ///< by a metric that takes more, each in passes of its own
+  std::string error;                              ///< thrown by count
+  std::map<std::string, std::string> errors;      ///< the same, when this counter is among those to count
+  std::vector<std::vector<std::string>> begun;    ///< what was to be counted, round by round
+  std::vector<std::vector<std::string>> counted;  ///< point by point
 };
 
 class FakeMetricSource final : public MetricSource {
@@ -36,30 +42,43 @@ class FakeMetricSource final : public MetricSource {
     return place == chip_.metrics.end() ? std::nullopt : std::optional(place->second.unit);
   }
   [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>& metrics) override {
-    return (metrics.size() + chip_.metrics_a_pass - 1) / chip_.metrics_a_pass;
+    std::size_t more = 0;
+    std::size_t others = 0;
+    for (const std::string& metric : metrics)
+      if (const auto place = chip_.passes_of.find(metric); place != chip_.passes_of.end())
+        more += place->second;
+      else
+        ++others;
+    return more + (others + chip_.metrics_a_pass - 1) / chip_.metrics_a_pass;
   }
-  MetricValues count(const std::vector<std::string>& metrics, const Replay& replay) override {
-    chip_.counted.push_back(metrics);
+  void begin(const std::vector<std::string>& metrics) override {
+    metrics_ = metrics;
+    chip_.begun.push_back(metrics);
+  }
+  void count(std::size_t point, const Replay& replay) override {
+    chip_.counted.push_back(metrics_);
     if (!chip_.error.empty()) throw MetricsUnavailable(chip_.error);
     for (const auto& [metric, error] : chip_.errors)
-      if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) throw MetricsUnavailable(error);
-    for (std::size_t pass = 0; pass < passes(metrics).value_or(0); ++pass) {
+      if (std::find(metrics_.begin(), metrics_.end(), metric) != metrics_.end()) throw MetricsUnavailable(error);
+    for (std::size_t pass = 0; pass < passes(metrics_).value_or(0); ++pass) {
       replay.prepare();
       replay.execute();
     }
-    MetricValues result;
-    for (const std::string& metric : metrics) {
+    MetricValues& result = counted_[point] = {};
+    for (const std::string& metric : metrics_) {
       const auto& known = chip_.metrics.at(metric);
       if (known.lost)
         result.absent[metric] = "the fake lost it";
       else
         result.values[metric] = known.value;
     }
-    return result;
   }
+  [[nodiscard]] std::map<std::size_t, MetricValues> read() override { return std::exchange(counted_, {}); }
 
  private:
   FakeChip& chip_;
+  std::vector<std::string> metrics_;
+  std::map<std::size_t, MetricValues> counted_;
 };
 
 }  // namespace gpubench::bench

@@ -243,17 +243,17 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
 
 TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
   FakeChip chip;
-  chip.metrics = {{"a__1.sum", {1.0, "", false}}, {"a__2.sum", {2.0, "", false}}, {"a__3.sum", {3.0, "", false}}};
-  chip.metrics_a_pass = 1;
+  chip.metrics = {{"a__1.sum", {1.0, "", false}}};
+  chip.passes_of = {{"a__1.sum", 3}};
   const auto timed = measure("^in_place");
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
   harness.set_phase(
-      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"a__1.sum", "a__2.sum", "a__3.sum"},
+      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"a__1.sum"},
                                      [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   begun_with.clear();
   run_google(harness, "^in_place", {});
-  // Two rounds to find out what changes, and a pass for each metric: twice, for there are two points.
+  // Two rounds to find out what changes, and three passes: twice, for there are two points.
   ASSERT_EQ(begun_with.size(), 2U * (2 + 2 + 3 * 2));
   for (const std::size_t point : {0U, 10U})
     for (const std::size_t pass : {4U, 6U, 8U}) {

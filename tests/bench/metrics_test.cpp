@@ -12,6 +12,7 @@
 #include "bench/metrics/metric_names.h"
 #include "bench/metrics/pass_plan.h"
 #include "tests/bench/fake_metric_source.h"
+#include "tests/bench/go_over.h"
 
 namespace gpubench::bench {
 namespace {
@@ -118,17 +119,33 @@ TEST(PassPlan, AMetricOfSeveralPassesIsByItself) {
   const auto plan = plan_passes({metric("a", {"1"}), metric("big", {"2"}), metric("b", {"3"})},
                                 [](const Names& counters) { return counters.size() + (counters[0] == "2" ? 2 : 0); });
   ASSERT_THAT(plan.groups, SizeIs(3));
-  EXPECT_EQ(plan.groups[1].passes, 3U);
+  EXPECT_EQ(plan.groups[2].passes, 3U) << "the last";
   EXPECT_EQ(plan.passes(), 5U);
 }
 
-TEST(PassPlan, AfterTheFirstGroupFewerPassesCountForMoreThanOneExecution) {
+TEST(PassPlan, GroupsOfSeveralPassesBecomeOneWhereThatTakesNoMore) {
   const auto plan = plan_passes({metric("a", {"1"}), metric("b", {"big 2"}), metric("c", {"big 3"})},
                                 [](const Names& counters) { return counters.front() == "1" ? counters.size() : 2; });
   ASSERT_THAT(plan.groups, SizeIs(2));
   EXPECT_THAT(plan.groups[0].counters, ElementsAre("1")) << "the first stays by itself";
   EXPECT_THAT(plan.groups[1].counters, ElementsAre("big 2", "big 3"));
   EXPECT_EQ(plan.passes(), 3U);
+}
+
+TEST(PassPlan, GroupsOfOnePassRideWithALongOneWhereTheyCostNothing) {
+  // Two of the short ones do not fit into one pass; the long one's passes have room for "2" and not for "3".
+  const auto plan = plan_passes({metric("a", {"1"}), metric("b", {"2"}), metric("c", {"3"}), metric("d", {"long"})},
+                                [](const Names& counters) -> std::size_t {
+                                  const auto has = [&](const char* name) {
+                                    return std::find(counters.begin(), counters.end(), name) != counters.end();
+                                  };
+                                  if (has("long")) return has("3") ? 3 : 2;
+                                  return counters.size();
+                                });
+  ASSERT_THAT(plan.groups, SizeIs(3));
+  EXPECT_THAT(plan.groups[0].counters, ElementsAre("1"));
+  EXPECT_THAT(plan.groups[1].counters, ElementsAre("3"));
+  EXPECT_THAT(plan.groups[2].counters, ElementsAre("long", "2"));
 }
 
 TEST(PassPlan, WhatCannotBeCountedIsAbsent) {
@@ -171,7 +188,7 @@ TEST(CounterPhase, ValuesAreKeyedAndOrderedByName) {
   Measurement measurement;
   int prepared = 0;
   int executed = 0;
-  phase.fill(measurement, {[&] { EXPECT_EQ(prepared++, executed); }, [&] { ++executed; }});
+  go_over(phase, measurement, {[&] { EXPECT_EQ(prepared++, executed); }, [&] { ++executed; }});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"},
                                                 Counter{"dram_write_bytes", 1e8, "bytes", "fake"},
                                                 Counter{"l2_bytes", 5e8, "bytes", "fake"}));
@@ -187,7 +204,7 @@ TEST(CounterPhase, EachPassStartsFromThePreparedState) {
   CounterPhase phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
   Measurement measurement;
   std::string order;
-  phase.fill(measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
+  go_over(phase, measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
   EXPECT_EQ(order, "pxpxpx");
   EXPECT_THAT(measurement.counters, SizeIs(3));
 }
@@ -197,22 +214,57 @@ TEST(CounterPhase, APointThatWasCountedBeforeHasTheNewCountersAlone) {
   CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
   measurement.counters = {{"l2_bytes", 1.0, "bytes", "an earlier run"}, {"sm_clock", 1e9, "Hz", "an earlier run"}};
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"l2_bytes", 5e8, "bytes", "fake"}));
 }
 
-TEST(CounterPhase, GroupsAreCountedForthAndBack) {
+/// Takes points through all rounds of a phase.
+void go_over_all(CounterPhase& phase, std::vector<Measurement>& points, const Replay& replay) {
+  for (std::size_t round = 0; round < phase.rounds(); ++round) {
+    phase.begin(round);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Replay each = replay;
+      each.point = i;
+      phase.fill(points[i], each);
+    }
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) phase.finish(i, points[i]);
+}
+
+TEST(CounterPhase, EachGroupIsARoundOverAllPoints) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
   CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
-  Measurement measurement;
-  for (int point = 0; point < 3; ++point) {
-    phase.fill(measurement = {}, {[] {}, [] {}});
-    EXPECT_THAT(measurement.counters, SizeIs(2));
-  }
+  std::vector<Measurement> points(3);
+  go_over_all(phase, points, {[] {}, [] {}});
+  for (const Measurement& measurement : points) EXPECT_THAT(measurement.counters, SizeIs(2));
   const Names read = {"dram__bytes_read.sum"};
   const Names l2 = {"lts__t_bytes.sum"};
-  EXPECT_THAT(chip.counted, ElementsAre(read, l2, l2, read, read, l2));
+  EXPECT_THAT(chip.begun, ElementsAre(read, l2));
+  EXPECT_THAT(chip.counted, ElementsAre(read, read, read, l2, l2, l2));
+}
+
+TEST(CounterPhase, APointThatMissesARoundLacksItsCountersAlone) {
+  FakeChip chip = copying_chip();
+  chip.metrics_a_pass = 1;
+  CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  ASSERT_EQ(phase.rounds(), 2U);
+  Measurement stopped;
+  Measurement broken;
+  phase.begin(0);
+  phase.fill(stopped, {[] {}, [] {}});
+  Replay second = {[] {}, [] {}};
+  second.point = 1;
+  phase.fill(broken, second);
+  phase.begin(1);
+  phase.give_up(broken, "no memory");
+  phase.finish(0, stopped);
+  phase.finish(1, broken);
+  EXPECT_THAT(stopped.counters, SizeIs(1));
+  EXPECT_THAT(stopped.absent_counters,
+              ElementsAre(AbsentCounter{"l2_bytes", "the run was stopped before it was counted"}));
+  EXPECT_THAT(broken.counters, SizeIs(1));
+  EXPECT_THAT(broken.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no memory"}));
 }
 
 TEST(CounterPhase, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
@@ -221,42 +273,44 @@ TEST(CounterPhase, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
   chip.errors = {{"lts__t_bytes.sum", "no room for it"}};
   CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   Measurement measurement;
-  for (int point = 0; point < 2; ++point) phase.fill(measurement = {}, {[] {}, [] {}});
+  for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"}));
   EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no room for it"}));
   EXPECT_THAT(phase.warnings(), ElementsAre("Not all counters on cuda:0: no room for it."));
 }
 
-TEST(CounterPhase, InputsAreKeptForSeveralPassesAlone) {
-  FakeChip chip = copying_chip();
+/// A metric of one pass, and one of two.
+CounterPhase::Opener long_and_short(FakeChip& chip) {
+  chip.metrics = {{"fake__short.sum", {1.0, "byte", false}}, {"fake__long.sum", {2.0, "byte", false}}};
+  chip.passes_of = {{"fake__long.sum", 2}};
+  return opener(chip);
+}
+
+TEST(CounterPhase, InputsAreKeptForSeveralPassesOfARoundAlone) {
+  FakeChip chip;
   std::string order;
   const Replay replay = {[&] { order += 'p'; }, [&] { order += 'x'; },
                          [&] {
                            order += 'k';
                            return std::nullopt;
                          }};
-  Measurement measurement;
-  CounterPhase one_pass(gpu(), {"l2_bytes", "dram_read_bytes"}, opener(chip));
-  one_pass.fill(measurement, replay);
-  EXPECT_EQ(std::exchange(order, ""), "px");
-  chip.metrics_a_pass = 1;
-  CounterPhase two_passes(gpu(), {"l2_bytes", "dram_read_bytes"}, opener(chip));
-  for (int point = 0; point < 2; ++point) two_passes.fill(measurement = {}, replay);
-  EXPECT_EQ(order, "kpxpxkpxpx");
-  EXPECT_EQ(measurement.counters.at(0).source, "fake");
-  EXPECT_THAT(two_passes.warnings(), IsEmpty());
+  std::vector<Measurement> points(2);
+  CounterPhase phase(gpu(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  go_over_all(phase, points, replay);
+  EXPECT_EQ(order, "pxpxkpxpxkpxpx");
+  EXPECT_EQ(points[0].counters.at(0).source, "fake");
+  EXPECT_THAT(phase.warnings(), IsEmpty());
 }
 
 TEST(CounterPhase, PassesOnDifferentInputsAreSaidToBe) {
-  FakeChip chip = copying_chip();
-  chip.metrics_a_pass = 1;
-  CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes"}, opener(chip));
-  Measurement measurement;
-  for (const char* reason : {"no memory for 8 GiB", "no memory for 9 GiB"}) {
-    phase.fill(measurement = {}, {[] {}, [] {}, [&] { return std::optional<std::string>(reason); }});
-    for (const Counter& counter : measurement.counters)
-      EXPECT_EQ(counter.source, std::string("fake, each of 2 passes on what the one before left: ") + reason);
-    EXPECT_THAT(measurement.counters, SizeIs(2));
+  FakeChip chip;
+  CounterPhase phase(gpu(), {"fake__long.sum"}, long_and_short(chip));
+  std::vector<Measurement> points(2);
+  go_over_all(phase, points, {[] {}, [] {}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
+  for (const Measurement& measurement : points) {
+    ASSERT_THAT(measurement.counters, SizeIs(1));
+    EXPECT_EQ(measurement.counters[0].source,
+              "fake, some in 2 passes, each on what the one before left: no memory for 8 GiB");
   }
   EXPECT_THAT(phase.warnings(), SizeIs(1));
 }
@@ -265,7 +319,7 @@ TEST(CounterPhase, NothingIsOpenedWhenNothingIsWanted) {
   CounterPhase phase(gpu(), {},
                      [](const Device&) -> std::unique_ptr<MetricSource> { throw std::logic_error("opened"); });
   Measurement measurement;
-  phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_EQ(measurement, Measurement{});
 }
 
@@ -277,7 +331,7 @@ TEST(CounterPhase, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
   });
   Measurement measurement;
   measurement.samples_seconds = {1.0};
-  for (int point = 0; point < 3; ++point) phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
+  for (int point = 0; point < 3; ++point) go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_EQ(opened, 1);
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"dram_read_bytes", "the driver keeps the counters"},
@@ -291,11 +345,11 @@ TEST(CounterPhase, ABusyPointDoesNotSpoilTheNext) {
   chip.error = "held by another profiler";
   CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
   Measurement busy;
-  phase.fill(busy, {[] {}, [] {}});
+  go_over(phase, busy, {[] {}, [] {}});
   EXPECT_THAT(busy.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "held by another profiler"}));
   chip.error.clear();
   Measurement fine;
-  phase.fill(fine, {[] {}, [] {}});
+  go_over(phase, fine, {[] {}, [] {}});
   EXPECT_THAT(fine.counters, SizeIs(1));
   EXPECT_THAT(fine.absent_counters, IsEmpty());
 }
@@ -304,7 +358,7 @@ TEST(CounterPhase, AnExecutionThatThrowsMakesTheCountersAbsent) {
   FakeChip chip = copying_chip();
   CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
+  go_over(phase, measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
   EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "launch failed"}));
 }
 
@@ -314,7 +368,7 @@ TEST(CounterPhase, AValueThatIsNoneIsAbsent) {
   chip.metrics["dram__bytes_read.sum"].lost = true;
   CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_write_bytes", 1e8, "bytes", "fake"}));
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"dram_read_bytes", "the fake lost it"},
@@ -326,7 +380,7 @@ TEST(CounterPhase, TheCpuHasNoCountersYet) {
   cpu.id = "cpu";
   CounterPhase phase(cpu, {"dram_read_bytes"});
   Measurement measurement;
-  phase.fill(measurement, {[] {}, [] {}});
+  go_over(phase, measurement, {[] {}, [] {}});
   ASSERT_THAT(measurement.absent_counters, SizeIs(1));
   EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
 }

@@ -72,7 +72,7 @@ int run(const char* file) {
   const PhaseAfterTiming phase = {
       "", "profiling", "profiled",
       [&](const Device&) -> std::unique_ptr<bench::LaterPhase> { return std::make_unique<Profiled>(names, current); }};
-  const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position) {
+  const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position, double) {
                           current = plan.points.at(position).name;
                         }).warnings;
   for (const std::string& name : names) fmt::print("{}\t{}\n", name, Profiled::executions);
