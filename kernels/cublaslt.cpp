@@ -18,6 +18,7 @@
 
 #include "bench/cuda/check.h"
 #include "bench/cuda/handles.h"
+#include "bench/cuda/working_stream.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::kernels {
@@ -336,8 +337,9 @@ void GemmPlan::Plan::choose(const Options& options) {
     int products;
     std::vector<double> seconds;
   };
-  const bench::Stream own;  // the default stream cannot be captured
-  cudaStream_t stream = own.get();
+  std::optional<bench::Stream> own;  // the default stream cannot be captured
+  cudaStream_t stream = bench::working_stream();
+  if (stream == nullptr) stream = own.emplace().get();
   bench::Event start;
   bench::Event stop;
   std::vector<Candidate> candidates;

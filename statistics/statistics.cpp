@@ -152,6 +152,13 @@ double median(std::span<const double> samples) {
   return quantile(sorted_copy(samples), 0.5);
 }
 
+double interquartile_mean(std::span<const double> sorted) {
+  if (sorted.empty()) throw std::invalid_argument("interquartile_mean: no samples");
+  const std::size_t outside = sorted.size() / 4;
+  const auto middle = sorted.subspan(outside, sorted.size() - 2 * outside);
+  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
+}
+
 Interval median_ci95(std::span<const double> sorted) {
   const auto n = sorted.size();
   const auto rank = n < fewest_for_median_interval ? 1 : lower_rank(n);

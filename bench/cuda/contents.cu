@@ -3,6 +3,7 @@
 
 #include "bench/contents.h"
 #include "bench/cuda/check.h"
+#include "bench/cuda/working_stream.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -35,17 +36,17 @@ std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
   // The harness works on a stream that the default stream does not wait for.
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
   DeviceVector<unsigned long long> total(1);
-  GPUBENCH_CUDA_CHECK(cudaMemset(total.data(), 0, total.bytes()));
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), working_stream()));
   const std::size_t wanted = (bytes / sizeof(unsigned long long) + threads - 1) / threads;
   const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
-  fingerprint_kernel<<<blocks, threads>>>(static_cast<const unsigned char*>(pointer), bytes, total.data());
+  fingerprint_kernel<<<blocks, threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer), bytes, total.data());
   check_launch("fingerprint_kernel");
   return total.to_host().front();
 }
 
 void copy_within_device(void* to, const void* from, std::size_t bytes) {
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, nullptr));
+  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, working_stream()));
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -125,8 +126,19 @@ class CuptiSource final : public MetricSource {
   Metrics& metrics_of(const std::vector<std::string>& metrics) {
     auto place = configurations_.find(metrics);
     if (place == configurations_.end())
-      place = configurations_.try_emplace(metrics, CuptiHost::Configuration(host_, metrics)).first;
+      place = configurations_.try_emplace(metrics, CuptiHost::Configuration(host_, with_witness(metrics))).first;
     return *place;
+  }
+
+  /// With a counter that is zero for no kernel, if it costs no pass: else a point that does none of what is counted
+  /// looks like one that was not counted.
+  [[nodiscard]] std::vector<std::string> with_witness(const std::vector<std::string>& metrics) const {
+    constexpr std::string_view witness = "smsp__inst_executed.sum";
+    if (std::find(metrics.begin(), metrics.end(), witness) != metrics.end()) return metrics;
+    std::vector<std::string> more = metrics;
+    more.emplace_back(witness);
+    const auto one_more = host_.unit(more.back()) ? host_.passes(more) : std::nullopt;
+    return one_more && one_more == host_.passes(metrics) ? more : metrics;
   }
 
   [[nodiscard]] MetricValues by_name(const CuptiSession::Counted& counted) const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -103,21 +104,42 @@ double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
 
 }  // namespace
 
+std::unique_ptr<ChainTimer> FixedCosts::idle_timer(const std::vector<LaunchShape>& shapes, Chains chains,
+                                                   const std::function<void()>& flush, long long cycles) const {
+  auto idle = idle_batch(shapes, cycles);
+  if (chains == Chains::single)
+    return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle), Chill{flush, 1});
+  if (chains == Chains::launches) return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle));
+  return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), static_cast<std::int64_t>(shapes.size()));
+}
+
+void FixedCosts::forget_if_changed() {
+  const std::vector<LaunchShape> one_block = {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}};
+  constexpr double noticeable_seconds = 40e-9;
+  constexpr int samples = 5;
+  constexpr std::int64_t short_length = 10;
+  if (!watched_) {
+    idle_batch(one_block, 1)(stream_, 1);  // loads the kernel
+    watched_ = idle_timer(one_block, Chains::graphs, nullptr, 1);
+    slope(*watched_, short_length);
+  }
+  std::vector<double> seconds(samples);
+  for (double& each : seconds) each = slope(*watched_, short_length);
+  const double now = statistics::median(seconds);
+  if (std::abs(now - watched_seconds_) <= noticeable_seconds) return;
+  known_.clear();
+  watched_seconds_ = now;
+}
+
 Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, const std::function<void()>& flush) {
+  forget_if_changed();
   const auto known = std::ranges::find_if(
       known_, [&](const Entry& entry) { return entry.chains == chains && entry.shapes == shapes; });
   if (known != known_.end()) return known->seconds;
   idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
-  const auto timer = [&](long long cycles) -> std::unique_ptr<ChainTimer> {
-    auto idle = idle_batch(shapes, cycles);
-    if (chains == Chains::single)
-      return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle), Chill{flush, 1});
-    if (chains == Chains::launches) return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle));
-    const auto nodes = static_cast<std::int64_t>(shapes.size());
-    return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), nodes);
-  };
-  known_.push_back(
-      {shapes, chains, fixed_cost(*timer(idle_cycles), *timer(2 * idle_cycles), chains == Chains::single ? 0 : 10)});
+  const auto once = idle_timer(shapes, chains, flush, idle_cycles);
+  const auto twice = idle_timer(shapes, chains, flush, 2 * idle_cycles);
+  known_.push_back({shapes, chains, fixed_cost(*once, *twice, chains == Chains::single ? 0 : 10)});
   return known_.back().seconds;
 }
 

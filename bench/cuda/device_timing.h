@@ -3,16 +3,20 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/idle_kernels.h"
+#include "bench/difference_clock.h"
 #include "bench/gpu.h"
 #include "bench/turns.h"
 
 namespace gpubench::bench {
 
-/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes.
+/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, unless
+/// it changes: a process that comes to use a second stream pays more for every kernel (working_stream.h), so one shape
+/// is looked at again each time.
 class FixedCosts {
  public:
   FixedCosts(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker) {}
@@ -27,9 +31,15 @@ class FixedCosts {
     Chains chains;
     Estimate seconds;
   };
+  [[nodiscard]] std::unique_ptr<ChainTimer> idle_timer(const std::vector<LaunchShape>& shapes, Chains chains,
+                                                       const std::function<void()>& flush, long long cycles) const;
+  void forget_if_changed();
+
   cudaStream_t stream_;
   Blocker& blocker_;
   std::vector<Entry> known_;
+  std::unique_ptr<ChainTimer> watched_;  ///< kernels of one block that end at once
+  double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
 
 /// As Gpu::idle_in_place_of.

@@ -17,6 +17,7 @@
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
 #include "bench/cuda/stream_clock.h"
+#include "bench/cuda/working_stream.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
 
@@ -125,6 +126,7 @@ class CudaGpu final : public Gpu {
   Selected selected_;
   int index_;
   Stream stream_;
+  WorkingStream working_{stream_.get()};
   std::optional<Blocker> blocker_;  ///< made when first needed, as are the next
   std::optional<FixedCosts> fixed_costs_;
   std::optional<CacheFlush> flush_;

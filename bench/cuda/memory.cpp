@@ -8,6 +8,7 @@
 #include "bench/buffer_copies.h"
 #include "bench/cuda/check.h"
 #include "bench/cuda/fill.h"
+#include "bench/cuda/working_stream.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -44,19 +45,25 @@ void copy_to_device(void* device, const void* host, std::size_t bytes) {
 }
 
 void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
-  GPUBENCH_CUDA_CHECK(bench::fill_random(pointer, element, count, seed, nullptr));
+  GPUBENCH_CUDA_CHECK(bench::fill_random(pointer, element, count, seed, bench::working_stream()));
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+void fill_bytes_device(void* pointer, int value, std::size_t bytes) {
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(pointer, value, bytes, bench::working_stream()));
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 void repeat_on_device(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {
   if (count < 1) return;
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  GPUBENCH_CUDA_CHECK(cudaMemcpy(target, source, bytes, cudaMemcpyDeviceToDevice));
+  const cudaStream_t stream = bench::working_stream();
+  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream));
   // Thousands of small copies take as many calls as their number has binary digits.
   for (std::int64_t done = 1; done < count; done *= 2) {
     const auto more = static_cast<std::size_t>(std::min(done, count - done));
-    GPUBENCH_CUDA_CHECK(cudaMemcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(done) * stride, target,
-                                   more * stride, cudaMemcpyDeviceToDevice));
+    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(static_cast<std::byte*>(target) + static_cast<std::size_t>(done) * stride,
+                                        target, more * stride, cudaMemcpyDeviceToDevice, stream));
   }
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }

@@ -28,6 +28,7 @@ void free_device(void*) noexcept {}
 void copy_from_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void copy_to_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void fill_random_device(void*, Element, std::size_t, std::uint64_t) { throw CudaError(bench::reason); }
+void fill_bytes_device(void*, int, std::size_t) { throw CudaError(bench::reason); }
 void repeat_on_device(void*, const void*, std::size_t, std::size_t, std::int64_t) { throw CudaError(bench::reason); }
 std::size_t free_device_bytes() { throw CudaError(bench::reason); }
 

@@ -54,6 +54,7 @@ std::size_t CounterPhase::rounds() {
 void CounterPhase::begin(std::size_t round) {
   round_ = round;
   why_not_this_round_.clear();
+  if (round_ == 0) counted_.clear();
   if (!source_) return;
   read();
   if (round_ >= plan_.groups.size()) return;

@@ -59,6 +59,7 @@ void copy_from_device(void* host, const void* device, std::size_t bytes);
 void copy_to_device(void* device, const void* host, std::size_t bytes);
 /// Standard normal data (int32: uniform over all values), the same for the same seed.
 void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed);
+void fill_bytes_device(void* pointer, int value, std::size_t bytes);
 
 void* allocate_host(std::size_t bytes);  ///< 64-byte aligned, huge pages where the system has them; throws OutOfMemory
 void free_host(void* pointer, std::size_t bytes) noexcept;

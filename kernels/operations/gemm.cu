@@ -126,8 +126,7 @@ void gemm(State& state, GemmType type, Pipe pipe) {
   const kernels::GemmPlan plan(library, type, n, a.data(), b.data(), c.data(), nullptr);
   // Choosing the algorithm has written C; the checked execution must write it again. All bits set is a NaN in both
   // types.
-  GPUBENCH_CUDA_CHECK(cudaMemset(c.data(), 0xFF, c.bytes()));
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  detail::fill_bytes_device(c.data(), 0xFF, c.bytes());
   state.verify([&] { return n <= whole_up_to ? check_whole(a, b, c, n) : check_freivalds(a, b, c, n); });
   state.measure([&](cudaStream_t stream) { plan.run(a.data(), b.data(), c.data(), stream); });
 }

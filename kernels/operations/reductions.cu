@@ -109,8 +109,7 @@ int resident_blocks() {
 
 ReductionScratch::ReductionScratch()
     : most_blocks_(resident_blocks()), partials_(static_cast<std::size_t>(most_blocks_)), arrivals_(1) {
-  GPUBENCH_CUDA_CHECK(cudaMemset(arrivals_.data(), 0, arrivals_.bytes()));
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  detail::fill_bytes_device(arrivals_.data(), 0, arrivals_.bytes());
 }
 
 void sum(const float* x, float* result, std::int64_t n, ReductionScratch& scratch, cudaStream_t stream) {

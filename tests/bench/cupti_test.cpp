@@ -318,6 +318,17 @@ TEST_F(FakeCupti, ZerosAreCheckedOnceMoreUntilKeepingHasCountedSomething) {
   EXPECT_EQ(ranges_for("fake__zero.sum", 0.0), 1U);
 }
 
+TEST_F(FakeCupti, ACounterThatIsNeverZeroShowsThatZerosWereCounted) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  environment_.set("FAKE_CUPTI_INSTRUCTIONS", "1");
+  const auto source = open();
+  for (int point = 0; point < 3; ++point) {
+    const auto values = count_alone(*source, {"fake__zero.sum"}, replay()).values;
+    EXPECT_THAT(values, ElementsAre(Pair("fake__zero.sum", 0.0))) << "and is not asked for";
+  }
+  EXPECT_EQ(source->effort().ranges, 3U);
+}
+
 TEST_F(FakeCupti, AnExecutionOfSeveralPassesThatThrowsLeavesNothingOpen) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   const auto source = open();

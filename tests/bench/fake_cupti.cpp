@@ -4,6 +4,7 @@
 //   FAKE_CUPTI_PASSES=n               of any set; FAKE_CUPTI_METRICS_A_PASS=n: what a pass holds
 //   FAKE_CUPTI_KEEPS=how              what a second range with one configuration comes to: Start is "refuse"d, the data
 //                                     is "empty", "zero" or the one before ("stale"), passes are too few ("short")
+//   FAKE_CUPTI_INSTRUCTIONS           the chip counts instructions, too
 //   FAKE_CUPTI_VGPU, _OLD_GPU, _DROPS, _EMPTY, _ENDLESS
 #include <cuda.h>
 #include <cupti_activity.h>
@@ -269,7 +270,10 @@ CUptiResult CUPTIAPI cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitial
   return called("cuptiProfilerHostDeinitialize");
 }
 CUptiResult CUPTIAPI cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params* parameters) {
-  if (std::strstr(parameters->pMetricName, "fake__") == nullptr) return CUPTI_ERROR_INVALID_METRIC_NAME;
+  const bool counts_instructions =
+      wanted("FAKE_CUPTI_INSTRUCTIONS") && std::strcmp(parameters->pMetricName, "smsp__inst_executed.sum") == 0;
+  if (!counts_instructions && std::strstr(parameters->pMetricName, "fake__") == nullptr)
+    return CUPTI_ERROR_INVALID_METRIC_NAME;
   parameters->pDimUnit = "byte";
   return called("cuptiProfilerHostGetMetricProperties");
 }

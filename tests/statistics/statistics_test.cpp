@@ -44,6 +44,14 @@ TEST(Median, OddEvenUnsorted) {
 }
 
 // Ranks from published tables of the sign test's interval (Conover, Practical Nonparametric Statistics): n, lower rank.
+TEST(InterquartileMean, IsOfTheMiddleHalf) {
+  EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{1, 2, 4, 100}), 3.0);
+  EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{-50, 1, 2, 3, 6, 7, 8, 900}), 4.5);
+  EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{1, 2, 6}), 3.0) << "too few to leave any out";
+  EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{5}), 5.0);
+  EXPECT_THROW((void)interquartile_mean({}), std::invalid_argument);
+}
+
 TEST(MedianInterval, RanksOfTheTables) {
   const std::vector<std::pair<int, int>> table = {{6, 1},  {8, 1},  {9, 2},   {10, 2},  {15, 4},
                                                   {20, 6}, {25, 8}, {50, 18}, {100, 40}};

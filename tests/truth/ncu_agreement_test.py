@@ -25,7 +25,7 @@ COPY = "void <unnamed>::copy_kernel<float>(const T1 *, T1 *, long)"
 
 def measurement(name, expected=None, recorded=None, kernels=()):
     activity = {"reason": "no CUPTI"} if expected is None else {
-        "expected_seconds": {"value": expected}, "seconds": {"value": recorded},
+        "expected_seconds": {"value": expected}, "seconds": {"value": recorded}, "fixed_seconds": {"value": 0.5e-6},
         "kernels": [{"name": kernel, "grid": [4096, 1, 1], "block": [256, 1, 1], "launches": 1} for kernel in kernels]}
     return {"measurement": {"name": name + "/manual_time", "repetition": 0, "activity": activity}}
 
@@ -77,9 +77,17 @@ class Table(unittest.TestCase):
     def test_the_median_of_executions_and_the_sum_of_their_kernels(self):
         recorded = measurement("copy/1", 5e-6, 5.05e-6, [COPY, COPY])
         runs = [self.execution(2e-6, 3e-6), self.execution(2e-6, 3.1e-6), self.execution(2e-6, 9e-6)]
-        (name, expected, activity, ncu, remark), = self.lines(recorded, executions={"copy/1": runs})
-        self.assertEqual((name, expected, activity, remark), ("copy/1", 5e-6, 5.05e-6, ""))
+        (name, device, activity, fixed, ncu, kernels, remark), = self.lines(recorded, executions={"copy/1": runs})
+        self.assertEqual((name, activity, fixed, kernels, remark), ("copy/1", 5.05e-6, 0.5e-6, 2, ""))
+        self.assertAlmostEqual(device, 4.5e-6, delta=1e-15)
         self.assertAlmostEqual(ncu, 5.1e-6, delta=1e-15)
+
+    def test_what_the_profiler_adds_to_kernels_comes_from_the_markers(self):
+        kernels = [(SPIN, None, None, seconds) for seconds in (2.3e-6, 3.3e-6, 2.2e-6, 3.3e-6, 2.3e-6, 3.4e-6)]
+        kernels.insert(1, (COPY, None, None, 9e-6))
+        self.assertAlmostEqual(agreement.fixed_cost(kernels), 1.3e-6, delta=1e-15)
+        with self.assertRaisesRegex(agreement.Unreadable, "fewer than two"):
+            agreement.fixed_cost(kernels[:1])
 
     def test_tolerance_is_a_tenth_of_a_microsecond_or_a_percent(self):
         self.assertTrue(agreement.within(2.59e-6, 2.5e-6))
@@ -91,10 +99,11 @@ class Table(unittest.TestCase):
         lines = self.lines(measurement("copy/1", 2.5e-6, 2.55e-6, [COPY]), measurement("gemm/1", 1e-3, 1.02e-3, ["another"]),
                            measurement("odd/1"), executions={"copy/1": [self.execution(2.7e-6)], "gemm/1": [self.execution(1e-3)],
                                                              "odd/1": [self.execution(1e-3)]})
-        text = agreement.table(lines).splitlines()
-        self.assertEqual(text[2], "| copy/1 | 2.500 | 2.550 | 2.700 | +0.050 us, +2.00 % | +0.200 us, +8.00 % | yes | **no** |")
+        text = agreement.table(lines, 1.2e-6).splitlines()
+        self.assertEqual(text[2], "| copy/1 | 2.000 | 2.050 | 1.500 | +0.050 us, +2.50 % | -0.500 us, -25.00 % | yes | **no** |")
         self.assertIn("| **no** | ncu saw other kernels |", text[3])
-        self.assertEqual(text[4], "| odd/1 | | | 1000.000 | | | not compared: no CUPTI | |")
+        self.assertEqual(text[4], "| odd/1 | | | 1000.000 with its own cost | | | not compared: no CUPTI | |")
+        self.assertIn("activity records 0.50 us (median), ncu 1.20 us.", text[-2])
         self.assertIn("activity records 1 of 2 points, ncu 0 of 1.", text[-1])
         self.assertEqual({row.count("|") for row in text[:5]}, {9})
 

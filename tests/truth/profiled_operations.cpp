@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes the timed points of a stored run a few times each, for a profiler that looks only between cudaProfilerStart
 // and cudaProfilerStop: ncu --profile-from-start off. A spin kernel goes before each execution, so that the profiler's
-// list can be cut into executions; warm-ups, fills and checks are outside. Prints a line for each point: its name, a
-// tab and its executions.
+// list can be cut into executions: of 2000 cycles before the first, 4000 before the second, and so on in turns, which
+// tells what the profiler adds to any kernel. Warm-ups, fills and checks are outside. Prints a line for each point: its
+// name, a tab and its executions.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ class Profiled final : public bench::LaterPhase {
       for (int i = 0; i < 3; ++i) replay.execute();
       GPUBENCH_CUDA_CHECK(cudaProfilerStart());
       for (int i = 0; i < executions; ++i) {
-        GPUBENCH_CUDA_CHECK(truth::launch_spin(1, 1, nullptr));
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(executed_++ % 2 == 0 ? 2000 : 4000, 132, nullptr));
         GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
         replay.execute();
       }
@@ -55,6 +56,7 @@ class Profiled final : public bench::LaterPhase {
   std::vector<std::string>& names_;
   const std::string& current_;
   std::vector<std::string> warnings_;
+  std::int64_t executed_ = 0;
 };
 
 int run(const char* file) {

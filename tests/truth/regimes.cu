@@ -484,7 +484,8 @@ __global__ void tensor_kernel(std::int64_t count, float* out) {
   }
   float total = 0.0F;
 #pragma unroll
-  for (auto& sum : sums) total += sum.x[0];
+  for (auto& sum : sums)
+    for (int i = 0; i < sum.num_elements; ++i) total += sum.x[i];  // or half of the products would be left out
   if (total == -1.0F) *out = total;
 }
 
