@@ -68,24 +68,34 @@ DriftReading judge_drift(const Ceiling& stored, const std::vector<DriftSamples>&
 DriftCheck check_drift(const Calibration& stored, const DriftSampler& sampler) {
   DriftCheck check;
   check.calibration_utc = stored.created_utc;
+  struct Subject {
+    const Ceiling* ceiling;
+    std::vector<DriftSamples> sets;
+  };
+  std::vector<Subject> subjects;
+  const auto take = [&](Subject& subject) {
+    try {
+      subject.sets.push_back(sampler(*subject.ceiling));
+    } catch (const NoDriftSamples& reason) {
+      subject.sets.clear();
+      check.not_checked.push_back(fmt::format("{}: {}", subject.ceiling->resource, reason.what()));
+    }
+  };
   for (const char* const resource : drift_resources) {
     const Ceiling* const ceiling = stored.find(resource);
-    if (ceiling == nullptr || !(ceiling->value > 0.0)) {
+    if (ceiling != nullptr && ceiling->value > 0.0)
+      take(subjects.emplace_back(Subject{ceiling, {}}));
+    else
       check.not_checked.push_back(fmt::format("{}: the calibration has no such ceiling", resource));
-      continue;
-    }
-    try {
-      std::vector<DriftSamples> sets = {sampler(*ceiling)};
-      DriftReading reading = judge_drift(*ceiling, sets);
-      if (reading.outcome != DriftOutcome::agrees) {
-        sets.push_back(sampler(*ceiling));
-        reading = judge_drift(*ceiling, sets);
-      }
-      check.outcome = std::max(check.outcome, reading.outcome);
-      check.readings.push_back(std::move(reading));
-    } catch (const NoDriftSamples& reason) {
-      check.not_checked.push_back(fmt::format("{}: {}", resource, reason.what()));
-    }
+  }
+  // The other resource's first set lies between the two of one, and with it some time.
+  for (Subject& subject : subjects)
+    if (!subject.sets.empty() && judge_drift(*subject.ceiling, subject.sets).outcome != DriftOutcome::agrees)
+      take(subject);
+  for (const Subject& subject : subjects) {
+    if (subject.sets.empty()) continue;
+    check.readings.push_back(judge_drift(*subject.ceiling, subject.sets));
+    check.outcome = std::max(check.outcome, check.readings.back().outcome);
   }
   return check;
 }

@@ -19,6 +19,7 @@ struct Raw {
   std::string device;
   std::string filter;
   std::string calibration_file;
+  std::string drift_check = "on";
   std::string time;
   std::string time_budget = "0.25";
   std::string cache = "warm";
@@ -82,6 +83,10 @@ const std::vector<Row>& table() {
        "are "
        "another device's",
        add_value<&Raw::calibration_file>},
+      {in_run, "--drift-check", "on|off", "",
+       "Whether a stored calibration is held against the device as it is now, for up to a second (on); one that is off "
+       "by over 2 % beyond its interval is measured anew, one given by --calibration never",
+       add_choice<&Raw::drift_check>},
       {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
        add_value<&Raw::time_budget>},
       {in_run, "--time", "device|stream|latency|all", "",
@@ -185,6 +190,7 @@ void check_raw(const Raw& raw, Options& options) {
   options.filter = raw.filter;
   options.list = raw.list;
   if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
+  options.drift_check = raw.drift_check == "on";
   if (raw.time == "all")
     options.clocks = {"stream", "device", "latency"};
   else if (!raw.time.empty())

@@ -26,6 +26,7 @@ struct Options {
   std::string filter;
   bool list = false;
   std::optional<std::string> calibration_file;
+  bool drift_check = true;
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< as Harness::set_cache_state

@@ -108,15 +108,15 @@ TEST(CheckDrift, OneSetOfEachWhenAllAgrees) {
 }
 
 TEST(CheckDrift, AsksTwiceBeforeItDecides) {
-  FakeDevice drifted{{set(90.0), set(90.0), set(50.0)}, {}};
+  FakeDevice drifted{{set(90.0), set(50.0), set(90.0)}, {}};
   EXPECT_EQ(check_drift(calibration(), drifted.sampler()).outcome, DriftOutcome::drifted);
-  EXPECT_EQ(drifted.asked, (std::vector<std::string>{"dram-copy", "dram-copy", "fp32"}));
-  FakeDevice noisy{{set(90.0), set(100.0), set(50.0)}, {}};
+  EXPECT_EQ(drifted.asked, (std::vector<std::string>{"dram-copy", "fp32", "dram-copy"}));
+  FakeDevice noisy{{set(90.0), set(50.0), set(100.0)}, {}};
   EXPECT_EQ(check_drift(calibration(), noisy.sampler()).outcome, DriftOutcome::unsteady);
 }
 
 TEST(CheckDrift, TheWorstDecides) {
-  FakeDevice device{{set(90.0), set(100.0), set(40.0), set(40.0)}, {}};
+  FakeDevice device{{set(90.0), set(40.0), set(100.0), set(40.0)}, {}};
   const DriftCheck check = check_drift(calibration(), device.sampler());
   EXPECT_EQ(check.readings[0].outcome, DriftOutcome::unsteady);
   EXPECT_EQ(check.readings[1].outcome, DriftOutcome::drifted);

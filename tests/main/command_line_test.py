@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,9 @@ class CommandLine(unittest.TestCase):
 
     @classmethod
     def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True):
-        command = [str(program), *(["--device=cpu"] if on_cpu else []), *arguments]
+        # A busy machine may well drift between two tests.
+        given = any(argument.startswith("--drift-check") for argument in arguments)
+        command = [str(program), *(["--device=cpu"] if on_cpu else []), *(["--drift-check=off"] if on_cpu and not given else []), *arguments]
         return subprocess.run(command, env=cls.environment, capture_output=True, text=True, timeout=300)
 
     def stored(self, *arguments):
@@ -54,6 +57,61 @@ class CommandLine(unittest.TestCase):
 
     def test_the_kept_calibration_is_used_again(self):
         self.assertNotIn("measuring a quick one", self.measured.stderr)
+
+    def with_changed_copy(self, factor, *arguments):
+        """A run whose stored calibration claims `factor` times the memory and arithmetic; what it says, and the run."""
+        text = self.cached[0].read_text()
+        document = json.loads(text)
+        for ceiling in document["ceilings"]:
+            if ceiling["resource"] in ("dram-copy", "fp32"):
+                ceiling["value"] *= factor
+                ceiling["ci95"] = [end * factor for end in ceiling["ci95"]] if isinstance(ceiling["ci95"], list) else {key: end * factor for key, end in ceiling["ci95"].items()}
+                ceiling.pop("theoretical_limit", None)
+        changed = self.folder / "changed.json"
+        changed.write_text(json.dumps(document))
+        self.cached[0].write_text(changed.read_text())
+        try:
+            result = self.gpubench("--filter=^copy/n:1024/", "--time-budget=0.02", f"--out={self.folder}/drift.json", *arguments)
+            kept = json.loads(self.cached[0].read_text())["created_utc"] == document["created_utc"]
+            return result, json.loads((self.folder / "drift.json").read_text()), kept
+        finally:
+            self.cached[0].write_text(text)
+
+    def test_a_calibration_that_has_drifted_is_measured_anew(self):
+        result, run, kept = self.with_changed_copy(0.2, "--drift-check=on")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("has drifted; measuring it anew", result.stderr)
+        self.assertFalse(kept)
+        self.assertNotIn("drift", json.loads(self.cached[0].read_text()))
+        drift = run["calibrations"][0]["drift"]
+        self.assertEqual(drift["outcome"], "drifted")
+        self.assertEqual([reading["resource"] for reading in drift["readings"]], ["dram-copy", "fp32"])
+        self.assertGreater(drift["readings"][0]["beyond"], 0.02)
+        self.assertTrue(drift["readings"][0]["method"])
+        self.assertTrue(any("has drifted from its calibration" in warning for warning in run["warnings"]), run["warnings"])
+
+    def test_the_drift_check_can_be_left_out(self):
+        result, run, kept = self.with_changed_copy(0.2, "--drift-check=off")
+        self.assertTrue(kept)
+        self.assertNotIn("drift", run["calibrations"][0])
+        self.assertNotIn("drifted", result.stderr)
+
+    def test_a_given_calibration_is_checked_and_kept(self):
+        result, run, kept = self.with_changed_copy(0.2, "--drift-check=on", f"--calibration={self.folder}/changed.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(kept)
+        self.assertIn("It was kept all the same.", result.stderr)
+        self.assertEqual(run["calibrations"][0]["drift"]["outcome"], "drifted")
+
+    def test_an_interrupted_calibration_leaves_the_old_file_whole(self):
+        text = self.cached[0].read_text()
+        process = subprocess.Popen([str(GPUBENCH), "--device=cpu", "--calibrate"], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stderr.readline()  # it has begun
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(self.cached[0].read_text(), text)
+        self.assertEqual(list(self.cached[0].parent.iterdir()), self.cached)
 
     def test_a_calibration_of_another_state_is_measured_anew(self):
         text = self.cached[0].read_text()
