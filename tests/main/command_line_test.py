@@ -78,26 +78,28 @@ class CommandLine(unittest.TestCase):
             self.cached[0].write_text(text)
 
     def test_a_calibration_that_has_drifted_is_measured_anew(self):
-        result, run, kept = self.with_changed_copy(0.2, "--drift-check=on")
+        result, run, kept = self.with_changed_copy(0.001, "--drift-check=on")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("has drifted; measuring it anew", result.stderr)
         self.assertFalse(kept)
         self.assertNotIn("drift", json.loads(self.cached[0].read_text()))
         drift = run["calibrations"][0]["drift"]
         self.assertEqual(drift["outcome"], "drifted")
-        self.assertEqual([reading["resource"] for reading in drift["readings"]], ["dram-copy", "fp32"])
+        # Where memory is slow to be had, that is said in place of a reading.
+        told = [reading["resource"] for reading in drift["readings"]] + [text.split(":")[0] for text in drift.get("not_checked", [])]
+        self.assertEqual(sorted(told), ["dram-copy", "fp32"])
         self.assertGreater(drift["readings"][0]["beyond"], 0.02)
         self.assertTrue(drift["readings"][0]["method"])
         self.assertTrue(any("has drifted from its calibration" in warning for warning in run["warnings"]), run["warnings"])
 
     def test_the_drift_check_can_be_left_out(self):
-        result, run, kept = self.with_changed_copy(0.2, "--drift-check=off")
+        result, run, kept = self.with_changed_copy(0.001, "--drift-check=off")
         self.assertTrue(kept)
         self.assertNotIn("drift", run["calibrations"][0])
         self.assertNotIn("drifted", result.stderr)
 
     def test_a_given_calibration_is_checked_and_kept(self):
-        result, run, kept = self.with_changed_copy(0.2, "--drift-check=on", f"--calibration={self.folder}/changed.json")
+        result, run, kept = self.with_changed_copy(0.001, "--drift-check=on", f"--calibration={self.folder}/changed.json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(kept)
         self.assertIn("It was kept all the same.", result.stderr)
