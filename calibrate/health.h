@@ -40,20 +40,6 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
 /// The same with the references built in.
 std::optional<Health> assess(const Calibration& calibration);
 
-/// One resource on several GPUs of one kind.
-struct GpuSpread {
-  std::string kind;
-  std::string resource;
-  std::string unit;
-  int gpus = 0;
-  double median = 0.0;
-  double spread = 0.0;  ///< between the fastest and the slowest, over the median
-  std::string slowest;  ///< its id
-  double slowest_value = 0.0;
-  double slowest_difference = 0.0;  ///< to the median, as a fraction; negative for a rate
-  bool certain = false;             ///< the intervals of the slowest and the fastest do not meet
-};
-
 /// The ceilings that at least two GPUs of one name have, by name and in the order of the first one's ceilings. What
 /// depends on the host (overheads, links) is left out.
 std::vector<GpuSpread> compare_gpus(const std::vector<Calibration>& calibrations);

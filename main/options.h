@@ -14,7 +14,8 @@
 
 namespace gpubench {
 
-enum class Command { run, compare, report, doctor, help, version };
+enum class Command { run, compare, report, doctor, calibration, help, version };
+enum class CalibrationAction { list, show, export_one, import_one, diff };
 
 struct Options {
   Command command = Command::run;
@@ -37,7 +38,10 @@ struct Options {
   std::optional<std::string> resume_file;
   bench::GoogleFlags google;
 
-  // compare and report
+  // calibration
+  CalibrationAction calibration_action = CalibrationAction::list;
+
+  // compare, report and calibration
   std::vector<std::string> inputs;
   reports::FailOn fail_on = reports::FailOn::regression;
   double least_effect = 0.01;

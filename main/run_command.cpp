@@ -14,6 +14,7 @@
 #include "bench/gpu.h"
 #include "bench/harness.h"
 #include "calibrate/calibrate.h"
+#include "calibrate/health.h"
 #include "classifier/classifier.h"
 #include "main/after_timing.h"
 #include "main/ceilings.h"
@@ -175,6 +176,8 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));
   }
+  if (!options.quiet)
+    fmt::print("{}", reports::console(calibrate::compare_gpus(run.calibrations), stdout_style(options.color)));
   for (const std::string& output : options.outputs) reports::write(run, output);
   return exit_codes::fine;
 }

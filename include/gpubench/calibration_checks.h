@@ -75,4 +75,18 @@ struct Health {
   friend bool operator==(const Health&, const Health&) = default;
 };
 
+/// One resource on several GPUs of one kind.
+struct GpuSpread {
+  std::string kind;
+  std::string resource;
+  std::string unit;
+  int gpus = 0;
+  double median = 0.0;
+  double spread = 0.0;  ///< between the fastest and the slowest, over the median
+  std::string slowest;  ///< its id
+  double slowest_value = 0.0;
+  double slowest_difference = 0.0;  ///< to the median, as a fraction; negative for a rate
+  bool certain = false;             ///< the intervals of the slowest and the fastest do not meet
+};
+
 }  // namespace gpubench
