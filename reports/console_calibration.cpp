@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t least_method = 14;
 constexpr std::size_t bar_width = 8;
-constexpr std::size_t least_resource = 16;
+constexpr std::size_t least_resource = 10;
 
 std::string_view color_of(CeilingGroup group) {
   switch (group) {
@@ -48,15 +49,17 @@ std::string bar_of(double fraction) {
   return bar + parts.at(eighths % 8);
 }
 
-/// Both ends, without the unit where the value before it has the same.
+/// Both ends in the unit that the value before it is shown in, which is not said again.
 std::string interval_text(const Ceiling& ceiling) {
   const std::string unit = printable(ceiling.unit);
   const std::string value = format_value(ceiling.value, unit, 4);
-  std::string text = format_interval(ceiling.ci95, unit, 4);
-  const auto end = value.find(' ');
-  if (end == std::string::npos || !text.ends_with(value.substr(end))) return text;
-  text.erase(text.size() - (value.size() - end));
-  return text.find(' ') == text.rfind(" to ") ? text : format_interval(ceiling.ci95, unit, 4);
+  const double shown = std::strtod(value.c_str(), nullptr);
+  if (!(ceiling.value > 0.0) || !(shown > 0.0)) return format_interval(ceiling.ci95, unit, 4);
+  const double factor = std::pow(1000.0, std::round(std::log10(ceiling.value / shown) / 3.0));
+  const auto end = [&](double one) {
+    return one / factor >= 999.95 ? fmt::format("{:.0f}", one / factor) : fmt::format("{:#.4g}", one / factor);
+  };
+  return fmt::format("{} to {}", end(ceiling.ci95.low), end(ceiling.ci95.high));
 }
 
 /// Columns of all ceilings, in the order of the groups, with the places where groups begin.
