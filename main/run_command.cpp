@@ -14,7 +14,6 @@
 #include "bench/gpu.h"
 #include "bench/harness.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/health.h"
 #include "classifier/classifier.h"
 #include "main/after_timing.h"
 #include "main/ceilings.h"
@@ -25,6 +24,7 @@
 #include "main/kept_points.h"
 #include "main/order.h"
 #include "main/plan.h"
+#include "main/several_gpus.h"
 #include "main/terminal.h"
 #include "reports/activity.h"
 #include "reports/reports.h"
@@ -176,8 +176,8 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));
   }
-  if (!options.quiet)
-    fmt::print("{}", reports::console(calibrate::compare_gpus(run.calibrations), stdout_style(options.color)));
+  compare_several_gpus(options, run);
+  for (const std::string& warning : run.warnings) say(warning);
   for (const std::string& output : options.outputs) reports::write(run, output);
   return exit_codes::fine;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -217,6 +218,16 @@ std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& s
                                color::bold, style);
   text += table.header(style);
   for (std::size_t i = 0; i < shown; ++i) text += table.row(i, style);
+  std::map<std::string, std::size_t> slowest;
+  for (const GpuSpread& spread : spreads)
+    if (spread.certain) ++slowest[spread.slowest];
+  const auto most_often = std::max_element(slowest.begin(), slowest.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most_often != slowest.end())
+    text += paragraph("",
+                      fmt::format("slowest most often: {}, in {} of {} resources beyond the intervals",
+                                  printable(most_often->first), most_often->second, spreads.size()),
+                      color::bold, style);
   if (shown < order.size())
     text += paragraph("", fmt::format("{} more resources differ by less", order.size() - shown), color::dim, style);
   return text;
