@@ -2,8 +2,9 @@
 // A GPU's part of the drift check: the probes that calibrate it, with the launch shapes that were best then.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,10 @@ namespace {
 
 constexpr int samples = 7;
 constexpr double warm_up_seconds = 0.15;
+
+/// Set by tools that slow kernels down, lock clocks or replay.
+constexpr std::array profiler_variables = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+                                           "NSYS_PROFILING_SESSION_ID", "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
 
 class CudaDriftSampler {
  public:
@@ -66,6 +71,9 @@ class CudaDriftSampler {
     if (const auto processes = bench_.nvml.compute_processes().value; processes && processes->size() > 1)
       return fmt::format("{} other process{} computed on this GPU", processes->size() - 1,
                          processes->size() == 2 ? "" : "es");
+    for (const char* const variable : profiler_variables)
+      if (std::getenv(variable) != nullptr)
+        return fmt::format("a profiler seems to run this program ({} is set)", variable);
     if (probe.throttled_samples > 0)
       return fmt::format("the driver held the clock back in {} of {} samples", probe.throttled_samples, samples);
     if (!probe.ceiling.caveats.empty() && stored.caveats != probe.ceiling.caveats) return probe.ceiling.caveats.front();
