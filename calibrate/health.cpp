@@ -91,6 +91,7 @@ GpuSpread spread_of(const std::string& name, const std::string& unit, const std:
   spread.unit = unit;
   spread.gpus = static_cast<int>(ceilings.size());
   std::vector<double> values;
+  values.reserve(ceilings.size());
   for (const Ceiling* const ceiling : ceilings) values.push_back(ceiling->value);
   spread.median = statistics::median(values);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());

@@ -19,15 +19,16 @@ enum class CalibrationAction { list, show, export_one, import_one, diff };
 
 struct Options {
   Command command = Command::run;
-  std::string help_text;  ///< for Command::help
+  CalibrationAction calibration_action = CalibrationAction::list;  ///< for Command::calibration
+  std::string help_text;                                           ///< for Command::help
 
   // run
   std::optional<calibrate::Mode> calibrate;
   std::string device;
   std::string filter;
   bool list = false;
+  bool drift_check = true;  ///< of a stored calibration
   std::optional<std::string> calibration_file;
-  bool drift_check = true;
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< as Harness::set_cache_state
@@ -37,9 +38,6 @@ struct Options {
   double isolate_timeout_seconds = 120.0;
   std::optional<std::string> resume_file;
   bench::GoogleFlags google;
-
-  // calibration
-  CalibrationAction calibration_action = CalibrationAction::list;
 
   // compare, report and calibration
   std::vector<std::string> inputs;

@@ -165,7 +165,7 @@ std::string notes_text(const Calibration& calibration, const ConsoleStyle& style
         if (known == caveats.end())
           caveats.emplace_back(caveat, ceiling->resource);
         else
-          known->second += ", " + ceiling->resource;
+          known->second.append(", ").append(ceiling->resource);
       }
   for (const auto& [caveat, names] : caveats)
     text += paragraph("! ", printable(names + ": " + caveat), color::yellow, style);
@@ -196,6 +196,7 @@ std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& s
   constexpr std::size_t most = 12;
   if (spreads.empty()) return "";
   std::vector<const GpuSpread*> order;
+  order.reserve(spreads.size());
   for (const GpuSpread& spread : spreads) order.push_back(&spread);
   std::stable_sort(order.begin(), order.end(),
                    [](const GpuSpread* a, const GpuSpread* b) { return a->spread > b->spread; });
