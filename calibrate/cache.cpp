@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
@@ -16,9 +17,9 @@ namespace gpubench::calibrate {
 namespace {
 
 /// Properties whose change moves ceilings. Others (a PCI slot, say) may change freely.
-constexpr std::array key_properties = {"uuid",    "vbios", "driver",        "cuda_driver",      "cuda_runtime",
-                                       "ecc",     "mig",   "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz",
-                                       "governor"};
+constexpr std::array key_properties = {
+    "uuid", "vbios",         "driver",           "cuda_driver",          "cuda_runtime",     "ecc",
+    "mig",  "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "set_sm_clock_mhz", "governor"};
 
 std::optional<std::filesystem::path> absolute_from(const char* variable) {
   const char* const value = std::getenv(variable);
@@ -97,8 +98,42 @@ std::filesystem::path store(const Calibration& calibration) {
   if (!directory)
     throw storage::WriteError("The calibration cannot be kept: neither XDG_CACHE_HOME nor HOME names a folder.");
   auto file = cache_file(*directory, calibration.device);
-  storage::write_file(file, storage::to_json(calibration));
+  Calibration kept = calibration;
+  kept.drift.reset();  // of the run that checked it
+  storage::write_file(file, storage::to_json(kept));
   return file;
+}
+
+std::vector<Stored> stored_calibrations() {
+  std::vector<Stored> all;
+  const auto directory = cache_directory();
+  if (!directory) return all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(*directory, error)) {
+    if (entry.path().extension() != ".json") continue;
+    Stored stored;
+    stored.file = entry.path();
+    stored.name = entry.path().stem().string();
+    try {
+      stored.calibration = storage::read_calibration(stored.file);
+    } catch (const storage::ReadError& unreadable) {
+      stored.reason = unreadable.what();
+    }
+    all.push_back(std::move(stored));
+  }
+  std::sort(all.begin(), all.end(), [](const Stored& a, const Stored& b) { return a.name < b.name; });
+  return all;
+}
+
+std::optional<std::filesystem::path> set_aside(const Device& device) {
+  const auto directory = cache_directory();
+  if (!directory) return std::nullopt;
+  const auto file = cache_file(*directory, device);
+  auto aside = file;
+  aside.replace_extension(".drifted.json");
+  std::error_code error;
+  std::filesystem::copy_file(file, aside, std::filesystem::copy_options::overwrite_existing, error);
+  return error ? std::nullopt : std::optional(aside);
 }
 
 }  // namespace gpubench::calibrate

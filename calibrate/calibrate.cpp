@@ -2,25 +2,12 @@
 #include "calibrate/calibrate.h"
 
 #include <chrono>
-#include <ctime>
 #include <string>
 
+#include "calibrate/utc.h"
 #include "gpubench/version.h"
 
 namespace gpubench::calibrate {
-namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
-
-}  // namespace
-
 Calibration calibrate(const Device& device, const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const std::string created = utc_now();

@@ -29,18 +29,6 @@ struct Plan {
 constexpr Plan quick_plan = {7, 0.3, 0.0};
 constexpr Plan full_plan = {9, 1.0, 4.0};
 
-/// Brings the clocks up from idle: arithmetic for as long as the plan says.
-void warm_up(Workbench& bench, double seconds) {
-  const double start = bench::steady_seconds();
-  while (bench::steady_seconds() < start + seconds)
-    bench.timer.seconds([&] {
-      probes::Launched launched;
-      GPUBENCH_CUDA_CHECK(probes::launch_vector(
-          probes::VectorOperation::fp32, {256, 4},
-          {1000, bench.multiprocessors(), bench.clock.readings(), bench.sink.data(), bench.stream}, launched));
-    });
-}
-
 void note_conditions(Workbench& bench) {
   auto& warnings = bench.calibration.warnings;
   // This process is one of them.
@@ -87,6 +75,17 @@ void sustain_all(Workbench& bench) {
 }
 
 }  // namespace
+
+void warm_up(Workbench& bench, double seconds) {
+  const double start = bench::steady_seconds();
+  while (bench::steady_seconds() < start + seconds)
+    bench.timer.seconds([&] {
+      probes::Launched launched;
+      GPUBENCH_CUDA_CHECK(probes::launch_vector(
+          probes::VectorOperation::fp32, {256, 4},
+          {1000, bench.multiprocessors(), bench.clock.readings(), bench.sink.data(), bench.stream}, launched));
+    });
+}
 
 Calibration calibrate_cuda(const Device& device, const Options& options) {
   Workbench bench(device, options);

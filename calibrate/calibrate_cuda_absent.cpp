@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "calibrate/calibrate.h"
+#include "calibrate/drift.h"
 
 namespace gpubench::calibrate {
 
@@ -10,5 +11,7 @@ Calibration calibrate_cuda(const Device&, const Options&) {
   throw std::runtime_error(
       "this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
 }
+
+DriftSampler cuda_drift_sampler(const Device&) { throw NoDriftSamples("this gpubench was built without CUDA"); }
 
 }  // namespace gpubench::calibrate

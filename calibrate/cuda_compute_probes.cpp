@@ -2,6 +2,7 @@
 // Arithmetic: vector pipes and matrix instructions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -53,19 +54,23 @@ void set_counted(Probe& probe, VectorOperation operation) {
   }
 }
 
-void add_vector(Workbench& bench, VectorOperation operation) {
+/// `shape`: the only one to try, where there is such a one; empty for all.
+void add_vector(Workbench& bench, VectorOperation operation, const std::string& shape = "") {
   const std::string resource(name_of(operation));
   if (operation == VectorOperation::bf16 && bench.major < 8) {
     bench.absent(resource, "BF16 arithmetic needs compute capability 8.0");
     return;
   }
-  const auto shapes = probes::vector_shapes(operation);
+  const auto all_shapes = probes::vector_shapes(operation);
+  std::vector<BlockShape> shapes(all_shapes.begin(), all_shapes.end());
+  const auto is_it = [&](BlockShape one) { return probes::vector_shape_text(operation, one) == shape; };
+  if (const auto same = std::find_if(shapes.begin(), shapes.end(), is_it); same != shapes.end()) shapes = {*same};
   std::vector<LoopKernel> kernels;
-  for (const BlockShape shape : shapes)
-    kernels.emplace_back([operation, shape](const probes::LoopLaunch& launch, probes::Launched& launched) {
-      return probes::launch_vector(operation, shape, launch, launched);
+  for (const BlockShape one : shapes)
+    kernels.emplace_back([operation, one](const probes::LoopLaunch& launch, probes::Launched& launched) {
+      return probes::launch_vector(operation, one, launch, launched);
     });
-  const std::size_t best = bench.fastest(kernels);
+  const std::size_t best = kernels.size() == 1 ? 0 : bench.fastest(kernels);
   Probe probe;
   probe.ceiling.resource = resource;
   probe.ceiling.unit = !multiplies(operation) || operation == VectorOperation::int32 ? "op/s" : "FLOP/s";
@@ -157,6 +162,12 @@ void add_vector_probes(Workbench& bench) {
     const bool quick = operation == VectorOperation::fp32 || operation == VectorOperation::fp64;
     if (quick || bench.full) bench.attempt({std::string(name_of(operation))}, [&] { add_vector(bench, operation); });
   }
+}
+
+void add_vector_probe_like(Workbench& bench, const Ceiling& stored) {
+  for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
+    if (probes::vector_operation_names[i] == stored.resource)
+      add_vector(bench, static_cast<VectorOperation>(i), stored.shape);
 }
 
 void add_matrix_probes(Workbench& bench) {

@@ -68,10 +68,15 @@ std::vector<Candidate> candidates_of(Workbench& bench, const Pattern& what, std:
   return candidates;
 }
 
-void add_pattern(Workbench& bench, const Pattern& what, const std::string& size, const std::string& caveat) {
+/// `shape`: the only one to try, where there is such a one; empty for all.
+void add_pattern(Workbench& bench, const Pattern& what, const std::string& size, const std::string& caveat,
+                 const std::string& shape = "") {
   const std::size_t granule = probes::memory_granule;
   const std::size_t count = bench.pool.size() / what.arrays / granule * granule;
-  const auto candidates = candidates_of(bench, what, count);
+  auto candidates = candidates_of(bench, what, count);
+  const auto is_it = [&](const Candidate& candidate) { return candidate.shape == shape; };
+  if (const auto same = std::find_if(candidates.begin(), candidates.end(), is_it); same != candidates.end())
+    candidates = {*same};
   const Candidate* best = nullptr;
   double best_seconds = 0.0;
   std::size_t tried = 0;
@@ -142,6 +147,14 @@ void add_memory_probes(Workbench& bench) {
     for (const auto& pattern : patterns())
       bench.attempt({pattern.resource}, [&] { add_pattern(bench, pattern, size, caveat); });
   });
+}
+
+void add_memory_probe_like(Workbench& bench, const Ceiling& stored) {
+  std::string size;
+  std::string caveat;
+  make_pool(bench, size, caveat);
+  for (const auto& pattern : patterns())
+    if (pattern.resource == stored.resource) add_pattern(bench, pattern, size, caveat, stored.shape);
 }
 
 }  // namespace gpubench::calibrate

@@ -107,4 +107,11 @@ void measure_intensities(Workbench& bench);  ///< memory and arithmetic together
 /// Counts the work of all probes that have a ceiling, as far as the time allows.
 void confirm(Workbench& bench, double seconds);
 
+// For a drift check: the one probe that measures what a stored ceiling did, with its launch shape where that is still
+// among those to try. Without effect where no probe is called so. They throw CudaError and OutOfMemory.
+
+void add_memory_probe_like(Workbench& bench, const Ceiling& stored);
+void add_vector_probe_like(Workbench& bench, const Ceiling& stored);
+void warm_up(Workbench& bench, double seconds);  ///< brings the clocks up from idle, by arithmetic
+
 }  // namespace gpubench::calibrate

@@ -14,6 +14,7 @@
 
 #include "bench/devices.h"
 #include "bench/harness.h"
+#include "calibrate/drift.h"
 #include "main/after_timing.h"
 #include "main/commands.h"
 #include "main/context.h"
@@ -102,7 +103,7 @@ void measure_points(const Order& order, const Options& options, const Device& de
 }  // namespace
 
 int carry_out(const TakenOrder& taken, const Options& options, const std::string& program,
-              const std::function<Calibration(const Device&)>& calibrate) {
+              const std::function<Calibration(const Device&)>& measure_ceilings) {
   const Order& order = taken.order;
   const Channel channel(taken.channel);
   die_with(order.parent);
@@ -113,7 +114,11 @@ int carry_out(const TakenOrder& taken, const Options& options, const std::string
     run.context = gather_context(program, {});
     run.devices = {device};
     if (order.task == Order::Task::calibrate) {
-      run.calibrations = {calibrate(device)};
+      run.calibrations = {measure_ceilings(device)};
+      storage::write_file(order.result, storage::to_json(run));
+    } else if (order.task == Order::Task::check_drift) {
+      run.calibrations = {storage::read_calibration(order.input)};
+      run.calibrations.front().drift = calibrate::check_drift(device, run.calibrations.front());
       storage::write_file(order.result, storage::to_json(run));
     } else {
       measure_points(order, options, device, run, channel);

@@ -31,6 +31,8 @@ int dispatch(const Options& options, int argc, char** argv) {
       return compare_command(options);
     case Command::report:
       return report_command(options);
+    case Command::calibration:
+      return calibration_command(options);
     case Command::doctor:
       return doctor_command(options, argv[0], arguments);
     case Command::run:

@@ -20,6 +20,8 @@ inline constexpr int wrong_usage = 64;
 int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
 int compare_command(const Options& options);
 int report_command(const Options& options);
+/// Lists, shows, moves and compares stored calibrations.
+int calibration_command(const Options& options);
 /// Says what works here, what does not, and the remedy; exit code 2 when something does not.
 int doctor_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
 

@@ -181,10 +181,7 @@ std::vector<std::string> Isolation::measure(const Plan& plan, KeptPoints& kept, 
   return warnings;
 }
 
-Calibration Isolation::calibrate(const Device& device) {
-  Order order;
-  order.task = Order::Task::calibrate;
-  order.device = device.id;
+Calibration Isolation::carry_out_for_ceilings(Order& order, const std::string& what) {
   ChildProcess child(write_order(order));
   const double deadline = bench::steady_seconds() + longest_calibration_seconds;
   std::string error;
@@ -196,10 +193,26 @@ Calibration Isolation::calibrate(const Device& device) {
   if (!error.empty()) throw std::runtime_error(error);
   if (!child.ended()->well())
     throw std::runtime_error(
-        fmt::format("The calibration of {} failed: its process {}.", device.id, words_of(*child.ended())));
+        fmt::format("{} of {} failed: its process {}.", what, order.device, words_of(*child.ended())));
   const Run run = storage::read_run(order.result);
-  if (run.calibrations.empty()) throw std::runtime_error(fmt::format("The calibration of {} gave nothing.", device.id));
+  if (run.calibrations.empty()) throw std::runtime_error(fmt::format("{} of {} gave nothing.", what, order.device));
   return run.calibrations.front();
+}
+
+Calibration Isolation::calibrate(const Device& device) {
+  Order order;
+  order.task = Order::Task::calibrate;
+  order.device = device.id;
+  return carry_out_for_ceilings(order, "The calibration");
+}
+
+DriftCheck Isolation::check_drift(const Device& device, const Calibration& stored) {
+  Order order;
+  order.task = Order::Task::check_drift;
+  order.device = device.id;
+  order.input = folder_.path() / "calibration.json";
+  storage::write_file(order.input, storage::to_json(stored));
+  return carry_out_for_ceilings(order, "The drift check").drift.value_or(DriftCheck{});
 }
 
 }  // namespace gpubench

@@ -46,19 +46,24 @@ class Isolation {
   /// A quick calibration, measured in a process of its own, so that this one never holds the device. Throws
   /// std::runtime_error.
   Calibration calibrate(const Device& device);
+  /// Checks a calibration for drift in a process of its own. Throws std::runtime_error.
+  DriftCheck check_drift(const Device& device, const Calibration& stored);
 
  private:
   struct Attempt;
   void attempt(const Plan& plan, KeptPoints& kept, const OnPoint& on_point, Attempt& attempt);
   [[nodiscard]] std::filesystem::path write_order(Order& order);
+  /// Has one order about ceilings carried out; `what` names it: "The calibration". The run's only calibration, or an
+  /// empty one after a signal. Throws std::runtime_error.
+  Calibration carry_out_for_ceilings(Order& order, const std::string& what);
 
   PrivateFolder folder_;
   double limit_seconds_;
   int orders_ = 0;
 };
 
-/// What the process of an order does. `calibrate` measures a device's ceilings. Returns the exit code.
+/// What the process of an order does. `measure_ceilings` calibrates a device. Returns the exit code.
 int carry_out(const TakenOrder& taken, const Options& options, const std::string& program,
-              const std::function<Calibration(const Device&)>& calibrate);
+              const std::function<Calibration(const Device&)>& measure_ceilings);
 
 }  // namespace gpubench

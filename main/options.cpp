@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "bench/metrics/metric_names.h"
 
@@ -19,6 +20,7 @@ struct Raw {
   std::string device;
   std::string filter;
   std::string calibration_file;
+  std::string drift_check = "on";
   std::string time;
   std::string time_budget = "0.25";
   std::string cache = "warm";
@@ -36,7 +38,14 @@ struct Raw {
   bool quiet = false;
 };
 
-enum Scope : unsigned { in_run = 1, in_compare = 2, in_report = 4, in_doctor = 8, everywhere = 15 };
+enum Scope : unsigned {
+  in_run = 1,
+  in_compare = 2,
+  in_report = 4,
+  in_doctor = 8,
+  in_calibration = 16,
+  everywhere = 31
+};
 
 struct Row {
   unsigned scope;
@@ -82,6 +91,10 @@ const std::vector<Row>& table() {
        "are "
        "another device's",
        add_value<&Raw::calibration_file>},
+      {in_run, "--drift-check", "on|off", "",
+       "Whether a stored calibration is held against the device as it is now, for up to a second (on); one that is off "
+       "by over 2 % beyond its interval is measured anew, one given by --calibration never",
+       add_choice<&Raw::drift_check>},
       {in_run, "--time-budget", "SECONDS", "", "Most time to spend on sampling one point (0.25)",
        add_value<&Raw::time_budget>},
       {in_run, "--time", "device|stream|latency|all", "",
@@ -135,6 +148,33 @@ void add_rows(CLI::App& app, unsigned scope, Raw& raw) {
     if ((row.scope & scope) != 0) row.add(app, row, raw);
 }
 
+using CalibrationActions = std::vector<std::pair<CalibrationAction, CLI::App*>>;
+
+/// The subcommands of `calibration`.
+CalibrationActions add_calibration_actions(CLI::App& app, Raw& raw) {
+  CalibrationActions actions;
+  const auto add = [&](CalibrationAction action, const char* name, const char* help, const char* inputs,
+                       const char* inputs_help, int least, int most) {
+    CLI::App* const subcommand = app.add_subcommand(name, help);
+    if (most > 0) {
+      auto* const option = subcommand->add_option(inputs, raw.inputs, inputs_help)->expected(least, most);
+      if (least > 0) option->required();
+    }
+    add_rows(*subcommand, in_calibration, raw);
+    actions.emplace_back(action, subcommand);
+  };
+  using enum CalibrationAction;
+  add(list, "list", "Name the stored ones: device, mode, age, and whether each fits a device of this machine", "", "",
+      0, 0);
+  add(show, "show", "Print one as --calibrate does, or write it with --out; all that fit this machine without a name",
+      "CALIBRATION", "a name of the list, a device such as cuda:0, or a file", 0, 1);
+  add(export_one, "export", "Write a stored one to a file", "CALIBRATION FILE", "what to write, and where to", 2, 2);
+  add(import_one, "import", "Store one from a file, in place of that of the same device", "FILE",
+      "a calibration or a run; FILE@cuda:1 chooses one of several", 1, 1);
+  add(diff, "diff", "Compare two, ceiling by ceiling", "BASE NEW", "names or files", 2, 2);
+  return actions;
+}
+
 double parse_number(const char* flag, const std::string& text, double low, double high) {
   double value = 0.0;
   std::size_t used = 0;
@@ -185,6 +225,7 @@ void check_raw(const Raw& raw, Options& options) {
   options.filter = raw.filter;
   options.list = raw.list;
   if (!raw.calibration_file.empty()) options.calibration_file = raw.calibration_file;
+  options.drift_check = raw.drift_check == "on";
   if (raw.time == "all")
     options.clocks = {"stream", "device", "latency"};
   else if (!raw.time.empty())
@@ -247,6 +288,10 @@ Options parse_command_line(int argc, char** argv) {
       app.add_subcommand("doctor", "Say what works here, what does not, why, and the remedy; 2 when something is red");
   add_rows(*doctor, in_doctor, raw);
 
+  CLI::App* const calibration = app.add_subcommand("calibration", "What ceilings are stored: look at them, move them");
+  calibration->require_subcommand(1);
+  const CalibrationActions actions = add_calibration_actions(*calibration, raw);
+
   std::vector<std::string> google;
   std::vector<std::string> words = prepare(argc, argv, google);
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
@@ -254,10 +299,9 @@ Options parse_command_line(int argc, char** argv) {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
     options.command = Command::help;
-    options.help_text = compare->parsed()  ? compare->help()
-                        : report->parsed() ? report->help()
-                        : doctor->parsed() ? doctor->help()
-                                           : app.help();
+    const CLI::App* asked = &app;
+    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+    options.help_text = asked->help();
     return options;
   } catch (const CLI::ParseError& error) {
     throw UsageError(
@@ -268,10 +312,13 @@ Options parse_command_line(int argc, char** argv) {
     options.help_text = flags_markdown();
     return options;
   }
-  options.command = compare->parsed()  ? Command::compare
-                    : report->parsed() ? Command::report
-                    : doctor->parsed() ? Command::doctor
-                                       : Command::run;
+  options.command = compare->parsed()       ? Command::compare
+                    : report->parsed()      ? Command::report
+                    : doctor->parsed()      ? Command::doctor
+                    : calibration->parsed() ? Command::calibration
+                                            : Command::run;
+  for (const auto& [action, subcommand] : actions)
+    if (subcommand->parsed()) options.calibration_action = action;
   check_raw(raw, options);
   if (options.command != Command::run && !google.empty())
     throw UsageError(

@@ -14,17 +14,20 @@
 
 namespace gpubench {
 
-enum class Command { run, compare, report, doctor, help, version };
+enum class Command { run, compare, report, doctor, calibration, help, version };
+enum class CalibrationAction { list, show, export_one, import_one, diff };
 
 struct Options {
   Command command = Command::run;
-  std::string help_text;  ///< for Command::help
+  CalibrationAction calibration_action = CalibrationAction::list;  ///< for Command::calibration
+  std::string help_text;                                           ///< for Command::help
 
   // run
   std::optional<calibrate::Mode> calibrate;
   std::string device;
   std::string filter;
   bool list = false;
+  bool drift_check = true;  ///< of a stored calibration
   std::optional<std::string> calibration_file;
   std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
@@ -36,7 +39,7 @@ struct Options {
   std::optional<std::string> resume_file;
   bench::GoogleFlags google;
 
-  // compare and report
+  // compare, report and calibration
   std::vector<std::string> inputs;
   reports::FailOn fail_on = reports::FailOn::regression;
   double least_effect = 0.01;

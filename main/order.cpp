@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -17,7 +18,8 @@
 
 namespace gpubench {
 namespace {
-constexpr std::array task_names = {std::string_view("measure"), std::string_view("calibrate")};
+constexpr std::array task_names = {std::string_view("measure"), std::string_view("calibrate"),
+                                   std::string_view("check_drift")};
 }
 
 std::string order_to_json(const Order& order) {
@@ -30,6 +32,7 @@ std::string order_to_json(const Order& order) {
   document["device"] = order.device;
   document["operation"] = order.operation;
   document["result"] = order.result.string();
+  document["input"] = order.input.string();
   document["points"] = std::move(points);
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -38,11 +41,16 @@ Order order_from_json(const std::string& text, const std::string& origin) {
   try {
     const auto document = nlohmann::json::parse(text);
     Order order;
-    order.task = document.at("task") == task_names[1] ? Order::Task::calibrate : Order::Task::measure;
+    const auto task = std::find(task_names.begin(), task_names.end(), document.at("task").get<std::string>());
+    if (task == task_names.end())
+      throw storage::ReadError(
+          fmt::format("{}: is no order of gpubench (its task is unknown); unset {}", origin, order_variable));
+    order.task = static_cast<Order::Task>(task - task_names.begin());
     order.parent = document.at("parent").get<int>();
     order.device = document.at("device").get<std::string>();
     order.operation = document.at("operation").get<std::string>();
     order.result = document.at("result").get<std::string>();
+    order.input = document.at("input").get<std::string>();
     for (const auto& point : document.at("points"))
       order.points.push_back({order.device, point.at("name").get<std::string>(), point.at("repetition").get<int>(),
                               point.at("occurrence").get<int>()});

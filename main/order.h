@@ -13,13 +13,14 @@
 namespace gpubench {
 
 struct Order {
-  enum class Task { measure, calibrate };
+  enum class Task { measure, calibrate, check_drift };
   Task task = Task::measure;
   int parent = 0;         ///< process id
   std::string device;     ///< its id
   std::string operation;  ///< of all points
   std::vector<PointKey> points;
   std::filesystem::path result;  ///< where the run file goes
+  std::filesystem::path input;   ///< for check_drift: the calibration
 };
 
 /// "CHANNEL:FILE", the open file to report to and the order.

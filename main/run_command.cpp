@@ -13,12 +13,10 @@
 #include "bench/google_runner.h"
 #include "bench/gpu.h"
 #include "bench/harness.h"
-#include "bench/host_clock.h"
-#include "calibrate/cache.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
-#include "gpubench/version.h"
 #include "main/after_timing.h"
+#include "main/ceilings.h"
 #include "main/commands.h"
 #include "main/context.h"
 #include "main/interruption.h"
@@ -26,6 +24,7 @@
 #include "main/kept_points.h"
 #include "main/order.h"
 #include "main/plan.h"
+#include "main/several_gpus.h"
 #include "main/terminal.h"
 #include "reports/activity.h"
 #include "reports/reports.h"
@@ -49,61 +48,6 @@ void list_points(const std::vector<Device>& devices, const std::string& filter) 
       previous = point.name;
     }
   }
-}
-
-Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet) {
-  ProgressLine progress(quiet);
-  calibrate::Options options;
-  options.mode = mode;
-  options.progress = [&](std::string_view step, double done) {
-    progress.step(fmt::format("calibrating {}: {}", device.id, step), done);
-  };
-  const double start = bench::steady_seconds();
-  Calibration calibration = calibrate::calibrate(device, options);
-  calibration.created_utc = utc_now();
-  calibration.gpubench_version = std::string(version);
-  calibration.seconds_taken = bench::steady_seconds() - start;
-  return calibration;
-}
-
-void keep_in_cache(const Calibration& calibration) {
-  try {
-    say(fmt::format("calibration of {} kept in {}", calibration.device.id, calibrate::store(calibration).string()));
-  } catch (const storage::WriteError& error) {
-    say(error.what());
-  }
-}
-
-/// Where ceilings may come from besides the cache.
-struct CeilingSources {
-  const Run* earlier = nullptr;    ///< the run that is gone on with
-  Isolation* isolation = nullptr;  ///< measures them elsewhere
-};
-
-Calibration ceilings_for(const Device& device, const Options& options, const CeilingSources& sources,
-                         std::vector<std::string>& warnings) {
-  if (options.calibration_file) {
-    Calibration calibration = storage::read_calibration(*options.calibration_file);
-    if (const auto reason = calibrate::why_not_fitting(calibration, device))
-      warnings.push_back(fmt::format("{} was not measured on this {} as it is now ({}); its verdicts may mislead.",
-                                     *options.calibration_file, device.id, *reason));
-    calibration.device.id = device.id;
-    return calibration;
-  }
-  if (const Calibration* const then = sources.earlier ? sources.earlier->calibration_of(device.id) : nullptr;
-      then != nullptr && !calibrate::why_not_fitting(*then, device))
-    return *then;  // one run, one calibration
-  auto cached = calibrate::load_cached(device);
-  if (cached.calibration) {
-    cached.calibration->device.id = device.id;  // the same GPU may be numbered anew
-    return *std::move(cached.calibration);
-  }
-  say(fmt::format("no calibration of {} to re-use: {}; measuring a quick one", device.id, cached.reason));
-  Calibration calibration = sources.isolation != nullptr
-                                ? sources.isolation->calibrate(device)
-                                : measure_ceilings(device, calibrate::Mode::quick, options.quiet);
-  if (Interruption::noted() == 0) keep_in_cache(calibration);
-  return calibration;
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> google_reporter(const std::string& format) {
@@ -232,6 +176,8 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));
   }
+  compare_several_gpus(options, run);
+  for (const std::string& warning : run.warnings) say(warning);
   for (const std::string& output : options.outputs) reports::write(run, output);
   return exit_codes::fine;
 }

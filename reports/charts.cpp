@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/charts.h"
 
+#include <algorithm>
+
 #include "reports/charts_ceilings.h"
 #include "reports/charts_rows.h"
 #include "reports/text.h"
@@ -20,7 +22,11 @@ void make_printable(Json& value) {
 }  // namespace
 
 std::vector<Chart> all(const Run& run) {
-  return {
+  const auto any = [&](auto Calibration::*list) {
+    return std::any_of(run.calibrations.begin(), run.calibrations.end(),
+                       [&](const Calibration& calibration) { return !(calibration.*list).empty(); });
+  };
+  std::vector<Chart> charts = {
       {"roofline", "Roofline",
        "Speed against arithmetic intensity, under the roofs measured on this device: slanted lines are memory levels, "
        "dashed "
@@ -48,12 +54,28 @@ std::vector<Chart> all(const Run& run) {
        "ends.",
        "device", ladder()},
   };
+  // Full calibrations have more; for others there would be nothing to draw.
+  if (any(&Calibration::latency_curve))
+    charts.push_back({"latency", "Latency",
+                      "Time of one access that depends on the one before it, by one thread, against the working set it "
+                      "jumps about in; the lines are the ceilings of each level.",
+                      "device", latency()});
+  if (any(&Calibration::intensity_sweep))
+    charts.push_back({"intensity", "Memory and arithmetic together",
+                      "What a kernel reached that reads memory and does multiply-adds at once. The lines are what "
+                      "each reaches alone; near their meeting the power limit may hold both back.",
+                      "device", intensity()});
+  return charts;
 }
 
 Json datasets(const Run& run) {
   Json sets = {{"points", point_rows(run)}, {"roofs", roof_rows(run)},          {"ceilings", ceiling_rows(run)},
                {"bands", band_rows(run)},   {"boundaries", boundary_rows(run)}, {"ladder", ladder_rows(run)},
                {"levels", level_rows(run)}};
+  sets["latencies"] = latency_rows(run);
+  sets["latency_levels"] = latency_level_rows(run);
+  sets["intensities"] = intensity_rows(run);
+  sets["intensity_roofs"] = intensity_roof_rows(run);
   make_printable(sets);
   return sets;
 }

@@ -31,6 +31,8 @@ Json time();                  ///< time against size of one operation; data sets
 Json rate();                  ///< bytes/s of one operation under the memory ceilings; data sets points, bands, ceilings
 Json shares(const Run& run);  ///< what the time of one operation goes into; data set points
 Json ladder();                ///< bandwidth against working set; data sets ladder, levels
+Json latency();               ///< latency against working set; data sets latencies, latency_levels
+Json intensity();             ///< speed against intensity as measured; data sets intensities, intensity_roofs
 
 /// Data sets by name. Numbers are rounded to six digits: the run's own file holds them in full.
 ///   points      one row a point, with everything known; `id` is its place in the run
@@ -38,6 +40,8 @@ Json ladder();                ///< bandwidth against working set; data sets ladd
 ///   ceilings    memory ceilings of each device
 ///   bands       stretches of one regime along an operation's sizes; boundaries  where they meet
 ///   ladder      rungs of the working-set ladder; levels  its plateaus
+///   latencies   points of the latency curve; latency_levels  the latency of each level
+///   intensities points of the intensity sweep; intensity_roofs  memory and multiply-adds each alone
 Json datasets(const Run& run);
 
 /// Vega-Lite's `config`: colours and shapes of regimes, fonts, lines, for light or dark paper.

@@ -2,6 +2,7 @@
 #include "reports/charts_ceilings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -198,6 +199,80 @@ Json level_rows(const Run& run) {
       from = level.capacity_bytes;
     }
     put_level("DRAM", dram_of(calibration), calibration.ladder.back().working_set_bytes);
+  }
+  return rows;
+}
+
+Json latency_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations)
+    for (const auto& point : calibration.latency_curve)
+      if (point.working_set_bytes > 0 && point.seconds > 0)
+        rows.push_back({{"device", calibration.device.id},
+                        {"working_set", rounded(point.working_set_bytes)},
+                        {"seconds", rounded(point.seconds)},
+                        {"working_set_text", format_bytes(point.working_set_bytes)},
+                        {"time_text", format_seconds(point.seconds, 4)},
+                        {"cycles_text", format_count(point.cycles) + " cycles"}});
+  return rows;
+}
+
+Json latency_level_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations) {
+    if (calibration.latency_curve.empty()) continue;
+    for (const auto& [resource, name] : {std::pair{"latency-l1", "L1"},
+                                         {"latency-l2-near", "near L2"},
+                                         {"latency-l2-far", "far L2"},
+                                         {"latency-dram", "DRAM"}})
+      if (const auto* level = calibration.find(resource); drawable(level))
+        rows.push_back({{"device", calibration.device.id},
+                        {"seconds", rounded(level->value)},
+                        {"label", std::string(name) + "  " + format_seconds(level->value, 4)}});
+  }
+  return rows;
+}
+
+Json intensity_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations)
+    for (const auto& point : calibration.intensity_sweep) {
+      if (!(point.flops_per_byte > 0 && point.flops_per_second > 0)) continue;
+      rows.push_back({{"device", calibration.device.id},
+                      {"intensity", rounded(point.flops_per_byte)},
+                      {"rate", rounded(point.flops_per_second)},
+                      {"intensity_text", format_value(point.flops_per_byte, "FLOP/byte")},
+                      {"rate_text", format_flops_per_second(point.flops_per_second)},
+                      {"bandwidth_text", format_bytes_per_second(point.bytes_per_second)},
+                      {"clock_text", point.clock_hz ? format_hertz(*point.clock_hz) : "clock not read"}});
+    }
+  return rows;
+}
+
+Json intensity_roof_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations) {
+    const auto* memory = calibration.find("dram-read");
+    const auto* pipe = calibration.find("fp32");
+    const auto& sweep = calibration.intensity_sweep;
+    if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) continue;
+    const double ridge = pipe->value / memory->value;
+    const auto put_point = [&](const char* roof, const Ceiling& ceiling, double x, double rate, bool labelled) {
+      rows.push_back({{"device", calibration.device.id},
+                      {"roof", roof},
+                      {"label", std::string(roof) + "  " + format_value(ceiling.value, ceiling.unit)},
+                      {"intensity", rounded(x)},
+                      {"rate", rounded(rate)},
+                      {"labelled", labelled}});
+    };
+    const double left = std::min(sweep.front().flops_per_byte, ridge);
+    const double right = std::max(sweep.back().flops_per_byte, ridge);
+    const double middle = std::sqrt(left * ridge);
+    put_point("DRAM read", *memory, left, left * memory->value, false);
+    put_point("DRAM read", *memory, middle, middle * memory->value, true);
+    put_point("DRAM read", *memory, ridge, pipe->value, false);
+    put_point("FP32", *pipe, ridge, pipe->value, true);
+    put_point("FP32", *pipe, right, pipe->value, false);
   }
   return rows;
 }

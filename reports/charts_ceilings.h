@@ -15,5 +15,9 @@ nlohmann::json roof_rows(const Run& run);
 nlohmann::json ceiling_rows(const Run& run);
 nlohmann::json ladder_rows(const Run& run);
 nlohmann::json level_rows(const Run& run);
+nlohmann::json latency_rows(const Run& run);
+nlohmann::json latency_level_rows(const Run& run);
+nlohmann::json intensity_rows(const Run& run);
+nlohmann::json intensity_roof_rows(const Run& run);
 
 }  // namespace gpubench::reports::charts

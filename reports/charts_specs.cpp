@@ -119,6 +119,8 @@ Json spec(int height, Json layers) {
           {"layer", std::move(layers)}};
 }
 
+constexpr int label_room = 24;  ///< pixels for a label above the highest line
+
 constexpr auto of_device = "datum.device === device";
 constexpr auto of_line = "datum.device === device && datum.line === line";
 constexpr auto shown_points = "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0";
@@ -438,6 +440,67 @@ Json ladder() {
        {"mark", line},
        {"encoding", {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}}}});
   return spec(340, std::move(layers));
+}
+
+Json latency() {
+  const auto x = binary_axis("working_set", "working set", bytes_label);
+  auto y = decimal_axis('y', "seconds", "latency of one access", si_label("s"));
+  y["scale"]["padding"] = label_room;
+  Json layers = Json::array();
+  layers.push_back({{"data", data("latency_levels")},
+                    {"transform", only(of_device)},
+                    {"mark", style("rule", "boundary")},
+                    {"encoding", {{"y", y}, {"tooltip", tooltip({{"label", ""}})}}}});
+  auto label = style("text", "roof-label");
+  label.update({{"align", "right"}, {"dx", -6}, {"dy", -7}});
+  layers.push_back({{"data", data("latency_levels")},
+                    {"transform", only(of_device)},
+                    {"mark", label},
+                    {"encoding", {{"x", {{"value", "width"}}}, {"y", y}, {"text", like("label")}}}});
+  auto line = style("line", "ladder");
+  line["point"] = {{"filled", true}, {"size", 26}};
+  layers.push_back({{"data", data("latencies")},
+                    {"transform", only(of_device)},
+                    {"mark", line},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"tooltip", tooltip({{"working_set_text", ""}, {"time_text", ""}, {"cycles_text", ""}})}}}});
+  return spec(320, std::move(layers));
+}
+
+Json intensity() {
+  const auto x = binary_axis("intensity", "arithmetic intensity, FLOP/byte", "format(datum.value, '.3~g')");
+  auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
+  y["scale"]["padding"] = label_room;
+  Json layers = Json::array();
+  auto roof = style("line", "roof");
+  layers.push_back({{"data", data("intensity_roofs")},
+                    {"transform", only(of_device)},
+                    {"mark", roof},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"detail", {{"field", "roof"}, {"type", "nominal"}}},
+                      {"tooltip", tooltip({{"label", ""}})}}}});
+  auto label = style("text", "roof-label");
+  label.update({{"align", "right"}, {"dx", -6}, {"dy", -8}});
+  layers.push_back({{"data", data("intensity_roofs")},
+                    {"transform", only(both(of_device, "datum.labelled"))},
+                    {"mark", label},
+                    {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
+  auto line = style("line", "ladder");
+  line["point"] = {{"filled", true}, {"size", 34}};
+  layers.push_back(
+      {{"data", data("intensities")},
+       {"transform", only(of_device)},
+       {"mark", line},
+       {"encoding",
+        {{"x", x},
+         {"y", y},
+         {"tooltip",
+          tooltip({{"intensity_text", ""}, {"rate_text", ""}, {"bandwidth_text", ""}, {"clock_text", ""}})}}}});
+  return spec(320, std::move(layers));
 }
 
 }  // namespace gpubench::reports::charts

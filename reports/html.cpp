@@ -111,7 +111,8 @@ std::string html(const Run& run) {
   std::string operation_charts;
   std::string ladder;
   for (const auto& chart : list) {
-    auto& place = chart.id == "ladder" ? ladder : chart.scope == "operation" ? operation_charts : device_charts;
+    const bool of_calibration = chart.id == "ladder" || chart.id == "latency" || chart.id == "intensity";
+    auto& place = of_calibration ? ladder : chart.scope == "operation" ? operation_charts : device_charts;
     place += figure(chart);
   }
   return markup::fill(page::frame(), {{"policy", policy()},

@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 
+#include "reports/ceilings.h"
 #include "reports/html_text.h"
 #include "reports/judgement.h"
 #include "reports/points.h"
@@ -35,6 +37,23 @@ std::string facts(const Device& device) {
   if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
     text += " \u00b7 driver " + driver->second;
   return text;
+}
+
+/// The colour of a group's meters, named by a regime.
+std::string_view look_of(CeilingGroup group) {
+  switch (group) {
+    case CeilingGroup::latency:
+      return name_of(Regime::latency);
+    case CeilingGroup::overhead:
+      return name_of(Regime::overhead);
+    case CeilingGroup::compute:
+    case CeilingGroup::atomics:
+      return name_of(Regime::compute);
+    case CeilingGroup::memory:
+    case CeilingGroup::link:
+      break;
+  }
+  return name_of(Regime::memory);
 }
 
 Table ceilings(const Calibration& calibration) {
@@ -69,6 +88,65 @@ Table levels(const Calibration& calibration) {
     table.rows.push_back({level.resource, format_bytes(level.capacity_bytes),
                           format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
   return table;
+}
+
+/// One ceiling in the card of its group: value, interval and, where there is a limit, a meter.
+std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
+  const auto share = share_of_limit(ceiling);
+  std::string notes;
+  for (const auto& caveat : ceiling.caveats) notes += (notes.empty() ? "" : "; ") + caveat;
+  std::string html = "<tr><th scope=\"row\">" + escape(ceiling.resource);
+  if (!notes.empty())
+    html += "<span class=\"caveat\" tabindex=\"0\" role=\"note\" title=\"" + escape(notes) +
+            "\" aria-label=\"Caveat: " + escape(notes) + "\">!</span>";
+  html += "</th><td class=\"number\">" + escape(format_value(ceiling.value, ceiling.unit, 4)) + "<small>" +
+          escape(format_interval(ceiling.ci95, ceiling.unit, 4)) + "</small></td><td>";
+  if (share)
+    html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}", look_of(group),
+                        100.0 * std::min(*share, 1.0), format_percent(*share));
+  else if (ceiling.cycles)
+    html += fmt::format("<span class=\"soft\">{:.4g} cycles</span>", *ceiling.cycles);
+  return html + "</td></tr>\n";
+}
+
+std::string cards(const Calibration& calibration) {
+  std::string html;
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
+    html += fmt::format("<section class=\"card group\"><h3>{}</h3><table>", name_of(group));
+    for (const auto* ceiling : ceilings) html += card_row(group, *ceiling);
+    html += "</table></section>\n";
+  }
+  return html.empty() ? "" : "<div class=\"groups\">\n" + html + "</div>\n";
+}
+
+std::string checks_of(const Calibration& calibration) {
+  std::string html;
+  if (calibration.health)
+    html += fmt::format("<p class=\"notice{}\"><strong>Health:</strong> {}.</p>\n",
+                        is_ill(*calibration.health) ? " warn" : "", escape(health_text(*calibration.health)));
+  if (calibration.drift)
+    html += fmt::format("<p class=\"notice{}\"><strong>Drift check:</strong> {}.</p>\n",
+                        calibration.drift->outcome == DriftOutcome::agrees ? "" : " warn",
+                        escape(drift_text(*calibration.drift)));
+  return html;
+}
+
+Table health(const Calibration& calibration) {
+  Table table{
+      "Beside other GPUs of its kind",
+      {{"resource"}, {"measured", true}, {"known of its kind", true}, {"margin", true}, {"standing"}, {"source"}},
+      {}};
+  if (!calibration.health) return table;
+  for (const auto& check : calibration.health->checks)
+    table.rows.push_back({check.resource, format_value(check.value, check.unit, 4),
+                          format_interval(check.reference, check.unit, 4), format_percent(check.margin),
+                          fmt::format("{}{}", name_of(check.standing), check.worse ? ", slower" : ""), check.source});
+  return table;
+}
+
+std::string folded(const std::string& summary, const std::string& html) {
+  return html.empty() ? ""
+                      : "<details class=\"folded\"><summary>" + escape(summary) + "</summary>" + html + "</details>\n";
 }
 
 std::string list(const std::string& title, const std::map<std::string, std::string>& entries) {
@@ -199,7 +277,11 @@ std::string calibrations(const Run& run) {
     html += fmt::format("<p>{1}: {0} calibration of {2}, which took {3}.</p>\n", escape(calibration.mode),
                         escape(calibration.device.name), escape(calibration.created_utc),
                         format_seconds(calibration.seconds_taken));
-    html += render(ceilings(calibration)) + render(absent(calibration)) + render(levels(calibration));
+    for (const auto& warning : calibration.warnings) html += "<p class=\"notice warn\">" + escape(warning) + "</p>\n";
+    html += checks_of(calibration) + cards(calibration);
+    html += folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration)));
+    html += folded("What is known of other GPUs of this kind, with sources", render(health(calibration)));
+    html += render(absent(calibration)) + render(levels(calibration));
   }
   return html.empty()
              ? "<p class=\"empty\">No device of this run was calibrated, so nothing could be said about limits.</p>"

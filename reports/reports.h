@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "gpubench/calibration.h"
 #include "gpubench/run.h"
@@ -19,11 +20,17 @@ struct ConsoleStyle {
 std::string console(const Run& run, const ConsoleStyle& style);
 /// The table of one device's ceilings.
 std::string console(const Calibration& calibration, const ConsoleStyle& style);
+/// What GPUs of one kind differ by, the largest spread first; empty for none.
+std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style);
 std::string csv(const Run& run);       ///< RFC 4180, one line a point, units in the column names
 std::string markdown(const Run& run);  ///< for a pull request
 std::string html(const Run& run);      ///< one self-contained page
 
-/// The format a file's extension stands for, written whole or not at all. Throws storage::WriteError.
+std::string ceilings_csv(const Run& run);       ///< likewise, one line a ceiling of each device
+std::string ceilings_markdown(const Run& run);  ///< a table for each group of each device
+
+/// The format a file's extension stands for, written whole or not at all; of a run without points the
+/// ceilings. Throws storage::WriteError.
 void write(const Run& run, const std::filesystem::path& file);
 /// Whether some writer knows the extension; `write` needs that.
 bool can_write(const std::filesystem::path& file);

@@ -17,8 +17,14 @@ struct Format {
   std::string (*text)(const Run&);
 };
 
-constexpr std::array formats = {Format{".json", [](const Run& run) { return storage::to_json(run); }},
-                                Format{".csv", csv}, Format{".md", markdown}, Format{".html", html}};
+/// Of a run that measured ceilings and nothing else, a table of points would say nothing.
+bool is_calibration_alone(const Run& run) { return run.points.empty() && !run.calibrations.empty(); }
+
+constexpr std::array formats = {
+    Format{".json", [](const Run& run) { return storage::to_json(run); }},
+    Format{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
+    Format{".md", [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
+    Format{".html", html}};
 
 /// The extensions of other tools' formats, which end in one of ours: "run.gbench.json" must not become a run of
 /// gpubench.

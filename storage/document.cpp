@@ -112,6 +112,16 @@ nlohmann::json parse_document(std::string_view text, std::string_view origin, st
   return document;
 }
 
+std::string schema_of(std::string_view text, std::string_view origin) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return {};
+  const nlohmann::json document = parse(text, origin);
+  if (!document.is_object()) return {};
+  const auto schema = document.find("schema");
+  if (schema == document.end() || !schema->is_object()) return {};
+  const auto name = schema->find("name");
+  return name != schema->end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
 std::string document_text(Json body, std::string_view schema, int version) {
   if (const std::string path = not_finite(body, ""); !path.empty())
     throw WriteError(

@@ -24,6 +24,9 @@ std::string excerpt(std::string_view text);
 /// Parses and checks the limits and the "schema" member. Throws ReadError.
 nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
 
+/// The schema that a document names, within the same limits; empty where it names none. Throws ReadError.
+std::string schema_of(std::string_view text, std::string_view origin);
+
 /// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
 std::string document_text(nlohmann::ordered_json body, std::string_view schema, int version);

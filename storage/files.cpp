@@ -116,6 +116,10 @@ Calibration read_calibration(const std::filesystem::path& file) {
   return calibration_from_json(read_text(file), file.string());
 }
 
+std::vector<Calibration> read_calibrations(const std::filesystem::path& file) {
+  return calibrations_from_json(read_text(file), file.string());
+}
+
 void check_writable(const std::filesystem::path& file) {
   make_folder_of(file);
   check_target(file);

@@ -168,12 +168,113 @@ IntensityPoint read_intensity(const Node& node) {
           optional_number(node, "clock_hz", Domain::not_negative)};
 }
 
+Json json_of(const Estimate& estimate) {
+  Json result;
+  result["value"] = estimate.value;
+  result["ci95"] = storage::json_of(estimate.ci95);
+  return result;
+}
+
+Estimate read_estimate(const Node& node) {
+  return {node.at("value").number(Domain::not_negative), read_interval(node.at("ci95"))};
+}
+
+Json json_of(const DriftReading& reading) {
+  Json result;
+  result["resource"] = reading.resource;
+  result["unit"] = reading.unit;
+  result["stored"] = json_of(reading.stored);
+  result["now"] = json_of(reading.now);
+  result["change"] = reading.change;
+  result["beyond"] = reading.beyond;
+  result["samples"] = reading.samples;
+  result["sets"] = reading.sets;
+  result["outcome"] = name_of(reading.outcome);
+  result["method"] = reading.method;
+  set_filled(result, "disturbance", reading.disturbance);
+  return result;
+}
+
+DriftReading read_drift_reading(const Node& node) {
+  DriftReading reading;
+  reading.resource = node.at("resource").text();
+  reading.unit = node.at("unit").text();
+  reading.stored = read_estimate(node.at("stored"));
+  reading.now = read_estimate(node.at("now"));
+  reading.change = node.at("change").number(Domain::any);
+  reading.beyond = node.at("beyond").number(Domain::any);
+  reading.samples = static_cast<int>(node.at("samples").integer(0, std::numeric_limits<int>::max()));
+  reading.sets = static_cast<int>(node.at("sets").integer(0, std::numeric_limits<int>::max()));
+  reading.outcome = node.at("outcome").name<DriftOutcome>(drift_outcome_names);
+  reading.method = node.at("method").text();
+  reading.disturbance = optional_text(node, "disturbance");
+  return reading;
+}
+
+Json json_of(const BandCheck& check) {
+  Json result;
+  result["resource"] = check.resource;
+  result["unit"] = check.unit;
+  result["value"] = check.value;
+  result["reference"] = storage::json_of(check.reference);
+  result["margin"] = check.margin;
+  result["standing"] = name_of(check.standing);
+  result["difference"] = check.difference;
+  result["worse"] = check.worse;
+  result["source"] = check.source;
+  return result;
+}
+
+BandCheck read_band_check(const Node& node) {
+  return {node.at("resource").text(),
+          node.at("unit").text(),
+          node.at("value").number(Domain::not_negative),
+          read_interval(node.at("reference")),
+          node.at("margin").number(Domain::not_negative),
+          node.at("standing").name<Standing>(standing_names),
+          node.at("difference").number(Domain::any),
+          node.at("worse").flag(),
+          node.at("source").text()};
+}
+
 /// As json_list of the header, which cannot see the functions of this file.
 template <class T>
 Json list_of(const std::vector<T>& items) {
   Json result = Json::array();
   for (const T& item : items) result.push_back(json_of(item));
   return result;
+}
+
+Json json_of(const DriftCheck& check) {
+  Json result;
+  result["calibration_utc"] = check.calibration_utc;
+  result["checked_utc"] = check.checked_utc;
+  result["seconds_taken"] = check.seconds_taken;
+  result["outcome"] = name_of(check.outcome);
+  result["readings"] = list_of(check.readings);
+  set_filled(result, "not_checked", check.not_checked);
+  return result;
+}
+
+DriftCheck read_drift_check(const Node& node) {
+  return {node.at("calibration_utc").text(),
+          node.at("checked_utc").text(),
+          node.at("seconds_taken").number(Domain::not_negative),
+          node.at("outcome").name<DriftOutcome>(drift_outcome_names),
+          node.at("readings").list(read_drift_reading),
+          optional_texts(node, "not_checked")};
+}
+
+Json json_of(const Health& health) {
+  Json result;
+  result["kind"] = health.kind;
+  result["checks"] = list_of(health.checks);
+  set_filled(result, "reason", health.reason);
+  return result;
+}
+
+Health read_health(const Node& node) {
+  return {node.at("kind").text(), node.at("checks").list(read_band_check), optional_text(node, "reason")};
 }
 
 }  // namespace
@@ -194,6 +295,8 @@ Json json_of(const Calibration& calibration) {
   set_filled(result, "latency_curve", list_of(calibration.latency_curve));
   set_filled(result, "intensity_sweep", list_of(calibration.intensity_sweep));
   set_filled(result, "warnings", calibration.warnings);
+  if (calibration.drift) result["drift"] = json_of(*calibration.drift);
+  if (calibration.health) result["health"] = json_of(*calibration.health);
   return result;
 }
 
@@ -213,11 +316,18 @@ Calibration read_calibration(const Node& node) {
   calibration.latency_curve = optional_list(node, "latency_curve", read_latency);
   calibration.intensity_sweep = optional_list(node, "intensity_sweep", read_intensity);
   calibration.warnings = optional_texts(node, "warnings");
+  if (const auto found = node.find("drift")) calibration.drift = read_drift_check(*found);
+  if (const auto found = node.find("health")) calibration.health = read_health(*found);
   return calibration;
 }
 
 std::string to_json(const Calibration& calibration) {
   return document_text(json_of(calibration), calibration_schema, Calibration::schema_version);
+}
+
+std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin) {
+  if (schema_of(text, origin) == run_schema) return run_from_json(text, origin).calibrations;
+  return {calibration_from_json(text, origin)};
 }
 
 Calibration calibration_from_json(std::string_view text, std::string_view origin) {

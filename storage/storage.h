@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpubench/calibration.h"
 #include "gpubench/run.h"
@@ -34,9 +35,12 @@ std::string to_json(const Calibration& calibration);
 /// `origin` names the source in errors. Throws ReadError.
 Run run_from_json(std::string_view text, std::string_view origin);
 Calibration calibration_from_json(std::string_view text, std::string_view origin);
+/// Of a calibration or of a run, whose calibrations they are; a run may have none.
+std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
 
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
+std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
 
 /// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
 void check_writable(const std::filesystem::path& file);

@@ -321,6 +321,10 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
   add_number("power_limit_w", nvml.power_limit(), 1.0);
   add_number("max_sm_clock_mhz", nvml.max_sm_clock(), 1e6);
   add_number("max_memory_clock_mhz", nvml.max_memory_clock(), 1e6);
+  // A clock that the user has set; the usual one tells nothing.
+  const auto chosen = nvml.application_sm_clock();
+  const auto usual = nvml.default_application_sm_clock();
+  if (chosen.value && usual.value && *chosen.value != *usual.value) add_number("set_sm_clock_mhz", chosen, 1e6);
 }
 
 std::vector<std::string> throttle_names(std::uint64_t reasons) {

@@ -76,7 +76,8 @@ class Nvml {
 };
 
 /// Adds what NVML knows and what decides whether a stored calibration fits: "driver", "vbios", "ecc", "mig",
-/// "persistence", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz". A reading that is absent adds nothing.
+/// "persistence", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", and "set_sm_clock_mhz" where the user
+/// has set one. A reading that is absent adds nothing.
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties);
 
 /// One reading of power, clocks, temperature and throttle reasons.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpubench/calibration_checks.h"
 #include "gpubench/device.h"
 #include "gpubench/estimate.h"
 
@@ -133,6 +134,9 @@ struct Calibration {
   std::vector<LatencyPoint> latency_curve;      ///< by growing working set
   std::vector<IntensityPoint> intensity_sweep;  ///< by growing intensity
   std::vector<std::string> warnings;            ///< what bears on all ceilings: "2 other processes use this GPU"
+
+  std::optional<DriftCheck> drift;  ///< in a run that used a stored calibration; never in a stored one
+  std::optional<Health> health;     ///< beside other GPUs of its kind; absent for a CPU
 
   /// The ceiling of a resource, or null when it was not measured.
   [[nodiscard]] const Ceiling* find(std::string_view resource) const {

@@ -5,6 +5,11 @@
   const embed = window.vegaEmbed && (window.vegaEmbed.embed || window.vegaEmbed);
   const figures = [...document.querySelectorAll("figure.chart")];
   const nameOf = (figure) => figure.id.replace(/^chart-/, "");
+  if (!points.length) {  // ceilings alone: what shows points would be empty
+    const empty = ["operation", "points", "boundaries", ...(report.devices.length > 1 ? [] : ["charts"])];
+    for (const id of [...empty, "chart-roofline", "chart-strip"]) byId(id).hidden = true;
+    for (const id of empty) for (const link of document.querySelectorAll(`nav a[href="#${id}"]`)) link.hidden = true;
+  }
   const views = new Map();
   const many = points.length > 1500;  // beyond, a canvas draws faster than SVG
   const deviceIds = [...new Set([...report.devices.map((device) => device.id), ...points.map((row) => row.device)])];
@@ -52,6 +57,8 @@
     rate: (data) => data.points.some((row) => row.bytes_per_second) ? "" : "This operation declares no bytes.",
     shares: (data) => data.points.some((row) => row.shares) ? "" : "No verdicts: this device has no calibration.",
     ladder: (data) => data.ladder.length ? "" : "This device's calibration has no working-set ladder.",
+    latency: (data) => data.latencies.length ? "" : "This device's calibration has no latency curve: it was a quick one, or this is a CPU.",
+    intensity: (data) => data.intensities.length ? "" : "This device's calibration has no sweep of intensities: it was a quick one, or this is a CPU.",
   };
 
   // Tooltips: text alone, built here, so that no name in a run can become markup.
@@ -119,7 +126,7 @@
   }
   async function drawAll(scope) {
     for (const figure of figures) {
-      if (scope && figure.dataset.scope !== scope) continue;
+      if ((scope && figure.dataset.scope !== scope) || !figure.offsetParent) continue;
       try {
         await draw(figure);
       } catch (error) {

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,9 @@ class CommandLine(unittest.TestCase):
 
     @classmethod
     def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True):
-        command = [str(program), *(["--device=cpu"] if on_cpu else []), *arguments]
+        # A busy machine may well drift between two tests.
+        given = any(argument.startswith("--drift-check") for argument in arguments)
+        command = [str(program), *(["--device=cpu"] if on_cpu else []), *(["--drift-check=off"] if on_cpu and not given else []), *arguments]
         return subprocess.run(command, env=cls.environment, capture_output=True, text=True, timeout=300)
 
     def stored(self, *arguments):
@@ -54,6 +57,156 @@ class CommandLine(unittest.TestCase):
 
     def test_the_kept_calibration_is_used_again(self):
         self.assertNotIn("measuring a quick one", self.measured.stderr)
+
+    def with_changed_copy(self, factor, *arguments):
+        """A run whose stored calibration claims `factor` times the memory and arithmetic; what it says, and the run."""
+        text = self.cached[0].read_text()
+        document = json.loads(text)
+        for ceiling in document["ceilings"]:
+            if ceiling["resource"] in ("dram-copy", "fp32"):
+                ceiling["value"] *= factor
+                ceiling["ci95"] = [end * factor for end in ceiling["ci95"]] if isinstance(ceiling["ci95"], list) else {key: end * factor for key, end in ceiling["ci95"].items()}
+                ceiling.pop("theoretical_limit", None)
+        changed = self.folder / "changed.json"
+        changed.write_text(json.dumps(document))
+        self.cached[0].write_text(changed.read_text())
+        try:
+            result = self.gpubench("--filter=^copy/n:1024/", "--time-budget=0.02", f"--out={self.folder}/drift.json", *arguments)
+            kept = json.loads(self.cached[0].read_text())["created_utc"] == document["created_utc"]
+            return result, json.loads((self.folder / "drift.json").read_text()), kept
+        finally:
+            self.cached[0].write_text(text)
+
+    def test_a_calibration_that_has_drifted_is_measured_anew(self):
+        result, run, kept = self.with_changed_copy(0.001, "--drift-check=on")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("has drifted; measuring it anew", result.stderr)
+        self.assertFalse(kept)
+        self.assertNotIn("drift", json.loads(self.cached[0].read_text()))
+        drift = run["calibrations"][0]["drift"]
+        self.assertEqual(drift["outcome"], "drifted")
+        # Where memory is slow to be had, that is said in place of a reading.
+        told = [reading["resource"] for reading in drift["readings"]] + [text.split(":")[0] for text in drift.get("not_checked", [])]
+        self.assertEqual(sorted(told), ["dram-copy", "fp32"])
+        self.assertGreater(drift["readings"][0]["beyond"], 0.02)
+        self.assertTrue(drift["readings"][0]["method"])
+        self.assertTrue(any("has drifted from its calibration" in warning for warning in run["warnings"]), run["warnings"])
+
+    def test_the_drift_check_can_be_left_out(self):
+        result, run, kept = self.with_changed_copy(0.001, "--drift-check=off")
+        self.assertTrue(kept)
+        self.assertNotIn("drift", run["calibrations"][0])
+        self.assertNotIn("drifted", result.stderr)
+
+    def test_a_given_calibration_is_checked_and_kept(self):
+        result, run, kept = self.with_changed_copy(0.001, "--drift-check=on", f"--calibration={self.folder}/changed.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(kept)
+        self.assertIn("It was kept all the same.", result.stderr)
+        self.assertEqual(run["calibrations"][0]["drift"]["outcome"], "drifted")
+
+    def calibration(self, *arguments):
+        return self.stored("calibration", *map(str, arguments))
+
+    def test_stored_calibrations_are_listed_and_shown(self):
+        listed = self.calibration("list")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        name = self.cached[0].stem
+        self.assertIn(name, listed.stdout)
+        self.assertIn(" cpu", listed.stdout)
+        by_name, by_device, all_here = self.calibration("show", name), self.calibration("show", "cpu"), self.calibration("show")
+        self.assertEqual(by_name.stdout, by_device.stdout)
+        self.assertIn(by_device.stdout, all_here.stdout)
+        self.assertIn("dram-read", by_name.stdout)
+        for line in by_name.stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        outputs = [self.folder / f"ceilings{extension}" for extension in (".json", ".csv", ".md", ".html")]
+        self.assertEqual(self.calibration("show", name, *[f"--out={file}" for file in outputs]).returncode, 0)
+        with open(outputs[1], newline="") as file:
+            self.assertIn("dram-read", [row["resource"] for row in csv.DictReader(file)])
+        self.assertIn("| dram-read |", outputs[2].read_text())
+
+    def test_a_calibration_travels(self):
+        text = self.cached[0].read_text()
+        exported = self.folder / "exported.json"
+        self.assertEqual(self.calibration("export", "cpu", exported).returncode, 0)
+        self.cached[0].unlink()
+        try:
+            self.assert_refused(self.calibration("show", "cpu"), "--calibrate")
+            imported = self.calibration("import", exported)
+            self.assertEqual(imported.returncode, 0, imported.stderr)
+            self.assertIn("it fits cpu", imported.stderr)
+            self.assertEqual(json.loads(self.cached[0].read_text()), json.loads(text))
+            again = self.calibration("import", exported)
+            self.assertIn("in place of that of", again.stderr)
+            of_run = self.calibration("import", self.folder / "calibration-run.json")
+            self.assertEqual(of_run.returncode, 0, of_run.stderr)
+            same = self.calibration("diff", exported, "cpu")
+            self.assertEqual(same.returncode, 0, same.stderr)
+            self.assertIn("0 of ", same.stdout)
+        finally:
+            self.cached[0].write_text(text)
+
+    def test_a_calibration_of_another_machine_is_kept_and_said_not_to_fit(self):
+        full = SOURCE / "docs" / "results" / "h200" / "calibration-full.json"
+        imported = self.calibration("import", full)
+        self.assertEqual(imported.returncode, 0, imported.stderr)
+        self.assertIn("no run here will use it", imported.stderr)
+        added = [file for file in self.cached[0].parent.iterdir() if file not in self.cached]
+        self.assertEqual(len(added), 1)
+        try:
+            self.assertIn("NVIDIA H200", self.calibration("list").stdout)
+            shown = self.calibration("show", added[0].stem[:8])
+            self.assertIn("health: like its kind, NVIDIA H200", shown.stdout)
+        finally:
+            added[0].unlink()
+
+    def test_hostile_calibrations_are_not_imported(self):
+        text = self.cached[0].read_text()
+        bad = self.folder / "bad.json"
+
+        def refused(change, *words):
+            document = json.loads(text)
+            change(document)
+            bad.write_text(json.dumps(document))
+            self.assert_refused(self.calibration("import", bad), "bad.json", *words)
+
+        refused(lambda d: d["ceilings"].clear(), "no ceilings")
+        refused(lambda d: d["ceilings"].append(d["ceilings"][0]), "two ceilings")
+        refused(lambda d: d["ceilings"][0].update(unit="parsecs"), "unit")
+        refused(lambda d: d["ceilings"][0].update(value=1e300), "interval")
+        refused(lambda d: d["ceilings"][0].update(resource="a\x1b[31mb"), "name")
+        refused(lambda d: d["device"].update(name=""), "name")
+        refused(lambda d: d.update(ceilings="many"), "ceilings")
+        for content in ("", "{}", "[" * 100000, text[: len(text) // 2], '{"schema": {"name": 7}}'):
+            bad.write_text(content)
+            self.assert_refused(self.calibration("import", bad), "bad.json")
+        document = json.loads(text)
+        document["device"]["name"] = "../../../tmp/evil"
+        bad.write_text(json.dumps(document))
+        imported = self.calibration("import", bad)
+        self.assertEqual(imported.returncode, 0, imported.stderr)
+        added = [file for file in self.cached[0].parent.iterdir() if file not in self.cached]
+        self.assertEqual(len(added), 1, "it must stay in its folder")
+        added[0].unlink()
+        self.assertEqual(self.cached[0].read_text(), text)
+
+    def test_wrong_usage_of_calibration(self):
+        self.assert_refused(self.calibration(), "subcommand")
+        self.assert_refused(self.calibration("show", "nothing-like-it"), "nothing-like-it")
+        self.assert_refused(self.calibration("diff", "cpu"), "--help")
+        self.assert_refused(self.calibration("list", "--out=x.json"), "--out")
+        self.assert_refused(self.calibration("show", self.folder / "run.md"), "JSON")
+
+    def test_an_interrupted_calibration_leaves_the_old_file_whole(self):
+        text = self.cached[0].read_text()
+        process = subprocess.Popen([str(GPUBENCH), "--device=cpu", "--calibrate"], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stderr.readline()  # it has begun
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(self.cached[0].read_text(), text)
+        self.assertEqual(list(self.cached[0].parent.iterdir()), self.cached)
 
     def test_a_calibration_of_another_state_is_measured_anew(self):
         text = self.cached[0].read_text()

@@ -30,7 +30,7 @@ class Isolation(unittest.TestCase):
 
     @classmethod
     def start(cls, program, *arguments):
-        return subprocess.Popen([str(program), "--device=cpu", *arguments], env=cls.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen([str(program), "--device=cpu", *([] if any(a.startswith("--drift-check") for a in arguments) else ["--drift-check=off"]), *arguments], env=cls.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @classmethod
     def run_program(cls, program, *arguments):
@@ -54,6 +54,13 @@ class Isolation(unittest.TestCase):
         self.assertIn("measuring a quick one", self.calibrated.stderr)
         self.assertEqual(self.calibrated.stderr.count("device cpu"), 1, self.calibrated.stderr)
         self.assertNotIn("measuring a quick one", self.crashed.stderr)
+
+    def test_the_drift_check_works_in_a_process_of_its_own(self):
+        result = self.run_program(CRASHING, "--isolate", "--drift-check=on", "--filter=^works/1024", f"--out={self.folder}/checked.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        drift = self.stored("checked.json")["calibrations"][0]["drift"]
+        told = [reading["resource"] for reading in drift["readings"]] + [text.split(":")[0] for text in drift.get("not_checked", [])]
+        self.assertEqual(sorted(told), ["dram-copy", "fp32"])
 
     def test_a_crash_costs_one_point(self):
         self.assertEqual(self.crashed.returncode, 2, self.crashed.stderr)

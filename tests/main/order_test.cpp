@@ -36,6 +36,19 @@ TEST(Order, ComesBackAsItWas) {
   EXPECT_EQ(back.points, order.points);
 }
 
+TEST(Order, EveryTaskComesBack) {
+  Order order = an_order();
+  order.input = "/tmp/a folder/calibration.json";
+  for (const auto task : {Order::Task::measure, Order::Task::calibrate, Order::Task::check_drift}) {
+    order.task = task;
+    EXPECT_EQ(order_from_json(order_to_json(order), "test").task, task);
+  }
+  EXPECT_EQ(order_from_json(order_to_json(order), "test").input, order.input);
+  std::string text = order_to_json(order);
+  text.replace(text.find("check_drift"), 11, "make_coffee");
+  EXPECT_THROW((void)order_from_json(text, "test"), storage::ReadError);
+}
+
 TEST(Order, DamageIsAnErrorThatNamesTheVariable) {
   for (const char* text : {"", "{}", "[1]", "{\"task\": \"measure\", \"parent\": \"x\"}"}) try {
       (void)order_from_json(text, "order.json");

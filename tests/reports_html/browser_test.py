@@ -47,13 +47,17 @@ def test_layout(page, folder, pictures):
             fits(page, what)
             expect(f"{what}: the theme follows the system",
                    page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light"))
-            expect(f"{what}: six charts", page.evaluate("document.documentElement.dataset.charts") == "6")
+            expect(f"{what}: eight charts", page.evaluate("document.documentElement.dataset.charts") == "8")
             expect(f"{what}: points on the roofline", marks(page, "roofline", ".mark-symbol.role-mark path") > 100)
             expect(f"{what}: roofs", marks(page, "roofline", ".mark-line.role-mark path") >= 9)
             expect(f"{what}: cells of the strip", marks(page, "strip", ".mark-rect.role-mark path") > 100)
             expect(f"{what}: points against time", marks(page, "time", ".mark-symbol.role-mark path") >= 17)
             expect(f"{what}: bars of shares", marks(page, "shares", ".mark-rect.role-mark path") > 17)
             expect(f"{what}: rungs of the ladder", marks(page, "ladder", ".mark-symbol.role-mark path") > 20)
+            expect(f"{what}: points of the latency curve", marks(page, "latency", ".mark-symbol.role-mark path") > 10)
+            expect(f"{what}: points of the intensity sweep", marks(page, "intensity", ".mark-symbol.role-mark path") == 9)
+            expect(f"{what}: a card for each group", page.evaluate("document.querySelectorAll('.group').length") == 4)
+            expect(f"{what}: a meter where there is a limit", page.evaluate("document.querySelectorAll('.group .meter').length") > 8)
             expect(f"{what}: charts fit", page.evaluate(
                 "[...document.querySelectorAll('.canvas svg')].every(s => s.getBoundingClientRect().right <= innerWidth)"))
             if pictures:
@@ -149,7 +153,7 @@ def test_large(page, folder):
     """No time is asserted; the figure is printed for whoever looks."""
     took = page.open(folder + "/large.html", 1400)
     print(f"10 000 points: {took:.2f} s until all charts were drawn")
-    expect("large: six charts", page.evaluate("document.documentElement.dataset.charts") == "6")
+    expect("large: eight charts", page.evaluate("document.documentElement.dataset.charts") == "8")
     height = "document.querySelector('#chart-strip canvas').getBoundingClientRect().height"
     before = page.evaluate(height)
     page.evaluate("document.getElementById('whole-strip').click()")

@@ -184,5 +184,26 @@ TEST(Charts, ThemesHaveOneColourAndShapeForEachRegime) {
   EXPECT_EQ(theme(false)["style"].size(), theme(true)["style"].size());
 }
 
+TEST(Charts, CurvesOfFullCalibrations) {
+  const auto run = testing::synthetic_run();
+  const auto sets = datasets(run);
+  EXPECT_EQ(sets["latencies"].size(), run.calibrations[0].latency_curve.size());
+  ASSERT_EQ(sets["latency_levels"].size(), 1u);
+  EXPECT_EQ(sets["latency_levels"][0]["label"], "DRAM  330.0 ns");
+  EXPECT_EQ(sets["intensities"].size(), run.calibrations[0].intensity_sweep.size());
+  EXPECT_EQ(rows_where(sets["intensity_roofs"], "roof", "FP32").size(), 2u);
+  EXPECT_EQ(rows_where(sets["intensity_roofs"], "roof", "DRAM read").size(), 3u);
+}
+
+TEST(Charts, WithoutCurvesThereAreNoChartsOfThem) {
+  auto run = testing::synthetic_run();
+  EXPECT_EQ(all(run).size(), 8u);
+  run.calibrations[0].latency_curve.clear();
+  run.calibrations[0].intensity_sweep.clear();
+  EXPECT_EQ(all(run).size(), 6u);
+  EXPECT_TRUE(datasets(run)["latency_levels"].empty());
+  EXPECT_TRUE(datasets(run)["intensity_roofs"].empty());
+}
+
 }  // namespace
 }  // namespace gpubench::reports::charts

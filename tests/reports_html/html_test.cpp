@@ -82,8 +82,9 @@ TEST(Html, TableHasCaptionHeadingsAndEscapedCells) {
 TEST(Html, HoldsEverySectionAndEveryPoint) {
   const auto run = testing::synthetic_run();
   const auto page = html(run);
-  for (const auto* id : {"charts", "operation", "points", "calibration", "boundaries", "environment", "chart-roofline",
-                         "chart-strip", "chart-time", "chart-rate", "chart-shares", "chart-ladder"})
+  for (const auto* id :
+       {"charts", "operation", "points", "calibration", "boundaries", "environment", "chart-roofline", "chart-strip",
+        "chart-time", "chart-rate", "chart-shares", "chart-ladder", "chart-latency", "chart-intensity"})
     EXPECT_EQ(occurrences(markup_of(page), std::string("id=\"") + id + "\""), 1u) << id;
   for (const auto& ceiling : run.calibrations[0].ceilings)
     EXPECT_THAT(page, HasSubstr("<th scope=\"row\">" + ceiling.resource + "</th>"));
@@ -94,7 +95,7 @@ TEST(Html, HoldsEverySectionAndEveryPoint) {
   const auto data = data_of(page);
   EXPECT_EQ(data["points"]["count"], run.points.size());
   EXPECT_EQ(data["points"]["columns"]["name"].size(), run.points.size());
-  EXPECT_EQ(data["specs"].size(), 6u);
+  EXPECT_EQ(data["specs"].size(), 8u);
 }
 
 TEST(Html, TimesOfThePageAreThoseOfTheRun) {

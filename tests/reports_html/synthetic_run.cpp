@@ -122,6 +122,22 @@ Calibration gpu_calibration() {
   calibration.absent = {{"tensor-fp8", "cuBLASLt found no algorithm for these types"}, {"l3", "this device has none"}};
   calibration.levels = {{"l1", 3.2e7, {3.0e7, 3.3e7}}, {"l2", 5.6e7 * 2, {5.2e7 * 2, 6.0e7 * 2}}};
   put_ladder(calibration, 1 << 20, 8e9);
+  calibration.ceilings.front().group = CeilingGroup::memory;
+  calibration.ceilings.front().caveats = {"the driver held the clock back (power cap)"};
+  calibration.ceilings.push_back(ceiling("latency-dram", 3.3e-7, "s", 0.002, "pointer chase"));
+  calibration.ceilings.back().cycles = 653.0;
+  for (double size = 8192.0; size < 1e9; size *= 2.0) {
+    const double seconds = size < 2e5 ? 1.7e-8 : size < 3e7 ? 1.4e-7 : 3.3e-7;
+    calibration.latency_curve.push_back({size, seconds, seconds * 1.98e9});
+  }
+  for (double intensity = 0.5; intensity <= 128.0; intensity *= 2.0) {
+    const double rate = std::min(intensity * 4.7e12, 6.5e13);
+    calibration.intensity_sweep.push_back({intensity, rate, rate / intensity, 1.98e9});
+  }
+  Health health;
+  health.kind = "NVIDIA H200";
+  health.checks = {{"dram-read", "B/s", 4.7e12, {5.0e12, 5.0e12}, 0.03, Standing::below, -0.06, true, "a source"}};
+  calibration.health = health;
   return calibration;
 }
 

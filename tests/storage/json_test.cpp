@@ -206,5 +206,18 @@ TEST(Json, TakesAnObjectOfManyMembersWithoutHanging) {
   EXPECT_THAT(run_error(text + "}"), HasSubstr("'context' is missing"));
 }
 
+TEST(Calibrations, ComeFromACalibrationOrFromARun) {
+  const Calibration calibration = testing::random_calibration(7);
+  const auto one = calibrations_from_json(to_json(calibration), "c.json");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0], calibration);
+  const gpubench::Run run = testing::random_run(11);
+  EXPECT_EQ(calibrations_from_json(to_json(run), "r.json"), run.calibrations);
+  for (const char* text :
+       {"", "[]", "{}", "7", R"({"schema": 7})", R"({"schema": {"name": 7}})",
+        R"({"schema": {"name": "other", "version": 1}})", R"({"schema": {"name": "gpubench-run", "version": 1}})"})
+    EXPECT_THROW((void)calibrations_from_json(text, "x.json"), ReadError) << text;
+}
+
 }  // namespace
 }  // namespace gpubench::storage

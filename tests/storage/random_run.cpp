@@ -112,6 +112,45 @@ Ceiling ceiling(Random& random) {
   return result;
 }
 
+DriftReading drift_reading(Random& random) {
+  DriftReading reading;
+  reading.resource = random.text();
+  reading.unit = random.text();
+  reading.stored = {random.not_negative(), random.interval()};
+  reading.now = {random.not_negative(), random.interval()};
+  reading.change = random.not_negative() - random.not_negative();
+  reading.beyond = -random.not_negative();
+  reading.samples = static_cast<int>(random.whole(0, 100));
+  reading.sets = static_cast<int>(random.whole(0, 2));
+  reading.outcome = static_cast<DriftOutcome>(random.whole(0, 3));
+  reading.method = random.text();
+  reading.disturbance = random.text();
+  return reading;
+}
+
+DriftCheck drift_check(Random& random) {
+  DriftCheck check;
+  check.calibration_utc = random.text();
+  check.checked_utc = random.text();
+  check.seconds_taken = random.not_negative();
+  check.outcome = static_cast<DriftOutcome>(random.whole(0, 3));
+  check.readings = random.list(2, [&] { return drift_reading(random); });
+  check.not_checked = random.texts();
+  return check;
+}
+
+Health health(Random& random) {
+  Health result;
+  result.kind = random.text();
+  result.checks = random.list(3, [&] {
+    return BandCheck{random.text(),          random.text(),         random.not_negative(),
+                     random.interval(),      random.not_negative(), static_cast<Standing>(random.whole(0, 2)),
+                     -random.not_negative(), random.flip(),         random.text()};
+  });
+  result.reason = random.text();
+  return result;
+}
+
 Calibration calibration(Random& random) {
   Calibration result;
   result.device = device(random);
@@ -134,6 +173,8 @@ Calibration calibration(Random& random) {
     return IntensityPoint{random.not_negative(), random.not_negative(), random.not_negative(), random.maybe()};
   });
   result.warnings = random.texts();
+  if (random.flip()) result.drift = drift_check(random);
+  if (random.flip()) result.health = health(random);
   return result;
 }
 
