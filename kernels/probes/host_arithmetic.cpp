@@ -41,7 +41,7 @@ std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
     loop.vector_bytes = others.vector_bytes;
     loop.accumulators = accumulators;
     loop.isa = name_of(isa);
-    if (most_units == multiply_add_units && unit == "FLOP") loop.clock_isa = isa;
+    if (!resource.starts_with("int32")) loop.clock_isa = isa;
     loop.run = std::move(run);
     loops.push_back(std::move(loop));
   };

@@ -26,7 +26,8 @@ struct ArithmeticLoop {
   std::size_t vector_bytes = 0;
   std::int64_t accumulators = 0;
   std::string_view isa;
-  /// The loop's own extension for multiply-adds; for all else the baseline, which does not slow the clock by itself.
+  /// The extension whose chain of additions tells the clock: the loop's own for floating point, for which cores lower
+  /// their clock, and the baseline for integers, for which they do not.
   Isa clock_isa = Isa::baseline;
   /// Runs so many rounds; the result depends on all of them.
   std::function<double(std::int64_t rounds)> run;

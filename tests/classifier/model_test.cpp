@@ -256,7 +256,9 @@ TEST(MachineOf, TakesNoFurtherFigureOfACpuForAnother) {
     EXPECT_EQ(same.dram[i].seconds_per_byte, machine.dram[i].seconds_per_byte);
   for (std::size_t i = 0; i < machine.pipes.size(); ++i) {
     ASSERT_EQ(same.pipes[i].has_value(), machine.pipes[i].has_value()) << pipe_names[i];
-    if (machine.pipes[i]) EXPECT_EQ(same.pipes[i]->per_second, machine.pipes[i]->per_second);
+    if (machine.pipes[i]) {
+      EXPECT_EQ(same.pipes[i]->per_second, machine.pipes[i]->per_second);
+    }
   }
 }
 

@@ -133,7 +133,7 @@ class SpecialLoopTest : public testing::TestWithParam<const char*> {
     if (loop.resource == "amx-int8") return count * 256.0 * 384.0 * n;
     double sum = 0.0;  // fp16
     for (std::int64_t j = 0; j < loop.accumulators; ++j)
-      sum += 32.0 * (2.0 + (static_cast<double>(j % 3) - 1.0) / std::exp2(n));
+      sum += 32.0 * (2.0 + (static_cast<double>(j) / 16.0 - 1.0) / std::exp2(n));
     return sum;
   }
 };
@@ -144,7 +144,7 @@ TEST_P(SpecialLoopTest, gives_the_right_result_or_a_reason) {
   ASSERT_NE(special, nullptr);
   EXPECT_FALSE(special->loop.what.empty());
   if (!special->reason.empty()) GTEST_SKIP() << special->reason;
-  for (const int rounds : {0, 1, 2, 5, 8})
+  for (const int rounds : {0, 1, 2, 5, 6})
     EXPECT_EQ(special->loop.run(rounds), expected(special->loop, rounds)) << rounds;
 }
 

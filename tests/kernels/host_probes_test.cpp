@@ -69,11 +69,11 @@ TEST_P(HostKernelsTest, copies_and_triads) {
 }
 
 TEST_P(HostKernelsTest, multiply_adds_run_as_often_as_said) {
-  // Each lane of accumulator j starts at j and tends to 1; the sum over all tells how many rounds there were.
+  // Each lane of accumulator j starts at j + 2 and tends to 1; the sum over all tells how many rounds there were.
   const auto expected = [&](double lanes, double factor, double addend, int rounds) {
     double sum = 0.0;
     for (std::int64_t j = 0; j < kernels_.fma_accumulators; ++j) {
-      auto v = static_cast<double>(j);
+      auto v = static_cast<double>(j + 2);
       for (int i = 0; i < rounds; ++i) v = v * factor + addend;
       sum += v * lanes;
     }
