@@ -14,22 +14,22 @@ namespace {
 
 constexpr HostPlan quick_plan = {.rounds = 9,
                                  .fewest_rounds = 3,
-                                 .round_seconds = 4.0,
-                                 .touch_seconds = 2.0,
+                                 .round_seconds = 3.5,
+                                 .touch_seconds = 1.5,
                                  .arithmetic_tries = 10,
                                  .stream_windows = 3,
                                  .gemm_seconds = 0.03,
                                  .rung_seconds = 0.0005,
                                  .ladder_caches = 2};
-constexpr HostPlan full_plan = {.rounds = 11,
+constexpr HostPlan full_plan = {.rounds = 9,
                                 .fewest_rounds = 5,
-                                .round_seconds = 32.0,
+                                .round_seconds = 26.0,
                                 .touch_seconds = 4.0,
                                 .arithmetic_tries = 5,
                                 .stream_windows = 3,
                                 .gemm_seconds = 0.2,
-                                .rung_seconds = 0.0015,
-                                .ladder_caches = 4};
+                                .rung_seconds = 0.001,
+                                .ladder_caches = 3};
 
 void measure_launch(HostWorkbench& bench) {
   Ceiling launch = bench::measure_launch_overhead(bench.device);

@@ -63,7 +63,7 @@ void add_host_atomics_probes(HostWorkbench& bench) {
       HostReading reading = best_of(tries, [&] {
         return HostReading{work / counters->add(sharing, times), std::nullopt, work};
       });
-      reading.clock_hz = probes::team_clock_hz(bench.kernels);
+      reading.clock_hz = probes::team_clock_hz(bench.plain_kernels);
       return reading;
     };
     bench.probes.push_back(std::move(probe));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/host_workbench.h"
+#include "calibrate/rejection.h"
 #include "kernels/probes/host_arithmetic.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_team.h"
@@ -40,10 +41,14 @@ HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resour
   probe.cores = cores;
   probe.units = {loop.work_per_unit_and_clock, loop.most_units,
                  fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
-  probe.measure = [loop, tries] {
+  probe.measure = [loop, tries, cores] {
     return best_of(tries, [&] {
       const auto sample = probes::arithmetic_sample(loop, run_seconds);
-      return HostReading{sample.per_second, sample.clock_hz, sample.work, sample.steady};
+      // A run faster than all units there can be went at another clock than the one read on both sides of it. Where all
+      // runs are, they did less than they declare, and the ceiling will be rejected.
+      const double all_units = loop.most_units * loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0);
+      const bool possible = all_units <= 0.0 || sample.per_second <= most_of_limit * all_units;
+      return HostReading{sample.per_second, sample.clock_hz, sample.work, sample.steady && possible};
     });
   };
   return probe;

@@ -52,7 +52,7 @@ void add_ladder(HostWorkbench& bench, probes::MemoryProbe& memory, HostLadder& i
     for (const std::size_t size : into.sizes) {
       sweep.push_back(memory.read_rate(size, bench.plan.rung_seconds));
       if (size == into.sizes[dense_rungs])  // amid the rungs of the first cache
-        if (const auto clock = probes::team_clock_hz(bench.kernels)) into.clocks.push_back(*clock);
+        if (const auto clock = probes::team_clock_hz(bench.plain_kernels)) into.clocks.push_back(*clock);
     }
   });
 }
@@ -92,6 +92,7 @@ void conclude(HostWorkbench& bench, const probes::MemoryProbe& memory, const Hos
   // A last-level cache in slices, or one whose owner shares it out, shows as two steps: room for one level more.
   LevelOptions options;
   options.most_levels = 4;
+  options.shortest_plateau = 4;  // fewer are the bends of a slope
   LevelFit fit = find_levels(from.ladder, options);
   auto& levels = suffix.empty() ? bench.calibration.levels : bench.calibration.unit_levels;
   (suffix.empty() ? bench.calibration.ladder : bench.calibration.unit_ladder) = fit.ladder;

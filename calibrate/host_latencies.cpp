@@ -28,7 +28,9 @@ constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr int repeats = 11;
 constexpr int tries = 3;
 constexpr int curve_sweeps = 3;
-constexpr int curve_rungs = 3;  // an octave
+constexpr int dense_rungs = 3;   // an octave, while making a cycle is cheap
+constexpr int sparse_rungs = 2;  // beyond
+constexpr double dense_bytes = 16.0 * mebibyte;
 constexpr std::size_t curve_start = 4096;
 constexpr std::int64_t curve_steps = 16384;
 constexpr std::int64_t near_steps = 65536;
@@ -94,7 +96,11 @@ class Latencies {
 
   void curve() {
     const auto largest = memory_.bytes() / 4096 * 4096;
-    std::vector<std::size_t> sizes = rungs(curve_start, largest, curve_rungs, 1024);
+    std::vector<std::size_t> sizes;
+    for (const std::size_t size : rungs(curve_start, largest, dense_rungs, 1024))
+      if (static_cast<double>(size) <= dense_bytes) sizes.push_back(size);
+    for (const std::size_t size : rungs(curve_start, largest, sparse_rungs, 1024))
+      if (static_cast<double>(size) > dense_bytes) sizes.push_back(size);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       bench_.step("latency curve", static_cast<double>(i) / static_cast<double>(sizes.size()));
       chain(sizes[i]);
@@ -131,7 +137,6 @@ class Latencies {
   void pass(std::size_t bytes) const {
     const std::size_t whole = bytes / probes::HostKernels::granularity_bytes * probes::HostKernels::granularity_bytes;
     read(memory_.data(), whole);
-    read(memory_.data(), whole);
   }
 
   HostReading chase(std::size_t bytes, std::int64_t steps) {
@@ -142,7 +147,7 @@ class Latencies {
     asm volatile("" : : "r"(end));
     HostReading reading;
     reading.value = (probes::now_seconds() - start) / static_cast<double>(steps);
-    reading.clock_hz = probes::team_clock_hz(bench_.kernels);
+    reading.clock_hz = probes::team_clock_hz(bench_.plain_kernels);
     return reading;
   }
 
@@ -220,7 +225,7 @@ void core_to_core(HostWorkbench& bench) {
       for (int i = 1; i < tries; ++i) best = std::min(best, probes::ping_pong_seconds(first, second, rounds));
       seconds.push_back(best);
     }
-    return HostReading{statistics::median(seconds), probes::team_clock_hz(bench.kernels)};
+    return HostReading{statistics::median(seconds), probes::team_clock_hz(bench.plain_kernels)};
   };
   bench.measure_now(std::move(probe), repeats);
 }

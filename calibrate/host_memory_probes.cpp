@@ -75,7 +75,7 @@ HostProbe stream_probe(const HostWorkbench& bench, const Team& team, const probe
     HostReading reading = best_of(bench.plan.stream_windows, [&] {
       return HostReading{memory.stream_rate(loop), std::nullopt};
     });
-    reading.clock_hz = probes::team_clock_hz(bench.kernels);
+    reading.clock_hz = probes::team_clock_hz(bench.plain_kernels);
     return reading;
   };
   return probe;

@@ -50,6 +50,8 @@ class HostWorkbench {
   bool full;
   probes::Isa isa = probes::widest_isa();
   const probes::HostKernels& kernels = probes::host_kernels(isa);
+  /// Its chain of additions tells the clock of loads, stores and integers: none lowers it as wide floating point does.
+  const probes::HostKernels& plain_kernels = probes::host_kernels(probes::Isa::baseline);
   int threads;
   std::unique_ptr<probes::MemoryProbe> memory;           ///< of all cores; empty until the memory group made it
   std::unique_ptr<probes::MemoryProbe> one_core_memory;  ///< full calibrations alone

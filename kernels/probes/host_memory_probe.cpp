@@ -100,9 +100,11 @@ double MemoryProbe::stream_rate(const StreamLoop& loop) {
   return static_cast<double>(array_bytes * arrays * threads_) / seconds;
 }
 
-double MemoryProbe::window_rate(const std::function<void(std::byte* window, std::size_t bytes)>& work) {
-  const std::size_t bytes = part_bytes_ / windows_ / grain * grain;
-  const std::size_t offset = next_offset();
+double MemoryProbe::piece_rate(std::size_t parts,
+                               const std::function<void(std::byte* piece, std::size_t bytes)>& work) {
+  const std::size_t pieces = windows_ * parts;
+  const std::size_t bytes = part_bytes_ / pieces / grain * grain;
+  const std::size_t offset = bytes * (next_piece_++ % pieces);
   const double seconds =
       team_seconds([&](std::size_t thread) { work(buffer_.data() + thread * stride_bytes_ + offset, bytes); });
   return static_cast<double>(bytes * threads_) / seconds;

@@ -46,8 +46,8 @@ class MemoryProbe {
   /// the lines that the cache fetches in order to write them.
   double stream_rate(const StreamLoop& loop);
 
-  /// Runs a function of memory on the next window of every thread and returns bytes/s.
-  double window_rate(const std::function<void(std::byte* window, std::size_t bytes)>& work);
+  /// Runs a function of memory on the next of `windows` x `parts` pieces of every thread's part and returns bytes/s.
+  double piece_rate(std::size_t parts, const std::function<void(std::byte* piece, std::size_t bytes)>& work);
 
   /// Reads the first `bytes_per_thread` (a multiple of HostKernels::granularity_bytes) of every thread's part again and
   /// again, once untimed, then for about `seconds` but at least once. Returns bytes/s; of three tries the best where
@@ -65,6 +65,7 @@ class MemoryProbe {
   std::size_t stride_bytes_ = 0;  ///< from one thread's part to the next
   std::size_t part_bytes_ = 0;    ///< touched and used in each part
   std::size_t next_window_ = 0;
+  std::size_t next_piece_ = 0;
 };
 
 }  // namespace gpubench::probes

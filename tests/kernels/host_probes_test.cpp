@@ -114,8 +114,8 @@ TEST(HostProbesTest, give_positive_rates) {
   EXPECT_GT(memory.read_rate(8192, 1e-4), 0.0);
   EXPECT_GT(memory.window_bytes(), 0.0);
   std::atomic<std::size_t> seen{0};
-  EXPECT_GT(memory.window_rate([&](std::byte*, std::size_t bytes) { seen += bytes; }), 0.0);
-  EXPECT_EQ(static_cast<double>(seen.load()), memory.window_bytes());
+  EXPECT_GT(memory.piece_rate(2, [&](std::byte*, std::size_t bytes) { seen += bytes; }), 0.0);
+  EXPECT_EQ(2.0 * static_cast<double>(seen.load()), memory.window_bytes());
   EXPECT_GT(GemmProbe<float>(widest_isa(), 64).flops_per_second(), 0.0);
 }
 
