@@ -58,19 +58,20 @@ constexpr short half_of_sixteenths(int n) {
 
 // v = v / 2 + 1 from 1 + j / 16: halves its distance from 2 in every round, exactly at first. All start apart, or the
 // compiler would do the work once for those that are alike.
+// Not with intrinsics: some compilers have those of half precision only when all is compiled for it.
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512fp16"))) double fp16_rounds(std::int64_t rounds) {
-  const __m512h factor = _mm512_castsi512_ph(_mm512_set1_epi16(0x3800));  // 0.5
-  const __m512h addend = _mm512_castsi512_ph(_mm512_set1_epi16(0x3C00));  // 1
-  __m512h sums[width];
+  const __m512i factor = _mm512_set1_epi16(0x3800);  // 0.5
+  const __m512i addend = _mm512_set1_epi16(0x3C00);  // 1
+  __m512i sums[width];
 #pragma GCC unroll 32
-  for (int j = 0; j < width; ++j) sums[j] = _mm512_castsi512_ph(_mm512_set1_epi16(half_of_sixteenths(16 + j)));
+  for (int j = 0; j < width; ++j) sums[j] = _mm512_set1_epi16(half_of_sixteenths(16 + j));
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 32
-    for (int j = 0; j < width; ++j) sums[j] = _mm512_fmadd_ph(sums[j], factor, addend);
+    for (int j = 0; j < width; ++j) asm("vfmadd132ph %2, %1, %0" : "+v"(sums[j]) : "v"(addend), "v"(factor));
   }
   alignas(64) std::array<std::uint16_t, width * 32> lanes;
 #pragma GCC unroll 32
-  for (int j = 0; j < width; ++j) _mm512_store_si512(lanes.data() + j * 32, _mm512_castph_si512(sums[j]));
+  for (int j = 0; j < width; ++j) _mm512_store_si512(lanes.data() + j * 32, sums[j]);
   double result = 0.0;
   for (const auto bits : lanes) result += from_half(bits);
   return result;
