@@ -51,17 +51,18 @@ Calibration calibrate_host(const Device& device, const Options& options) {
   bench.step("memory", 0.06);
   add_host_memory_probes(bench);
   add_host_ladders(bench);
-  if (full) add_host_atomics_probes(bench);
+  if (full) {
+    add_host_atomics_probes(bench);
+    add_host_pair_probes(bench);
+    add_host_overhead_probes(bench);
+  }
   bench.stage(0.12, full ? 0.8 : 1.0);
   bench.sample_all();
   conclude_host_ladders(bench);
   if (full) {
     bench.stage(0.8, 0.88);
     measure_host_latencies(bench);
-    bench.stage(0.88, 0.9);
-    bench.step("overheads", 0.0);
-    measure_host_overheads(bench);
-    bench.stage(0.9, 0.96);
+    bench.stage(0.88, 0.96);
     measure_host_intensities(bench);
     bench.stage(0.96, 1.0);
     bench.sustain_all();

@@ -44,10 +44,11 @@ HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resour
   probe.measure = [loop, tries, cores] {
     return best_of(tries, [&] {
       const auto sample = probes::arithmetic_sample(loop, run_seconds);
-      // A run faster than all units there can be went at another clock than the one read on both sides of it. Where all
-      // runs are, they did less than they declare, and the ceiling will be rejected.
-      const double all_units = loop.most_units * loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0);
-      const bool possible = all_units <= 0.0 || sample.per_second <= most_of_limit * all_units;
+      // A run beyond its limit went at another clock than the one read on both sides of it. Where all runs are, they
+      // did less than they declare, and the ceiling will be rejected.
+      const auto limit = limit_shown(
+          sample.per_second, loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0), loop.most_units);
+      const bool possible = !limit || sample.per_second <= most_of_limit * *limit;
       return HostReading{sample.per_second, sample.clock_hz, sample.work, sample.steady && possible};
     });
   };

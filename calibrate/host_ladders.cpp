@@ -22,7 +22,7 @@ constexpr std::size_t grain = probes::HostKernels::granularity_bytes;
 constexpr std::size_t smallest = 2 * grain;  // for each thread
 constexpr double dense_bytes = 16.0 * mebibyte;
 constexpr int dense_rungs = 4;   // an octave, while a pass is cheap
-constexpr int sparse_rungs = 2;  // beyond
+constexpr int sparse_rungs = 3;  // beyond
 
 /// Loads of a full vector that one core starts in a clock: two of 64 bytes, three of narrower ones at most.
 int most_loads(std::size_t vector_bytes) { return vector_bytes >= 64 ? 2 : 3; }
@@ -92,7 +92,7 @@ void conclude(HostWorkbench& bench, const probes::MemoryProbe& memory, const Hos
   // A last-level cache in slices, or one whose owner shares it out, shows as two steps: room for one level more.
   LevelOptions options;
   options.most_levels = 4;
-  options.shortest_plateau = 4;  // fewer are the bends of a slope
+  options.shortest_plateau = 5;  // fewer are the bends of a slope
   LevelFit fit = find_levels(from.ladder, options);
   auto& levels = suffix.empty() ? bench.calibration.levels : bench.calibration.unit_levels;
   (suffix.empty() ? bench.calibration.ladder : bench.calibration.unit_ladder) = fit.ladder;

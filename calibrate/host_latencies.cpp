@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -36,6 +37,7 @@ constexpr std::int64_t curve_steps = 16384;
 constexpr std::int64_t near_steps = 65536;
 constexpr std::int64_t far_steps = 32768;
 constexpr double huge_enough = 0.95;
+constexpr double least_past = 1.5;
 
 class Latencies {
  public:
@@ -50,16 +52,22 @@ class Latencies {
   void levels() {
     const auto& levels = bench_.calibration.unit_levels;
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      // Past the level before, so that it serves next to nothing, and well inside this one.
-      const double inside = 0.5 * levels[i].capacity_bytes;
-      const double before = i == 0 ? 0.0 : levels[i - 1].capacity_bytes;
+      // Past the level before, so that it serves next to nothing, and well inside this one: midway on the logarithmic
+      // scale.
+      const double capacity = levels[i].capacity_bytes;
+      const double before = i == 0 ? 0.25 * capacity : levels[i - 1].capacity_bytes;
+      const double inside = std::sqrt(before * capacity);
       const std::string resource = fmt::format("latency-l{}", i + 1);
-      if (inside < 1.5 * before) {
+      if (i > 0 && inside < least_past * before) {
         bench_.absent(resource, "the level before is too large a part of it");
         continue;
       }
-      level(resource, static_cast<std::size_t>(inside),
-            fmt::format("half of what one core finds to be l{}, after a pass in order", i + 1));
+      level(
+          resource, static_cast<std::size_t>(inside),
+          fmt::format(i == 0 ? "half of what one core finds to be l{}, after a pass in order"
+                             : "midway, in octaves, between the level before and the end of what one core finds to be "
+                               "l{}, after a pass in order",
+                      i + 1));
     }
     for (std::size_t i = levels.size(); i < 3; ++i)
       bench_.absent(fmt::format("latency-l{}", i + 1), "the ladder of one core shows no such level");
@@ -91,9 +99,11 @@ class Latencies {
       read(memory_.data() + memory_.bytes() - bytes, bytes);
       return chase(static_cast<std::size_t>(half), far_steps);
     };
-    bench_.measure_now(std::move(probe), repeats);
+    for (int i = 0; i < repeats; ++i) HostWorkbench::measure(probe);
+    bench_.conclude(probe);
   }
 
+  /// The levels are sampled between the rungs: their repeats then lie seconds apart, not milliseconds.
   void curve() {
     const auto largest = memory_.bytes() / 4096 * 4096;
     std::vector<std::size_t> sizes;
@@ -103,6 +113,8 @@ class Latencies {
       if (static_cast<double>(size) > dense_bytes) sizes.push_back(size);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       bench_.step("latency curve", static_cast<double>(i) / static_cast<double>(sizes.size()));
+      if (i * repeats / sizes.size() != (i + 1) * repeats / sizes.size())
+        for (auto& probe : levels_) HostWorkbench::measure(probe);
       chain(sizes[i]);
       pass(sizes[i]);
       std::vector<double> seconds;
@@ -115,11 +127,12 @@ class Latencies {
       // Without a clock there are no cycles: the field is a plain number, so it takes what is not there.
       if (cycles.empty()) {
         bench_.absent("latency-curve", "the core clock of this processor cannot be read");
-        return;
+        continue;
       }
       bench_.calibration.latency_curve.push_back(
           {static_cast<double>(sizes[i]), statistics::median(seconds), statistics::median(cycles)});
     }
+    for (const auto& probe : levels_) bench_.conclude(probe);
   }
 
  private:
@@ -179,12 +192,13 @@ class Latencies {
         if (const HostReading reading = chase(bytes, near_steps); reading.value < best.value) best = reading;
       return best;
     };
-    bench_.measure_now(std::move(probe), repeats);
+    levels_.push_back(std::move(probe));
   }
 
   HostWorkbench& bench_;
   probes::MemoryProbe& memory_;
   std::string pages_;
+  std::vector<HostProbe> levels_;
   std::uint64_t seed_ = 0;
 };
 
@@ -198,7 +212,9 @@ std::vector<std::pair<int, int>> pairs_of(const std::vector<int>& processors) {
   return pairs;
 }
 
-void core_to_core(HostWorkbench& bench) {
+}  // namespace
+
+void add_host_pair_probes(HostWorkbench& bench) {
   constexpr std::int64_t rounds = 5000;
   const auto processors = probes::allowed_processors();
   if (processors.size() < 2) {
@@ -227,10 +243,8 @@ void core_to_core(HostWorkbench& bench) {
     }
     return HostReading{statistics::median(seconds), probes::team_clock_hz(bench.plain_kernels)};
   };
-  bench.measure_now(std::move(probe), repeats);
+  bench.probes.push_back(std::move(probe));
 }
-
-}  // namespace
 
 void measure_host_latencies(HostWorkbench& bench) {
   if (bench.one_core_memory) {
@@ -243,7 +257,6 @@ void measure_host_latencies(HostWorkbench& bench) {
     for (const char* resource : {"latency-l1", "latency-l2", "latency-l3", "latency-dram", "latency-curve"})
       bench.absent(resource, "there is not enough memory for it");
   }
-  bench.attempt({"latency-core-to-core"}, [&] { core_to_core(bench); });
 }
 
 }  // namespace gpubench::calibrate

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "calibrate/host_workbench.h"
 #include "kernels/probes/host_contention.h"
@@ -14,7 +15,6 @@
 namespace gpubench::calibrate {
 namespace {
 
-constexpr int repeats = 11;
 constexpr int tries = 3;
 
 struct Cost {
@@ -42,7 +42,7 @@ constexpr Cost costs[] = {
     {"system-call", "calls of getppid into the kernel", probes::system_call_seconds, 20000, false},
 };
 
-void measure(HostWorkbench& bench, const Cost& cost) {
+void add(HostWorkbench& bench, const Cost& cost) {
   HostProbe probe;
   Ceiling& ceiling = probe.ceiling;
   ceiling.resource = cost.resource;
@@ -58,12 +58,12 @@ void measure(HostWorkbench& bench, const Cost& cost) {
     for (int i = 1; i < tries; ++i) best = std::min(best, cost.seconds(cost.times));
     return HostReading{best, std::nullopt};
   };
-  bench.measure_now(std::move(probe), repeats);
+  bench.probes.push_back(std::move(probe));
 }
 
 }  // namespace
 
-void measure_host_overheads(HostWorkbench& bench) {
+void add_host_overhead_probes(HostWorkbench& bench) {
   for (const auto& cost : costs) {
     if (cost.all_cores && bench.threads < 2) {
       bench.absent(cost.resource, "there is one thread only");
@@ -73,7 +73,7 @@ void measure_host_overheads(HostWorkbench& bench) {
       bench.absent(cost.resource, "this process may use one processor only");
       continue;
     }
-    bench.attempt({cost.resource}, [&] { measure(bench, cost); });
+    add(bench, cost);
   }
 }
 

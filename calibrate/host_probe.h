@@ -40,6 +40,7 @@ struct HostProbe {
   std::vector<double> values;
   std::vector<double> clocks;  ///< as many as values, or none
   std::vector<double> shares;  ///< of its cores' time that the process had in each sample
+  std::string failure;         ///< why it was given up; empty while it works
 };
 
 /// The best of some readings of a rate, among the steady ones where there are any: whatever disturbs a short run only

@@ -15,10 +15,19 @@
 namespace gpubench::calibrate {
 namespace {
 
+/// Where threads cannot be made or placed, the probe ends: it goes to `failure`.
 void sample(HostProbe& probe) {
+  if (!probe.failure.empty()) return;
   const probes::TeamOf team(probe.cores);
   const probes::Presence presence;
-  const HostReading reading = probe.measure();
+  HostReading reading;
+  try {
+    reading = probe.measure();
+  } catch (const std::system_error& error) {
+    probe.failure = error.what();
+    probe.values.clear();
+    return;
+  }
   probe.values.push_back(reading.value);
   if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
   if (reading.work > 0.0) probe.ceiling.work_per_run = reading.work;
@@ -77,13 +86,19 @@ void HostWorkbench::sample_all() {
     for (auto& probe : probes) sample(probe);
     for (const auto& sweep : sweeps) sweep();
   }
+  for (const auto& probe : probes)
+    if (!probe.failure.empty()) absent(probe.ceiling.resource, probe.failure);
   for (auto& ceiling : best_ceilings(probes)) calibration.ceilings.push_back(std::move(ceiling));
   if (auto warning = load_.warning()) calibration.warnings.push_back(std::move(*warning));
 }
 
-void HostWorkbench::measure_now(HostProbe probe, int repeats) {
-  for (int i = 0; i < repeats; ++i) sample(probe);
-  calibration.ceilings.push_back(ceiling_of(probe));
+void HostWorkbench::measure(HostProbe& probe) { sample(probe); }
+
+void HostWorkbench::conclude(const HostProbe& probe) {
+  if (!probe.failure.empty() || probe.values.empty())
+    absent(probe.ceiling.resource, probe.failure);
+  else
+    calibration.ceilings.push_back(ceiling_of(probe));
 }
 
 Ceiling HostWorkbench::sustained(const HostProbe& probe) {
@@ -99,8 +114,10 @@ Ceiling HostWorkbench::sustained(const HostProbe& probe) {
   }
   lasting.ceiling.resource += "-sustained";
   lasting.ceiling.load = Load::sustained;
-  lasting.ceiling.method += fmt::format("; without rest, median of the {} repeats in the second half of {:.1f} s",
-                                        lasting.values.size(), probe.sustained_seconds);
+  lasting.ceiling.method += fmt::format(
+      "; without rest, median of the {} repeats in the second half of {:.1f} s, and the interval is that of this one "
+      "stretch",
+      lasting.values.size(), probe.sustained_seconds);
   return ceiling_of(lasting);
 }
 

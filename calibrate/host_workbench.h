@@ -77,8 +77,9 @@ class HostWorkbench {
   void attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
 
   void sample_all();
-  /// Samples a probe that is not among `probes`, and adds its ceiling.
-  void measure_now(HostProbe probe, int repeats);
+  /// For a probe that is not among `probes`: takes a sample, and adds its ceiling.
+  static void measure(HostProbe& probe);
+  void conclude(const HostProbe& probe);
   /// Runs a probe without rest for its sustained_seconds: the ceiling RESOURCE-sustained of what it kept up in the
   /// second half.
   Ceiling sustained(const HostProbe& probe);
@@ -100,8 +101,9 @@ void add_host_memory_probes(HostWorkbench& bench);    ///< DRAM, and the memory 
 void add_host_ladders(HostWorkbench& bench);          ///< a sweep over working sets in every round
 void conclude_host_ladders(HostWorkbench& bench);     ///< the levels that the sweeps show
 void add_host_atomics_probes(HostWorkbench& bench);   ///< by how threads share lines
-void measure_host_latencies(HostWorkbench& bench);    ///< pointer chases, their curve, and core to core
-void measure_host_overheads(HostWorkbench& bench);    ///< threads, barriers, timers, system calls
+void add_host_pair_probes(HostWorkbench& bench);      ///< from core to core
+void measure_host_latencies(HostWorkbench& bench);    ///< pointer chases and their curve
+void add_host_overhead_probes(HostWorkbench& bench);  ///< threads, barriers, timers, system calls
 void measure_host_intensities(HostWorkbench& bench);  ///< memory and arithmetic together
 
 }  // namespace gpubench::calibrate
