@@ -62,12 +62,9 @@ class Latencies {
         bench_.absent(resource, "the level before is too large a part of it");
         continue;
       }
-      level(
-          resource, static_cast<std::size_t>(inside),
-          fmt::format(i == 0 ? "half of what one core finds to be l{}, after a pass in order"
-                             : "midway, in octaves, between the level before and the end of what one core finds to be "
-                               "l{}, after a pass in order",
-                      i + 1));
+      level(resource, static_cast<std::size_t>(inside),
+            fmt::format("{} of what one core finds to be l{}, after a pass in order",
+                        i == 0 ? "half" : "midway, in octaves, between the end of the level before and that", i + 1));
     }
     for (std::size_t i = levels.size(); i < 3; ++i)
       bench_.absent(fmt::format("latency-l{}", i + 1), "the ladder of one core shows no such level");
