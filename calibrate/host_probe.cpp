@@ -13,6 +13,7 @@ namespace gpubench::calibrate {
 namespace {
 
 constexpr double least_share = 0.9;
+constexpr std::ptrdiff_t fewest_steady = 3;
 
 /// The mean of what belongs to the middle one or two values.
 double beside_median(const std::vector<double>& values, const std::vector<double>& beside) {
@@ -22,6 +23,21 @@ double beside_median(const std::vector<double>& values, const std::vector<double
   const std::size_t middle = values.size() / 2;
   if (values.size() % 2 == 1) return beside[order[middle]];
   return 0.5 * (beside[order[middle - 1]] + beside[order[middle]]);
+}
+
+/// The probe with its steady samples alone, where they are enough; else as it is.
+HostProbe steady_part(const HostProbe& all) {
+  if (all.steady.size() != all.values.size() || all.clocks.size() != all.values.size()) return all;
+  if (std::ranges::count(all.steady, true) < fewest_steady) return all;
+  HostProbe part = all;
+  part.values.clear();
+  part.clocks.clear();
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    if (!all.steady[i]) continue;
+    part.values.push_back(all.values[i]);
+    part.clocks.push_back(all.clocks[i]);
+  }
+  return part;
 }
 
 void add_clock(const HostProbe& probe, Ceiling& ceiling) {
@@ -47,7 +63,7 @@ void add_clock(const HostProbe& probe, Ceiling& ceiling) {
 
 HostReading best_of(int tries, const std::function<HostReading()>& measure) {
   HostReading best = measure();
-  for (int i = 1; i < tries; ++i)
+  for (int i = 1; i < tries || (!best.steady && i < 3 * tries); ++i)
     if (const HostReading reading = measure();
         reading.steady != best.steady ? reading.steady : reading.value > best.value)
       best = reading;
@@ -63,8 +79,12 @@ std::optional<double> limit_shown(double rate, double one_unit, int most_units) 
   return shown * one_unit;
 }
 
-Ceiling ceiling_of(const HostProbe& probe) {
+Ceiling ceiling_of(const HostProbe& all) {
+  const HostProbe probe = steady_part(all);
   Ceiling ceiling = probe.ceiling;
+  if (probe.values.size() < all.values.size())
+    ceiling.caveats.push_back(fmt::format("the clock changed during {} of {} repeats, which are left out",
+                                          all.values.size() - probe.values.size(), all.values.size()));
   ceiling.value = statistics::median(probe.values);
   std::vector<double> sorted = probe.values;
   std::sort(sorted.begin(), sorted.end());

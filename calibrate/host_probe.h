@@ -39,12 +39,14 @@ struct HostProbe {
 
   std::vector<double> values;
   std::vector<double> clocks;  ///< as many as values, or none
+  std::vector<bool> steady;    ///< as many as values, or none
   std::vector<double> shares;  ///< of its cores' time that the process had in each sample
   std::string failure;         ///< why it was given up; empty while it works
 };
 
 /// The best of some readings of a rate, among the steady ones where there are any: whatever disturbs a short run only
-/// slows it down, but a clock that changed would not be the one the rate was had at.
+/// slows it down, but a clock that changed would not be the one the rate was had at. Takes up to three times as many
+/// until one is steady.
 HostReading best_of(int tries, const std::function<HostReading()>& measure);
 
 /// The rate that a core's units allow together when one of them alone allows `one_unit`: so many units as the rate
@@ -53,6 +55,7 @@ HostReading best_of(int tries, const std::function<HostReading()>& measure);
 std::optional<double> limit_shown(double rate, double one_unit, int most_units);
 
 /// The median of the samples with its distribution-free interval; the clock is that of the sample in the middle.
+/// Samples during which the clock changed do not count where three others are left, and it says so.
 Ceiling ceiling_of(const HostProbe& probe);
 
 /// The ceilings of probes that have been sampled: of several of one resource the one with the largest median, and those

@@ -26,9 +26,11 @@ void sample(HostProbe& probe) {
   } catch (const std::system_error& error) {
     probe.failure = error.what();
     probe.values.clear();
+    probe.steady.clear();
     return;
   }
   probe.values.push_back(reading.value);
+  probe.steady.push_back(reading.steady);
   if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
   if (reading.work > 0.0) probe.ceiling.work_per_run = reading.work;
   // What waits by its nature does not have its cores.
@@ -104,6 +106,7 @@ void HostWorkbench::conclude(const HostProbe& probe) {
 Ceiling HostWorkbench::sustained(const HostProbe& probe) {
   HostProbe lasting = probe;
   for (auto* samples : {&lasting.values, &lasting.clocks, &lasting.shares}) samples->clear();
+  lasting.steady.clear();
   constexpr std::size_t fewest = 3;
   const double start = probes::now_seconds();
   while (lasting.values.size() < fewest || probes::now_seconds() < start + probe.sustained_seconds) {

@@ -116,8 +116,29 @@ TEST(BestOf, PrefersReadingsWithASteadyClock) {
       {9.0, 1.0, 0.0, false}, {3.0, 1.0, 0.0, true}, {5.0, 1.0, 0.0, true}, {8.0, 1.0, 0.0, false}};
   const auto next = [&] { return readings[static_cast<std::size_t>(call++)]; };
   EXPECT_EQ(best_of(4, next).value, 5.0);
-  call = 0;
-  EXPECT_EQ(best_of(1, next).value, 9.0);
+}
+
+TEST(BestOf, GoesOnForAWhileWhereNoneIsSteady) {
+  int calls = 0;
+  EXPECT_EQ(best_of(2, [&] { return HostReading{1.0 + ++calls, 1.0, 0.0, false}; }).value, 7.0);
+  EXPECT_EQ(calls, 6);
+  calls = 0;
+  EXPECT_EQ(best_of(2, [&] { return HostReading{1.0 * ++calls, 1.0, 0.0, calls == 3}; }).value, 3.0);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(HostCeiling, LeavesOutRepeatsDuringWhichTheClockChanged) {
+  HostProbe probe = probe_of({100.0, 200.0, 900.0, 300.0, 800.0}, {1.0, 2.0, 9.0, 3.0, 9.0});
+  probe.steady = {true, true, false, true, false};
+  const Ceiling ceiling = ceiling_of(probe);
+  EXPECT_EQ(ceiling.value, 200.0);
+  EXPECT_EQ(ceiling.clock_hz, 2.0);
+  EXPECT_EQ(ceiling.repeats, 3);
+  ASSERT_EQ(ceiling.caveats.size(), 1U);
+  EXPECT_THAT(ceiling.caveats[0], HasSubstr("2 of 5 repeats"));
+  probe.steady = {true, true, false, false, false};  // too few to go by
+  EXPECT_EQ(ceiling_of(probe).value, 300.0);
+  EXPECT_TRUE(ceiling_of(probe).caveats.empty());
 }
 
 TEST(OtherLoad, ReadsProcStat) {
