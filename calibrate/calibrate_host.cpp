@@ -14,8 +14,8 @@ namespace {
 
 constexpr HostPlan quick_plan = {.rounds = 9,
                                  .fewest_rounds = 3,
-                                 .round_seconds = 3.5,
-                                 .touch_seconds = 1.5,
+                                 .round_seconds = 3.0,
+                                 .touch_seconds = 1.2,
                                  .arithmetic_tries = 10,
                                  .stream_windows = 3,
                                  .gemm_seconds = 0.03,
