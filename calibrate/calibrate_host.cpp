@@ -14,21 +14,25 @@ namespace {
 
 constexpr HostPlan quick_plan = {.rounds = 9,
                                  .fewest_rounds = 3,
-                                 .round_seconds = 3.0,
+                                 .round_seconds = 4.3,
                                  .touch_seconds = 1.2,
                                  .arithmetic_tries = 10,
+                                 .windows = 8,
                                  .stream_windows = 3,
                                  .gemm_seconds = 0.03,
                                  .rung_seconds = 0.0005,
+                                 .sparse_rungs = 2,
                                  .ladder_caches = 2};
 constexpr HostPlan full_plan = {.rounds = 9,
                                 .fewest_rounds = 5,
-                                .round_seconds = 26.0,
+                                .round_seconds = 28.0,
                                 .touch_seconds = 4.0,
                                 .arithmetic_tries = 5,
+                                .windows = 4,
                                 .stream_windows = 3,
                                 .gemm_seconds = 0.2,
                                 .rung_seconds = 0.001,
+                                .sparse_rungs = 3,
                                 .ladder_caches = 3};
 
 void measure_launch(HostWorkbench& bench) {

@@ -21,8 +21,7 @@ constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr std::size_t grain = probes::HostKernels::granularity_bytes;
 constexpr std::size_t smallest = 2 * grain;  // for each thread
 constexpr double dense_bytes = 16.0 * mebibyte;
-constexpr int dense_rungs = 4;   // an octave, while a pass is cheap
-constexpr int sparse_rungs = 3;  // beyond
+constexpr int dense_rungs = 4;  // an octave, while a pass is cheap
 
 /// Loads of a full vector that one core starts in a clock: two of 64 bytes, three of narrower ones at most.
 int most_loads(std::size_t vector_bytes) { return vector_bytes >= 64 ? 2 : 3; }
@@ -37,7 +36,7 @@ std::vector<std::size_t> sizes_of(const HostWorkbench& bench, const probes::Memo
   std::vector<std::size_t> sizes;
   for (const std::size_t size : rungs(smallest, largest, dense_rungs, grain))
     if (static_cast<double>(size * threads) <= dense_bytes) sizes.push_back(size);
-  for (const std::size_t size : rungs(smallest, largest, sparse_rungs, grain))
+  for (const std::size_t size : rungs(smallest, largest, bench.plan.sparse_rungs, grain))
     if (static_cast<double>(size * threads) > dense_bytes) sizes.push_back(size);
   return sizes;
 }
@@ -92,7 +91,7 @@ void conclude(HostWorkbench& bench, const probes::MemoryProbe& memory, const Hos
   // A last-level cache in slices, or one whose owner shares it out, shows as two steps: room for one level more.
   LevelOptions options;
   options.most_levels = 4;
-  options.shortest_plateau = 5;  // fewer are the bends of a slope
+  options.shortest_plateau = bench.full ? 5 : 4;  // fewer are the bends of a slope
   LevelFit fit = find_levels(from.ladder, options);
   auto& levels = suffix.empty() ? bench.calibration.levels : bench.calibration.unit_levels;
   (suffix.empty() ? bench.calibration.ladder : bench.calibration.unit_ladder) = fit.ladder;

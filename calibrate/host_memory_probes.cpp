@@ -106,7 +106,7 @@ void add_host_memory_probes(HostWorkbench& bench) {
       const probes::TeamOf team(all ? bench.threads : 1);
       auto& memory = all ? bench.memory : bench.one_core_memory;
       std::string text;
-      memory = make_memory(bench, all ? 4 : one_core_windows, text);
+      memory = make_memory(bench, all ? bench.plan.windows : one_core_windows, text);
       add_team(bench, {*memory, text, suffix});
     });
   }

@@ -23,12 +23,14 @@ namespace gpubench::calibrate {
 struct HostPlan {
   int rounds;            ///< times that all probes are gone through; an independent repeat of each
   int fewest_rounds;     ///< these are run whatever time they take
-  double round_seconds;  ///< from the start of the calibration: no further round begins after that
+  double round_seconds;  ///< from the start of the calibration: no further round begins that would end later
   double touch_seconds;  ///< most time for bringing memory into being, each time
   int arithmetic_tries;  ///< a repeat is the best of so many short runs
+  std::size_t windows;   ///< that the memory is streamed through in
   int stream_windows;    ///< a repeat is the best of so many windows
   double gemm_seconds;   ///< matrices grow until eight products take this long
   double rung_seconds;
+  int sparse_rungs;           ///< working sets an octave where a pass takes long
   std::size_t ladder_caches;  ///< the ladder ends at so many times the last-level cache
 };
 
