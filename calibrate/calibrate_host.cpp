@@ -24,7 +24,7 @@ constexpr HostPlan quick_plan = {.rounds = 9,
                                  .sparse_rungs = 2,
                                  .ladder_caches = 2};
 constexpr HostPlan full_plan = {.rounds = 9,
-                                .fewest_rounds = 5,
+                                .fewest_rounds = 3,
                                 .round_seconds = 28.0,
                                 .touch_seconds = 4.0,
                                 .arithmetic_tries = 5,

@@ -46,7 +46,7 @@ struct HostProbe {
 
 /// The best of some readings of a rate, among the steady ones where there are any: whatever disturbs a short run only
 /// slows it down, but a clock that changed would not be the one the rate was had at. Takes up to three times as many
-/// until one is steady.
+/// until one is steady and within a tenth of the best.
 HostReading best_of(int tries, const std::function<HostReading()>& measure);
 
 /// The rate that a core's units allow together when one of them alone allows `one_unit`: so many units as the rate

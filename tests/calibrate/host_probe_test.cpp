@@ -113,9 +113,20 @@ TEST(BestCeilings, KeepTheFastestWayAndSecondNames) {
 TEST(BestOf, PrefersReadingsWithASteadyClock) {
   int call = 0;
   const std::vector<HostReading> readings = {
-      {9.0, 1.0, 0.0, false}, {3.0, 1.0, 0.0, true}, {5.0, 1.0, 0.0, true}, {8.0, 1.0, 0.0, false}};
+      {9.0, 1.0, 0.0, false}, {3.0, 1.0, 0.0, true}, {8.5, 1.0, 0.0, true}, {8.0, 1.0, 0.0, false}};
   const auto next = [&] { return readings[static_cast<std::size_t>(call++)]; };
-  EXPECT_EQ(best_of(4, next).value, 5.0);
+  EXPECT_EQ(best_of(4, next).value, 8.5);
+}
+
+TEST(BestOf, ASteadyReadingThatWasDisturbedIsNotTheBest) {
+  int calls = 0;
+  EXPECT_EQ(best_of(2,
+                    [&] {
+                      return ++calls == 1 ? HostReading{1.0, 1.0, 0.0, true} : HostReading{9.0, 1.0, 0.0, false};
+                    })
+                .value,
+            9.0);
+  EXPECT_EQ(calls, 6);
 }
 
 TEST(BestOf, GoesOnForAWhileWhereNoneIsSteady) {
