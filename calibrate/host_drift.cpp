@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/drift.h"
+#include "kernels/probes/host_arithmetic.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_memory_probe.h"
 #include "kernels/probes/host_team.h"
@@ -65,11 +66,11 @@ class HostDriftSampler {
     std::vector<probes::StreamLoop> loops;
     for (const auto& loop : probes::stream_loops())
       if (loop.resource == stored.resource) loops.push_back(loop);
-    const auto named = [&](const probes::StreamLoop& loop) {
-      return stored.method.find(fmt::format(" {};", loop.how)) == std::string::npos;
+    const auto another = [&](const probes::StreamLoop& loop) {
+      return !stored.shape.starts_with(fmt::format("{}, ", loop.how));
     };
-    // The one that was best then, by the method's own words; all of them where it does not tell.
-    if (auto best = loops; std::erase_if(best, named) < loops.size()) loops = std::move(best);
+    // The one that was best then, by the shape's own words; all of them where it does not tell.
+    if (auto best = loops; std::erase_if(best, another) < loops.size()) loops = std::move(best);
     if (loops.empty()) throw NoDriftSamples("this version has no loop that measures it");
     DriftSamples result;
     double best_median = 0.0;
@@ -87,8 +88,7 @@ class HostDriftSampler {
         best_median = median;
         result.values = std::move(rates);
         result.method = fmt::format("median of {} samples, each the best of {} windows of {:.0f} MiB, {} threads: {}",
-                                    result.values.size(), windows,
-                                    static_cast<double>(memory_->bytes()) / probes::MemoryProbe::windows / mebibyte,
+                                    result.values.size(), windows, memory_->window_bytes() / mebibyte,
                                     memory_->threads(), loop.how);
       }
     }
@@ -97,14 +97,16 @@ class HostDriftSampler {
 
   DriftSamples arithmetic() {
     DriftSamples result;
-    const auto& kernels = probes::host_kernels(isa_);
+    const auto loops = probes::arithmetic_loops(isa_);
+    const auto loop = std::ranges::find(loops, "fp32", &probes::ArithmeticLoop::resource);
+    if (loop == loops.end()) throw NoDriftSamples("this version has no loop that measures it");
     const double start = probes::now_seconds();
     const auto in_time = [&] { return probes::now_seconds() < start + set_seconds; };
     while (result.values.size() < samples && (result.values.size() < fewest_samples || in_time())) {
       double best = 0.0;
       // On a busy machine one run may take as long as twenty.
       for (int run = 0; run < arithmetic_tries && (run == 0 || in_time()); ++run)
-        best = std::max(best, probes::fma_sample(kernels, probes::Precision::fp32, run_seconds).flops_per_second);
+        best = std::max(best, probes::arithmetic_sample(*loop, run_seconds).per_second);
       result.values.push_back(best);
     }
     result.method = fmt::format("median of {} samples, each the best of up to {} runs of {:g} ms, {} threads",

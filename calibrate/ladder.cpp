@@ -32,7 +32,8 @@ struct Curve {
 /// Sums that give the squared residuals of a constant or a line over any range in constant time.
 class Residuals {
  public:
-  explicit Residuals(const Curve& curve) : sums_(curve.x.size() + 1) {
+  explicit Residuals(const Curve& curve)
+      : sums_(curve.x.size() + 1), first_y_(curve.y.empty() ? 0.0 : curve.y.front()) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       const double x = curve.x[i] - curve.x.front();
       const double y = curve.y[i] - curve.y.front();
@@ -43,6 +44,10 @@ class Residuals {
   [[nodiscard]] double constant(std::size_t begin, std::size_t end) const {
     const Sums s = over(begin, end);
     return std::max(0.0, s.yy - s.y * s.y / s.n);
+  }
+  [[nodiscard]] double mean(std::size_t begin, std::size_t end) const {
+    const Sums s = over(begin, end);
+    return first_y_ + s.y / s.n;
   }
   [[nodiscard]] double line(std::size_t begin, std::size_t end) const {
     const Sums s = over(begin, end);
@@ -61,6 +66,7 @@ class Residuals {
     return {b.n - a.n, b.x - a.x, b.y - a.y, b.xx - a.xx, b.xy - a.xy, b.yy - a.yy};
   }
   std::vector<Sums> sums_;
+  double first_y_;
 };
 
 /// Variance of one rung about its plateau: differences of neighbours see the scatter and few of the steps, so their
@@ -80,7 +86,10 @@ class Splitter {
         options_(options),
         residuals_(curve),
         variance_(variance),
-        penalty_(std::log(static_cast<double>(curve.x.size()))) {}
+        penalty_(std::log(static_cast<double>(curve.x.size()))),
+        highest_before_(curve.x.size() + 1, -infinite) {
+    for (std::size_t i = 0; i < curve.y.size(); ++i) highest_before_[i + 1] = std::max(highest_before_[i], curve.y[i]);
+  }
 
   /// Criterion and plateaus for 1, 2, ... plateaus; infinite where there is no such split.
   struct Split {
@@ -127,10 +136,13 @@ class Splitter {
     Cell best;
     for (std::size_t begin = 0; begin + options_.shortest_plateau <= end; ++begin) {
       const double plateau = plateau_cost(begin, end);
+      const double highest_rise = residuals_.mean(begin, end) + std::log(options_.least_step);
       for (std::size_t ramp_begin = begin + 1; ramp_begin-- > 0;) {
         if (curve_.x[begin] - curve_.x[ramp_begin] > options_.longest_ramp_octaves) break;
         if (before == nullptr && ramp_begin != 0)
           continue;  // the first plateau: a rise, if any, starts at the first rung
+        if (before == nullptr && begin > 0 && highest_before_[begin] > highest_rise)
+          continue;  // what lies above the plateau does not rise to it: it is a level itself
         const double earlier = before == nullptr ? 0.0 : (*before)[ramp_begin].cost;
         const double cost = earlier + ramp_cost(ramp_begin, begin) + plateau;
         if (cost < best.cost) best = {cost, begin, ramp_begin};
@@ -144,6 +156,7 @@ class Splitter {
   Residuals residuals_;
   double variance_;
   double penalty_;
+  std::vector<double> highest_before_;  ///< of the rungs before each
 };
 
 double mean_over(const std::vector<double>& values, Range range) {

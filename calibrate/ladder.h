@@ -44,7 +44,7 @@ struct LevelFit {
 std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int per_octave, std::size_t granularity);
 
 /// Takes the median over the sweeps, frees it of single spikes, and splits log(bandwidth) over log(working set) into
-/// plateaus joined by straight ramps, a rise before the first allowed, by dynamic programming over all splits (Jackson
+/// plateaus joined by straight ramps, a rise to the first allowed, by dynamic programming over all splits (Jackson
 /// et al., IEEE Signal Processing Letters 12, 2005); the number of plateaus is the one with the least Bayesian
 /// information criterion (Schwarz, Annals of Statistics 6, 1978), the scatter being known from neighbouring rungs and
 /// `flatness`. The last plateau is what lies beyond the caches: n plateaus make n - 1 levels. A level's capacity is the

@@ -168,10 +168,10 @@ CalibrationActions add_calibration_actions(CLI::App& app, Raw& raw) {
       0, 0);
   add(show, "show", "Print one as --calibrate does, or write it with --out; all that fit this machine without a name",
       "CALIBRATION", "a name of the list, a device such as cuda:0, or a file", 0, 1);
-  add(export_one, "export", "Write a stored one to a file", "CALIBRATION FILE", "what to write, and where to", 2, 2);
+  add(export_one, "export", "Write a stored one to a file", "CALIBRATION", "what to write, and the file to write", 2, 2);
   add(import_one, "import", "Store one from a file, in place of that of the same device", "FILE",
       "a calibration or a run; FILE@cuda:1 chooses one of several", 1, 1);
-  add(diff, "diff", "Compare two, ceiling by ceiling", "BASE NEW", "names or files", 2, 2);
+  add(diff, "diff", "Compare two, ceiling by ceiling", "CALIBRATIONS", "BASE NEW, names or files", 2, 2);
   return actions;
 }
 

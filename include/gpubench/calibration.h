@@ -46,10 +46,19 @@ struct Confirmation {
 ///   - mma-bf16, wgmma-bf16, ...                    FLOP/s  matrix instructions alone, without a product's loads
 ///   - any of them with -zeros or -sustained behind it: other data, another `Load`
 ///   gemm-fp32, gemm-fp64                           FLOP/s  the best matrix product of a CPU
+///   - fp32-avx2, fp64-baseline, ...                FLOP/s  a CPU's narrower vector extensions; its widest has no
+///   suffix
+///   - bf16-dot, int8-dot, amx-bf16, amx-int8       FLOP/s  dot products and tiles of a CPU; int8 ones in op/s. Not
+///                                                          called as a `Pipe`: they multiply in one type and add in
+///                                                          another, or take matrix products alone
+///   - int32-multiply-add, sqrt-fp32, division-fp64, ...  op/s
+///   - dram-write-ordinary, dram-write-nontemporal  B/s     a CPU's two kinds of stores; dram-write is the better
 ///   launch                                         s       a launch of nothing, timed as operations are timed
 ///   - latency-l1, latency-dram, ...; launch-slot, graph-node, event-record, ...  s
 ///   - host-to-device-pinned, peer-1-read, ...      B/s     payload
-///   - atomic-global-one, ...                       op/s
+///   - atomic-global-one, ...                       op/s    of a CPU atomic-one, atomic-line (false sharing), -spread
+///   - barrier, condition-wake, thread-create, system-call, timer-read, timer-step  s  of a CPU
+///   - any of a CPU with -one-core behind it: of one core by itself; without, of all cores together
 struct Ceiling {
   std::string resource;
   double value = 0.0;
@@ -129,9 +138,11 @@ struct Calibration {
   std::vector<LadderPoint> ladder;  ///< by growing working set
 
   // Of full calibrations; empty in others and in files of older versions.
-  std::vector<CacheLevel> unit_levels;   ///< caches of one multiprocessor, each of which walks a working set of its own
-  std::vector<LadderPoint> unit_ladder;  ///< working set of one multiprocessor; bytes/s of all together
-  std::vector<LatencyPoint> latency_curve;      ///< by growing working set
+  std::vector<CacheLevel> unit_levels;  ///< caches of one multiprocessor, each of which walks a working set of its own;
+                                        ///< of a CPU those that one core sees by itself, called l1-one-core, ...
+  std::vector<LadderPoint> unit_ladder;     ///< working set of one multiprocessor, bytes/s of all together; of a CPU
+                                            ///< working set and bytes/s of one core by itself
+  std::vector<LatencyPoint> latency_curve;  ///< by growing working set
   std::vector<IntensityPoint> intensity_sweep;  ///< by growing intensity
   std::vector<std::string> warnings;            ///< what bears on all ceilings: "2 other processes use this GPU"
 

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <new>
 #include <string>
@@ -29,6 +31,26 @@ HostBuffer::HostBuffer(std::size_t bytes) {
 
 HostBuffer::~HostBuffer() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+std::optional<double> huge_page_share(const HostBuffer& buffer) {
+  // /proc/self/smaps: "START-END perms ...", then "Key: N kB" lines. Adjacent mappings of one kind appear as one.
+  std::ifstream file("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(buffer.data());
+  bool within = false;
+  double resident = 0.0;
+  for (std::string line; std::getline(file, line);) {
+    unsigned long long begin = 0;
+    unsigned long long end = 0;
+    double kibibytes = 0.0;
+    if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) == 2)
+      within = begin <= wanted && wanted < end;
+    else if (within && std::sscanf(line.c_str(), "Rss: %lf kB", &kibibytes) == 1)
+      resident = kibibytes;
+    else if (within && std::sscanf(line.c_str(), "AnonHugePages: %lf kB", &kibibytes) == 1)
+      return resident > 0.0 ? std::optional(kibibytes / resident) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::size_t available_memory_bytes() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace gpubench::probes {
@@ -33,6 +34,9 @@ class HostBuffer {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+/// The share of a buffer's memory that lies on huge pages, 0 to 1; absent when the system does not tell.
+std::optional<double> huge_page_share(const HostBuffer& buffer);
 
 /// Bytes that can be allocated now without swapping; 0 when the system does not say.
 std::size_t available_memory_bytes();

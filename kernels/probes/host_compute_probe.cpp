@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t clock_rounds = 1600;  // 0.2 million clocks, about 0.07 ms: seldom interrupted
 constexpr int clock_readings = 5;
+constexpr double steady_clock_change = 0.003;
 
 double clock_reading(const HostKernels& kernels) {
   std::array<double, clock_readings> clocks{};
@@ -29,14 +30,15 @@ double clock_reading(const HostKernels& kernels) {
   return clocks[clock_readings / 2];
 }
 
-void fma_rounds(const HostKernels& kernels, Precision precision, std::int64_t rounds) {
-  if (precision == Precision::fp32) {
-    const float value = kernels.fma_fp32(rounds);
-    asm volatile("" : : "m"(value));
-  } else {
-    const double value = kernels.fma_fp64(rounds);
-    asm volatile("" : : "m"(value));
-  }
+void run_rounds(const ArithmeticLoop& loop, std::int64_t rounds) {
+  const double value = loop.run(rounds);
+  asm volatile("" : : "m"(value));
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 /// Processor time of all threads of this process.
@@ -46,38 +48,47 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-double lanes(const HostKernels& kernels, Precision precision) {
-  const std::size_t element_bytes = precision == Precision::fp32 ? sizeof(float) : sizeof(double);
-  return static_cast<double>(kernels.vector_bytes) / static_cast<double>(element_bytes);
-}
-
 }  // namespace
 
-FmaSample fma_sample(const HostKernels& kernels, Precision precision, double seconds) {
-  constexpr std::int64_t trial_rounds = 4096;
-  const double trial = team_seconds([&](std::size_t) { fma_rounds(kernels, precision, trial_rounds); });
+ArithmeticSample arithmetic_sample(const ArithmeticLoop& loop, double seconds) {
+  const HostKernels& kernels = host_kernels(loop.clock_isa);
+  constexpr std::int64_t trial_rounds = 512;
+  const auto once = [&] { return team_seconds([&](std::size_t) { run_rounds(loop, trial_rounds); }); };
+  const double trial = std::min({once(), once(), once()});  // a thread that lost its core must not shorten the run
   const auto rounds = std::max<std::int64_t>(
       trial_rounds, std::llround(static_cast<double>(trial_rounds) * seconds / std::max(trial, 1e-9)));
 
   std::vector<double> ends(static_cast<std::size_t>(team_size()));
   std::vector<double> starts(ends.size());
   std::vector<double> clocks(ends.size());
+  std::vector<double> changes(ends.size());
+  const bool has_clock = kernels.clock_chain_cycles > 0;
   team_seconds([&](std::size_t thread) {
+    const double before = has_clock ? clock_reading(kernels) : 0.0;
+#pragma omp barrier
     starts[thread] = now_seconds();
-    fma_rounds(kernels, precision, rounds);
+    run_rounds(loop, rounds);
     ends[thread] = now_seconds();
-    if (kernels.clock_chain_cycles > 0) clocks[thread] = clock_reading(kernels);
+    if (!has_clock) return;
+    const double after = clock_reading(kernels);
+    clocks[thread] = 0.5 * (before + after);
+    changes[thread] = std::abs(after - before) / clocks[thread];
   });
   const double taken = *std::max_element(ends.begin(), ends.end()) - *std::min_element(starts.begin(), starts.end());
 
-  FmaSample sample;
-  sample.flops_per_second = static_cast<double>(rounds * kernels.fma_accumulators) * 2.0 * lanes(kernels, precision) *
-                            static_cast<double>(ends.size()) / taken;
-  if (kernels.clock_chain_cycles > 0) {
-    std::nth_element(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2), clocks.end());
-    sample.clock_hz = clocks[clocks.size() / 2];
-  }
+  ArithmeticSample sample;
+  sample.work = static_cast<double>(rounds) * loop.work_per_round * static_cast<double>(ends.size());
+  sample.per_second = sample.work / taken;
+  if (has_clock) sample.clock_hz = median_of(clocks);
+  sample.steady = *std::max_element(changes.begin(), changes.end()) <= steady_clock_change;
   return sample;
+}
+
+std::optional<double> team_clock_hz(const HostKernels& kernels) {
+  if (kernels.clock_chain_cycles == 0) return std::nullopt;
+  std::vector<double> clocks(static_cast<std::size_t>(team_size()));
+  team_seconds([&](std::size_t thread) { clocks[thread] = clock_reading(kernels); });
+  return median_of(clocks);
 }
 
 Presence::Presence() : wall_start_(now_seconds()), processor_start_(processor_seconds()) {}
@@ -85,10 +96,6 @@ Presence::Presence() : wall_start_(now_seconds()), processor_start_(processor_se
 double Presence::share() const {
   const double wall = (now_seconds() - wall_start_) * team_size();
   return wall > 0.0 ? std::min(1.0, (processor_seconds() - processor_start_) / wall) : 1.0;
-}
-
-double flops_per_port_and_clock(const HostKernels& kernels, Precision precision) {
-  return lanes(kernels, precision) * (kernels.fused ? 2.0 : 1.0);
 }
 
 template <class Element>

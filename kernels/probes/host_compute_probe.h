@@ -6,21 +6,27 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/probes/host_arithmetic.h"
 #include "kernels/probes/host_gemm.h"
 #include "kernels/probes/host_kernels.h"
 
 namespace gpubench::probes {
 
-/// Arithmetic rate of all threads together and the clock they had right after it, still under vector load.
-struct FmaSample {
-  double flops_per_second = 0.0;
+/// Arithmetic rate of the whole team and its clock, the mean of one reading right before and one right after, both
+/// under vector load.
+struct ArithmeticSample {
+  double per_second = 0.0;         ///< FLOP/s or op/s, as the loop counts
   std::optional<double> clock_hz;  ///< median over the threads; absent where the processor has no probe for it
+  double work = 0.0;               ///< done while timed, all threads together
+  bool steady = true;              ///< the two readings agree within 0.3 %, on every thread
 };
 
-enum class Precision { fp32, fp64 };
+/// The loop for about `seconds`, each thread of the team for itself.
+ArithmeticSample arithmetic_sample(const ArithmeticLoop& loop, double seconds);
 
-/// Independent fused multiply-adds in registers for about `seconds`, each thread for itself.
-FmaSample fma_sample(const HostKernels& kernels, Precision precision, double seconds);
+/// The clock of the cores that the team runs on, by a chain of dependent additions: the median over the threads; absent
+/// where the processor has no such chain.
+std::optional<double> team_clock_hz(const HostKernels& kernels);
 
 /// The share of its wall time that each thread really had a core for while all of them worked since `Presence` was
 /// made, 0 to 1: below 1 others were running on the same cores.
@@ -33,9 +39,6 @@ class Presence {
   double wall_start_;
   double processor_start_;
 };
-
-/// FLOPs that one fully used vector unit does for each clock: two for each lane, or one without fused multiply-add.
-double flops_per_port_and_clock(const HostKernels& kernels, Precision precision);
 
 /// Matrix products of n x n by n x n, float or double, on all threads; the matrices hold random numbers in [-1, 1).
 template <class Element>

@@ -129,14 +129,15 @@ void triad_all(const std::byte* b, const std::byte* c, std::byte* a, std::size_t
   if constexpr (nontemporal) drain();
 }
 
-// v = v m + c with m < 1 tends to c / (1 - m) = 1: neither overflow nor denormals however long it runs.
+// v = v m + c with m < 1 tends to c / (1 - m) = 1: neither overflow nor denormals however long it runs. None starts at
+// 1, where it would stay: the compiler sees that and leaves it out.
 template <class Vector, class Element>
 Element fma_rounds(std::int64_t rounds) {
   constexpr std::size_t lanes = vector_bytes / sizeof(Element);
   Vector sums[fma_width];
   const Vector factor = static_cast<Element>(0.999) - Vector{};
   const Vector addend = static_cast<Element>(0.001) - Vector{};
-  for (int j = 0; j < fma_width; ++j) sums[j] = static_cast<Element>(j) - Vector{};
+  for (int j = 0; j < fma_width; ++j) sums[j] = static_cast<Element>(j + 2) - Vector{};
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 32
     for (int j = 0; j < fma_width; ++j) sums[j] = sums[j] * factor + addend;

@@ -17,15 +17,15 @@ constexpr std::size_t touch_step_bytes = std::size_t{16} << 20;
 enum Loop { read, read_prefetched, read_eight, write_through, copy_through, triad_through, write, copy, triad };
 
 constexpr std::array loops = {
-    StreamLoop{"dram-read", "one stream a thread", read},
-    StreamLoop{"dram-read", "one stream a thread with software prefetch", read_prefetched},
-    StreamLoop{"dram-read", "eight streams a thread with software prefetch", read_eight},
-    StreamLoop{"dram-write", "non-temporal stores", write_through},
-    StreamLoop{"dram-copy", "non-temporal stores", copy_through},
-    StreamLoop{"dram-triad", "non-temporal stores", triad_through},
-    StreamLoop{"dram-write", "ordinary stores", write},
-    StreamLoop{"dram-copy", "ordinary stores", copy},
-    StreamLoop{"dram-triad", "ordinary stores", triad},
+    StreamLoop{"dram-read", "", "one stream a thread", read},
+    StreamLoop{"dram-read", "", "one stream a thread with software prefetch", read_prefetched},
+    StreamLoop{"dram-read", "", "eight streams a thread with software prefetch", read_eight},
+    StreamLoop{"dram-write", "nontemporal", "non-temporal stores", write_through},
+    StreamLoop{"dram-copy", "nontemporal", "non-temporal stores", copy_through},
+    StreamLoop{"dram-triad", "nontemporal", "non-temporal stores", triad_through},
+    StreamLoop{"dram-write", "ordinary", "ordinary stores", write},
+    StreamLoop{"dram-copy", "ordinary", "ordinary stores", copy},
+    StreamLoop{"dram-triad", "ordinary", "ordinary stores", triad},
 };
 
 /// Arrays that a loop divides its window among.
@@ -49,9 +49,10 @@ void consume(std::uint64_t value) { asm volatile("" : : "r"(value)); }
 
 std::span<const StreamLoop> stream_loops() { return loops; }
 
-MemoryProbe::MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds)
+MemoryProbe::MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds, std::size_t windows)
     : kernels_(host_kernels(isa)),
       threads_(static_cast<std::size_t>(team_size())),
+      windows_(windows),
       buffer_(bytes + threads_ * touch_step_bytes),
       stride_bytes_((bytes / threads_ + touch_step_bytes - 1) / touch_step_bytes * touch_step_bytes) {
   const double start = now_seconds();
@@ -88,15 +89,25 @@ void MemoryProbe::stream(int loop, std::byte* window, std::size_t bytes) const {
   }
 }
 
+std::size_t MemoryProbe::next_offset() { return part_bytes_ / windows_ * (next_window_++ % windows_); }
+
 double MemoryProbe::stream_rate(const StreamLoop& loop) {
-  const std::size_t window_bytes = part_bytes_ / windows;
   const std::size_t arrays = arrays_of(loop.index);
-  const std::size_t array_bytes = window_bytes / arrays / grain * grain;
-  const std::size_t offset = next_window_ * window_bytes;
-  next_window_ = (next_window_ + 1) % windows;
+  const std::size_t array_bytes = part_bytes_ / windows_ / arrays / grain * grain;
+  const std::size_t offset = next_offset();
   const double seconds = team_seconds(
       [&](std::size_t thread) { stream(loop.index, buffer_.data() + thread * stride_bytes_ + offset, array_bytes); });
   return static_cast<double>(array_bytes * arrays * threads_) / seconds;
+}
+
+double MemoryProbe::piece_rate(std::size_t parts,
+                               const std::function<void(std::byte* piece, std::size_t bytes)>& work) {
+  const std::size_t pieces = windows_ * parts;
+  const std::size_t bytes = part_bytes_ / pieces / grain * grain;
+  const std::size_t offset = bytes * (next_piece_++ % pieces);
+  const double seconds =
+      team_seconds([&](std::size_t thread) { work(buffer_.data() + thread * stride_bytes_ + offset, bytes); });
+  return static_cast<double>(bytes * threads_) / seconds;
 }
 
 double MemoryProbe::read_rate(std::size_t bytes_per_thread, double seconds) {

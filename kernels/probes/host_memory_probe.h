@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory bandwidth of the host, by all threads.
+// Memory bandwidth of the host, by all threads of a team.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -15,6 +16,7 @@ namespace gpubench::probes {
 /// One way of streaming through memory.
 struct StreamLoop {
   std::string_view resource;  ///< the ceiling it may set: "dram-read", ...
+  std::string_view way;       ///< "nontemporal", "ordinary"; empty for loops without stores
   std::string_view how;       ///< in words: "non-temporal stores"
   int index = 0;              ///< for MemoryProbe alone
 };
@@ -23,22 +25,29 @@ struct StreamLoop {
 std::span<const StreamLoop> stream_loops();
 
 /// A buffer of which every thread owns a part: it touches it first and is alone in using it. A part is divided into
-/// windows; streaming takes one after the other, so that data comes round again only when `windows - 1` others have
-/// been through the caches.
+/// windows; streaming takes one after the other, so that data comes round again only when all others have been through
+/// the caches.
 class MemoryProbe {
  public:
-  static constexpr std::size_t windows = 4;
-
-  /// Allocates `bytes` and touches them, but no more than it can in `touch_seconds` (a fresh virtual machine may take
-  /// seconds to hand out a few GiB): `bytes()` says how many it has. Throws std::bad_alloc.
-  MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds);
+  /// Of the team that there is when it is made, and used by the same. Allocates `bytes` and touches them, but no more
+  /// than it can in `touch_seconds` (a fresh virtual machine may take seconds to hand out a few GiB): `bytes()` says
+  /// how many it has. Throws std::bad_alloc.
+  MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds, std::size_t windows = 4);
 
   [[nodiscard]] std::size_t bytes() const { return part_bytes_ * threads_; }
   [[nodiscard]] std::size_t threads() const { return threads_; }
+  [[nodiscard]] std::size_t windows() const { return windows_; }
+  [[nodiscard]] double window_bytes() const { return static_cast<double>(bytes() / windows_); }
+  /// The first thread's part.
+  [[nodiscard]] std::byte* data() { return buffer_.data(); }
+  [[nodiscard]] const HostBuffer& buffer() const { return buffer_; }
 
   /// Streams through the next window and returns bytes/s as STREAM counts them: what the loop reads and writes, without
   /// the lines that the cache fetches in order to write them.
   double stream_rate(const StreamLoop& loop);
+
+  /// Runs a function of memory on the next of `windows` x `parts` pieces of every thread's part and returns bytes/s.
+  double piece_rate(std::size_t parts, const std::function<void(std::byte* piece, std::size_t bytes)>& work);
 
   /// Reads the first `bytes_per_thread` (a multiple of HostKernels::granularity_bytes) of every thread's part again and
   /// again, once untimed, then for about `seconds` but at least once. Returns bytes/s; of three tries the best where
@@ -47,13 +56,16 @@ class MemoryProbe {
 
  private:
   void stream(int loop, std::byte* window, std::size_t bytes) const;
+  std::size_t next_offset();
 
   const HostKernels& kernels_;
   std::size_t threads_;
+  std::size_t windows_;
   HostBuffer buffer_;
   std::size_t stride_bytes_ = 0;  ///< from one thread's part to the next
   std::size_t part_bytes_ = 0;    ///< touched and used in each part
   std::size_t next_window_ = 0;
+  std::size_t next_piece_ = 0;
 };
 
 }  // namespace gpubench::probes

@@ -12,6 +12,18 @@ namespace gpubench::probes {
 
 inline int team_size() { return omp_get_max_threads(); }
 
+/// While it lives, the teams that this thread starts have so many threads.
+class TeamOf {
+ public:
+  explicit TeamOf(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  TeamOf(const TeamOf&) = delete;
+  TeamOf& operator=(const TeamOf&) = delete;
+  ~TeamOf() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
 /// Seconds on a steady clock from an arbitrary start.
 inline double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace gpubench::calibrate {
 namespace {
@@ -141,6 +143,33 @@ TEST(LadderTest, bad_input_is_refused) {
   EXPECT_THROW(find_levels(Ladder{{2, 2}, {{1.0, 1.0}}}), std::invalid_argument);
   EXPECT_THROW(find_levels(Ladder{{1, 2}, {{1.0, 0.0}}}), std::invalid_argument);
   EXPECT_THROW(find_levels(Ladder{{1, 2}, {{1.0, std::nan("")}}}), std::invalid_argument);
+}
+
+TEST(LadderTest, a_fast_first_level_is_no_rise_to_the_second) {
+  // One core of a Sapphire Rapids server in a virtual machine: KiB and GB/s. L1 has 48 KiB, L2 2 MiB; the share of the
+  // last-level cache shows as two slow steps.
+  const std::vector<std::pair<int, int>> rungs_seen = {
+      {8, 279},     {12, 286},    {16, 290},    {20, 295},    {24, 296},    {28, 300},    {32, 303},     {40, 306},
+      {44, 307},    {52, 176},    {64, 172},    {76, 172},    {92, 173},    {108, 173},   {128, 173},    {152, 171},
+      {180, 172},   {216, 169},   {256, 171},   {304, 169},   {364, 171},   {432, 170},   {512, 173},    {608, 173},
+      {724, 173},   {860, 172},   {1024, 171},  {1216, 154},  {1448, 123},  {1724, 71},   {2048, 59},    {2436, 50},
+      {2896, 39},   {3444, 34},   {4096, 31},   {4872, 30},   {5792, 30},   {6888, 30},   {8192, 30},    {9740, 30},
+      {11584, 30},  {13776, 30},  {16384, 30},  {23172, 29},  {32768, 25},  {46340, 23},  {65536, 23},   {92680, 23},
+      {131072, 21}, {185364, 18}, {262144, 17}, {370728, 16}, {524288, 16}, {741456, 16}, {1048576, 16}, {1392640, 16}};
+  Ladder ladder;
+  ladder.sweeps.resize(1);
+  for (const auto& [kibibytes, gigabytes] : rungs_seen) {
+    ladder.working_set_bytes.push_back(kibi * kibibytes);
+    ladder.sweeps[0].push_back(1e9 * gigabytes);
+  }
+  LevelOptions options;
+  for (const std::size_t most : {std::size_t{3}, std::size_t{4}}) {
+    options.most_levels = most;
+    const LevelFit fit = find_levels(ladder, options);
+    ASSERT_GE(fit.levels.size(), 2U);
+    EXPECT_NEAR(fit.levels[0].level.capacity_bytes / kibi, 48.0, 4.0) << most;
+    EXPECT_NEAR(std::log2(fit.levels[1].level.capacity_bytes / mebi), 1.0, 0.7) << most;
+  }
 }
 
 TEST(RungsTest, grow_evenly_and_end_at_the_largest) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibrates a GPU in full and prints every ceiling with all that is known of it, as a table in Markdown, and what each
-// step took. For those who work on probes: `probe_table [quick|full] [cuda:N] [FILE.json]`.
+// Calibrates a GPU, or the host, in full and prints every ceiling with all that is known of it, as a table in Markdown,
+// and what each step took. For those who work on probes: `probe_table [quick|full] [cpu|cuda:N] [FILE.json]`.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/devices.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
 #include "calibrate/calibrate.h"
@@ -94,12 +95,12 @@ int main(int argc, char** argv) {
     std::string file;
     for (const auto& argument : arguments) {
       if (argument == "quick") options.mode = calibrate::Mode::quick;
-      if (argument.starts_with("cuda:")) id = argument;
+      if (argument == "cpu" || argument.starts_with("cuda:")) id = argument;
       if (argument.ends_with(".json")) file = argument;
     }
     StepTimes times;
     options.progress = [&](std::string_view step, double) { times.step(step); };
-    for (const auto& device : bench::gpus()) {
+    for (const auto& device : id == "cpu" ? std::vector<Device>{bench::host_device()} : bench::gpus()) {
       if (!id.empty() && device.id != id) continue;
       const Calibration calibration = calibrate::calibrate(device, options);
       fmt::print("# {} {}, {} calibration in {:.2f} s\n", device.id, device.name, calibration.mode,

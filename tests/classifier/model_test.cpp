@@ -218,6 +218,50 @@ TEST(MachineOf, LeavesOutWhatCannotBeUsed) {
   EXPECT_EQ(machine.caches[1].capacity_sigma, unknown_sigma);
 }
 
+TEST(MachineOf, TakesNoFurtherFigureOfACpuForAnother) {
+  const auto machine = machine_of(cpu());
+  auto calibration = cpu();
+  for (const char* resource : {"fp32-one-core",
+                               "fp32-avx2",
+                               "fp32-sustained",
+                               "ridge-fp32-sustained",
+                               "dram-read-one-core",
+                               "dram-write-ordinary",
+                               "dram-write-nontemporal",
+                               "dram-read-sustained",
+                               "l1-one-core",
+                               "l2-one-core",
+                               "latency-dram",
+                               "bf16-dot",
+                               "int8-dot",
+                               "amx-bf16",
+                               "amx-int8",
+                               "int32-multiply-add",
+                               "division-fp32",
+                               "atomic-one",
+                               "barrier",
+                               "gemm-fp32-one-core"})
+    calibration.ceilings.push_back(ceiling(resource, 1.0));
+  calibration.unit_levels = {{"l1-one-core", 16e3, {15e3, 17e3}}};
+  const auto same = machine_of(calibration);
+  EXPECT_EQ(same.launch->seconds, machine.launch->seconds);
+  ASSERT_EQ(same.caches.size(), machine.caches.size());
+  for (std::size_t i = 0; i < machine.caches.size(); ++i) {
+    EXPECT_EQ(same.caches[i].resource, machine.caches[i].resource);
+    EXPECT_EQ(same.caches[i].capacity_bytes, machine.caches[i].capacity_bytes);
+    EXPECT_EQ(same.caches[i].rate.per_second, machine.caches[i].rate.per_second);
+  }
+  ASSERT_EQ(same.dram.size(), machine.dram.size());
+  for (std::size_t i = 0; i < machine.dram.size(); ++i)
+    EXPECT_EQ(same.dram[i].seconds_per_byte, machine.dram[i].seconds_per_byte);
+  for (std::size_t i = 0; i < machine.pipes.size(); ++i) {
+    ASSERT_EQ(same.pipes[i].has_value(), machine.pipes[i].has_value()) << pipe_names[i];
+    if (machine.pipes[i]) {
+      EXPECT_EQ(same.pipes[i]->per_second, machine.pipes[i]->per_second);
+    }
+  }
+}
+
 TEST(Drawn, EachFigureFromItsInterval) {
   const auto machine = machine_of(gpu());
   double sum = 0.0;

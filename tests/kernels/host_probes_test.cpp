@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probes do the work they are timed for. No times are asserted.
+#include <atomic>
 #include <cstring>
 
 #include "kernels/probes/host_buffer.h"
@@ -68,11 +69,11 @@ TEST_P(HostKernelsTest, copies_and_triads) {
 }
 
 TEST_P(HostKernelsTest, multiply_adds_run_as_often_as_said) {
-  // Each lane of accumulator j starts at j and tends to 1; the sum over all tells how many rounds there were.
+  // Each lane of accumulator j starts at j + 2 and tends to 1; the sum over all tells how many rounds there were.
   const auto expected = [&](double lanes, double factor, double addend, int rounds) {
     double sum = 0.0;
     for (std::int64_t j = 0; j < kernels_.fma_accumulators; ++j) {
-      auto v = static_cast<double>(j);
+      auto v = static_cast<double>(j + 2);
       for (int i = 0; i < rounds; ++i) v = v * factor + addend;
       sum += v * lanes;
     }
@@ -111,7 +112,10 @@ TEST(HostProbesTest, give_positive_rates) {
   EXPECT_GE(memory.bytes(), std::size_t{64} << 20);
   for (const auto& loop : stream_loops()) EXPECT_GT(memory.stream_rate(loop), 0.0) << loop.resource << ", " << loop.how;
   EXPECT_GT(memory.read_rate(8192, 1e-4), 0.0);
-  EXPECT_GT(fma_sample(host_kernels(widest_isa()), Precision::fp64, 1e-4).flops_per_second, 0.0);
+  EXPECT_GT(memory.window_bytes(), 0.0);
+  std::atomic<std::size_t> seen{0};
+  EXPECT_GT(memory.piece_rate(2, [&](std::byte*, std::size_t bytes) { seen += bytes; }), 0.0);
+  EXPECT_EQ(2.0 * static_cast<double>(seen.load()), memory.window_bytes());
   EXPECT_GT(GemmProbe<float>(widest_isa(), 64).flops_per_second(), 0.0);
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cores that meet at a cache line.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace gpubench::probes {
+
+/// What the threads of a team add to.
+enum class Sharing { one_address, one_line, spread };
+inline constexpr std::array sharing_names = {std::string_view("one"), std::string_view("line"),
+                                             std::string_view("spread")};
+constexpr std::string_view name_of(Sharing sharing) { return sharing_names[static_cast<std::size_t>(sharing)]; }
+
+/// Counters for the threads of a team.
+class AtomicsProbe {
+ public:
+  AtomicsProbe();
+
+  /// Every thread of the team adds 1 so many times, atomically and without asking for the result: to one counter, to
+  /// one of its own in the same cache line (eight at most to a line), or to one in lines of its own. Returns the
+  /// seconds from the first start to the last end.
+  double add(Sharing sharing, std::int64_t times);
+
+  /// Sum of all counters.
+  [[nodiscard]] std::uint64_t total() const;
+
+ private:
+  static constexpr std::size_t stride_ = 32;  ///< counters between those of two threads: 256 bytes, past prefetchers
+  std::vector<std::atomic<std::uint64_t>> counters_;
+  std::size_t first_ = 0;  ///< the first at the start of a line
+};
+
+/// The processors that this process may use, as the system numbers them.
+std::vector<int> allowed_processors();
+
+/// Seconds from one thread's store to the moment at which another, on another processor, has seen it: the mean over
+/// `rounds` rounds to and fro. `first` and `second` differ and are allowed. Throws std::system_error when a
+/// thread cannot be made or put there.
+double ping_pong_seconds(int first, int second, std::int64_t rounds);
+
+/// Seconds from signalling a condition variable to the waiting thread, on another processor, being awake with the
+/// mutex: half of a way to and fro, the mean over `times`. Throws as above.
+double condition_wake_seconds(int first, int second, std::int64_t times);
+
+}  // namespace gpubench::probes

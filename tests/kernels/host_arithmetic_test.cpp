@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic loops do the work they declare: known answers for every round. No times are asserted.
+#include "kernels/probes/host_arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "kernels/probes/host_buffer.h"
+#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_kernels.h"
+
+namespace gpubench::probes {
+namespace {
+
+class HostArithmeticTest : public testing::TestWithParam<Isa> {
+ protected:
+  /// Sum over all lanes of what `step` makes of start(j) in so many rounds.
+  template <class Element, class Start, class Step>
+  [[nodiscard]] double expected(std::int64_t rounds, Start start, Step step) const {
+    double sum = 0.0;
+    for (std::int64_t j = 0; j < kernels_.accumulators; ++j) {
+      auto v = static_cast<Element>(start(j));
+      for (std::int64_t i = 0; i < rounds; ++i) v = step(v);
+      sum += static_cast<double>(v) * static_cast<double>(kernels_.vector_bytes / sizeof(Element));
+    }
+    return sum;
+  }
+
+  const HostArithmetic& kernels_ = host_arithmetic(GetParam());
+};
+
+constexpr int round_counts[] = {0, 1, 2, 3, 7, 100};
+
+TEST_P(HostArithmeticTest, integers_are_added_and_multiplied_as_often_as_said) {
+  const auto number = [](std::int64_t j) { return j; };
+  for (const int rounds : round_counts) {
+    EXPECT_EQ(kernels_.int32_add(rounds),
+              expected<std::uint32_t>(rounds, number, [](std::uint32_t v) { return v + 3U; }));
+    EXPECT_EQ(kernels_.int32_multiply_add(rounds),
+              expected<std::uint32_t>(rounds, number, [](std::uint32_t v) { return 3U * v + 1U; }));
+  }
+}
+
+TEST_P(HostArithmeticTest, divides_as_often_as_said) {
+  const auto number = [](std::int64_t j) { return j; };
+  for (const int rounds : round_counts) {
+    EXPECT_NEAR(kernels_.division_fp32(rounds),
+                expected<float>(rounds, number, [](float v) { return 1.0F / (v + 1.0F); }), 1e-3);
+    EXPECT_NEAR(kernels_.division_fp64(rounds),
+                expected<double>(rounds, number, [](double v) { return 1.0 / (v + 1.0); }), 1e-9);
+  }
+}
+
+TEST_P(HostArithmeticTest, takes_roots_as_often_as_said) {
+  const auto part = [](std::int64_t j) { return static_cast<double>(j) / 32.0; };
+  for (const int rounds : round_counts) {
+    EXPECT_NEAR(kernels_.sqrt_fp32(rounds), expected<float>(rounds, part, [](float v) { return std::sqrt(3.0F - v); }),
+                1e-3);
+    EXPECT_NEAR(kernels_.sqrt_fp64(rounds), expected<double>(rounds, part, [](double v) { return std::sqrt(3.0 - v); }),
+                1e-9);
+  }
+}
+
+TEST_P(HostArithmeticTest, intensities_do_as_many_multiply_adds_on_every_float) {
+  constexpr std::size_t bytes = HostKernels::granularity_bytes;
+  HostBuffer buffer(2 * bytes);
+  auto* const floats = reinterpret_cast<float*>(buffer.data());
+  for (std::size_t i = 0; i < HostArithmetic::intensity_steps.size(); ++i) {
+    float wanted = 2.0F;
+    const bool fused = host_kernels(GetParam()).fused;
+    for (int k = 0; k < HostArithmetic::intensity_steps[i]; ++k)
+      wanted = fused ? std::fma(wanted, 0.999F, 0.001F) : wanted * 0.999F + 0.001F;
+    for (std::size_t at = 0; at < bytes / sizeof(float); ++at) floats[at] = 2.0F;
+    const std::uint64_t bits = std::bit_cast<std::uint32_t>(wanted);
+    EXPECT_EQ(kernels_.intensity[i](buffer.data(), bytes), bits << 32U | bits) << i;
+    // Each float counts: a negative one sets the sign.
+    for (const std::size_t at : {std::size_t{0}, bytes / sizeof(float) / 2 + 1, bytes / sizeof(float) - 1}) {
+      floats[at] = -1e6F;
+      EXPECT_NE(kernels_.intensity[i](buffer.data(), bytes) & 0x8000000080000000U, 0U) << i << ", " << at;
+      floats[at] = 2.0F;
+    }
+  }
+}
+
+TEST_P(HostArithmeticTest, loops_declare_the_work_of_a_round) {
+  const auto lanes = static_cast<double>(kernels_.vector_bytes) / 4.0;
+  std::map<std::string_view, double> work;
+  for (const auto& loop : arithmetic_loops(GetParam())) {
+    work[loop.resource] = loop.work_per_round / static_cast<double>(loop.accumulators);
+    EXPECT_EQ(loop.isa, name_of(GetParam()));
+    EXPECT_TRUE(std::isfinite(loop.run(3))) << loop.resource;
+    EXPECT_EQ(loop.most_units == 0, loop.work_per_unit_and_clock == 0.0) << loop.resource;
+  }
+  EXPECT_EQ(work, (std::map<std::string_view, double>{{"fp32", 2.0 * lanes},
+                                                      {"fp64", lanes},
+                                                      {"int32", lanes},
+                                                      {"int32-multiply-add", 2.0 * lanes},
+                                                      {"division-fp32", lanes},
+                                                      {"division-fp64", lanes / 2.0},
+                                                      {"sqrt-fp32", lanes},
+                                                      {"sqrt-fp64", lanes / 2.0}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryIsa, HostArithmeticTest, testing::ValuesIn(available_isas()),
+                         [](const auto& param) { return std::string(name_of(param.param)); });
+
+/// A special loop by name, or nothing where this CPU does not have it.
+const SpecialLoop* find(const std::vector<SpecialLoop>& loops, std::string_view resource) {
+  for (const auto& one : loops)
+    if (one.loop.resource == resource) return &one;
+  return nullptr;
+}
+
+class SpecialLoopTest : public testing::TestWithParam<const char*> {
+ protected:
+  /// Of 0, 1, ... accumulators - 1, each in so many lanes.
+  static double numbers(const ArithmeticLoop& loop, double lanes) {
+    const auto count = static_cast<double>(loop.accumulators);
+    return lanes * count * (count - 1.0) / 2.0;
+  }
+  static double expected(const ArithmeticLoop& loop, std::int64_t rounds) {
+    const auto count = static_cast<double>(loop.accumulators);
+    const auto n = static_cast<double>(rounds);
+    const auto bytes = static_cast<double>(loop.vector_bytes);
+    if (loop.resource == "bf16-dot") return numbers(loop, bytes / 4.0) + count * bytes / 4.0 * n;
+    if (loop.resource == "int8-dot") return numbers(loop, bytes / 4.0) + count * bytes / 4.0 * 24.0 * n;
+    if (loop.resource == "amx-bf16") return count * 256.0 * 16.0 * n;
+    if (loop.resource == "amx-int8") return count * 256.0 * 384.0 * n;
+    double sum = 0.0;  // fp16
+    for (std::int64_t j = 0; j < loop.accumulators; ++j)
+      sum += 32.0 * (2.0 + (static_cast<double>(j) / 16.0 - 1.0) / std::exp2(n));
+    return sum;
+  }
+};
+
+TEST_P(SpecialLoopTest, gives_the_right_result_or_a_reason) {
+  const auto loops = special_loops();
+  const SpecialLoop* const special = find(loops, GetParam());
+  ASSERT_NE(special, nullptr);
+  EXPECT_FALSE(special->loop.what.empty());
+  if (!special->reason.empty()) GTEST_SKIP() << special->reason;
+  for (const int rounds : {0, 1, 2, 5, 6})
+    EXPECT_EQ(special->loop.run(rounds), expected(special->loop, rounds)) << rounds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, SpecialLoopTest,
+                         testing::Values("fp16", "bf16-dot", "int8-dot", "amx-bf16", "amx-int8"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(SpecialLoops, DeclareTheWorkOfAnInstruction) {
+  const std::map<std::string_view, double> work = {
+      {"fp16", 64.0}, {"bf16-dot", 64.0}, {"amx-bf16", 16384.0}, {"amx-int8", 32768.0}};
+  for (const auto& [loop, reason] : special_loops()) {
+    if (!reason.empty()) continue;
+    const double each = loop.work_per_round / static_cast<double>(loop.accumulators);
+    if (loop.resource == "int8-dot")
+      EXPECT_EQ(each, 2.0 * static_cast<double>(loop.vector_bytes));
+    else
+      EXPECT_EQ(each, work.at(loop.resource)) << loop.resource;
+  }
+}
+
+TEST(ArithmeticSample, CountsWhatTheTeamDid) {
+  const auto loops = arithmetic_loops(widest_isa());
+  const ArithmeticSample sample = arithmetic_sample(loops.front(), 1e-4);
+  EXPECT_GT(sample.per_second, 0.0);
+  EXPECT_GT(sample.work, 0.0);
+  EXPECT_EQ(std::fmod(sample.work, loops.front().work_per_round), 0.0);
+}
+
+}  // namespace
+}  // namespace gpubench::probes
