@@ -55,12 +55,15 @@ Ceiling measure_launch_overhead(const Device& device) {
     });
     return summed_up(clock, fmt::format("empty OpenMP parallel region over {} threads", device.units));
   }
-  const std::unique_ptr<Gpu> gpu = open_gpu(device);
-  const auto clock = gpu->stream_clock([&gpu](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i) gpu->launch_nothing(stream);
+  return measure_launch_overhead(*open_gpu(device));
+}
+
+Ceiling measure_launch_overhead(Gpu& gpu) {
+  const auto clock = gpu.stream_clock([&gpu](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
   });
   Ceiling ceiling = summed_up(*clock, "empty kernel of one block of 32 threads");
-  if (const auto read = gpu->conditions().sm_clock_hz) ceiling.clock_hz = read->low;
+  if (const auto read = gpu.conditions().sm_clock_hz) ceiling.clock_hz = read->low;
   return ceiling;
 }
 

@@ -2,6 +2,7 @@
 // What a launch of nothing costs, timed exactly as operations are timed.
 #pragma once
 
+#include "bench/gpu.h"
 #include "gpubench/calibration.h"
 #include "gpubench/device.h"
 
@@ -11,5 +12,7 @@ namespace gpubench::bench {
 /// clock that times operations, on the host an empty OpenMP parallel region over all threads. Throws when the device
 /// cannot be used.
 Ceiling measure_launch_overhead(const Device& device);
+/// The same on a GPU that is open already, and on its stream.
+Ceiling measure_launch_overhead(Gpu& gpu);
 
 }  // namespace gpubench::bench

@@ -44,7 +44,7 @@ void note_conditions(Workbench& bench) {
 
 void measure_launch(Workbench& bench) {
   bench.attempt({"launch"}, [&] {
-    Ceiling launch = bench::measure_launch_overhead(bench.device);
+    Ceiling launch = bench::measure_launch_overhead(*bench.gpu);
     launch.group = CeilingGroup::overhead;
     bench.calibration.ceilings.push_back(std::move(launch));
   });
@@ -96,7 +96,7 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
   bench.step("launch", 0.02);
   measure_launch(bench);
   if (bench.full) {
-    // Before anything uses a second stream: from then on every kernel costs more (bench/cuda/working_stream.h).
+    // Before links use other streams: from then on every kernel may cost more (bench/cuda/working_stream.h).
     bench.step("overheads", 0.03);
     measure_overheads(bench);
   }

@@ -40,6 +40,7 @@ class ProbeResults : public testing::CudaTest {
     GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&minor_, cudaDevAttrComputeCapabilityMinor, device));
     clock_ = DeviceVector<ClockReading>(static_cast<std::size_t>(multiprocessors_ * most_blocks));
     sink_ = DeviceVector<double>(2);
+    detail::fill_bytes_device(clock_.data(), 0, clock_.bytes());  // all is read back, what no block has left too
   }
 
   [[nodiscard]] LoopLaunch loops(std::int64_t count) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/cuda/check.h"
+#include "bench/cuda/working_stream.h"
 #include "bench/devices.h"
 #include "bench/google_runner.h"
 #include "bench/gpu.h"
@@ -39,7 +40,7 @@ class Profiled final : public bench::LaterPhase {
       for (int i = 0; i < 3; ++i) replay.execute();
       GPUBENCH_CUDA_CHECK(cudaProfilerStart());
       for (int i = 0; i < executions; ++i) {
-        GPUBENCH_CUDA_CHECK(truth::launch_spin(executed_++ % 2 == 0 ? 2000 : 4000, 132, nullptr));
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(executed_++ % 2 == 0 ? 2000 : 4000, 132, bench::working_stream()));
         GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
         replay.execute();
       }
