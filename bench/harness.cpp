@@ -448,7 +448,17 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
                                const bench::DeviceBatch& batch) {
   if (cold != nullptr) {
     // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
-    bench::Replay replay = {[cold] { cold->prepare(); }, once};
+    const bool in_turns = cold->turns().copies > 0;
+    bench::Inputs inputs(in_turns ? std::vector<bench::BufferPlace>() : bench::places_of(state.buffers()));
+    const auto prepare = [&] {
+      inputs.restore();
+      cold->prepare();
+    };
+    const auto keep_inputs = [&]() -> std::optional<std::string> {
+      if (in_turns) return "with cold caches they have copies of its buffers in turns, which are not put back";
+      return inputs.keep(once, 1);
+    };
+    bench::Replay replay = {prepare, once, keep_inputs};
     replay.point = positions_.back();
     phase_->fill(current_, replay);
     return;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
-# report.html, calibration.json, doctor.json, timing.md, processes.md, counting.md, cache.md and log.txt in a folder. Installs nothing; the
-# libraries must be there (scripts/setup.sh).
+# report.html, calibration.json, calibration-full.json and .txt, doctor.json, timing.md, processes.md, counting.md, agreement.md, cache.md,
+# classifier.md and log.txt in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
@@ -28,7 +28,8 @@ check() {
   cmake --build build-gpu
   printf 'built in %s s\n' "$((SECONDS - start))"
   step "tests labelled gpu"
-  ctest --test-dir build-gpu -L gpu --output-on-failure || code=$?  # the figures are worth having all the same
+  # The figures are worth having all the same. What is timed or counted below is not run twice.
+  ctest --test-dir build-gpu -L gpu -E '^truth\.|CudaCalibrate.Full' --output-on-failure || code=$?
   step "gpubench doctor"
   ./build-gpu/gpubench doctor --color=never --out="$directory/doctor.json"
   step "reported against true time"
@@ -46,13 +47,16 @@ check() {
   ./build-gpu/gpubench --calibrate --color=never
   printf 'calibrated in %s s\n' "$((SECONDS - start))"
   cp "$XDG_CACHE_HOME"/gpubench/*.json "$directory/calibration.json"
+  step "gpubench --calibrate=full"
+  ./build-gpu/gpubench --calibrate=full --color=never | tee "$directory/calibration-full.txt"
+  cp "$XDG_CACHE_HOME"/gpubench/*.json "$directory/calibration-full.json"
   if command -v ncu >/dev/null || [ -x /usr/local/cuda/bin/ncu ]; then
     step "device times beside activity records and Nsight Compute"
     ./scripts/ncu-agreement.sh build-gpu | tee "$directory/agreement.md" || printf 'no table of agreement\n'
   fi
   step "gpubench"
   start=$SECONDS
-  ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --out=run.json --out=report.html ) || code=$?
+  ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --check --metrics=core --out=run.json --out=report.html ) || code=$?
   printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
   step "warm and cold caches"
   for state in warm cold; do
@@ -60,6 +64,9 @@ check() {
         --out="cache-$state.json" ) || code=$?
   done
   python3 scripts/cache_table.py "$directory/cache-warm.json" "$directory/cache-cold.json" | tee "$directory/cache.md"
+  step "regimes known by construction"
+  ./build-gpu/tests/truth/regimes --color=never --quiet --metrics=core,flops --out="$directory/regimes.json" || code=$?
+  ./build-gpu/tests/truth/regime_score "$directory/regimes.json" | tee "$directory/classifier.md"
   rm -rf "$XDG_CACHE_HOME"
   return "$code"
 }

@@ -354,6 +354,22 @@ TEST(ColdRun, IsCountedAsItIsTimed) {
   EXPECT_EQ(nlohmann::json::parse(out.str())["benchmarks"][0]["places"].get<double>(), 2.0);
 }
 
+TEST(ColdRun, PassesSayThatCopiesInTurnsAreNotPutBack) {
+  FakeChip chip;
+  chip.metrics = {{"a__1.sum", {1.0, "", false}}};
+  chip.passes_of = {{"a__1.sum", 2}};
+  const auto timed = measure("^wanders");
+  Harness harness(small_host(), brief(), Harness::Mode::count);
+  harness.set_cache_state("cold");
+  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
+  harness.set_phase(
+      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"a__1.sum"},
+                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
+  run_google(harness, "^wanders", {});
+  ASSERT_EQ(harness.measurements().at(0).counters.size(), 1U);
+  EXPECT_THAT(harness.measurements()[0].counters[0].source, testing::HasSubstr("copies of its buffers in turns"));
+}
+
 TEST(ColdRun, NeedsTheSizeOfTheCache) {
   Device device = host_device();
   device.last_level_cache_bytes = 0;
