@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -14,6 +12,7 @@
 #include "classifier/classifier.h"
 #include "gpubench/version.h"
 #include "main/commands.h"
+#include "reports/reports.h"
 #include "storage/storage.h"
 
 namespace gpubench {
@@ -24,12 +23,7 @@ constexpr double pause_per_write = 9.0;  // so that writing takes a tenth of the
 
 }  // namespace
 
-bool KeptPoints::keeps(const std::string& output) {
-  std::string extension = std::filesystem::path(output).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension == ".json";
-}
+bool KeptPoints::keeps(const std::string& output) { return reports::writes_run(output); }
 
 KeptPoints::KeptPoints(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans)
     : base_(std::move(base)) {

@@ -126,7 +126,9 @@ const std::vector<Row>& table() {
        add_choice<&Raw::fail_on>},
       {in_compare, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)",
        add_value<&Raw::least_effect>},
-      {everywhere, "--out", "FILE", "", "Write a report; repeatable; the extension decides: .json .csv .md .html",
+      {everywhere, "--out", "FILE", "",
+       "Write a report; repeatable; the extension decides: .json .csv .md .html "
+       ".gbench.json .nvbench.json .prom .junit.xml",
        add_value<&Raw::outputs>},
       {everywhere, "--color", "auto|always|never", "", "Colour on the terminal; auto obeys NO_COLOR",
        add_choice<&Raw::color>},
@@ -168,7 +170,8 @@ CalibrationActions add_calibration_actions(CLI::App& app, Raw& raw) {
       0, 0);
   add(show, "show", "Print one as --calibrate does, or write it with --out; all that fit this machine without a name",
       "CALIBRATION", "a name of the list, a device such as cuda:0, or a file", 0, 1);
-  add(export_one, "export", "Write a stored one to a file", "CALIBRATION", "what to write, and the file to write", 2, 2);
+  add(export_one, "export", "Write a stored one to a file", "CALIBRATION", "what to write, and the file to write", 2,
+      2);
   add(import_one, "import", "Store one from a file, in place of that of the same device", "FILE",
       "a calibration or a run; FILE@cuda:1 chooses one of several", 1, 1);
   add(diff, "diff", "Compare two, ceiling by ceiling", "CALIBRATIONS", "BASE NEW, names or files", 2, 2);
@@ -260,6 +263,10 @@ void check_raw(const Raw& raw, Options& options) {
     if (!reports::can_write(output))
       throw UsageError(fmt::format("--out={}: the extension says what to write; use one of {}.", output,
                                    reports::known_extensions()));
+  if (options.command == Command::compare || options.command == Command::doctor)
+    for (const std::string& output : options.outputs)
+      if (reports::is_for_another_tool(output))
+        throw UsageError(fmt::format("--out={}: this format holds runs; write this as .json.", output));
 }
 
 }  // namespace

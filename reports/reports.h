@@ -34,7 +34,11 @@ std::string ceilings_markdown(const Run& run);  ///< a table for each group of e
 void write(const Run& run, const std::filesystem::path& file);
 /// Whether some writer knows the extension; `write` needs that.
 bool can_write(const std::filesystem::path& file);
-/// The extensions, for messages and help: ".json .csv .md .html".
+/// Whether its format is gpubench's own, which can be read again; "run.gbench.json" is not.
+bool writes_run(const std::filesystem::path& file);
+/// Whether its format belongs to another tool (reports/other_tools.h) and is one of runs alone.
+bool is_for_another_tool(const std::filesystem::path& file);
+/// The extensions, for messages and help: ".json .csv .md .html .gbench.json ...".
 std::string known_extensions();
 
 }  // namespace gpubench::reports

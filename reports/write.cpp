@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
+#include "reports/other_tools.h"
 #include "reports/reports.h"
 #include "storage/storage.h"
 
@@ -24,28 +24,47 @@ constexpr std::array formats = {
     Format{".json", [](const Run& run) { return storage::to_json(run); }},
     Format{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
     Format{".md", [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
-    Format{".html", html}};
+    Format{".html", html},
+    Format{".gbench.json", google_benchmark_json},
+    Format{".nvbench.json", nvbench_json},
+    Format{".prom", open_metrics},
+    Format{".junit.xml", junit_xml}};
 
-/// The extensions of other tools' formats, which end in one of ours: "run.gbench.json" must not become a run of
-/// gpubench.
-bool belongs_to_another_tool(const std::filesystem::path& file) {
-  const auto inner = file.stem().extension();
-  return inner == ".gbench" || inner == ".nvbench";
+std::string lower_name(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return name;
 }
 
+/// The format whose extension is the longest that the name ends in. What is called after another tool and is not in its
+/// format is in none: neither "run.gbench.csv" nor ".gbench.json" may become a run of gpubench.
 const Format* format_of(const std::filesystem::path& file) {
-  if (belongs_to_another_tool(file)) return nullptr;
-  std::string extension = file.extension().string();
-  for (char& c : extension)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const auto* const place =
-      std::find_if(formats.begin(), formats.end(), [&](const Format& format) { return format.extension == extension; });
-  return place == formats.end() ? nullptr : place;
+  const std::string name = lower_name(file);
+  const Format* best = nullptr;
+  for (const Format& format : formats)
+    if (name.size() > format.extension.size() && name.ends_with(format.extension) &&
+        (best == nullptr || best->extension.size() < format.extension.size()))
+      best = &format;
+  if (best == nullptr) return nullptr;
+  const std::string_view stem = std::string_view(name).substr(0, name.size() - best->extension.size());
+  return stem.ends_with(".gbench") || stem.ends_with(".nvbench") || stem.ends_with(".junit") ? nullptr : best;
 }
 
 }  // namespace
 
 bool can_write(const std::filesystem::path& file) { return format_of(file) != nullptr; }
+
+bool writes_run(const std::filesystem::path& file) {
+  const Format* format = format_of(file);
+  return format != nullptr && format->extension == ".json";
+}
+
+bool is_for_another_tool(const std::filesystem::path& file) {
+  const Format* format = format_of(file);
+  return format != nullptr &&
+         (format->extension.find('.', 1) != std::string_view::npos || format->extension == ".prom");
+}
 
 std::string known_extensions() {
   std::string text;

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "reports/other_tools.h"
 #include "reports/reports.h"
 #include "storage/storage.h"
 #include "tests/reports/sample_run.h"
@@ -23,11 +24,26 @@ std::string contents(const fs::path& file) {
 }
 
 TEST(Write, KnowsItsExtensions) {
-  EXPECT_EQ(known_extensions(), ".json .csv .md .html");
-  for (const char* name : {"run.json", "a/b.CSV", "x.Md", "report.HTML"}) EXPECT_TRUE(can_write(name)) << name;
+  EXPECT_EQ(known_extensions(), ".json .csv .md .html .gbench.json .nvbench.json .prom .junit.xml");
   for (const char* name :
-       {"run", "run.txt", ".json", "run.json.gz", "run.gbench.json", "run.nvbench.json", "dir.json/"})
+       {"run.json", "a/b.CSV", "x.Md", "report.HTML", "run.gbench.json", "a.b.NvBench.JSON", "x.prom", "x.junit.xml"})
+    EXPECT_TRUE(can_write(name)) << name;
+  for (const char* name : {"run", "run.txt", ".json", "run.json.gz", ".gbench.json", ".nvbench.json", "run.gbench.csv",
+                           "run.junit.json", "run.xml", "dir.json/"})
     EXPECT_FALSE(can_write(name)) << name;
+}
+
+TEST(Write, RunsAreToldFromOtherToolsFormats) {
+  for (const char* name : {"run.json", "a.b.JSON"}) {
+    EXPECT_TRUE(writes_run(name)) << name;
+    EXPECT_FALSE(is_for_another_tool(name)) << name;
+  }
+  for (const char* name : {"run.gbench.json", "run.NVBENCH.json", "run.prom", "run.junit.xml"}) {
+    EXPECT_FALSE(writes_run(name)) << name;
+    EXPECT_TRUE(is_for_another_tool(name)) << name;
+  }
+  EXPECT_FALSE(writes_run("run.html"));
+  EXPECT_FALSE(is_for_another_tool("run.html"));
 }
 
 TEST(Write, EachExtensionHasItsFormat) {
@@ -35,11 +51,17 @@ TEST(Write, EachExtensionHasItsFormat) {
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   const fs::path folder = pattern;
   const gpubench::Run run = testing::sample_run();
-  for (const char* name : {"run.JSON", "run.csv", "run.md", "run.html"}) write(run, folder / name);
+  for (const char* name : {"run.JSON", "run.csv", "run.md", "run.html", "run.gbench.json", "run.nvbench.json",
+                           "run.prom", "run.junit.xml"})
+    write(run, folder / name);
   EXPECT_EQ(storage::read_run(folder / "run.JSON"), run);
   EXPECT_EQ(contents(folder / "run.csv"), csv(run));
   EXPECT_EQ(contents(folder / "run.md"), markdown(run));
   EXPECT_EQ(contents(folder / "run.html"), html(run));
+  EXPECT_EQ(contents(folder / "run.gbench.json"), google_benchmark_json(run));
+  EXPECT_EQ(contents(folder / "run.nvbench.json"), nvbench_json(run));
+  EXPECT_EQ(contents(folder / "run.prom"), open_metrics(run));
+  EXPECT_EQ(contents(folder / "run.junit.xml"), junit_xml(run));
   fs::remove_all(folder);
 }
 
