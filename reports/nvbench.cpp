@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -80,9 +80,10 @@ Json summary(std::string_view tag, std::string_view name, std::string_view hint,
 class Summaries {
  public:
   void number(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
-              const std::optional<double>& value) {
-    if (value && std::isfinite(*value))
-      items_.push_back(summary(tag, name, hint, description, "float64", fmt::format("{}", *value)));
+              const std::optional<double>& value, bool hidden = false) {
+    if (!value || !std::isfinite(*value)) return;
+    items_.push_back(summary(tag, name, hint, description, "float64", fmt::format("{}", *value)));
+    if (hidden) items_.back()["hide"] = "Hidden by default.";
   }
   void count(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
              std::int64_t value) {
@@ -118,22 +119,22 @@ void put_times(Summaries& into, const Measurement& measurement) {
       fmt::format("clock: {}; caches: {}; {}", measurement.clock, measurement.cache_state, measurement.method));
   const auto deviation = standard_deviation(measurement.samples_seconds);
   const double quartiles = seconds.upper_quartile - seconds.lower_quartile;
-  const auto time = [&](std::string_view tag, std::string_view name, const std::optional<double>& value,
+  const auto time = [&](std::string_view tag, std::string_view name, const std::optional<double>& value, bool hidden,
                         std::string_view hint = "duration") {
     into.number(fmt::format("nv/cold/time/gpu/{}", tag), name, hint,
-                fmt::format("{} of the times of one execution ({})", name, how), value);
+                fmt::format("{} of the times of one execution ({})", name, how), value, hidden);
   };
   into.count("nv/cold/sample_size", "Samples", "sample_size", fmt::format("Samples taken ({})", how), seconds.count);
-  time("mean", "GPU Time", seconds.mean);
-  time("min", "Min GPU Time", seconds.minimum);
-  time("max", "Max GPU Time", seconds.maximum);
-  time("stdev/absolute", "Noise (absolute)", deviation);
-  time("stdev/relative", "Noise", over(deviation, seconds.mean), "percentage");
-  time("q1", "Q1 GPU Time", seconds.lower_quartile);
-  time("median", "Median GPU Time", seconds.median);
-  time("q3", "Q3 GPU Time", seconds.upper_quartile);
-  time("iqr/absolute", "IQR GPU Time", quartiles);
-  time("iqr/relative", "Relative IQR GPU Time", over(quartiles, seconds.median), "percentage");
+  time("mean", "GPU Time", seconds.mean, false);
+  time("min", "Min GPU Time", seconds.minimum, true);
+  time("max", "Max GPU Time", seconds.maximum, true);
+  time("stdev/absolute", "Noise (absolute)", deviation, true);
+  time("stdev/relative", "Noise", over(deviation, seconds.mean), false, "percentage");
+  time("q1", "Q1 GPU Time", seconds.lower_quartile, true);
+  time("median", "Median GPU Time", seconds.median, true);
+  time("q3", "Q3 GPU Time", seconds.upper_quartile, true);
+  time("iqr/absolute", "IQR GPU Time", quartiles, true);
+  time("iqr/relative", "Relative IQR GPU Time", over(quartiles, seconds.median), true, "percentage");
   into.number("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", "byte_rate", "Declared bytes over the median time",
               bytes_per_second(measurement));
   into.number("nv/cold/sm_clock_rate/mean", "Clock Rate", "frequency",

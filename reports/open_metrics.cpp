@@ -185,12 +185,12 @@ std::optional<double> unix_seconds(const std::string& utc) {
 }
 
 std::string run_text(const Run& run) {
-  Gauge about("gpubench_run", "", "1; the labels say what ran.");
+  Gauge about("gpubench_run_info", "", "1; the labels say what ran.");
   about.add({{"version", run.context.gpubench_version}, {"host", run.context.host}, {"program", run.context.program}},
             1.0);
   Gauge created("gpubench_run_created_seconds", "seconds", "When the run began, since 1970-01-01 UTC.");
   if (const auto seconds = unix_seconds(run.context.created_utc)) created.add({}, *seconds);
-  Gauge devices("gpubench_device", "", "1; the labels say which device it is.");
+  Gauge devices("gpubench_device_info", "", "1; the labels say which device it is.");
   std::set<std::string_view> seen;
   for (const Device& device : run.devices)
     if (seen.insert(device.id).second)

@@ -274,6 +274,22 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("copy/n:1024", result.stdout)
 
+    def test_formats_of_other_tools(self):
+        names = ("other.gbench.json", "other.nvbench.json", "other.prom", "other.junit.xml")
+        result = self.stored("report", f"{self.folder}/run.json", *[f"--out={self.folder}/{name}" for name in names])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        points = json.loads((self.folder / "run.json").read_text())["points"]
+        entries = json.loads((self.folder / "other.gbench.json").read_text())["benchmarks"]
+        self.assertEqual([entry["name"] for entry in entries], [point["measurement"]["name"] for point in points])
+        states = [state for bench in json.loads((self.folder / "other.nvbench.json").read_text())["benchmarks"] for state in bench["states"]]
+        self.assertEqual(len(states), len(points))
+        self.assertTrue((self.folder / "other.prom").read_text().endswith("# EOF\n"))
+        self.assertIn(f'tests="{len(points)}"', (self.folder / "other.junit.xml").read_text())
+        self.assert_refused(self.stored("report", f"{self.folder}/other.gbench.json"), "not a gpubench run")
+        run = str(self.folder / "run.json")
+        self.assert_refused(self.stored("compare", run, run, "--out=change.gbench.json"), "change.gbench.json", "holds runs")
+        self.assert_refused(self.stored("doctor", "--out=doctor.nvbench.json"), "doctor.nvbench.json", "holds runs")
+
     def test_metrics_without_counters_leave_the_times_and_say_why(self):
         out = self.folder / "metrics.json"
         result = self.gpubench("--metrics=core,l2_bytes", "--filter=^copy/n:(1024|4096)/", f"--out={out}")

@@ -70,6 +70,8 @@ def nvbench(folder):
     expect(f"Unchanged   (classified as SAME): {TIMED}" in same, same)
     compare("nvbench_compare_robust", "hostile", "hostile")
     compare("nvbench_compare_robust", "empty", "empty")
+    table = run(PYTHON, "-m", "cuda.bench.scripts.nvbench_json_summary", folder / "sample.nvbench.json")
+    expect("gemm<bf16>/n:4096" in table and "tensor-bf16" in table, table)
     # The older tool ends with the number of points that differ.
     older = compare("nvbench_compare", "sample", "slower", code=TIMED)
     expect("SLOW" in older, older)
