@@ -122,9 +122,9 @@ void put_times(Summaries& into, const Measurement& measurement) {
   const auto time = [&](std::string_view tag, std::string_view name, const std::optional<double>& value, bool hidden,
                         std::string_view hint = "duration") {
     into.number(fmt::format("nv/cold/time/gpu/{}", tag), name, hint,
-                fmt::format("{} of the times of one execution ({})", name, how), value, hidden);
+                fmt::format("{} of one execution{}", name, tag == "mean" ? " (" + how + ")" : ""), value, hidden);
   };
-  into.count("nv/cold/sample_size", "Samples", "sample_size", fmt::format("Samples taken ({})", how), seconds.count);
+  into.count("nv/cold/sample_size", "Samples", "sample_size", "Samples taken", seconds.count);
   time("mean", "GPU Time", seconds.mean, false);
   time("min", "Min GPU Time", seconds.minimum, true);
   time("max", "Max GPU Time", seconds.maximum, true);
@@ -264,9 +264,8 @@ std::string nvbench_json(const Run& run) {
     item["states"] = std::move(states);
     benchmarks.push_back(std::move(item));
   }
-  return Json{{"meta", meta_json(run)}, {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}}.dump(
-             2) +
-         "\n";
+  const Json file{{"meta", meta_json(run)}, {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}};
+  return file.dump(0) + "\n";  // deeply nested: indented it would be twice as large
 }
 
 }  // namespace gpubench::reports

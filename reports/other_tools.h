@@ -18,7 +18,7 @@ std::string google_benchmark_json(const Run& run);
 
 /// nvbench's JSON, version 1.0.0: a benchmark for each operation, a state for each point. Whatever the cache state and
 /// the clock, times stand under the tags of nvbench's isolated measurements (nv/cold/time/gpu/...), which are those its
-/// tools compare; their descriptions say how they were taken.
+/// tools compare; the mean's description says how they were taken.
 std::string nvbench_json(const Run& run);
 
 /// OpenMetrics 1.0 text of gauges without timestamps, which is Prometheus' text format as well: the textfile collector

@@ -47,6 +47,12 @@ class KeptPointsTest : public testing::Test {
   std::string file_ = testing::TempDir() + "gpubench-kept-points.json";
 };
 
+TEST(KeptPoints, AreRunsAndNotWhatOtherToolsRead) {
+  EXPECT_TRUE(KeptPoints::keeps("a.b.JSON"));
+  for (const char* name : {"run.gbench.json", "run.nvbench.json", "run.csv", "run.prom"})
+    EXPECT_FALSE(KeptPoints::keeps(name)) << name;
+}
+
 TEST_F(KeptPointsTest, TheFirstPointIsOnDiskAtOnceAndTheOrderIsThePlans) {
   KeptPoints kept({}, {file_, "report.html"}, {plan_});
   EXPECT_EQ(kept.file(), file_);
