@@ -479,7 +479,7 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
       batch(gpu_->stream(), executions);
       gpu_->synchronize();
     };
-    replay.idle_many = gpu_->idle_in_place_of(batch);
+    replay.idle = gpu_->idle_in_place_of(batch);
   }
   phase_->fill(current_, replay);
 }
