@@ -150,7 +150,8 @@ double lowered(double probability, const Decision& decision, const Time& time, c
   if (!prediction.launch || !prediction.missing.empty()) probability *= missing_factor;
   if (const auto excess = excess_over_ceiling(decision, time, prediction))
     probability = std::min(probability, contradiction_cap / *excess);
-  if (is_below_launch(time, prediction))
+  // A clock of the device alone says what the launch takes, whatever its ceiling is worth.
+  if (is_below_launch(time, prediction) && !time.device_seconds)
     probability = std::min(probability, contradiction_cap * time.seconds / prediction.launch->seconds);
   return probability;
 }

@@ -122,6 +122,19 @@ std::string sentence(const Decision& decision, const Time& time, const Measureme
   return unknown_sentence(time, prediction);
 }
 
+/// How memory and arithmetic share the time, where it matters: the smaller takes at least half of the larger.
+std::string overlap_note(const Prediction& prediction) {
+  const auto* pipe = prediction.largest(ResourceKind::pipe);
+  const double memory = prediction.memory_seconds();
+  if (pipe == nullptr || std::min(memory, pipe->seconds) < 0.5 * std::max(memory, pipe->seconds)) return "";
+  const std::string origin =
+      prediction.overlap_points > 0
+          ? fmt::format("fitted to {} points of the calibration's intensity sweep", prediction.overlap_points)
+          : std::string("assumed, for the calibration has no intensity sweep to fit it to");
+  return fmt::format("; memory and {} overlap with exponent {:.1f}, {}", display_name(pipe->resource),
+                     prediction.overlap.value, origin);
+}
+
 std::string excess_note(double excess, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
   const bool memory = binding.decision.regime == Regime::memory;
@@ -161,6 +174,7 @@ std::string evidence_of(const Decision& decision, const Time& time, const Measur
                         const Prediction& prediction) {
   std::string text = sentence(decision, time, measurement, prediction);
   if (!measurement.work_differences.empty()) text += "; counted, it " + joined(measurement.work_differences, " and ");
+  if (decision.regime != Regime::overhead) text += overlap_note(prediction);
   if (is_below_launch(time, prediction)) text += "; the launch ceiling does not fit this timing";
   if (const auto excess = excess_over_ceiling(decision, time, prediction)) text += excess_note(*excess, prediction);
   if (!prediction.missing.empty()) {

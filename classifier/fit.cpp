@@ -455,9 +455,8 @@ bool has_finite(const Fit& fit) { return fit.parameters.allFinite(); }
 
 double Fit::launch_seconds() const { return factor_of(parameters[layout.launch]); }
 
-double Fit::efficiency(std::string_view resource) const {
-  const int index = efficiency_index(layout, resource);
-  return index < 0 ? 1.0 : factor_of(parameters[index]);
+double Fit::efficiency(std::string_view resource, const Eigen::VectorXd& by) const {
+  return efficiency_at(by, efficiency_index(layout, resource));
 }
 
 FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction) {
@@ -508,12 +507,12 @@ Fit fit_operation(const std::vector<Observation>& observations, std::size_t repl
   return std::move(solution.fit);
 }
 
-Exponent fit_overlap(const std::vector<IntensityPoint>& points) {
+std::optional<Exponent> fit_overlap(const std::vector<SweptIntensity>& points) {
   const auto usable = [](double x) { return x >= least_figure && x <= largest_figure; };
-  std::vector<IntensityPoint> good;
+  std::vector<SweptIntensity> good;
   for (const auto& point : points)
     if (usable(point.memory_seconds) && usable(point.pipe_seconds) && usable(point.seconds)) good.push_back(point);
-  if (good.size() < 5) return overlap_prior;
+  if (good.size() < 5) return std::nullopt;
   // As an operation's fit whose launch is negligible: both resources have an efficiency, and p is free.
   std::vector<Observation> observations;
   for (const auto& point : good) {
@@ -527,15 +526,15 @@ Exponent fit_overlap(const std::vector<IntensityPoint>& points) {
     observations.push_back(std::move(observation));
   }
   const auto problem = problem_of(observations, {});
-  if (problem.layout.overlap < 0) return overlap_prior;
+  if (problem.layout.overlap < 0) return std::nullopt;
   auto solution = solve(problem, {});
   add_replicates(solution, problem, 200);
   double square = 0.0;
   const double center = solution.fit.parameters[problem.layout.overlap];
   for (const auto& replicate : solution.fit.replicates)
     square += std::pow(replicate[problem.layout.overlap] - center, 2) / 200.0;
-  if (!std::isfinite(center) || !std::isfinite(square)) return overlap_prior;
-  return {std::clamp(factor_of(center), 1.0, 64.0), std::sqrt(square)};
+  if (!std::isfinite(center) || !std::isfinite(square)) return std::nullopt;
+  return Exponent{std::clamp(factor_of(center), 1.0, 64.0), std::sqrt(square)};
 }
 
 }  // namespace gpubench::classifier

@@ -84,10 +84,11 @@ struct Machine {
   std::vector<DramMix> dram;  ///< by growing share of writes; may be empty
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
   Exponent overlap = overlap_prior;  ///< p
+  std::size_t overlap_points = 0;    ///< of the intensity sweep that p was fitted to; 0: the prior
 };
 
 /// Ceilings that are not within the bounds of a figure are left out, as are cache levels without a bandwidth. A cache's
-/// hit exponent is fitted to the calibration's ladder where that has rungs enough.
+/// hit exponent is fitted to the calibration's ladder where that has rungs enough, p to its intensity sweep.
 Machine machine_of(const Calibration& calibration);
 
 /// The machine with every figure drawn from its interval; the same for the same `draw`, which counts from 0 to
@@ -152,6 +153,7 @@ struct Prediction {
   bool counted = false;      ///< memory levels were counted and overlap
   double wave_factor = 1.0;  ///< kappa
   Exponent overlap = overlap_prior;
+  std::size_t overlap_points = 0;         ///< as in Machine
   std::vector<std::string_view> missing;  ///< resources the work needs that have no ceiling
 
   [[nodiscard]] double memory_seconds() const;  ///< all levels: one after the other, or overlapping where counted

@@ -167,15 +167,34 @@ void print_boundaries(const Run& run) {
   if (any) fmt::print("\n");
 }
 
+/// The size whose measured time is farthest from the fitted one, and by how much.
+std::pair<double, double> largest_residual(const classifier::Sweep& sweep, const classifier::Fit& fit,
+                                           const classifier::Machine& machine) {
+  std::pair<double, double> result;
+  for (const auto& size : sweep.sizes) {
+    const auto& measurement = *size.measurements.front();
+    const auto prediction = classifier::predict(size.work, classifier::conditions_of(measurement), machine);
+    const auto fitted = classifier::fitted_time(fit, fit.parameters, prediction);
+    const double residual = classifier::time_of(measurement).seconds / fitted.seconds - 1.0;
+    if (std::abs(residual) > std::abs(result.second)) result = {size.argument, residual};
+  }
+  return result;
+}
+
 void print_residuals(const Run& run) {
-  fmt::print("| operation | sizes | model residual, rms |\n|---|---|---|\n");
+  fmt::print("| operation | sizes | model residual, rms | largest | at |\n|---|---|---|---|---|\n");
   for (const auto& calibration : run.calibrations) {
     const auto machines = classifier::with_errors(classifier::machine_of(calibration));
     for (const auto& sweep : classifier::sweeps_of(run)) {
       if (sweep.device != calibration.device.id) continue;
-      if (const auto fit = classifier::fit_of(sweep, machines))
-        fmt::print("| {} ({}) | {} | {:.1f} % |\n", sweep.operation, sweep.argument, sweep.sizes.size(),
-                   100.0 * fit->residual_rms);
+      fmt::print("| {} ({}) | {} | ", sweep.operation, sweep.argument, sweep.sizes.size());
+      if (const auto fit = classifier::fit_of(sweep, machines)) {
+        const auto [argument, residual] = largest_residual(sweep, *fit, machines.machine);
+        fmt::print("{:.1f} % | {:+.1f} % | {:g} |\n", 100.0 * fit->residual_rms, 100.0 * residual, argument);
+      } else {
+        fmt::print("no model: {} | | |\n",
+                   classifier::why_no_model(sweep, machines).value_or("the fit did not come to an end"));
+      }
     }
   }
 }
