@@ -94,6 +94,7 @@ class FittedSweep {
     if (!meets_ridge(decision, decision)) return decision;
     return binding_of(as_fitted(prediction, own_)).decision;
   }
+  [[nodiscard]] bool is_counted_at(double place) const { return conditions_at(place).counted.has_levels(); }
   [[nodiscard]] double margin_at(double place, const Decision& from, const Decision& to, const View& view) const {
     if (meets_ridge(from, to)) {
       // Efficiencies are those of the calibration's own ceilings, and come from the same times.
@@ -230,6 +231,12 @@ double root_near(const FittedSweep& fitted, double place, const Decision& from, 
 }
 
 std::optional<Interval> interval_at(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
+  // How counts pass from one size to the next between levels, nobody knows.
+  if (from.regime == Regime::memory && to.regime == Regime::memory && fitted.is_counted_at(place)) {
+    const double size = std::clamp(std::floor(place), 0.0, fitted.last() - 1.0);
+    return Interval{std::min(fitted.argument_at(size), fitted.argument_at(place)),
+                    std::max(fitted.argument_at(size + 1.0), fitted.argument_at(place))};
+  }
   const double low = fitted.first_place();
   const double high = fitted.last_place();
   const auto at = [&](double p) { return fitted.margin_at(p, from, to, fitted.view()); };
@@ -364,7 +371,7 @@ std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines)
 
 std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines) {
   std::vector<Boundary> boundaries;
-  if (sweep.sizes.size() < 2) return boundaries;
+  if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return boundaries;
   const FittedSweep fitted(sweep, fit, machines);
   if (fit != nullptr)
     if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));

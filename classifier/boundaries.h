@@ -35,7 +35,8 @@ std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines)
 /// where times run side by side without crossing (an operation of constant intensity has no ridge). Intervals span 95 %
 /// of the boundary over the fit's bootstrap and draws of the ceilings. Without a fit (null), times lie on lines through
 /// the measured ones in logarithms, intervals are over the times' own and the ceilings', and nothing beyond the sweep
-/// is told.
+/// is told. Where levels were counted, the interval between two of them is that of the sizes on either side. None with
+/// fewer than three sizes or without a launch ceiling.
 std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines);
 
 }  // namespace gpubench::classifier

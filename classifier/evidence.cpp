@@ -58,10 +58,14 @@ std::string idle_note(const Measurement& measurement, const Prediction& predicti
 std::string latency_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
   const double rest = figures_of(time, prediction).beside_launch();
-  return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}",
+  // Not counted, they may be more than is declared.
+  const bool may_waste = !prediction.counted && prediction.memory_seconds() > 0.0 &&
+                         latency_ratio * most_waste * prediction.memory_seconds() >= rest;
+  return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}{}",
                      with_unit(rest, "s"), time.device_seconds ? "on the device" : "beside the launch",
                      100.0 * binding.seconds / rest, ceiling_of(binding, prediction), 100.0 / latency_ratio,
-                     idle_note(measurement, prediction));
+                     idle_note(measurement, prediction),
+                     may_waste ? "; by the bytes it declares, for none were counted" : "");
 }
 
 std::string memory_sentence(const Time& time, const Work& work, const Prediction& prediction) {

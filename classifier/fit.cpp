@@ -390,12 +390,18 @@ class BlockBootstrap {
       : residuals_(solution.residuals.array() - solution.residuals.mean()), sizes_(sizes) {
     const auto count = static_cast<double>(residuals_.size());
     const double freedom = std::max(count - solution.parameters_used, 1.0);
-    // Few residuals say little about their own spread: Student's quantile over the normal one, to first order.
-    spread_ = std::sqrt(count / freedom) * (1.0 + (normal_975 * normal_975 + 1.0) / (4.0 * freedom));
+    // Few residuals say little about their own spread: Student's quantile over the normal one, to second order
+    // (Abramowitz and Stegun 26.7.5).
+    constexpr double z2 = normal_975 * normal_975;
+    spread_ = std::sqrt(count / freedom) *
+              (1.0 + (z2 + 1.0) / (4.0 * freedom) + (5.0 * z2 * z2 + 16.0 * z2 + 3.0) / (96.0 * freedom * freedom));
     // A spread narrower than the points' own is chance.
     const double seen = spread_ * std::sqrt(residuals_.squaredNorm() / count);
     if (seen > 0.0 && seen < own) spread_ *= own / seen;
-    length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(sizes)))));
+    // A fit makes the residuals of independent errors lean away from their neighbours: blocks of those would vary too
+    // little.
+    if (neighbours_resemble())
+      length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(sizes)))));
   }
   [[nodiscard]] Eigen::VectorXd draw() {
     Eigen::VectorXd result(residuals_.size());
@@ -405,6 +411,12 @@ class BlockBootstrap {
   }
 
  private:
+  [[nodiscard]] bool neighbours_resemble() const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i + 1 < sizes_; ++i)
+      sum += residuals_[static_cast<Eigen::Index>(i)] * residuals_[static_cast<Eigen::Index>(i + 1)];
+    return sum > 0.0;
+  }
   void fill(Eigen::VectorXd& result, std::size_t from, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (i % length_ == 0) start_ = next() % count;
