@@ -143,6 +143,8 @@ class FittedSweep {
     pass(below.counted.dram_read_bytes, result.counted.dram_read_bytes);
     pass(below.counted.dram_write_bytes, result.counted.dram_write_bytes);
     pass(below.counted.l2_bytes, result.counted.l2_bytes);
+    pass(below.counted.l1_bytes, result.counted.l1_bytes);
+    pass(below.counted.shared_bytes, result.counted.shared_bytes);
     pass(below.counted.issue_seconds, result.counted.issue_seconds);
     for (auto& [pipe, count] : result.counted.flops)
       if (const auto low = below.counted.flops.find(pipe); low != below.counted.flops.end())
@@ -159,8 +161,8 @@ class FittedSweep {
     const auto ratio = [](double here, double there) { return there > 0.0 ? here / there : 1.0; };
     const double bytes = ratio(work.bytes(), size.work.bytes());
     const double flops = ratio(work.total_flops(), size.work.total_flops());
-    for (auto* const count :
-         {&result.counted.dram_read_bytes, &result.counted.dram_write_bytes, &result.counted.l2_bytes})
+    for (auto* const count : {&result.counted.dram_read_bytes, &result.counted.dram_write_bytes,
+                              &result.counted.l2_bytes, &result.counted.l1_bytes, &result.counted.shared_bytes})
       if (*count) **count *= bytes;
     if (result.counted.issue_seconds) *result.counted.issue_seconds *= size.work.total_flops() > 0.0 ? flops : bytes;
     for (auto& [pipe, count] : result.counted.flops) count *= flops;

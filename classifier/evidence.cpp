@@ -151,6 +151,7 @@ std::string excess_note(double excess, const Prediction& prediction) {
 }  // namespace
 
 std::string display_name(std::string_view resource) {
+  if (resource == "shared") return "shared memory";
   std::string name(resource);
   const bool is_level = name == "dram" || (name.size() == 2 && name[0] == 'l');
   if (is_level || name.starts_with("fp") || name.starts_with("bf") || name.starts_with("int"))

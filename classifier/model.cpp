@@ -92,6 +92,14 @@ void add_counted_memory(const Conditions& conditions, const Machine& machine, Pr
   const Counted& counted = conditions.counted;
   const double dram = *counted.dram_read_bytes + *counted.dram_write_bytes;
   prediction.counted = true;
+  const auto add_unit = [&](std::string_view name, const std::optional<Rate>& rate,
+                            const std::optional<double>& bytes) {
+    if (rate && bytes && *bytes > 0.0)
+      prediction.resources.push_back({name, ResourceKind::memory,
+                                      *bytes / (rate->per_second * clock_ratio(name, *rate, conditions)), rate->sigma});
+  };
+  add_unit("shared", machine.unit_shared, counted.shared_bytes);
+  add_unit("l1", machine.unit_l1, counted.l1_bytes);
   for (const auto& cache : machine.caches) {
     const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions);
     const double bytes = cache.resource == "l2" ? std::max(counted.l2_bytes.value_or(0.0), dram) : 0.0;
@@ -202,6 +210,12 @@ Machine machine_of(const Calibration& calibration) {
   for (const auto& [resource, write_fraction] : mixes)
     if (const auto rate = rate_of(calibration, resource))
       machine.dram.push_back({write_fraction, 1.0 / rate->per_second, rate->sigma});
+  // A GPU's L1 and shared memory are of each multiprocessor, so they are no level that a working set falls into.
+  if (machine.kind == DeviceKind::cuda &&
+      std::ranges::none_of(machine.caches, [](const Cache& cache) { return cache.resource == "l1"; })) {
+    machine.unit_l1 = rate_of(calibration, "l1");
+    machine.unit_shared = rate_of(calibration, "shared");
+  }
   for (std::size_t i = 0; i < pipe_names.size(); ++i) machine.pipes[i] = rate_of(calibration, pipe_names[i]);
   for (std::size_t i = 0; i < machine.caches.size(); ++i) {  // the ladder reads
     auto& cache = machine.caches[i];
@@ -230,6 +244,8 @@ Machine drawn(const Machine& machine, std::size_t draw) {
   for (auto& pipe : result.pipes)
     if (pipe) pipe->per_second *= factor(pipe->sigma);
   result.overlap.value *= factor(result.overlap.sigma);
+  for (auto* const rate : {&result.unit_l1, &result.unit_shared})
+    if (*rate) (*rate)->per_second *= factor((*rate)->sigma);
   return result;
 }
 
@@ -246,6 +262,11 @@ Counted counted_in(const Measurement& measurement) {
   if (l2) counted.l2_bytes = l1_sees_all ? std::min(*l2, *l1) : *l2;
   // More written to DRAM than the multiprocessors moved at all are dirty lines that another operation left in L2.
   if (l1_sees_all && counted.dram_write_bytes) counted.dram_write_bytes = std::min(*counted.dram_write_bytes, *l1);
+  counted.l1_bytes = l1;
+  // What the calibration confirms its ceiling of shared memory with; 128 bytes each, on every chip so far.
+  constexpr double bytes_in_wavefront = 128.0;
+  if (const auto wavefronts = counter(measurement, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"))
+    counted.shared_bytes = *wavefronts * bytes_in_wavefront;
   const auto issue = counter(measurement, "issue_active");
   const auto cycles = counter(measurement, "sm_active_cycles");
   const auto clock = counter(measurement, "sm_clock");

@@ -82,6 +82,9 @@ struct Machine {
   std::optional<Launch> launch;
   std::vector<Cache> caches;  ///< from the smallest to the largest
   std::vector<DramMix> dram;  ///< by growing share of writes; may be empty
+  /// Of all multiprocessors together, and of counted traffic alone: nobody declares what goes through these.
+  std::optional<Rate> unit_l1;
+  std::optional<Rate> unit_shared;
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
   Exponent overlap = overlap_prior;  ///< p
   std::size_t overlap_points = 0;    ///< of the intensity sweep that p was fitted to; 0: the prior
@@ -99,6 +102,8 @@ Machine drawn(const Machine& machine, std::size_t draw);
 struct Counted {
   std::optional<double> dram_read_bytes;
   std::optional<double> dram_write_bytes;
+  std::optional<double> l1_bytes;       ///< through the tag stage, as the ceiling of L1 is confirmed
+  std::optional<double> shared_bytes;   ///< shared memory's wavefronts of 128 bytes: bank conflicts count as they cost
   std::optional<double> l2_bytes;       ///< asked for by the multiprocessors, as far as the counters can tell
   std::optional<double> issue_seconds;  ///< that the schedulers were busy issuing
   std::map<Pipe, double> flops;
