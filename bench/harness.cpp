@@ -73,9 +73,10 @@ std::vector<std::string> Harness::phase_warnings() const {
 Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
 Harness::Scope::~Scope() { harness_in_charge() = previous_; }
 
-void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
+void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+                        GoogleBenchmark* registered) {
   if (Harness* harness = harness_in_charge()) {
-    harness->run(google, kind, operation);
+    harness->run(google, kind, operation, registered);
     return;
   }
   try {
@@ -97,11 +98,13 @@ std::size_t Harness::position_of(const benchmark::State& google) {
   return next_position_ - 1;
 }
 
-void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
+void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+                  GoogleBenchmark* registered) {
   if (kind != device_.kind) {
     bench::skip_with_error(google, bench::other_device_message);
   } else if (mode_ == Mode::discover) {
     measurements_.emplace_back();
+    registered_.push_back(registered);
     bench::skip_with_error(google, bench::tag_message(measurements_.size() - 1, "discovered"));
   } else {
     const std::size_t position = position_of(google);

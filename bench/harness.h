@@ -17,6 +17,7 @@
 #include "bench/gpu.h"
 #include "bench/later_phase.h"
 #include "bench/sampler.h"
+#include "gpubench/benchmark.h"
 #include "gpubench/device.h"
 #include "gpubench/measurement.h"
 #include "gpubench/state.h"
@@ -90,7 +91,11 @@ class Harness {
   [[nodiscard]] std::vector<std::string> phase_warnings() const;
 
   /// What the registered function does: runs one point inside Google Benchmark's state.
-  static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
+  static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+                        GoogleBenchmark* registered);
+
+  /// In Mode::discover: what each of the measurements was registered as.
+  [[nodiscard]] const std::vector<GoogleBenchmark*>& registered() const { return registered_; }
 
   /// Measurements in the order taken; their names are filled in by the reporter that sees them.
   [[nodiscard]] std::vector<Measurement>& measurements() { return measurements_; }
@@ -107,7 +112,8 @@ class Harness {
 
  private:
   std::size_t position_of(const benchmark::State& google);
-  void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
+  void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+           GoogleBenchmark* registered);
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
   void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known,
@@ -143,6 +149,7 @@ class Harness {
   std::vector<std::size_t> positions_;            // in Mode::count, of the round's measurements
   std::map<std::size_t, Measurement> gone_over_;  // by position, as the rounds before left them
   std::vector<Measurement> measurements_;
+  std::vector<GoogleBenchmark*> registered_;
   Measurement current_;
 };
 
