@@ -125,6 +125,7 @@ class Harness {
                         const bench::DeviceBatch& batch = {});
   static void run_first(State& state, const std::function<void()>& once);
   void run_once_and_check(State& state, const std::function<void()>& once);
+  void measure_variants(const State& state, const std::function<bench::Samples(const State::OfferedVariant&)>& sample);
   void set_main_timing(bench::Samples samples, const bench::Clock& clock);
   bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBatch& batch,
                                 const bench::ColdCache* cold);

@@ -24,6 +24,8 @@ constexpr double least_slope = 0.01;
 constexpr double farthest_figure = 2.0;
 constexpr double farthest_name = 1024.0;
 constexpr double most_places_per_doubling = 64.0;
+/// A fit that leaves more than this is no model of the operation (a chase, say, whose time is each level's latency).
+constexpr double worst_residual = 0.25;
 /// Work and times whose largest is no more than this times their smallest are the same.
 constexpr double same_within = 1.02;
 
@@ -367,7 +369,7 @@ std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines)
   const auto observations = observations_of(sweep, machines.machine);
   if (observations.size() < fewest_sizes) return std::nullopt;
   auto fit = fit_operation(observations, replicate_count);
-  if (!fit.parameters.allFinite()) return std::nullopt;
+  if (!fit.parameters.allFinite() || !(fit.residual_rms <= worst_residual)) return std::nullopt;
   return fit;
 }
 

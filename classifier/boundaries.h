@@ -25,7 +25,8 @@ MachineWithErrors with_errors(Machine machine);
 /// differ where the declared work does not (an argument that is a duration, say). Absent where they can.
 std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErrors& machines);
 
-/// The operation's fit with its bootstrap; absent where there is no model.
+/// The operation's fit with its bootstrap; absent where there is no model, and where the best leaves residuals of more
+/// than 25 % rms.
 std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines);
 
 /// The boundaries of one sweep, by growing argument. The rules that give points their regimes are applied to the fitted

@@ -207,7 +207,7 @@ void print_residuals(const Run& run) {
                    farthest.argument, 100.0 * farthest.rms_of_others);
       } else {
         fmt::print("no model: {} | | | |\n",
-                   classifier::why_no_model(sweep, machines).value_or("the fit did not come to an end"));
+                   classifier::why_no_model(sweep, machines).value_or("the best fit leaves more than 25 %"));
       }
     }
   }
