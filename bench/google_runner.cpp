@@ -253,9 +253,28 @@ std::vector<PointName> discover(const Device& device, const std::string& filter)
   NamingReporter reporter(harness, {});
   run_caught(reporter, filter);
   std::vector<PointName> names;
-  for (const auto& measurement : harness.measurements())
-    names.push_back({measurement.name, measurement.operation, measurement.arguments, measurement.repetition});
+  for (std::size_t i = 0; i < harness.measurements().size(); ++i) {
+    const Measurement& measurement = harness.measurements()[i];
+    names.push_back({measurement.name, measurement.operation, measurement.arguments, measurement.repetition,
+                     harness.registered()[i]});
+  }
   return names;
+}
+
+bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
+                   const std::vector<Argument>& arguments) {
+  const auto same_names = [&](const PointName& point) {
+    return std::equal(point.arguments.begin(), point.arguments.end(), arguments.begin(), arguments.end(),
+                      [](const Argument& one, const Argument& other) { return one.name == other.name; });
+  };
+  const auto found = std::find_if(points.begin(), points.end(), [&](const PointName& point) {
+    return point.operation == operation && point.registered != nullptr && same_names(point);
+  });
+  if (arguments.empty() || found == points.end()) return false;
+  std::vector<std::int64_t> values;
+  for (const Argument& argument : arguments) values.push_back(argument.value);
+  found->registered->Args(values);
+  return true;
 }
 
 void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks) {

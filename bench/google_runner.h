@@ -49,9 +49,16 @@ struct PointName {
   std::string operation;
   std::vector<Argument> arguments;
   int repetition = 0;
+  GoogleBenchmark* registered = nullptr;  ///< what Google Benchmark made it from; lives as long as the process
 };
 /// The points that the filter chooses for a device, in order, repetitions included. Nothing is measured.
 std::vector<PointName> discover(const Device& device, const std::string& filter);
+
+/// Registers further arguments for an operation, as if its author had written them: with the first of `points` that has
+/// the operation's name and arguments of the same names. `discover` names the new point from then on, where the filter
+/// chooses it. Returns false when there is no such point.
+bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
+                   const std::vector<Argument>& arguments);
 
 /// One of Google Benchmark's own reporters with its output.
 struct Sink {

@@ -73,9 +73,10 @@ std::vector<std::string> Harness::phase_warnings() const {
 Harness::Scope::Scope(Harness& harness) : previous_(std::exchange(harness_in_charge(), &harness)) {}
 Harness::Scope::~Scope() { harness_in_charge() = previous_; }
 
-void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
+void Harness::run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+                        GoogleBenchmark* registered) {
   if (Harness* harness = harness_in_charge()) {
-    harness->run(google, kind, operation);
+    harness->run(google, kind, operation, registered);
     return;
   }
   try {
@@ -97,11 +98,13 @@ std::size_t Harness::position_of(const benchmark::State& google) {
   return next_position_ - 1;
 }
 
-void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation) {
+void Harness::run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+                  GoogleBenchmark* registered) {
   if (kind != device_.kind) {
     bench::skip_with_error(google, bench::other_device_message);
   } else if (mode_ == Mode::discover) {
     measurements_.emplace_back();
+    registered_.push_back(registered);
     bench::skip_with_error(google, bench::tag_message(measurements_.size() - 1, "discovered"));
   } else {
     const std::size_t position = position_of(google);
@@ -426,6 +429,33 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   auto next = samples.begin() + 1;
   for (std::size_t i = 1; i < clocks_.size(); ++i)
     current_.other_clocks.push_back(timing_beside(clocks_[i], chosen[i], chosen[i].clock ? &*next++ : nullptr));
+  measure_variants(state, [&](const State::OfferedVariant& variant) {
+    if (!variant.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");
+    variant.device_batch(gpu_->stream(), 1);
+    gpu_->synchronize();
+    auto timing = clock_for("stream", variant.device_batch, nullptr);
+    if (!timing.clock) throw std::runtime_error(timing.reason);
+    return bench::AdaptiveSampler(options_, [] {}).sample(*timing.clock);
+  });
+}
+
+void Harness::measure_variants(const State& state,
+                               const std::function<bench::Samples(const State::OfferedVariant&)>& sample) {
+  for (const auto& offered : state.variants()) {
+    Variant variant{offered.perturbation, offered.part_left, std::nullopt, ""};
+    try {
+      if (cold_) throw std::runtime_error("variants are not timed with cold caches");
+      const auto samples = sample(offered);
+      if (samples.failure) std::rethrow_exception(samples.failure);
+      variant.seconds = samples.summary();
+    } catch (const CudaError&) {
+      if (gpu_ && gpu_->lost()) throw;
+      variant.reason = "the variant failed on the GPU";
+    } catch (const std::exception& error) {
+      variant.reason = error.what();
+    }
+    current_.variants.push_back(std::move(variant));
+  }
 }
 
 void Harness::measure_host(State& state, const std::function<void(std::int64_t)>& batch) {
@@ -442,6 +472,12 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
   // The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
   set_main_timing(bench::AdaptiveSampler(options_, pause).sample(*clock), *clock);
+  measure_variants(state, [&](const State::OfferedVariant& variant) {
+    if (!variant.host_batch) throw std::logic_error("a variant for a stream cannot be timed on the host");
+    variant.host_batch(1);
+    bench::HostClock variant_clock(variant.host_batch);
+    return bench::AdaptiveSampler(options_, pause).sample(variant_clock);
+  });
 }
 
 void Harness::count_executions(const State& state, const std::function<void()>& once, const bench::ColdCache* cold,
@@ -479,7 +515,7 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
       batch(gpu_->stream(), executions);
       gpu_->synchronize();
     };
-    replay.idle_many = gpu_->idle_in_place_of(batch);
+    replay.idle = gpu_->idle_in_place_of(batch);
   }
   phase_->fill(current_, replay);
 }

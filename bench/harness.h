@@ -17,6 +17,7 @@
 #include "bench/gpu.h"
 #include "bench/later_phase.h"
 #include "bench/sampler.h"
+#include "gpubench/benchmark.h"
 #include "gpubench/device.h"
 #include "gpubench/measurement.h"
 #include "gpubench/state.h"
@@ -90,7 +91,11 @@ class Harness {
   [[nodiscard]] std::vector<std::string> phase_warnings() const;
 
   /// What the registered function does: runs one point inside Google Benchmark's state.
-  static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
+  static void run_point(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+                        GoogleBenchmark* registered);
+
+  /// In Mode::discover: what each of the measurements was registered as.
+  [[nodiscard]] const std::vector<GoogleBenchmark*>& registered() const { return registered_; }
 
   /// Measurements in the order taken; their names are filled in by the reporter that sees them.
   [[nodiscard]] std::vector<Measurement>& measurements() { return measurements_; }
@@ -107,7 +112,8 @@ class Harness {
 
  private:
   std::size_t position_of(const benchmark::State& google);
-  void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation);
+  void run(benchmark::State& google, DeviceKind kind, const std::function<void(State&)>& operation,
+           GoogleBenchmark* registered);
   void execute(benchmark::State& google, const std::function<void(State&)>& operation);
   void hand_over(benchmark::State& google, const Measurement& measurement, std::size_t index) const;
   void count_known(benchmark::State& google, const std::function<void(State&)>& operation, const Measurement& known,
@@ -119,6 +125,7 @@ class Harness {
                         const bench::DeviceBatch& batch = {});
   static void run_first(State& state, const std::function<void()>& once);
   void run_once_and_check(State& state, const std::function<void()>& once);
+  void measure_variants(const State& state, const std::function<bench::Samples(const State::OfferedVariant&)>& sample);
   void set_main_timing(bench::Samples samples, const bench::Clock& clock);
   bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBatch& batch,
                                 const bench::ColdCache* cold);
@@ -143,6 +150,7 @@ class Harness {
   std::vector<std::size_t> positions_;            // in Mode::count, of the round's measurements
   std::map<std::size_t, Measurement> gone_over_;  // by position, as the rounds before left them
   std::vector<Measurement> measurements_;
+  std::vector<GoogleBenchmark*> registered_;
   Measurement current_;
 };
 

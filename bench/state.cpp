@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpubench/state.h"
 
+#include <stdexcept>
+#include <string>
+#include <utility>
+
 #include "bench/harness.h"
 
 namespace gpubench {
+
+void State::offer(OfferedVariant variant) {
+  if (!(variant.part_left >= 0.0 && variant.part_left < 1.0))
+    throw std::invalid_argument("state.perturb takes a part of the work that is left from 0 to less than 1, not " +
+                                std::to_string(variant.part_left));
+  variants_.push_back(std::move(variant));
+}
 
 void State::skip(std::string reason) { harness_.skip(std::move(reason)); }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "classifier/draws.h"
 #include "classifier/rules.h"
 #include "classifier/verdict.h"
 #include "statistics/statistics.h"
@@ -22,27 +24,47 @@ constexpr double least_slope = 0.01;
 constexpr double farthest_figure = 2.0;
 constexpr double farthest_name = 1024.0;
 constexpr double most_places_per_doubling = 64.0;
+/// A fit that leaves more than this is no model of the operation (a chase, say, whose time is each level's latency).
+constexpr double worst_residual = 0.25;
+/// Work and times whose largest is no more than this times their smallest are the same.
+constexpr double same_within = 1.02;
 
-/// What decides at one place: the machine, and the fitted parameters.
+/// One draw of the machine's and the times' errors, or the figures as they are.
 struct View {
-  const Machine& machine;  ///< with the fitted figures
-  const Eigen::VectorXd& parameters;
+  Machine machine;             ///< with the fitted figures
+  Eigen::VectorXd parameters;  ///< of the fit; empty without one
+  std::optional<std::size_t> draw;
 };
 
+/// Times and work along a sweep: by the fit, or without one on lines through the measured sizes, in logarithms.
 class FittedSweep {
  public:
-  FittedSweep(const Sweep& sweep, const Fit& fit, const Machine& machine)
-      : sweep_(sweep),
-        fit_(fit),
-        machine_(machine),
-        fitted_machine_(with_fitted_figures(machine, fit, fit.parameters)) {
-    for (const auto& size : sweep.sizes)
-      has_device_ = has_device_ || time_of(*size.measurements.front()).device_seconds.has_value();
+  /// `fit` may be null.
+  FittedSweep(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines)
+      : sweep_(sweep), fit_(fit), machines_(machines), own_{machines.machine, {}, std::nullopt} {
+    if (fit != nullptr) own_ = {with_fitted_figures(machines.machine, *fit, fit->parameters), fit->parameters, {}};
+    has_device_ = fit != nullptr ? std::ranges::any_of(sweep.sizes, &has_device_time)
+                                 : std::ranges::all_of(sweep.sizes, &has_device_time);
   }
 
-  [[nodiscard]] View view() const { return {fitted_machine_, fit_.parameters}; }
-  [[nodiscard]] const Fit& fit() const { return fit_; }
+  [[nodiscard]] const View& view() const { return own_; }
   [[nodiscard]] const Sweep& sweep() const { return sweep_; }
+  [[nodiscard]] bool has_fit() const { return fit_ != nullptr; }
+  [[nodiscard]] std::size_t draws() const {
+    return fit_ != nullptr ? std::min(fit_->replicates.size(), machines_.draws.size()) : machines_.draws.size();
+  }
+  [[nodiscard]] View drawn_view(std::size_t draw) const {
+    View view{machines_.draws[draw], {}, draw};
+    if (fit_ == nullptr) return view;
+    // Capacities and exponents come from the fit, which knows the calibration's as its prior.
+    for (std::size_t i = 0; i < view.machine.caches.size(); ++i) {
+      view.machine.caches[i].capacity_bytes = machines_.machine.caches[i].capacity_bytes;
+      view.machine.caches[i].hit_exponent = machines_.machine.caches[i].hit_exponent;
+    }
+    view.parameters = fit_->replicates[draw];
+    view.machine = with_fitted_figures(std::move(view.machine), *fit_, view.parameters);
+    return view;
+  }
 
   // A place is the index of a size and the part of the way to the next; it goes on beyond the first and the last.
   [[nodiscard]] double last() const { return static_cast<double>(sweep_.sizes.size() - 1); }
@@ -64,16 +86,43 @@ class FittedSweep {
     return above ? end + parts : end - parts;
   }
 
+  /// Where boundaries have a figure: up to half and twice the sizes, and without a fit no further than they go.
+  [[nodiscard]] double first_place() const { return fit_ == nullptr ? 0.0 : place_beyond(false, farthest_figure); }
+  [[nodiscard]] double last_place() const { return fit_ == nullptr ? last() : place_beyond(true, farthest_figure); }
+
   [[nodiscard]] Decision decision_at(double place) const {
-    const auto prediction = predict(work_at(place), conditions_at(place), fitted_machine_);
-    return decide(time_at(place, fit_.parameters), prediction);
+    const auto prediction = predict(work_at(place), conditions_at(place), own_.machine);
+    const auto decision = decide(time_at(place, own_), prediction);
+    if (!meets_ridge(decision, decision)) return decision;
+    return binding_of(as_fitted(prediction, own_)).decision;
   }
+  [[nodiscard]] bool is_counted_at(double place) const { return conditions_at(place).counted.has_levels(); }
   [[nodiscard]] double margin_at(double place, const Decision& from, const Decision& to, const View& view) const {
-    const auto prediction = predict(work_at(place), conditions_at(place), view.machine);
-    return margin(from, to, time_at(place, view.parameters), prediction);
+    if (meets_ridge(from, to)) {
+      // Efficiencies are those of the calibration's own ceilings, and come from the same times.
+      const auto machine = with_fitted_figures(machines_.machine, *fit_, view.parameters);
+      return margin(from, to, time_at(place, view),
+                    as_fitted(predict(work_at(place), conditions_at(place), machine), view));
+    }
+    return margin(from, to, time_at(place, view), predict(work_at(place), conditions_at(place), view.machine));
   }
 
  private:
+  static bool has_device_time(const SweepSize& size) {
+    return time_of(*size.measurements.front()).device_seconds.has_value();
+  }
+  /// Memory and compute alone: there the operation's own efficiencies decide, where its sweep shows them.
+  [[nodiscard]] bool meets_ridge(const Decision& from, const Decision& to) const {
+    const auto of_work = [](const Decision& decision) {
+      return decision.regime == Regime::memory || decision.regime == Regime::compute;
+    };
+    return fit_ != nullptr && of_work(from) && of_work(to) && (from.regime != to.regime || &from == &to);
+  }
+  [[nodiscard]] Prediction as_fitted(Prediction prediction, const View& view) const {
+    for (auto& resource : prediction.resources)
+      resource.seconds /= fit_->efficiency(resource.resource, view.parameters);
+    return prediction;
+  }
   [[nodiscard]] std::pair<std::size_t, double> split(double place) const {
     const double segment = std::clamp(std::floor(place), 0.0, last() - 1.0);
     return {static_cast<std::size_t>(segment), place - segment};
@@ -82,19 +131,22 @@ class FittedSweep {
     const auto [segment, part] = split(place);
     return work_between(sweep_.sizes[segment].work, sweep_.sizes[segment + 1].work, part);
   }
-  /// Clock and counters go from one size's to the next, so that times do not jump at a size.
+  /// Clock and counters go from one size's to the next, so that times do not jump at a size. Beyond the sweep clocks
+  /// stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
   [[nodiscard]] Conditions conditions_at(double place) const {
     const auto [segment, part] = split(place);
+    if (part < 0.0 || part > 1.0) return conditions_beyond(part < 0.0 ? segment : segment + 1, place);
     const auto below = conditions_of(*sweep_.sizes[segment].measurements.front());
     auto result = conditions_of(*sweep_.sizes[segment + 1].measurements.front());
     const auto pass = [part = part](const std::optional<double>& low, std::optional<double>& high) {
       if (low && high) high = between(*low, *high, part);
     };
     pass(below.clock_hz, result.clock_hz);
-    if (part > 1.0 || part < 0.0) result.clock_hz = part > 1.0 ? result.clock_hz : below.clock_hz;
     pass(below.counted.dram_read_bytes, result.counted.dram_read_bytes);
     pass(below.counted.dram_write_bytes, result.counted.dram_write_bytes);
     pass(below.counted.l2_bytes, result.counted.l2_bytes);
+    pass(below.counted.l1_bytes, result.counted.l1_bytes);
+    pass(below.counted.shared_bytes, result.counted.shared_bytes);
     pass(below.counted.issue_seconds, result.counted.issue_seconds);
     for (auto& [pipe, count] : result.counted.flops)
       if (const auto low = below.counted.flops.find(pipe); low != below.counted.flops.end())
@@ -104,19 +156,54 @@ class FittedSweep {
     result.grid.reset();
     return result;
   }
+  [[nodiscard]] Conditions conditions_beyond(std::size_t end, double place) const {
+    const auto& size = sweep_.sizes[end];
+    auto result = conditions_of(*size.measurements.front());
+    const Work work = work_at(place);
+    const auto ratio = [](double here, double there) { return there > 0.0 ? here / there : 1.0; };
+    const double bytes = ratio(work.bytes(), size.work.bytes());
+    const double flops = ratio(work.total_flops(), size.work.total_flops());
+    for (auto* const count : {&result.counted.dram_read_bytes, &result.counted.dram_write_bytes,
+                              &result.counted.l2_bytes, &result.counted.l1_bytes, &result.counted.shared_bytes})
+      if (*count) **count *= bytes;
+    if (result.counted.issue_seconds) *result.counted.issue_seconds *= size.work.total_flops() > 0.0 ? flops : bytes;
+    for (auto& [pipe, count] : result.counted.flops) count *= flops;
+    result.grid.reset();
+    return result;
+  }
   /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
-  [[nodiscard]] Time time_at(double place, const Eigen::VectorXd& parameters) const {
-    const auto fitted = fitted_time(fit_, parameters, predict(work_at(place), conditions_at(place), machine_));
+  [[nodiscard]] Time time_at(double place, const View& view) const {
     Time time;
+    if (fit_ == nullptr) {
+      const auto [segment, part] = split(place);
+      const auto below = drawn_time(segment, view);
+      const auto above = drawn_time(segment + 1, view);
+      time.seconds = between(below.seconds, above.seconds, part);
+      if (has_device_) time.device_seconds = between(*below.device_seconds, *above.device_seconds, part);
+      return time;
+    }
+    const auto fitted =
+        fitted_time(*fit_, view.parameters, predict(work_at(place), conditions_at(place), machines_.machine));
     time.seconds = fitted.seconds;
     if (has_device_) time.device_seconds = fitted.device_seconds;
     return time;
   }
+  /// A measured time, or a draw of it from its interval.
+  [[nodiscard]] Time drawn_time(std::size_t size, const View& view) const {
+    Time time = time_of(*sweep_.sizes[size].measurements.front());
+    if (!view.draw) return time;
+    const auto factor = [&](double sigma, std::size_t column) {
+      return std::exp(std::min(sigma, 5.0) * normal_draws(column)[*view.draw % draw_count]);
+    };
+    time.seconds *= factor(time.sigma, 2 * size);
+    if (time.device_seconds) *time.device_seconds *= factor(time.device_sigma, 2 * size + 1);
+    return time;
+  }
 
   const Sweep& sweep_;
-  const Fit& fit_;
-  const Machine& machine_;
-  Machine fitted_machine_;
+  const Fit* fit_;
+  const MachineWithErrors& machines_;
+  View own_;
   bool has_device_ = false;
 };
 
@@ -147,27 +234,24 @@ double root_near(const FittedSweep& fitted, double place, const Decision& from, 
   return current;
 }
 
-std::optional<Interval> interval_at(const FittedSweep& fitted, const MachineWithErrors& machines, double place,
-                                    const Decision& from, const Decision& to) {
-  const double low = fitted.place_beyond(false, farthest_figure);
-  const double high = fitted.place_beyond(true, farthest_figure);
+std::optional<Interval> interval_at(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
+  // How counts pass from one size to the next between levels, nobody knows.
+  if (from.regime == Regime::memory && to.regime == Regime::memory && fitted.is_counted_at(place)) {
+    const double size = std::clamp(std::floor(place), 0.0, fitted.last() - 1.0);
+    return Interval{std::min(fitted.argument_at(size), fitted.argument_at(place)),
+                    std::max(fitted.argument_at(size + 1.0), fitted.argument_at(place))};
+  }
+  const double low = fitted.first_place();
+  const double high = fitted.last_place();
   const auto at = [&](double p) { return fitted.margin_at(p, from, to, fitted.view()); };
   const double slope_by_place = (at(place + 0.01) - at(place - 0.01)) / 0.02;
   if (!std::isfinite(slope_by_place) || slope_by_place == 0.0) return std::nullopt;
   std::vector<double> roots;
-  const auto& replicates = fitted.fit().replicates;
-  const std::size_t count = std::min(replicates.size(), machines.draws.size());
+  const std::size_t count = fitted.draws();
   if (count < 100) return std::nullopt;
   for (std::size_t b = 0; b < count; ++b) {
-    Machine machine = machines.draws[b];
-    // Capacities and exponents come from the fit, which knows the calibration's as its prior.
-    for (std::size_t i = 0; i < machine.caches.size(); ++i) {
-      machine.caches[i].capacity_bytes = machines.machine.caches[i].capacity_bytes;
-      machine.caches[i].hit_exponent = machines.machine.caches[i].hit_exponent;
-    }
-    machine = with_fitted_figures(std::move(machine), fitted.fit(), replicates[b]);
     const double root =
-        fitted.argument_at(root_near(fitted, place, from, to, {machine, replicates[b]}, slope_by_place, low, high));
+        fitted.argument_at(root_near(fitted, place, from, to, fitted.drawn_view(b), slope_by_place, low, high));
     if (!(root > 0.0) || !std::isfinite(root)) return std::nullopt;
     roots.push_back(root);
   }
@@ -206,8 +290,7 @@ Boundary boundary_of(const Sweep& sweep, const Decision& from, const Decision& t
   return boundary;
 }
 
-void add_boundaries_between(const FittedSweep& fitted, const MachineWithErrors& machines, double low, double high,
-                            std::vector<Boundary>& boundaries) {
+void add_boundaries_between(const FittedSweep& fitted, double low, double high, std::vector<Boundary>& boundaries) {
   Decision from = fitted.decision_at(low);
   const Decision last = fitted.decision_at(high);
   while (from != last) {
@@ -216,7 +299,7 @@ void add_boundaries_between(const FittedSweep& fitted, const MachineWithErrors& 
     if (to == from) return;  // closer than doubles can tell
     if (is_crossing(fitted, place, from, to)) {
       auto boundary = boundary_of(fitted.sweep(), from, to, fitted.argument_at(place));
-      if (fitted.argument_at(place - 0.01) > 0.0) boundary.ci95 = interval_at(fitted, machines, place, from, to);
+      if (fitted.argument_at(place - 0.01) > 0.0) boundary.ci95 = interval_at(fitted, place, from, to);
       boundaries.push_back(std::move(boundary));
     }
     from = to;
@@ -262,24 +345,45 @@ MachineWithErrors with_errors(Machine machine) {
   return result;
 }
 
+std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErrors& machines) {
+  if (sweep.sizes.size() < fewest_sizes) return "fewer than three sizes";
+  if (!machines.machine.launch) return "no launch ceiling";
+  double least_work = std::numeric_limits<double>::infinity();
+  double most_work = 0.0;
+  double least_time = std::numeric_limits<double>::infinity();
+  double most_time = 0.0;
+  for (const auto& observation : observations_of(sweep, machines.machine)) {
+    const double work = observation.prediction.work_seconds();
+    least_work = std::min(least_work, work);
+    most_work = std::max(most_work, work);
+    least_time = std::min(least_time, observation.seconds);
+    most_time = std::max(most_time, observation.seconds);
+  }
+  if (most_work <= same_within * least_work && most_time > same_within * least_time)
+    return "it declares the same work at every size, and its time differs";
+  return std::nullopt;
+}
+
 std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines) {
-  if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return std::nullopt;
+  if (why_no_model(sweep, machines)) return std::nullopt;
   const auto observations = observations_of(sweep, machines.machine);
   if (observations.size() < fewest_sizes) return std::nullopt;
   auto fit = fit_operation(observations, replicate_count);
-  if (!fit.parameters.allFinite()) return std::nullopt;
+  if (!fit.parameters.allFinite() || !(fit.residual_rms <= worst_residual)) return std::nullopt;
   return fit;
 }
 
-std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit& fit, const MachineWithErrors& machines) {
+std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines) {
   std::vector<Boundary> boundaries;
-  const FittedSweep fitted(sweep, fit, machines.machine);
-  if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));
-  const double first = fitted.place_beyond(false, farthest_figure);
-  const double last = fitted.place_beyond(true, farthest_figure);
-  for (double place = first; place < last; place += 1.0 / steps_between_sizes)
-    add_boundaries_between(fitted, machines, place, std::min(place + 1.0 / steps_between_sizes, last), boundaries);
-  if (auto above = boundary_beyond(fitted, true)) boundaries.push_back(*std::move(above));
+  if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return boundaries;
+  const FittedSweep fitted(sweep, fit, machines);
+  if (fit != nullptr)
+    if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));
+  const double last = fitted.last_place();
+  for (double place = fitted.first_place(); place < last; place += 1.0 / steps_between_sizes)
+    add_boundaries_between(fitted, place, std::min(place + 1.0 / steps_between_sizes, last), boundaries);
+  if (fit != nullptr)
+    if (auto above = boundary_beyond(fitted, true)) boundaries.push_back(*std::move(above));
   return boundaries;
 }
 

@@ -111,6 +111,38 @@ std::optional<Vote> batching_vote(Regime regime, const Measurement& measurement)
   return vote;
 }
 
+std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measurement) {
+  constexpr double middle = 0.5;
+  std::vector<Vote> votes;
+  const Summary* const whole = judged_seconds(measurement);
+  if (whole == nullptr || whole->count == 0 || !(whole->median >= least_figure)) return votes;
+  for (const auto& variant : measurement.variants) {
+    const bool usable = variant.seconds && variant.seconds->count > 0 && variant.seconds->median >= least_figure &&
+                        variant.seconds->median <= largest_figure && variant.part_left >= 0.0 &&
+                        variant.part_left < 1.0;
+    if (!usable) continue;
+    const bool arithmetic = variant.perturbation == less_arithmetic;
+    const double taken = 1.0 - variant.part_left;
+    const double ratio = variant.seconds->median / whole->median;
+    const double share = (1.0 - ratio) / taken;
+    const double sigma = ratio * std::hypot(sigma_of(*whole), sigma_of(*variant.seconds)) / taken;
+    if (!std::isfinite(share) || !std::isfinite(sigma)) continue;
+    const bool follows = share > middle;
+    const bool clear = std::abs(share - middle) > std::max(normal_975 * sigma, 0.1);
+    const char* const kind = arithmetic ? "arithmetic" : "traffic";
+    Vote vote{"perturbation", Outcome::undecided,
+              clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
+              fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.part_left, kind,
+                          with_unit(variant.seconds->median, "s"), with_unit(whole->median, "s"))};
+    const Regime meant = arithmetic ? Regime::compute : Regime::memory;
+    // What a latency-bound operation waits for may be of either kind.
+    if (clear && regime != Regime::unknown && (regime != Regime::latency))
+      vote.outcome = outcome_of(follows == (regime == meant));
+    votes.push_back(std::move(vote));
+  }
+  return votes;
+}
+
 std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz) {
   constexpr std::size_t fewest = 8;
   constexpr double least_spread = 0.01;
@@ -201,6 +233,7 @@ Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
 std::vector<Vote> votes_of(const Verdict& verdict, const Measurement& measurement, int units) {
   std::vector<Vote> votes;
   if (auto vote = batching_vote(verdict.regime, measurement)) votes.push_back(*std::move(vote));
+  for (auto& vote : perturbation_votes(verdict.regime, measurement)) votes.push_back(std::move(vote));
   if (auto vote = clock_vote(verdict.regime, verdict.limiter, measurement)) votes.push_back(*std::move(vote));
   if (const auto figures = speed_of_light(measurement, units)) votes.push_back(speed_of_light_vote(verdict, *figures));
   return votes;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of a verdict that do not rest on the model. Each is a vote: printed, and never a silent change of the verdict.
-// Doubling the work of an operation to see what moves its time is not among them, because operations have no way yet
-// to offer that.
 #pragma once
 
 #include <map>
@@ -36,6 +34,11 @@ Vote elasticity_vote(Regime regime, const Slope& slope);
 /// What an execution costs when many go in one graph, against launching each: the device's own time and its fixed cost
 /// against the stream's. Absent without both clocks.
 std::optional<Vote> batching_vote(Regime regime, const Measurement& measurement);
+
+/// What the variants of an operation say that do less of one kind of work: the share of the time that goes with it,
+/// (1 - t_variant / t) / (1 - part left). Over 0.5 of arithmetic is compute, of traffic memory; under it is neither.
+/// None without variants that were timed.
+std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measurement);
 
 /// -d ln t / d ln f over samples, by least squares; absent with fewer than eight samples or a clock that varies by less
 /// than 1 % (95 % of its spread).

@@ -15,6 +15,9 @@ namespace gpubench::classifier {
 /// `unknown_sigma`.
 double sigma_of(const Summary& summary);
 
+/// The most that accesses of four bytes each may move beyond what they declare.
+inline constexpr double most_waste = 8.0;
+
 struct Confidence {
   double probability = 0.0;
   Regime runner_up = Regime::unknown;
@@ -23,8 +26,9 @@ struct Confidence {
 
 /// The probability that the rules' regime is right: the part of 2000 draws of time, launch, ceilings, capacities and
 /// model errors, each from its interval, that fall to it. The runner-up is the regime with the next most draws; where
-/// all agree, the first that shows when every error is three, then nine, then 27 times as wide. Lowered for what is
-/// missing and for figures that contradict one another.
+/// all agree, the first that shows when every error is three, then nine, then 27 times as wide. Where bytes were
+/// not counted and no ceiling accounts for the time, draws also hold that up to eight times the declared bytes move.
+/// Lowered for what is missing and for figures that contradict one another.
 Confidence confidence_of(const Decision& decision, const Time& time, const Prediction& prediction);
 
 /// How far the work exceeds what its ceiling lets through in the time there is, as a ratio (1.2: by 20 %), judged

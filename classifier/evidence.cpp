@@ -58,10 +58,14 @@ std::string idle_note(const Measurement& measurement, const Prediction& predicti
 std::string latency_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
   const double rest = figures_of(time, prediction).beside_launch();
-  return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}",
+  // Not counted, they may be more than is declared.
+  const bool may_waste = !prediction.counted && prediction.memory_seconds() > 0.0 &&
+                         latency_ratio * most_waste * prediction.memory_seconds() >= rest;
+  return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}{}",
                      with_unit(rest, "s"), time.device_seconds ? "on the device" : "beside the launch",
                      100.0 * binding.seconds / rest, ceiling_of(binding, prediction), 100.0 / latency_ratio,
-                     idle_note(measurement, prediction));
+                     idle_note(measurement, prediction),
+                     may_waste ? "; by the bytes it declares, for none were counted" : "");
 }
 
 std::string memory_sentence(const Time& time, const Work& work, const Prediction& prediction) {
@@ -122,6 +126,19 @@ std::string sentence(const Decision& decision, const Time& time, const Measureme
   return unknown_sentence(time, prediction);
 }
 
+/// How memory and arithmetic share the time, where it matters: the smaller takes at least half of the larger.
+std::string overlap_note(const Prediction& prediction) {
+  const auto* pipe = prediction.largest(ResourceKind::pipe);
+  const double memory = prediction.memory_seconds();
+  if (pipe == nullptr || std::min(memory, pipe->seconds) < 0.5 * std::max(memory, pipe->seconds)) return "";
+  const std::string origin =
+      prediction.overlap_points > 0
+          ? fmt::format("fitted to {} points of the calibration's intensity sweep", prediction.overlap_points)
+          : std::string("assumed, for the calibration has no intensity sweep to fit it to");
+  return fmt::format("; memory and {} overlap with exponent {:.1f}, {}", display_name(pipe->resource),
+                     prediction.overlap.value, origin);
+}
+
 std::string excess_note(double excess, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
   const bool memory = binding.decision.regime == Regime::memory;
@@ -134,6 +151,7 @@ std::string excess_note(double excess, const Prediction& prediction) {
 }  // namespace
 
 std::string display_name(std::string_view resource) {
+  if (resource == "shared") return "shared memory";
   std::string name(resource);
   const bool is_level = name == "dram" || (name.size() == 2 && name[0] == 'l');
   if (is_level || name.starts_with("fp") || name.starts_with("bf") || name.starts_with("int"))
@@ -161,6 +179,7 @@ std::string evidence_of(const Decision& decision, const Time& time, const Measur
                         const Prediction& prediction) {
   std::string text = sentence(decision, time, measurement, prediction);
   if (!measurement.work_differences.empty()) text += "; counted, it " + joined(measurement.work_differences, " and ");
+  if (decision.regime != Regime::overhead) text += overlap_note(prediction);
   if (is_below_launch(time, prediction)) text += "; the launch ceiling does not fit this timing";
   if (const auto excess = excess_over_ceiling(decision, time, prediction)) text += excess_note(*excess, prediction);
   if (!prediction.missing.empty()) {

@@ -15,7 +15,7 @@ namespace gpubench::classifier {
 std::string evidence_of(const Decision& decision, const Time& time, const Measurement& measurement,
                         const Prediction& prediction);
 
-/// "DRAM", "FP32", "tensor-bf16".
+/// "DRAM", "FP32", "tensor-bf16", "shared memory".
 std::string display_name(std::string_view resource);
 
 /// Three digits and the decimal prefix that fits: (8.05e8, "B") gives "805 MB", (2.1e-6, "s") gives "2.10 us".

@@ -390,12 +390,18 @@ class BlockBootstrap {
       : residuals_(solution.residuals.array() - solution.residuals.mean()), sizes_(sizes) {
     const auto count = static_cast<double>(residuals_.size());
     const double freedom = std::max(count - solution.parameters_used, 1.0);
-    // Few residuals say little about their own spread: Student's quantile over the normal one, to first order.
-    spread_ = std::sqrt(count / freedom) * (1.0 + (normal_975 * normal_975 + 1.0) / (4.0 * freedom));
+    // Few residuals say little about their own spread: Student's quantile over the normal one, to second order
+    // (Abramowitz and Stegun 26.7.5).
+    constexpr double z2 = normal_975 * normal_975;
+    spread_ = std::sqrt(count / freedom) *
+              (1.0 + (z2 + 1.0) / (4.0 * freedom) + (5.0 * z2 * z2 + 16.0 * z2 + 3.0) / (96.0 * freedom * freedom));
     // A spread narrower than the points' own is chance.
     const double seen = spread_ * std::sqrt(residuals_.squaredNorm() / count);
     if (seen > 0.0 && seen < own) spread_ *= own / seen;
-    length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(sizes)))));
+    // A fit makes the residuals of independent errors lean away from their neighbours: blocks of those would vary too
+    // little.
+    if (neighbours_resemble())
+      length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(sizes)))));
   }
   [[nodiscard]] Eigen::VectorXd draw() {
     Eigen::VectorXd result(residuals_.size());
@@ -405,6 +411,12 @@ class BlockBootstrap {
   }
 
  private:
+  [[nodiscard]] bool neighbours_resemble() const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i + 1 < sizes_; ++i)
+      sum += residuals_[static_cast<Eigen::Index>(i)] * residuals_[static_cast<Eigen::Index>(i + 1)];
+    return sum > 0.0;
+  }
   void fill(Eigen::VectorXd& result, std::size_t from, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (i % length_ == 0) start_ = next() % count;
@@ -455,9 +467,8 @@ bool has_finite(const Fit& fit) { return fit.parameters.allFinite(); }
 
 double Fit::launch_seconds() const { return factor_of(parameters[layout.launch]); }
 
-double Fit::efficiency(std::string_view resource) const {
-  const int index = efficiency_index(layout, resource);
-  return index < 0 ? 1.0 : factor_of(parameters[index]);
+double Fit::efficiency(std::string_view resource, const Eigen::VectorXd& by) const {
+  return efficiency_at(by, efficiency_index(layout, resource));
 }
 
 FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction) {
@@ -508,12 +519,12 @@ Fit fit_operation(const std::vector<Observation>& observations, std::size_t repl
   return std::move(solution.fit);
 }
 
-Exponent fit_overlap(const std::vector<IntensityPoint>& points) {
+std::optional<Exponent> fit_overlap(const std::vector<SweptIntensity>& points) {
   const auto usable = [](double x) { return x >= least_figure && x <= largest_figure; };
-  std::vector<IntensityPoint> good;
+  std::vector<SweptIntensity> good;
   for (const auto& point : points)
     if (usable(point.memory_seconds) && usable(point.pipe_seconds) && usable(point.seconds)) good.push_back(point);
-  if (good.size() < 5) return overlap_prior;
+  if (good.size() < 5) return std::nullopt;
   // As an operation's fit whose launch is negligible: both resources have an efficiency, and p is free.
   std::vector<Observation> observations;
   for (const auto& point : good) {
@@ -527,15 +538,15 @@ Exponent fit_overlap(const std::vector<IntensityPoint>& points) {
     observations.push_back(std::move(observation));
   }
   const auto problem = problem_of(observations, {});
-  if (problem.layout.overlap < 0) return overlap_prior;
+  if (problem.layout.overlap < 0) return std::nullopt;
   auto solution = solve(problem, {});
   add_replicates(solution, problem, 200);
   double square = 0.0;
   const double center = solution.fit.parameters[problem.layout.overlap];
   for (const auto& replicate : solution.fit.replicates)
     square += std::pow(replicate[problem.layout.overlap] - center, 2) / 200.0;
-  if (!std::isfinite(center) || !std::isfinite(square)) return overlap_prior;
-  return {std::clamp(factor_of(center), 1.0, 64.0), std::sqrt(square)};
+  if (!std::isfinite(center) || !std::isfinite(square)) return std::nullopt;
+  return Exponent{std::clamp(factor_of(center), 1.0, 64.0), std::sqrt(square)};
 }
 
 }  // namespace gpubench::classifier

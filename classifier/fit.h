@@ -68,7 +68,9 @@ struct Fit {
 
   [[nodiscard]] double launch_seconds() const;
   /// The fitted efficiency; 1 of a resource that was not fitted.
-  [[nodiscard]] double efficiency(std::string_view resource) const;
+  [[nodiscard]] double efficiency(std::string_view resource) const { return efficiency(resource, parameters); }
+  /// The same by other parameters, such as a replicate's.
+  [[nodiscard]] double efficiency(std::string_view resource, const Eigen::VectorXd& by) const;
 };
 
 /// The best of all forms. Every observation must have a launch, and seconds > 0. At least one observation.
@@ -87,13 +89,13 @@ FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const 
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters);
 
 /// One point of a sweep over arithmetic intensity.
-struct IntensityPoint {
+struct SweptIntensity {
   double memory_seconds = 0.0;  ///< at the ceilings
   double pipe_seconds = 0.0;
   double seconds = 0.0;  ///< measured, without the launch
 };
 /// p of a machine from such a sweep: least squares on logarithms with the two ceilings free by a common factor each and
-/// `overlap_prior`; that prior when fewer than five points have usable figures.
-Exponent fit_overlap(const std::vector<IntensityPoint>& points);
+/// `overlap_prior`; absent when fewer than five points have usable figures or none is near the ridge.
+std::optional<Exponent> fit_overlap(const std::vector<SweptIntensity>& points);
 
 }  // namespace gpubench::classifier

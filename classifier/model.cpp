@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "classifier/draws.h"
+#include "classifier/fit.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -91,6 +92,14 @@ void add_counted_memory(const Conditions& conditions, const Machine& machine, Pr
   const Counted& counted = conditions.counted;
   const double dram = *counted.dram_read_bytes + *counted.dram_write_bytes;
   prediction.counted = true;
+  const auto add_unit = [&](std::string_view name, const std::optional<Rate>& rate,
+                            const std::optional<double>& bytes) {
+    if (rate && bytes && *bytes > 0.0)
+      prediction.resources.push_back({name, ResourceKind::memory,
+                                      *bytes / (rate->per_second * clock_ratio(name, *rate, conditions)), rate->sigma});
+  };
+  add_unit("shared", machine.unit_shared, counted.shared_bytes);
+  add_unit("l1", machine.unit_l1, counted.l1_bytes);
   for (const auto& cache : machine.caches) {
     const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions);
     const double bytes = cache.resource == "l2" ? std::max(counted.l2_bytes.value_or(0.0), dram) : 0.0;
@@ -154,6 +163,25 @@ void count_pipes(const Measurement& measurement, Counted& counted) {
   if (said < 0.5 * *half || said > *half) counted.flops[type] = *half;
 }
 
+/// p from the sweep, which reads DRAM and multiplies and adds in single precision, at the clock of each of its points.
+void add_overlap(const Calibration& calibration, Machine& machine) {
+  const auto& fp32_rate = machine.pipes[static_cast<std::size_t>(fp32)];
+  if (!fp32_rate || machine.dram.empty() || machine.dram.front().write_fraction > 0.0) return;
+  std::vector<SweptIntensity> points;
+  for (const auto& point : calibration.intensity_sweep) {
+    if (!usable(point.flops_per_byte) || !usable(point.bytes_per_second)) continue;
+    Conditions conditions;
+    conditions.clock_hz = point.clock_hz;
+    const double rate = fp32_rate->per_second * clock_ratio(name_of(fp32), *fp32_rate, conditions);
+    points.push_back(
+        {machine.dram.front().seconds_per_byte, point.flops_per_byte / rate, 1.0 / point.bytes_per_second});
+  }
+  if (const auto fitted = fit_overlap(points)) {
+    machine.overlap = *fitted;
+    machine.overlap_points = points.size();
+  }
+}
+
 }  // namespace
 
 double sigma_of(double value, const Interval& ci95, std::int64_t repeats) {
@@ -182,6 +210,12 @@ Machine machine_of(const Calibration& calibration) {
   for (const auto& [resource, write_fraction] : mixes)
     if (const auto rate = rate_of(calibration, resource))
       machine.dram.push_back({write_fraction, 1.0 / rate->per_second, rate->sigma});
+  // A GPU's L1 and shared memory are of each multiprocessor, so they are no level that a working set falls into.
+  if (machine.kind == DeviceKind::cuda &&
+      std::ranges::none_of(machine.caches, [](const Cache& cache) { return cache.resource == "l1"; })) {
+    machine.unit_l1 = rate_of(calibration, "l1");
+    machine.unit_shared = rate_of(calibration, "shared");
+  }
   for (std::size_t i = 0; i < pipe_names.size(); ++i) machine.pipes[i] = rate_of(calibration, pipe_names[i]);
   for (std::size_t i = 0; i < machine.caches.size(); ++i) {  // the ladder reads
     auto& cache = machine.caches[i];
@@ -190,6 +224,7 @@ Machine machine_of(const Calibration& calibration) {
                                                         : machine.dram.front().seconds_per_byte;
     cache.hit_exponent = hit_exponent_of(calibration.ladder, cache.capacity_bytes, 1.0 / cache.rate.per_second, beyond);
   }
+  add_overlap(calibration, machine);
   return machine;
 }
 
@@ -209,6 +244,8 @@ Machine drawn(const Machine& machine, std::size_t draw) {
   for (auto& pipe : result.pipes)
     if (pipe) pipe->per_second *= factor(pipe->sigma);
   result.overlap.value *= factor(result.overlap.sigma);
+  for (auto* const rate : {&result.unit_l1, &result.unit_shared})
+    if (*rate) (*rate)->per_second *= factor((*rate)->sigma);
   return result;
 }
 
@@ -220,7 +257,16 @@ Counted counted_in(const Measurement& measurement) {
   // What the multiprocessors ask of the L2, which is what its ceiling is of, is no more than either.
   const auto l2 = counter(measurement, "l2_bytes");
   const auto l1 = counter(measurement, "l1_bytes");
-  if (l2) counted.l2_bytes = std::min(*l2, l1.value_or(*l2));
+  // Loads by the tensor memory accelerator pass L1's counter by, which then shows less than must have moved.
+  const bool l1_sees_all = l1 && *l1 > 0.0 && *l1 >= 0.9 * measurement.work.bytes();
+  if (l2) counted.l2_bytes = l1_sees_all ? std::min(*l2, *l1) : *l2;
+  // More written to DRAM than the multiprocessors moved at all are dirty lines that another operation left in L2.
+  if (l1_sees_all && counted.dram_write_bytes) counted.dram_write_bytes = std::min(*counted.dram_write_bytes, *l1);
+  counted.l1_bytes = l1;
+  // What the calibration confirms its ceiling of shared memory with; 128 bytes each, on every chip so far.
+  constexpr double bytes_in_wavefront = 128.0;
+  if (const auto wavefronts = counter(measurement, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"))
+    counted.shared_bytes = *wavefronts * bytes_in_wavefront;
   const auto issue = counter(measurement, "issue_active");
   const auto cycles = counter(measurement, "sm_active_cycles");
   const auto clock = counter(measurement, "sm_clock");
@@ -302,6 +348,7 @@ Prediction predict(const Work& work, const Conditions& conditions, const Machine
   Prediction prediction;
   prediction.launch = machine.launch;
   prediction.overlap = machine.overlap;
+  prediction.overlap_points = machine.overlap_points;
   prediction.wave_factor = wave_factor(conditions.grid, machine.units);
   prediction.resources.reserve(machine.caches.size() + 2 + work.flops.size() + conditions.counted.flops.size());
   if (conditions.counted.has_levels())

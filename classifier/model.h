@@ -82,12 +82,16 @@ struct Machine {
   std::optional<Launch> launch;
   std::vector<Cache> caches;  ///< from the smallest to the largest
   std::vector<DramMix> dram;  ///< by growing share of writes; may be empty
+  /// Of all multiprocessors together, and of counted traffic alone: nobody declares what goes through these.
+  std::optional<Rate> unit_l1;
+  std::optional<Rate> unit_shared;
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
   Exponent overlap = overlap_prior;  ///< p
+  std::size_t overlap_points = 0;    ///< of the intensity sweep that p was fitted to; 0: the prior
 };
 
 /// Ceilings that are not within the bounds of a figure are left out, as are cache levels without a bandwidth. A cache's
-/// hit exponent is fitted to the calibration's ladder where that has rungs enough.
+/// hit exponent is fitted to the calibration's ladder where that has rungs enough, p to its intensity sweep.
 Machine machine_of(const Calibration& calibration);
 
 /// The machine with every figure drawn from its interval; the same for the same `draw`, which counts from 0 to
@@ -98,6 +102,8 @@ Machine drawn(const Machine& machine, std::size_t draw);
 struct Counted {
   std::optional<double> dram_read_bytes;
   std::optional<double> dram_write_bytes;
+  std::optional<double> l1_bytes;       ///< through the tag stage, as the ceiling of L1 is confirmed
+  std::optional<double> shared_bytes;   ///< shared memory's wavefronts of 128 bytes: bank conflicts count as they cost
   std::optional<double> l2_bytes;       ///< asked for by the multiprocessors, as far as the counters can tell
   std::optional<double> issue_seconds;  ///< that the schedulers were busy issuing
   std::map<Pipe, double> flops;
@@ -152,6 +158,7 @@ struct Prediction {
   bool counted = false;      ///< memory levels were counted and overlap
   double wave_factor = 1.0;  ///< kappa
   Exponent overlap = overlap_prior;
+  std::size_t overlap_points = 0;         ///< as in Machine
   std::vector<std::string_view> missing;  ///< resources the work needs that have no ceiling
 
   [[nodiscard]] double memory_seconds() const;  ///< all levels: one after the other, or overlapping where counted

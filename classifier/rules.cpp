@@ -25,9 +25,19 @@ double Figures::beside_launch() const {
   return device_seconds ? std::min(*device_seconds, seconds) : seconds - launch_seconds.value_or(0.0);
 }
 
+double Figures::needed_seconds() const {
+  OverlapSum sum(overlap);
+  sum.add(memory_seconds);
+  sum.add(pipe_seconds);
+  return sum.value();
+}
+
 Regime Figures::regime_beside_launch() const {
   const double longest = std::max(memory_seconds, pipe_seconds);
-  if (longest > 0.0 && beside_launch() <= latency_ratio * longest)
+  const double rest = beside_launch();
+  // Two of the same length need no more than twice that: the powers are left out where they decide nothing.
+  if (longest > 0.0 && (rest <= latency_ratio * longest ||
+                        (rest <= 2.0 * latency_ratio * longest && rest <= latency_ratio * needed_seconds())))
     return memory_seconds >= pipe_seconds ? Regime::memory : Regime::compute;
   // Time that no ceiling accounts for may be a missing ceiling's or the launch's.
   const bool decidable = longest > 0.0 && complete && (launch_seconds || device_seconds);
@@ -43,6 +53,7 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
   if (prediction.launch) figures.launch_seconds = prediction.launch->seconds;
   figures.memory_seconds = prediction.memory_seconds();
   if (const auto* pipe = prediction.largest(ResourceKind::pipe)) figures.pipe_seconds = pipe->seconds;
+  figures.overlap = prediction.overlap.value;
   figures.complete = prediction.missing.empty();
   return figures;
 }
@@ -75,8 +86,7 @@ double margin(const Decision& from, const Decision& to, const Time& time, const 
   const auto either = [&](Regime regime) { return from.regime == regime || to.regime == regime; };
   const auto figures = figures_of(time, prediction);
   if (either(Regime::overhead)) return -std::log(figures.overhead_excess());
-  if (either(Regime::latency))
-    return std::log(figures.beside_launch() / (latency_ratio * binding_of(prediction).seconds));
+  if (either(Regime::latency)) return std::log(figures.beside_launch() / (latency_ratio * figures.needed_seconds()));
   if (from.regime == to.regime) return std::log(seconds_of(from, prediction) / seconds_of(to, prediction));
   const auto& pipe = from.regime == Regime::compute ? from : to;
   return std::log(figures.memory_seconds / seconds_of(pipe, prediction));

@@ -2,8 +2,9 @@
 // The regime rules, in one place for points, draws and boundaries alike.
 //
 //   overhead   the launch takes at least half of the time
-//   latency    else, the time beside the launch is over 1.5 times the longest resource time: under 67 % of every
-//   ceiling memory     else, the memory levels together need longer than any pipe; the limiter is the slowest level
+//   latency    else, the time beside the launch is over 1.5 times what memory and the slowest pipe need side by side,
+//              (T_memory^p + T_pipe^p)^(1/p): under 67 % of every ceiling
+//   memory     else, the memory levels together need longer than any pipe; the limiter is the slowest level
 //   compute    else; the limiter is the slowest pipe
 //
 // What the launch takes is the calibrated launch of nothing. Where a clock of the device alone was read as well, it is
@@ -38,10 +39,13 @@ struct Figures {
   std::optional<double> launch_seconds;
   double memory_seconds = 0.0;
   double pipe_seconds = 0.0;  ///< of the slowest
-  bool complete = true;       ///< every ceiling that the work needs is there
+  double overlap = overlap_prior.value;
+  bool complete = true;  ///< every ceiling that the work needs is there
 
   /// 1 where overhead begins to bind, more where it does; 0 when nothing is known of it.
   [[nodiscard]] double overhead_excess() const;
+  /// What memory and the slowest pipe need side by side: near the ridge neither can have its ceiling.
+  [[nodiscard]] double needed_seconds() const;
   /// The time beside the launch: the device's own, else what a launch of nothing leaves.
   [[nodiscard]] double beside_launch() const;
   [[nodiscard]] Regime regime() const;

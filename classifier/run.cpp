@@ -58,8 +58,7 @@ void classify(Run& run) {
     if (found == machines.end()) continue;
     add_elasticity_votes(sweep, found->second.machine, verdicts);
     const auto fit = fit_of(sweep, found->second);
-    if (!fit) continue;
-    auto boundaries = boundaries_of(sweep, *fit, found->second);
+    auto boundaries = boundaries_of(sweep, fit ? &*fit : nullptr, found->second);
     run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(boundaries.begin()),
                           std::make_move_iterator(boundaries.end()));
   }

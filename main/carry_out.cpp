@@ -62,6 +62,10 @@ void die_with(int parent) {
 void measure_points(const Order& order, const Options& options, const Device& device, Run& run,
                     const Channel& channel) {
   const std::string filter = filter_for(order.operation);
+  if (!order.added.empty()) {
+    const auto registered = bench::discover(device, filter);
+    for (const AddedSize& size : order.added) bench::add_arguments(registered, size.operation, size.arguments);
+  }
   const Plan plan = plan_of(device, filter);
   std::map<PointKey, std::size_t> wanted;  // to their numbers in the order
   for (std::size_t i = 0; i < order.points.size(); ++i) wanted[order.points[i]] = i;

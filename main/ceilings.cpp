@@ -2,6 +2,7 @@
 #include "main/ceilings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <optional>
@@ -134,6 +135,9 @@ void keep_in_cache(const Calibration& calibration) {
 
 std::string drift_text(const DriftCheck& check, const Device& device) {
   if (check.outcome == DriftOutcome::agrees) return "";
+  if (check.outcome == DriftOutcome::unchecked)
+    return fmt::format("The calibration of {} of {} could not be checked for drift: {}.", device.id,
+                       check.calibration_utc, fmt::join(check.not_checked, "; "));
   std::string readings;
   for (const DriftReading& reading : check.readings)
     if (reading.outcome == check.outcome) readings += (readings.empty() ? "" : ", ") + reading_text(reading);

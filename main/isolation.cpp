@@ -128,6 +128,8 @@ void Isolation::attempt(const Plan& plan, KeptPoints& kept, const OnPoint& on_po
   order.device = plan.device.id;
   order.operation = plan.points[attempt.positions.front()].operation;
   for (const std::size_t position : attempt.positions) order.points.push_back(plan.keys[position]);
+  for (const AddedSize& size : added_)
+    if (size.operation == order.operation) order.added.push_back(size);
   ChildProcess child(write_order(order));
   attempt.result = order.result;
   double deadline = bench::steady_seconds() + limit_seconds_;

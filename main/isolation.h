@@ -40,6 +40,8 @@ class Isolation {
   using OnPoint = std::function<void(const Plan& plan, std::size_t position)>;
   explicit Isolation(double limit_seconds) : limit_seconds_(limit_seconds) {}
 
+  /// Sizes that the processes are to register before they look for their points.
+  void set_added(std::vector<AddedSize> added) { added_ = std::move(added); }
   /// Measures all points of a plan that `kept` does not know yet, and keeps them there, failed ones with the reason.
   /// Returns warnings. Ends early when a signal has been noted (see Interruption).
   std::vector<std::string> measure(const Plan& plan, KeptPoints& kept, const OnPoint& on_point);
@@ -59,6 +61,7 @@ class Isolation {
 
   PrivateFolder folder_;
   double limit_seconds_;
+  std::vector<AddedSize> added_;
   int orders_ = 0;
 };
 

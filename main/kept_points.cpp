@@ -28,7 +28,19 @@ bool KeptPoints::keeps(const std::string& output) { return reports::writes_run(o
 KeptPoints::KeptPoints(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans)
     : base_(std::move(base)) {
   std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(files_), keeps);
+  replan(plans);
+}
+
+void KeptPoints::replan(const std::vector<Plan>& plans) {
+  order_.clear();
   for (const Plan& plan : plans) order_.insert(order_.end(), plan.keys.begin(), plan.keys.end());
+}
+
+Run KeptPoints::so_far() const {
+  Run run = base_;
+  for (const PointKey& key : order_)
+    if (const auto place = points_.find(key); place != points_.end()) run.points.push_back(place->second);
+  return run;
 }
 
 std::size_t KeptPoints::resume(const Run& earlier) {

@@ -25,6 +25,11 @@ class KeptPoints {
   /// Takes over the points of an earlier run that are part of the plans; returns how many are not.
   std::size_t resume(const Run& earlier);
 
+  /// The plans have changed: points were added. Those that are kept stay.
+  void replan(const std::vector<Plan>& plans);
+  /// The run as far as it is known, in the order of the plans; verdicts and boundaries are left to the caller.
+  [[nodiscard]] Run so_far() const;
+
   /// What is known of a point, or null. The pointer stays good until the same point is put again.
   [[nodiscard]] const Measurement* find(const PointKey& key) const;
   [[nodiscard]] std::size_t count() const { return points_.size(); }

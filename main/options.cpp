@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,7 @@ struct Raw {
   std::string check;
   std::string isolate_timeout;
   std::string resume_file;
+  std::string adaptive;
   std::string fail_on = "regression";
   std::string least_effect = "1";
   std::string color = "auto";
@@ -113,6 +115,10 @@ const std::vector<Row>& table() {
        "Hold device times against a second clock, after all timing is done: the driver's own records of kernels, by "
        "CUPTI; where the two disagree, a warning says so",
        add_value<&Raw::check>},
+      {in_run, "--adaptive", "SIZES", "16",
+       "Add sizes between those that are registered, by bisection, where the verdict changes or is unsure, until a "
+       "boundary's interval is within 5 %; at most so many for each operation (16)",
+       add_value<&Raw::adaptive>},
       {in_run, "--isolate", "", "",
        "Measure each operation in a process of its own, so that a crash, a hang or a lost GPU costs one point",
        add_switch<&Raw::isolate>},
@@ -246,9 +252,17 @@ void check_raw(const Raw& raw, Options& options) {
     throw UsageError("--isolate-timeout says how long a point may take with --isolate; give that too.");
   if (!raw.isolate_timeout.empty())
     options.isolate_timeout_seconds = parse_number("--isolate-timeout", raw.isolate_timeout, 0.1, 86400.0);
+  if (!raw.adaptive.empty()) {
+    const double sizes = parse_number("--adaptive", raw.adaptive, 1.0, 1000.0);
+    if (sizes != std::floor(sizes))
+      throw UsageError(fmt::format("--adaptive takes a whole number of sizes, not '{}'.", raw.adaptive));
+    options.adaptive_sizes = static_cast<std::size_t>(sizes);
+  }
   if (!raw.resume_file.empty()) options.resume_file = raw.resume_file;
-  if (options.calibrate && (options.isolate || options.resume_file || options.cache_state != "warm"))
-    throw UsageError("--isolate, --resume and --cache=cold are for measuring operations, not for --calibrate.");
+  if (options.calibrate &&
+      (options.isolate || options.resume_file || options.cache_state != "warm" || options.adaptive_sizes > 0))
+    throw UsageError(
+        "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive
@@ -339,9 +353,10 @@ Options parse_command_line(int argc, char** argv) {
   if (raw.isolate_timeout.empty())
     options.isolate_timeout_seconds +=
         2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0));
-  if ((options.isolate || options.resume_file) && options.google.interleaves_at_random())
+  if ((options.isolate || options.resume_file || options.adaptive_sizes > 0) && options.google.interleaves_at_random())
     throw UsageError(
-        "--isolate and --resume need the points in order; leave --benchmark_enable_random_interleaving out.");
+        "--isolate, --resume and --adaptive need the points in order; leave --benchmark_enable_random_interleaving "
+        "out.");
   if (!options.filter.empty() && !options.google.filter.empty())
     throw UsageError("--filter and --benchmark_filter say the same; give one of them.");
   if (options.filter.empty()) options.filter = options.google.filter;

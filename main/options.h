@@ -2,6 +2,7 @@
 // The command line as data: one table drives parsing, --help and the README.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,7 @@ struct Options {
   bool isolate = false;
   double isolate_timeout_seconds = 120.0;
   std::optional<std::string> resume_file;
+  std::size_t adaptive_sizes = 0;  ///< the most to add to an operation; 0: none
   bench::GoogleFlags google;
 
   // compare, report and calibration

@@ -34,6 +34,13 @@ std::string order_to_json(const Order& order) {
   document["result"] = order.result.string();
   document["input"] = order.input.string();
   document["points"] = std::move(points);
+  auto& added = document["added"] = nlohmann::ordered_json::array();
+  for (const AddedSize& size : order.added) {
+    nlohmann::ordered_json arguments = nlohmann::ordered_json::array();
+    for (const Argument& argument : size.arguments)
+      arguments.push_back({{"name", argument.name}, {"value", argument.value}});
+    added.push_back(std::move(arguments));
+  }
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -54,6 +61,11 @@ Order order_from_json(const std::string& text, const std::string& origin) {
     for (const auto& point : document.at("points"))
       order.points.push_back({order.device, point.at("name").get<std::string>(), point.at("repetition").get<int>(),
                               point.at("occurrence").get<int>()});
+    for (const auto& size : document.at("added")) {
+      AddedSize& added = order.added.emplace_back(AddedSize{order.operation, {}});
+      for (const auto& argument : size)
+        added.arguments.push_back({argument.at("name").get<std::string>(), argument.at("value").get<std::int64_t>()});
+    }
     return order;
   } catch (const nlohmann::json::exception& error) {
     throw storage::ReadError(

@@ -12,6 +12,13 @@
 
 namespace gpubench {
 
+/// A size of an operation that its author did not register.
+struct AddedSize {
+  std::string operation;
+  std::vector<Argument> arguments;
+  friend bool operator==(const AddedSize&, const AddedSize&) = default;
+};
+
 struct Order {
   enum class Task { measure, calibrate, check_drift };
   Task task = Task::measure;
@@ -19,6 +26,7 @@ struct Order {
   std::string device;     ///< its id
   std::string operation;  ///< of all points
   std::vector<PointKey> points;
+  std::vector<AddedSize> added;  ///< of the operation, to be registered before points are looked for
   std::filesystem::path result;  ///< where the run file goes
   std::filesystem::path input;   ///< for check_drift: the calibration
 };

@@ -15,6 +15,7 @@
 #include "bench/harness.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
+#include "main/adaptive.h"
 #include "main/after_timing.h"
 #include "main/ceilings.h"
 #include "main/commands.h"
@@ -220,6 +221,50 @@ void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, Kept
   }
 }
 
+/// Measures all points before Google Benchmark's reporters see any: in processes of their own, and with sizes added as
+/// verdicts ask for them.
+void measure_first(const Options& options, std::optional<Isolation>& isolation, std::optional<AddedSizes>& added,
+                   std::vector<Plan>& plans, KeptPoints& kept, ProgressLine& progress, Run& run) {
+  const bench::GoogleFlags no_flags;
+  do {
+    kept.replan(plans);
+    if (isolation) {
+      if (added) isolation->set_added(added->all());
+      if (Interruption::noted() == 0) measure_isolated(*isolation, plans, kept, progress, run);
+    } else {
+      GoogleOutputs none(no_flags);
+      Run passed;
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        measure(plans[i], Harness::Mode::measure, run.calibrations[i], options, none, progress, kept, passed);
+    }
+    if (Interruption::noted() != 0) {
+      isolation.reset();  // its folder is not to be left behind
+      stop(kept, progress);
+    }
+    if (!added) return;
+    Run known = kept.so_far();
+    classifier::classify(known);
+    if (added->add(known, plans) == 0) return;
+  } while (true);
+}
+
+/// Added sizes come last of their operation: puts those of each operation in the order of their arguments.
+void sort_sizes(std::vector<Point>& points) {
+  const auto values = [](const Point& point) {
+    std::vector<std::int64_t> result;
+    for (const Argument& argument : point.measurement.arguments) result.push_back(argument.value);
+    return result;
+  };
+  for (auto first = points.begin(); first != points.end();) {
+    const auto last = std::find_if(first, points.end(), [&](const Point& point) {
+      return point.measurement.operation != first->measurement.operation ||
+             point.measurement.device != first->measurement.device;
+    });
+    std::stable_sort(first, last, [&](const Point& one, const Point& other) { return values(one) < values(other); });
+    first = last;
+  }
+}
+
 bool keeps_a_run(const Options& options) {
   return std::any_of(options.outputs.begin(), options.outputs.end(),
                      [](const std::string& file) { return KeptPoints::keeps(file); });
@@ -232,7 +277,7 @@ void add_condition_warnings(Run& run) {
   run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
 }
 
-int measure_all(const Options& options, const std::vector<Plan>& plans, Run run) {
+int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
   // Held back where there is something to save first or to clean up.
   std::optional<Interruption> interruption;
@@ -244,20 +289,21 @@ int measure_all(const Options& options, const std::vector<Plan>& plans, Run run)
   const CeilingSources sources{earlier ? &*earlier : nullptr, isolation ? &*isolation : nullptr};
   for (const Device& device : run.devices)
     run.calibrations.push_back(ceilings_for(device, options, sources, run.warnings));
+  std::optional<AddedSizes> added;
+  if (options.adaptive_sizes > 0) added.emplace(options.filter, options.adaptive_sizes);
+  if (added && earlier) added->take_over(*earlier, plans);
   KeptPoints kept(run, options.outputs, plans);
   if (earlier) take_over(*earlier, options, kept, run);
 
   GoogleOutputs google(options.google);
   {
     ProgressLine progress(options.quiet);
-    if (isolation) {
-      if (Interruption::noted() == 0) measure_isolated(*isolation, plans, kept, progress, run);
-      isolation.reset();
-      if (Interruption::noted() != 0) stop(kept, progress);
-    } else if (keeps_a_run(options)) {
+    if (!isolation && keeps_a_run(options))
       interruption.emplace("\ngpubench: stopping after this point; once more stops at once\n");
-    }
-    const auto mode = options.isolate ? Harness::Mode::recall : Harness::Mode::measure;
+    if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
+    isolation.reset();
+    const bool is_measured = options.isolate || added;
+    const auto mode = is_measured ? Harness::Mode::recall : Harness::Mode::measure;
     for (std::size_t i = 0; i < plans.size(); ++i)
       measure(plans[i], mode, run.calibrations[i], options, google, progress, kept, run);
     if (!options.isolate)
@@ -270,7 +316,12 @@ int measure_all(const Options& options, const std::vector<Plan>& plans, Run run)
     stop(kept, none);
   }
   interruption.reset();
+  if (added) sort_sizes(run.points);
   classifier::classify(run);
+  if (added) {
+    run.context.environment["adaptive"] = added->summary(run);
+    if (!options.quiet) say(run.context.environment["adaptive"]);
+  }
   add_condition_warnings(run);
   const auto checked = reports::activity_warnings(run);
   run.warnings.insert(run.warnings.end(), checked.begin(), checked.end());

@@ -185,6 +185,25 @@ Timing read_timing(const Node& node) {
   return timing;
 }
 
+Json json_of(const Variant& variant) {
+  Json result;
+  result["perturbation"] = perturbation_names[static_cast<std::size_t>(variant.perturbation)];
+  result["part_left"] = variant.part_left;
+  if (variant.seconds) result["seconds"] = json_of(*variant.seconds);
+  if (!variant.reason.empty()) result["reason"] = variant.reason;
+  return result;
+}
+
+Variant read_variant(const Node& node) {
+  Variant variant;
+  variant.perturbation = node.at("perturbation").name<Perturbation>(perturbation_names);
+  variant.part_left = node.at("part_left").number(Domain::not_negative);
+  if (!(variant.part_left < 1.0)) node.at("part_left").fail("leaves all of the work, or more");
+  if (const auto seconds = node.find("seconds")) variant.seconds = read_summary(*seconds, Domain::not_negative);
+  if (const auto reason = node.find("reason")) variant.reason = reason->text();
+  return variant;
+}
+
 Json json_of(const Counter& counter) {
   Json result;
   result["name"] = counter.name;
@@ -317,6 +336,7 @@ Json json_of(const Measurement& measurement) {
   if (measurement.fixed_seconds) result["fixed_seconds"] = json_of(*measurement.fixed_seconds);
   if (measurement.launch_seconds) result["launch_seconds"] = json_of(*measurement.launch_seconds);
   set_list(result, "other_clocks", measurement.other_clocks);
+  set_list(result, "variants", measurement.variants);
   result["cache_state"] = measurement.cache_state;
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
   result["verified"] = measurement.verified;
@@ -361,6 +381,7 @@ Measurement read_measurement(const Node& node) {
   measurement.fixed_seconds = read_estimate(node, "fixed_seconds");
   measurement.launch_seconds = read_estimate(node, "launch_seconds");
   if (const auto others = node.find("other_clocks")) measurement.other_clocks = others->list(read_timing);
+  measurement.variants = optional_list<Variant>(node, "variants", read_variant);
   measurement.cache_state = node.at("cache_state").text();
   measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.verified = node.at("verified").flag();

@@ -48,17 +48,18 @@ std::int64_t executions_for(double one_execution_seconds) {
 /// idle kernels of c cycles are recorded with F + c, those of 2 c cycles with F + 2 c. Absent when they leave no usable
 /// records.
 std::optional<Estimate> recorded_fixed_cost(ActivitySource& source, const Replay& replay) {
-  constexpr long long cycles = 2000;  // about 1 us
   const auto recorded = [&](long long idle_cycles) {
     const ActivityRecords records =
-        source.record([&] { replay.idle_many(recorded_warm_up + least_executions, idle_cycles); });
+        source.record([&] { replay.idle.run(recorded_warm_up + least_executions, idle_cycles); });
     return summarize(records, recorded_warm_up, least_executions).seconds;
   };
-  const auto once = recorded(cycles);
-  const auto twice = recorded(2 * cycles);
+  const auto once = recorded(replay.idle.cycles);
+  const auto twice = recorded(2 * replay.idle.cycles);
   if (!once || !twice) return std::nullopt;
-  return Estimate{2.0 * once->value - twice->value,
-                  {2.0 * once->ci95.low - twice->ci95.high, 2.0 * once->ci95.high - twice->ci95.low}};
+  const double overstay = replay.idle.overstay_seconds;
+  return Estimate{
+      2.0 * once->value - twice->value - overstay,
+      {2.0 * once->ci95.low - twice->ci95.high - overstay, 2.0 * once->ci95.high - twice->ci95.low - overstay}};
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ ActivityCheck ActivityPhase::check(const Measurement& measurement, const Replay&
   });
   ActivityCheck check = summarize(records, recorded_warm_up, executions);
   check.source = std::string(source.name());
-  if (replay.idle_many) check.fixed_seconds = recorded_fixed_cost(source, replay);
+  if (replay.idle.run) check.fixed_seconds = recorded_fixed_cost(source, replay);
   compare(check, measurement);
   return check;
 }

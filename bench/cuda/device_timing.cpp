@@ -35,12 +35,13 @@ double slope(ChainTimer& timer, std::int64_t short_length) {
 
 /// What kernels cost before and after their work. Idle kernels of c cycles add F + c to a chain and those of 2 c cycles
 /// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do: the GPU
-/// prepares a launch while the one before works, and on an H200 their slot is 25 ns longer than F.
-Estimate fixed_cost(ChainTimer& once, ChainTimer& twice, std::int64_t short_length) {
+/// prepares a launch while the one before works, and on an H200 their slot is 25 ns longer than F. What idle kernels
+/// outstay c and 2 c comes off.
+Estimate fixed_cost(ChainTimer& once, ChainTimer& twice, std::int64_t short_length, double overstay_seconds) {
   constexpr int samples = 31;
   std::vector<double> costs;
   for (int i = 0; i < samples + 1; ++i) {
-    const double cost = 2.0 * slope(once, short_length) - slope(twice, short_length);
+    const double cost = 2.0 * slope(once, short_length) - slope(twice, short_length) - overstay_seconds;
     if (i > 0) costs.push_back(cost);  // the first one warms up
   }
   std::sort(costs.begin(), costs.end());
@@ -104,6 +105,18 @@ double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
 
 }  // namespace
 
+double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream) {
+  int device = 0;
+  int kilohertz = 0;
+  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
+  // A few tens of cycles: a clock that is a tenth below the highest makes 2 ns of difference.
+  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device));
+  double cycles = 0.0;
+  for (const LaunchShape& shape : shapes)
+    cycles += 2.0 * overstay_cycles(shape, idle_cycles, stream) - overstay_cycles(shape, 2 * idle_cycles, stream);
+  return cycles / (1e3 * kilohertz);
+}
+
 std::unique_ptr<ChainTimer> FixedCosts::idle_timer(const std::vector<LaunchShape>& shapes, Chains chains,
                                                    const std::function<void()>& flush, long long cycles) const {
   auto idle = idle_batch(shapes, cycles);
@@ -139,21 +152,25 @@ Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, c
   idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
   const auto once = idle_timer(shapes, chains, flush, idle_cycles);
   const auto twice = idle_timer(shapes, chains, flush, 2 * idle_cycles);
-  known_.push_back({shapes, chains, fixed_cost(*once, *twice, chains == Chains::single ? 0 : 10)});
+  const std::int64_t short_length = chains == Chains::single ? 0 : 10;
+  known_.push_back({shapes, chains, fixed_cost(*once, *twice, short_length, idle_overstay_seconds(shapes, stream_))});
   return known_.back().seconds;
 }
 
-std::function<void(std::int64_t executions, long long cycles)> idle_in_place_of(const DeviceBatch& batch,
-                                                                                cudaStream_t stream) {
+IdleKernels idle_in_place_of(const DeviceBatch& batch, cudaStream_t stream) {
   const auto graph = capture(batch, 1, stream);
   if (!graph) return {};
   const GraphContent content = content_of(graph->get());
   Substitute substitute = substitute_for(content);
   if (substitute.shapes.empty() || content.other_nodes > 0) return {};
-  return [shapes = std::move(substitute.shapes), stream](std::int64_t executions, long long cycles) {
+  IdleKernels idle;
+  idle.overstay_seconds = idle_overstay_seconds(substitute.shapes, stream);
+  idle.cycles = idle_cycles;
+  idle.run = [shapes = std::move(substitute.shapes), stream](std::int64_t executions, long long cycles) {
     idle_batch(shapes, cycles)(stream, executions);
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
   };
+  return idle;
 }
 
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,

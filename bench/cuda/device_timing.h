@@ -10,6 +10,7 @@
 #include "bench/cuda/idle_kernels.h"
 #include "bench/difference_clock.h"
 #include "bench/gpu.h"
+#include "bench/later_phase.h"
 #include "bench/turns.h"
 
 namespace gpubench::bench {
@@ -43,8 +44,9 @@ class FixedCosts {
 };
 
 /// As Gpu::idle_in_place_of.
-std::function<void(std::int64_t executions, long long cycles)> idle_in_place_of(const DeviceBatch& batch,
-                                                                                cudaStream_t stream);
+IdleKernels idle_in_place_of(const DeviceBatch& batch, cudaStream_t stream);
+/// IdleKernels::overstay_seconds of kernels of these shapes.
+double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream);
 
 /// How executions are kept cold.
 struct ColdExecutions {

@@ -75,7 +75,7 @@ class CudaGpu final : public Gpu {
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
-  std::function<void(std::int64_t executions, long long cycles)> idle_in_place_of(const DeviceBatch& batch) override {
+  IdleKernels idle_in_place_of(const DeviceBatch& batch) override {
     return bench::idle_in_place_of(batch, stream_.get());
   }
   void flush_cache() override {

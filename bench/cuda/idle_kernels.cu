@@ -6,14 +6,25 @@
 
 #include "bench/cuda/check.h"
 #include "bench/cuda/idle_kernels.h"
+#include "gpubench/vectors.h"
+#include "statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {
 
-__global__ void idle_kernel(long long cycles) {
+/// Returns the cycles that have passed: a few more than asked for.
+__device__ __forceinline__ long long wait(long long cycles) {
   const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
+  long long now = start;
+  while (now - start < cycles) now = clock64();
+  return now - start;
+}
+
+__global__ void idle_kernel(long long cycles) { wait(cycles); }
+
+__global__ void idle_noting_kernel(long long cycles, unsigned long long* longest) {
+  const auto waited = static_cast<unsigned long long>(wait(cycles));
+  if (threadIdx.x % 32 == 0) atomicMax(longest, waited);
 }
 
 std::uint64_t count_of(dim3 extent) { return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z; }
@@ -149,7 +160,10 @@ LaunchShape one_block_each(const LaunchShape& shape) {
   return result;
 }
 
-void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
+namespace {
+
+template <class... Arguments>
+void launch(void (*kernel)(Arguments...), const LaunchShape& shape, cudaStream_t stream, Arguments... arguments) {
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
@@ -165,9 +179,26 @@ void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream
     config.numAttrs = 1;
   }
   if (shape.shared_bytes > 48U * 1024U)
-    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(idle_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(shape.shared_bytes)));
-  GPUBENCH_CUDA_CHECK(cudaLaunchKernelEx(&config, idle_kernel, cycles));
+  GPUBENCH_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+}  // namespace
+
+void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
+  launch(idle_kernel, shape, stream, cycles);
+}
+
+double overstay_cycles(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
+  constexpr int launches = 9;
+  DeviceVector<unsigned long long> longest(launches);
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(longest.data(), 0, longest.bytes(), stream));
+  for (int i = 0; i < launches; ++i) launch(idle_noting_kernel, shape, stream, cycles, longest.data() + i);
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+  std::vector<double> over;
+  for (const auto waited : longest.to_host()) over.push_back(static_cast<double>(waited) - static_cast<double>(cycles));
+  return statistics::median(over);
 }
 
 }  // namespace gpubench::bench

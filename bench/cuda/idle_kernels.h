@@ -43,5 +43,8 @@ LaunchShape one_block_each(const LaunchShape& shape);
 
 /// Launches a kernel of this shape whose threads wait for so many cycles of their SM's clock. Throws CudaError.
 void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream);
+/// By how many cycles the longest waiting warp of such a launch outstays them: it looks at its clock only so often. The
+/// median over some launches; waits for them. Throws CudaError.
+double overstay_cycles(const LaunchShape& shape, long long cycles, cudaStream_t stream);
 
 }  // namespace gpubench::bench

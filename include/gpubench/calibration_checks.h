@@ -12,11 +12,13 @@
 
 namespace gpubench {
 
-/// What a short measurement at the start of a run says of a stored ceiling. `unsteady`: its repetitions contradict each
-/// other; `disturbed`: it is low, and something else than the device explains it. The ceiling is kept in both cases.
-enum class DriftOutcome { agrees, unsteady, disturbed, drifted };
-inline constexpr std::array drift_outcome_names = {std::string_view("agrees"), std::string_view("unsteady"),
-                                                   std::string_view("disturbed"), std::string_view("drifted")};
+/// What a short measurement at the start of a run says of a stored ceiling. `unchecked`: nothing could be measured;
+/// `unsteady`: its repetitions contradict each other; `disturbed`: it is low, and something else than the device
+/// explains it. The ceiling is kept in all three cases.
+enum class DriftOutcome { unchecked, agrees, unsteady, disturbed, drifted };
+inline constexpr std::array drift_outcome_names = {std::string_view("unchecked"), std::string_view("agrees"),
+                                                   std::string_view("unsteady"), std::string_view("disturbed"),
+                                                   std::string_view("drifted")};
 constexpr std::string_view name_of(DriftOutcome outcome) {
   return drift_outcome_names[static_cast<std::size_t>(outcome)];
 }
@@ -42,7 +44,7 @@ struct DriftCheck {
   std::string calibration_utc;  ///< when the calibration was measured that was checked; one that drifted was replaced
   std::string checked_utc;
   double seconds_taken = 0.0;
-  DriftOutcome outcome = DriftOutcome::agrees;  ///< the worst of the readings
+  DriftOutcome outcome = DriftOutcome::unchecked;  ///< the worst of the readings
   std::vector<DriftReading> readings;
   std::vector<std::string> not_checked;  ///< "dram-copy: the calibration has no such ceiling"
   friend bool operator==(const DriftCheck&, const DriftCheck&) = default;

@@ -71,6 +71,21 @@ struct Timing {
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
+/// What a variant of an operation has less of.
+enum class Perturbation { less_arithmetic, less_traffic };
+using enum Perturbation;
+inline constexpr std::array perturbation_names = {std::string_view("less_arithmetic"),
+                                                  std::string_view("less_traffic")};
+
+/// A variant of the operation that was timed beside it: a check of the verdict that needs no ceiling.
+struct Variant {
+  Perturbation perturbation = Perturbation::less_arithmetic;
+  double part_left = 1.0;          ///< of that work, as the operation says: 0.5 is half of it, 0 none
+  std::optional<Summary> seconds;  ///< per execution, by the clock that verdicts rest on; absent: `reason` says why
+  std::string reason;
+  friend bool operator==(const Variant&, const Variant&) = default;
+};
+
 /// What the hardware counted during one execution, in a phase of its own after the timing.
 struct Counter {
   std::string name;  ///< gpubench's portable name, "dram_read_bytes", or the profiler's own: "lts__t_sectors.sum"
@@ -116,6 +131,7 @@ struct Measurement {
   /// host alone runs no faster.
   std::optional<Estimate> launch_seconds;
   std::vector<Timing> other_clocks;  ///< what other clocks say of it
+  std::vector<Variant> variants;     ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;           ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
   bool verified = false;                       ///< the operation offers a check and its result passed it

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gpubench/buffers.h"
 #include "gpubench/check.h"
@@ -81,6 +82,33 @@ class State {
   /// does not pass fails the point (exit code 2), and it is not timed.
   void verify(std::function<Check()> check) { check_ = std::move(check); }
 
+  /// Offers a variant that does `part_left` (from 0 to less than 1) of the arithmetic, or of the traffic, and all else
+  /// as the operation does. It is timed after the operation, and whether its time falls is a vote on the verdict: "with
+  /// half of its arithmetic it takes as long". Give it before `measure`; it may overwrite results, for they were
+  /// checked.
+  template <std::invocable<cudaStream_t> Operation>
+  void perturb(Perturbation perturbation, double part_left, Operation operation) {
+    offer({perturbation, part_left,
+           [this, operation](cudaStream_t stream, std::int64_t executions) mutable {
+             for (std::int64_t i = 0; i < executions; ++i) {
+               buffers_.next();
+               operation(stream);
+             }
+           },
+           nullptr});
+  }
+  /// The same for an operation of the host CPU.
+  template <std::invocable Operation>
+  void perturb(Perturbation perturbation, double part_left, Operation operation) {
+    offer({perturbation, part_left, nullptr, [this, operation](std::int64_t executions) mutable {
+             for (std::int64_t i = 0; i < executions; ++i) {
+               buffers_.next();
+               operation();
+               benchmark::ClobberMemory();
+             }
+           }});
+  }
+
   /// Leaves this point out, with the reason; not a failure.
   void skip(std::string reason);
 
@@ -115,11 +143,20 @@ class State {
   [[nodiscard]] const Work& declared_work() const { return work_; }
   [[nodiscard]] const std::function<Check()>& check() const { return check_; }
   [[nodiscard]] const std::optional<Grid>& grid() const { return grid_; }
+  /// A variant that `perturb` was given; one of the two is there.
+  struct OfferedVariant {
+    Perturbation perturbation;
+    double part_left;
+    std::function<void(cudaStream_t, std::int64_t executions)> device_batch;
+    std::function<void(std::int64_t executions)> host_batch;
+  };
+  [[nodiscard]] const std::vector<OfferedVariant>& variants() const { return variants_; }
   /// The memory that device_vector and host_vector handed out.
   [[nodiscard]] detail::Buffers& buffers() { return buffers_; }
   [[nodiscard]] const detail::Buffers& buffers() const { return buffers_; }
 
  private:
+  void offer(OfferedVariant variant);
   void measure_device(const std::function<void(cudaStream_t, std::int64_t executions)>& batch);
   void measure_host(const std::function<void(std::int64_t executions)>& batch);
 
@@ -129,6 +166,7 @@ class State {
   std::optional<Grid> grid_;
   detail::Buffers buffers_;
   std::function<Check()> check_;
+  std::vector<OfferedVariant> variants_;
   double allocated_bytes_ = 0.0;
   std::uint64_t seed_ = 0;
 };

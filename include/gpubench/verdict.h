@@ -48,7 +48,7 @@ constexpr std::string_view name_of(Outcome outcome) { return outcome_names[stati
 
 /// What a check that does not rest on the model says of a verdict.
 struct Vote {
-  std::string check;  ///< "elasticity", "batching", "clock", "ncu-rule"
+  std::string check;  ///< "elasticity", "batching", "perturbation", "clock", "ncu-rule"
   Outcome outcome = Outcome::undecided;
   std::string says;      ///< what it points at, in its own words: "overhead", "high memory throughput"
   std::string evidence;  ///< what it saw, and where it disagrees a reason

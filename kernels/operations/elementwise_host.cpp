@@ -27,6 +27,7 @@ void elementwise(State& state, Function function, double (*exact)(double)) {
         sampled_indices(n, samples), [&](auto i) { return y.data()[i]; },
         [&](auto i) { return exact(static_cast<double>(x.data()[i])); }, tolerance, tolerance);
   });
+  state.perturb(less_arithmetic, 0.0, [&] { copy(x.span(), y.span()); });
   state.measure([&, function] { function(x.span(), y.span()); });
 }
 

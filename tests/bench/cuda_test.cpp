@@ -183,5 +183,15 @@ TEST_F(Cuda, AnEmptyKernelHasOneBlockForEachMultiprocessor) {
   EXPECT_TRUE(one_block_each(small) == small);
 }
 
+TEST(IdleKernels, OutstayTheirCyclesByLittle) {
+  if (gpus().empty()) GTEST_SKIP() << "no CUDA device: " << why_no_gpu();
+  const auto gpu = open_gpu(gpus().front());
+  for (const LaunchShape& shape : {LaunchShape{}, LaunchShape{{64, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}}}) {
+    const double over = overstay_cycles(shape, 2000, gpu->stream());
+    EXPECT_GE(over, 0.0);
+    EXPECT_LT(over, 400.0) << "it looks at the clock more often";
+  }
+}
+
 }  // namespace
 }  // namespace gpubench::bench

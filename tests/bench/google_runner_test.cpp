@@ -82,6 +82,23 @@ void captured(State& state, int value) {
 }
 HOST_BENCHMARK_CAPTURE(captured, five, 5)->Repetitions(3);
 
+/// With variants: one that works, one for the other kind of device, and one that throws.
+void perturbed(State& state) {
+  int count = 0;
+  state.perturb(less_arithmetic, 0.5, [&] { ++count; });
+  state.perturb(less_traffic, 0.0, [](cudaStream_t) {});
+  state.perturb(less_traffic, 0.25, [] { throw std::runtime_error("no such variant"); });
+  state.measure([] {});
+  state.google().counters["count"] = count;
+}
+HOST_BENCHMARK(perturbed);
+
+void perturbs_upwards(State& state) {
+  state.perturb(less_arithmetic, 1.0, [] {});
+  state.measure([] {});
+}
+HOST_BENCHMARK(perturbs_upwards);
+
 /// Two vectors that take turns when caches are to be cold.
 void copies(State& state) {
   const auto n = state.range(0);
@@ -186,6 +203,21 @@ TEST(GoogleRunner, AFailureIsKeptWithItsReasonAndTheRestGoesOn) {
   EXPECT_THAT(failure("twice").message, HasSubstr("twice"));
   EXPECT_EQ(failure("too_large").kind, FailureKind::out_of_memory);
   for (const auto& measurement : measured) EXPECT_NE(measurement.seconds.has_value(), measurement.failure.has_value());
+}
+
+TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
+  const auto measured = measure("^perturbed");
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_FALSE(measured[0].failure) << "a variant is no reason to fail";
+  const auto& variants = measured[0].variants;
+  ASSERT_EQ(variants.size(), 3U);
+  EXPECT_EQ(variants[0].perturbation, less_arithmetic);
+  EXPECT_EQ(variants[0].part_left, 0.5);
+  EXPECT_TRUE(variants[0].seconds);
+  EXPECT_FALSE(variants[1].seconds);
+  EXPECT_THAT(variants[1].reason, HasSubstr("cannot be timed on the host"));
+  EXPECT_EQ(variants[2].reason, "no such variant");
+  EXPECT_THAT(measure("^perturbs_upwards").at(0).failure->message, HasSubstr("from 0 to less than 1"));
 }
 
 TEST(GoogleRunner, ASkippedPointIsNoFailure) {

@@ -107,6 +107,15 @@ TEST(CheckDrift, OneSetOfEachWhenAllAgrees) {
   EXPECT_TRUE(check.not_checked.empty());
 }
 
+TEST(CheckDrift, WithoutAReadingNothingAgrees) {
+  FakeDevice device{{}, {}};
+  Calibration without = calibration();
+  without.ceilings.clear();
+  const DriftCheck check = check_drift(without, device.sampler());
+  EXPECT_EQ(check.outcome, DriftOutcome::unchecked);
+  EXPECT_EQ(check.not_checked.size(), 2u);
+}
+
 TEST(CheckDrift, AsksTwiceBeforeItDecides) {
   FakeDevice drifted{{set(90.0), set(50.0), set(90.0)}, {}};
   EXPECT_EQ(check_drift(calibration(), drifted.sampler()).outcome, DriftOutcome::drifted);
@@ -132,7 +141,7 @@ TEST(CheckDrift, WhatCannotBeCheckedIsNamed) {
   const DriftCheck empty = check_drift(Calibration{}, none.sampler());
   EXPECT_TRUE(none.asked.empty());
   EXPECT_EQ(empty.not_checked.size(), 2u);
-  EXPECT_EQ(empty.outcome, DriftOutcome::agrees);
+  EXPECT_EQ(empty.outcome, DriftOutcome::unchecked);
 }
 
 }  // namespace

@@ -139,11 +139,47 @@ TEST(Boundaries, IntensityCrossesTheRidge) {
     EXPECT_EQ(chain(run), "dram>fp32 ");
     // 128 us of DRAM = 128e6 count / 40e12.
     ASSERT_FALSE(run.boundaries.empty());
-    EXPECT_NEAR(run.boundaries.front().at / 40.0, 1.0, 0.001);
+    EXPECT_NEAR(run.boundaries.front().at / 40.0, 1.0, 0.03);
     ASSERT_TRUE(run.boundaries.front().ci95);
-    // Both ceilings +- 2 %: their ratio +- 2.8 %.
-    EXPECT_NEAR(std::log(run.boundaries.front().ci95->high / run.boundaries.front().at), 0.0283, 0.002);
+    // From the times themselves, each +- 1 %, six or so on either side.
+    const double half = std::log(run.boundaries.front().ci95->high / run.boundaries.front().at);
+    EXPECT_GT(half, 0.008);
+    EXPECT_LT(half, 0.025);
   }
+}
+
+// Multiply-adds at 80 % of their ceiling: memory's time is reached at 80 % of the count.
+TEST(Boundaries, RidgesLieWhereTheOperationsOwnEfficienciesPutThem) {
+  std::mt19937_64 random(115);
+  auto slower = gpu();
+  for (auto& each : slower.ceilings)
+    if (each.resource == "fp32") each.value *= 0.8;
+  auto run = simulated(slower, powers_of_two(0, 12), chain_of, 0.01, random);
+  run.calibrations = {gpu()};
+  classify(run);
+  ASSERT_EQ(chain(run), "dram>fp32 ");
+  EXPECT_NEAR(run.boundaries.front().at / 32.0, 1.0, 0.03);
+}
+
+// A kernel that spins for its argument: no work to model, but times to read the end of overhead from.
+TEST(Boundaries, WithoutAModelTheyAreReadOffTheTimes) {
+  std::mt19937_64 random(116);
+  auto run = simulated(
+      gpu(), powers_of_two(10, 20), [](double) { return streaming(0.0, 4.0); }, 0.0, random);
+  for (auto& point : run.points) {
+    auto& seconds = *point.measurement.seconds;
+    const double spun = 1e-9 * static_cast<double>(point.measurement.arguments.front().value);
+    const double factor = (2e-6 + spun) / seconds.median;
+    seconds.median *= factor;
+    seconds.median_ci95 = {0.99 * seconds.median, 1.01 * seconds.median};
+  }
+  classify(run);
+  EXPECT_EQ(why_no_model(sweeps_of(run).front(), with_errors(machine_of(gpu()))).value_or(""),
+            "it declares the same work at every size, and its time differs");
+  ASSERT_EQ(chain(run), "launch>latency ");  // 2 us of launch, so from 2000 on; 2 % off between sizes on a line
+  EXPECT_NEAR(run.boundaries.front().at / 2000.0, 1.0, 0.03);
+  ASSERT_TRUE(run.boundaries.front().ci95);
+  EXPECT_LT(run.boundaries.front().ci95->high / run.boundaries.front().ci95->low, 1.2);
 }
 
 TEST(Boundaries, ComputeToMemoryTheOtherWay) {
@@ -217,15 +253,16 @@ TEST(Boundaries, UpToTwiceTheSweepThereIsAFigure) {
   EXPECT_EQ(run.boundaries[1].placement, Placement::above);
 }
 
-TEST(Boundaries, NeedThreeSizesAndALaunchCeiling) {
+TEST(Boundaries, AModelNeedsThreeSizesAndALaunchCeiling) {
   std::mt19937_64 random(22);
   auto two = simulated(gpu(), {1 << 10, 1 << 28}, stream_of, 0.01, random);
   classify(two);
-  EXPECT_EQ(chain(two), "");
+  EXPECT_TRUE(why_no_model(sweeps_of(two).front(), with_errors(machine_of(gpu()))));
+  EXPECT_TRUE(two.boundaries.empty());
   auto without = simulated(gpu(), powers_of_two(10, 28), stream_of, 0.01, random);
   remove(without.calibrations.front(), "launch");
   classify(without);
-  EXPECT_EQ(chain(without), "");
+  EXPECT_TRUE(without.boundaries.empty());
 }
 
 TEST(Boundaries, AnArgumentOfZeroIsNoTrouble) {
@@ -234,7 +271,7 @@ TEST(Boundaries, AnArgumentOfZeroIsNoTrouble) {
       gpu(), {0, 100, 200, 300}, [](double n) { return streaming(256e6, 0.0, 64e6 * n); }, 0.01, random);
   classify(run);  // 64 us of DRAM = 64e6 n / 40e12 at n = 40, between 0 and 100
   ASSERT_EQ(chain(run), "dram>fp32 ");
-  EXPECT_NEAR(run.boundaries.front().at, 40.0, 0.1);
+  EXPECT_NEAR(run.boundaries.front().at, 40.0, 0.5);
   ASSERT_TRUE(run.boundaries.front().ci95);
   EXPECT_LT(run.boundaries.front().ci95->low, 40.0);
   EXPECT_GT(run.boundaries.front().ci95->high, 40.0);

@@ -73,6 +73,42 @@ TEST(Elasticity, Outcomes) {
   EXPECT_EQ(elasticity_vote(Regime::latency, {1.0, 0.01}).outcome, Outcome::undecided);
 }
 
+Measurement with_variant(Perturbation perturbation, double part_left, double seconds) {
+  auto measurement = measured(10e-6, streaming(1e6, 1e6));
+  Variant variant{perturbation, part_left, measurement.seconds, ""};
+  variant.seconds->median = seconds;
+  variant.seconds->median_ci95 = {0.99 * seconds, 1.01 * seconds};
+  measurement.variants = {variant};
+  return measurement;
+}
+
+TEST(Perturbation, TimeThatGoesWithTheWorkIsThatWorks) {
+  const auto outcome = [](Regime regime, Perturbation perturbation, double part_left, double seconds) {
+    return perturbation_votes(regime, with_variant(perturbation, part_left, seconds)).at(0).outcome;
+  };
+  EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 10e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::compute, less_arithmetic, 0.5, 10e-6), Outcome::disagrees);
+  EXPECT_EQ(outcome(Regime::compute, less_arithmetic, 0.5, 5.2e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::memory, less_traffic, 0.0, 1e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::overhead, less_traffic, 0.0, 1e-6), Outcome::disagrees);
+  EXPECT_EQ(outcome(Regime::overhead, less_arithmetic, 0.0, 9.9e-6), Outcome::agrees);
+  EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 7.5e-6), Outcome::undecided);
+  EXPECT_EQ(outcome(Regime::latency, less_arithmetic, 0.5, 10e-6), Outcome::undecided);
+  const auto vote = perturbation_votes(Regime::memory, with_variant(less_arithmetic, 0.5, 10e-6)).at(0);
+  EXPECT_EQ(vote.says, "not the arithmetic");
+  EXPECT_EQ(vote.evidence, "with 50 % of its arithmetic it takes 10.0 us instead of 10.0 us");
+}
+
+TEST(Perturbation, WhatWasNotTimedDoesNotVote) {
+  auto measurement = with_variant(less_arithmetic, 0.5, 10e-6);
+  measurement.variants.front().seconds->median = std::nan("");
+  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  measurement.variants.front().seconds.reset();
+  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+  measurement = with_variant(less_arithmetic, 1.0, 10e-6);
+  EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());
+}
+
 TEST(ClockSensitivity, FromTheSpreadOfSamples) {
   std::vector<double> clocks;
   std::vector<double> of_cores;

@@ -141,16 +141,18 @@ TEST(Fit, OverlapOfASweepOverIntensity) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal(0.0, 1.0);
   for (const double truth : {4.0, 8.0}) {
-    std::vector<IntensityPoint> points;
+    std::vector<SweptIntensity> points;
     for (double ratio = 0.05; ratio < 20.0; ratio *= 1.3) {
       const double work = std::pow(1.0 + std::pow(ratio, truth), 1.0 / truth);
       points.push_back({1e-3, 1e-3 * ratio, 1.02e-3 * work * std::exp(0.003 * normal(random))});
     }
     const auto found = fit_overlap(points);
-    EXPECT_NEAR(std::log(found.value / truth), 0.0, 3.0 * found.sigma + 0.05) << truth;
-    EXPECT_LT(found.sigma, 0.2);
+    ASSERT_TRUE(found);
+    EXPECT_NEAR(std::log(found->value / truth), 0.0, 3.0 * found->sigma + 0.05) << truth;
+    EXPECT_LT(found->sigma, 0.2);
   }
-  EXPECT_EQ(fit_overlap({}).value, overlap_prior.value);
+  EXPECT_FALSE(fit_overlap({}));
+  EXPECT_FALSE(fit_overlap(std::vector<SweptIntensity>(9, {1e-3, 1e-5, 1e-3})));  // the ridge is far
 }
 
 TEST(Fit, GradientLeadsDownhillOnARidge) {

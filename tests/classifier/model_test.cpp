@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "classifier/verdict.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -366,6 +367,58 @@ TEST(Predict, TheNearCachesFollowTheClock) {
   EXPECT_NEAR(seconds_on(half, "l2") / seconds_on(whole, "l2"), 2.0, 1e-9);
   const auto dram = predict(streaming(1e9, 0.0), at_clock(1e9), machine);
   EXPECT_NEAR(seconds_on(dram, "dram"), 0.25e-3, 1e-9);
+}
+
+// A GPU's L1 and shared memory have ceilings in a full calibration, and times where their traffic was counted.
+TEST(Counted, L1AndSharedMemoryTakeTimeOfTheirOwn) {
+  auto calibration = gpu();
+  calibration.ceilings.push_back(ceiling("l1", 32e12));
+  calibration.ceilings.push_back(ceiling("shared", 32e12));
+  auto measurement = measured(1e-3, streaming(1e9, 0.0));
+  const auto of = [&](const char* resource) {
+    const auto machine = machine_of(calibration);
+    for (const auto& each : predict(measurement.work, conditions_of(measurement), machine).resources)
+      if (each.resource == resource) return each.seconds;
+    return 0.0;
+  };
+  EXPECT_EQ(of("shared"), 0.0);
+  EXPECT_EQ(of("l1"), 0.0) << "nothing was counted";
+  measurement.counters = {{"dram_read_bytes", 1e9, "bytes", "test"},
+                          {"dram_write_bytes", 0.0, "bytes", "test"},
+                          {"l1_bytes", 16e9, "bytes", "test"},
+                          {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 250e6, "", "test"}};
+  EXPECT_NEAR(of("l1"), 0.5e-3, 1e-9);
+  EXPECT_NEAR(of("shared"), 1e-3, 1e-9);  // 32 GB
+  EXPECT_EQ(verdict_of(measurement, machine_of(calibration), "cuda:0").limiter, "shared");
+}
+
+// A loader past L1's counter must not make L2's traffic vanish, and another operation's dirty lines are not its own.
+TEST(Counted, WhatL1DoesNotSeeAndWhatIsNotOnesOwn) {
+  auto measurement = measured(1e-3, streaming(1e6, 0.0));
+  measurement.counters = {{"dram_read_bytes", 0.0, "bytes", "test"},
+                          {"dram_write_bytes", 6e6, "bytes", "test"},
+                          {"l1_bytes", 0.0, "bytes", "test"},
+                          {"l2_bytes", 8e6, "bytes", "test"}};
+  EXPECT_EQ(counted_in(measurement).l2_bytes, 8e6);
+  EXPECT_EQ(counted_in(measurement).dram_write_bytes, 6e6);
+  measurement.counters[2].value = 1e6;
+  EXPECT_EQ(counted_in(measurement).l2_bytes, 1e6);
+  EXPECT_EQ(counted_in(measurement).dram_write_bytes, 1e6);
+}
+
+TEST(Machine, OverlapFromTheIntensitySweep) {
+  auto calibration = gpu();
+  EXPECT_EQ(machine_of(calibration).overlap.value, overlap_prior.value);
+  EXPECT_EQ(machine_of(calibration).overlap_points, 0U);
+  for (double intensity = 0.5; intensity < 200.0; intensity *= 1.4) {
+    const double memory = 1.0 / 4e12;
+    const double pipe = intensity / 40e12;
+    const double seconds = std::pow(std::pow(memory, 3.0) + std::pow(pipe, 3.0), 1.0 / 3.0);
+    calibration.intensity_sweep.push_back({intensity, intensity / seconds, 1.0 / seconds, std::nullopt});
+  }
+  const auto machine = machine_of(calibration);
+  EXPECT_NEAR(machine.overlap.value, 3.0, 0.2);
+  EXPECT_EQ(machine.overlap_points, calibration.intensity_sweep.size());
 }
 
 }  // namespace

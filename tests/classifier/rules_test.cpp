@@ -38,9 +38,16 @@ TEST(Rules, OverheadUpToTwiceTheLaunch) {
 }
 
 TEST(Rules, LatencyBeyondOneAndAHalf) {
-  const auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}, {"fp32", pipe, 1.0, 0.0}});
+  const auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}, {"fp32", pipe, 0.5, 0.0}});
   EXPECT_EQ(decide(seconds(3.999), prediction), (Decision{Regime::memory, "dram"}));
   EXPECT_EQ(decide(seconds(4.001), prediction), (Decision{Regime::latency, "latency"}));
+}
+
+TEST(Rules, NeitherHasItsCeilingNearTheRidge) {
+  auto prediction = prediction_of({{"dram", memory, 2.0, 0.0}, {"fp32", pipe, 1.9, 0.0}});
+  prediction.overlap.value = 2.0;  // together they need 2.76 s
+  EXPECT_EQ(decide(seconds(5.1), prediction), (Decision{Regime::memory, "dram"}));
+  EXPECT_EQ(decide(seconds(5.2), prediction), (Decision{Regime::latency, "latency"}));
 }
 
 TEST(Rules, MemoryLevelsCountTogetherAndTheSlowestIsNamed) {
@@ -81,9 +88,10 @@ TEST(Margin, ZeroAtEachFrontier) {
   const Decision l2{Regime::memory, "l2"};
   const Decision dram{Regime::memory, "dram"};
   const Decision fp32{Regime::compute, "fp32"};
-  const auto p = prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 2.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
+  auto p = prediction_of({{"l2", memory, 2.0, 0.0}, {"dram", memory, 2.0, 0.0}, {"fp32", pipe, 4.0, 0.0}});
+  p.overlap.value = 1000.0;  // whatever is longer, alone
   EXPECT_DOUBLE_EQ(margin(launch, l2, seconds(2.0), p), 0.0);
-  EXPECT_DOUBLE_EQ(margin(latency, dram, seconds(7.0), p), 0.0);
+  EXPECT_NEAR(margin(latency, dram, seconds(7.0), p), 0.0, 0.001);
   EXPECT_DOUBLE_EQ(margin(l2, dram, seconds(5.0), p), 0.0);
   EXPECT_DOUBLE_EQ(margin(fp32, dram, seconds(5.0), p), 0.0);
   EXPECT_GT(margin(latency, dram, seconds(7.1), p), 0.0);

@@ -32,7 +32,7 @@ void sweep(benchmark::State& state) {
   const auto sweeps = sweeps_of(run);
   for (auto _ : state) {
     const auto fit = fit_of(sweeps.front(), machines);
-    benchmark::DoNotOptimize(boundaries_of(sweeps.front(), *fit, machines));
+    benchmark::DoNotOptimize(boundaries_of(sweeps.front(), fit ? &*fit : nullptr, machines));
   }
 }
 BENCHMARK(sweep)->ArgName("cpu")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);

@@ -73,7 +73,11 @@ class CommandLine(unittest.TestCase):
         try:
             result = self.gpubench("--filter=^copy/n:1024/", "--time-budget=0.02", f"--out={self.folder}/drift.json", *arguments)
             kept = json.loads(self.cached[0].read_text())["created_utc"] == document["created_utc"]
-            return result, json.loads((self.folder / "drift.json").read_text()), kept
+            run = json.loads((self.folder / "drift.json").read_text())
+            drift = run["calibrations"][0].get("drift", {})
+            if drift.get("outcome") == "unchecked":
+                self.skipTest(f"this machine is too busy to be checked: {'; '.join(drift['not_checked'])}")
+            return result, run, kept
         finally:
             self.cached[0].write_text(text)
 

@@ -163,12 +163,54 @@ class Isolation(unittest.TestCase):
             (["--isolate", "--isolate-timeout=0"], "0.1"),
             (["--isolate", "--calibrate"], "--calibrate"),
             (["--isolate", "--benchmark_enable_random_interleaving"], "interleaving"),
+            (["--adaptive", "--calibrate"], "--calibrate"),
+            (["--adaptive=0"], "from 1 to 1000"),
+            (["--adaptive=2.5"], "whole number"),
+            (["--adaptive", "--benchmark_enable_random_interleaving"], "interleaving"),
             (["--resume=/nowhere/run.json"], "/nowhere/run.json"),
             (["--resume=" + str(GPUBENCH)], "gpubench"),
         ):
             result = self.run_program(GPUBENCH, *flags, "--filter=^copy/n:1024/")
             self.assertEqual(result.returncode, 64, result.stderr)
             self.assertIn(word, result.stderr.splitlines()[-1])
+
+    # Sizes that are added to the registered ones.
+
+    def calibration_with_a_launch_of_100_us(self):
+        """So that the smallest copy is overhead and the largest is not, however busy the machine is."""
+        stored = json.loads(next((self.folder / "cache" / "gpubench").glob("*.json")).read_text())
+        for ceiling in stored["ceilings"]:
+            if ceiling["resource"] == "launch":
+                ceiling.update(value=1e-4, ci95=[0.99e-4, 1.01e-4])
+        file = self.folder / "launch.json"
+        file.write_text(json.dumps(stored))
+        return f"--calibration={file}"
+
+    def test_adaptive_adds_sizes_isolated_resumed_and_for_google_benchmark_alike(self):
+        """There is a change to look into; where, nobody asserts."""
+        flags = ["--filter=^copy/", "--adaptive=2", "--time-budget=0.01", "--quiet", self.calibration_with_a_launch_of_100_us()]
+        registered = self.run_program(GPUBENCH, "--filter=^copy/", "--list").stdout.split()
+        for name, more in (("plain", []), ("isolated", ["--isolate"]), ("resumed", [f"--resume={self.folder}/adaptive-plain.json"])):
+            out, google = self.folder / f"adaptive-{name}.json", self.folder / f"google-{name}.json"
+            result = self.run_program(GPUBENCH, *flags, *more, f"--out={out}", f"--benchmark_out={google}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            run = json.loads(out.read_text())
+            names = [point["measurement"]["name"] for point in run["points"]]
+            self.assertEqual(len(names), len(set(names)))
+            self.assertLessEqual(set(registered), set(names))
+            self.assertIn(len(names) - len(registered), (1, 2))
+            sizes = [point["measurement"]["arguments"][0]["value"] for point in run["points"]]
+            self.assertEqual(sizes, sorted(sizes))
+            self.assertTrue(all("seconds" in point["measurement"] and "verdict" in point for point in run["points"]))
+            self.assertRegex(run["context"]["environment"]["adaptive"], "^[12] sizes added; .* boundaries are within 5 %")
+            self.assertEqual(set(names), {each["name"] for each in json.loads(google.read_text())["benchmarks"]})
+            if name == "resumed":
+                self.assertEqual(names, [point["measurement"]["name"] for point in self.stored("adaptive-plain.json")["points"]])
+
+    def test_adaptive_leaves_out_what_the_filter_does_not_choose(self):
+        result = self.run_program(GPUBENCH, "--filter=^copy/n:(1024|67108864)/", "--adaptive", "--time-budget=0.01", self.calibration_with_a_launch_of_100_us())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, "0 sizes added; .*1 further sizes are not chosen by the filter")
 
     # Runs that are ended, and gone on with.
 

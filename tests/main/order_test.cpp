@@ -22,6 +22,7 @@ Order an_order() {
   order.operation = "sort<float, 4>";
   order.result = "/tmp/a folder/result.json";
   order.points = {{"cuda:1", "sort<float, 4>/n:7/manual_time", 2, 0}, {"cuda:1", "x\"y\\", 0, 1}};
+  order.added = {{order.operation, {{"n", 8}, {"", -1}}}};
   return order;
 }
 
@@ -34,6 +35,7 @@ TEST(Order, ComesBackAsItWas) {
   EXPECT_EQ(back.operation, order.operation);
   EXPECT_EQ(back.result, order.result);
   EXPECT_EQ(back.points, order.points);
+  EXPECT_EQ(back.added, order.added);
 }
 
 TEST(Order, EveryTaskComesBack) {

@@ -269,6 +269,15 @@ Measurement measurement(Random& random) {
   if (random.flip()) result.fixed_seconds = estimate(random);
   if (random.flip()) result.launch_seconds = estimate(random);
   result.other_clocks = random.list(2, [&] { return timing(random); });
+  result.variants = random.list(2, [&] {
+    Variant variant{
+        random.of<Perturbation>(perturbation_names), 0.25 * static_cast<double>(random.whole(0, 3)), {}, ""};
+    if (random.flip())
+      variant.seconds = summary(random);
+    else
+      variant.reason = random.text();
+    return variant;
+  });
   result.cache_state = random.text();
   result.stop_reason = random.of<StopReason>(stop_reason_names);
   result.verified = random.flip();

@@ -167,17 +167,51 @@ void print_boundaries(const Run& run) {
   if (any) fmt::print("\n");
 }
 
+/// The size whose measured time is farthest from the fitted one, by how much, and what the others leave.
+struct Farthest {
+  double argument = 0.0;
+  double residual = 0.0;
+  double rms_of_others = 0.0;
+};
+Farthest farthest_of(const classifier::Sweep& sweep, const classifier::Fit& fit, const classifier::Machine& machine) {
+  Farthest result;
+  double squares = 0.0;
+  for (const auto& size : sweep.sizes) {
+    const auto& measurement = *size.measurements.front();
+    const auto prediction = classifier::predict(size.work, classifier::conditions_of(measurement), machine);
+    const auto fitted = classifier::fitted_time(fit, fit.parameters, prediction);
+    const double residual = std::log(classifier::time_of(measurement).seconds / fitted.seconds);
+    squares += residual * residual;
+    if (std::abs(residual) > std::abs(result.residual)) {
+      result.argument = size.argument;
+      result.residual = residual;
+    }
+  }
+  const auto others = std::max(static_cast<double>(sweep.sizes.size()) - 1.0, 1.0);
+  result.rms_of_others = std::sqrt(std::max(squares - result.residual * result.residual, 0.0) / others);
+  result.residual = std::expm1(result.residual);
+  return result;
+}
+
 void print_residuals(const Run& run) {
-  fmt::print("| operation | sizes | model residual, rms |\n|---|---|---|\n");
+  fmt::print(
+      "| operation | sizes | model residual, rms | largest | at | rms without that |\n|---|---|---|---|---|---|\n");
   for (const auto& calibration : run.calibrations) {
     const auto machines = classifier::with_errors(classifier::machine_of(calibration));
     for (const auto& sweep : classifier::sweeps_of(run)) {
       if (sweep.device != calibration.device.id) continue;
-      if (const auto fit = classifier::fit_of(sweep, machines))
-        fmt::print("| {} ({}) | {} | {:.1f} % |\n", sweep.operation, sweep.argument, sweep.sizes.size(),
-                   100.0 * fit->residual_rms);
+      fmt::print("| {} ({}) | {} | ", sweep.operation, sweep.argument, sweep.sizes.size());
+      if (const auto fit = classifier::fit_of(sweep, machines)) {
+        const auto farthest = farthest_of(sweep, *fit, machines.machine);
+        fmt::print("{:.1f} % | {:+.1f} % | {:.9g} | {:.1f} % |\n", 100.0 * fit->residual_rms, 100.0 * farthest.residual,
+                   farthest.argument, 100.0 * farthest.rms_of_others);
+      } else {
+        fmt::print("no model: {} | | | |\n",
+                   classifier::why_no_model(sweep, machines).value_or("the best fit leaves more than 25 %"));
+      }
     }
   }
+  fmt::print("\n");
 }
 
 bool has_counters(const Run& run) {
@@ -190,11 +224,14 @@ bool print_scores(const Run& run, std::string_view title) {
   const auto points = scored_points(run, left_out);
   fmt::print("## {}\n\n", title);
   if (left_out > 0) fmt::print("{} points were left out: not timed, or a ceiling is missing.\n\n", left_out);
-  if (points.empty()) return false;
-  print_confusion(points);
-  print_reliability(points);
-  print_wrong(points);
-  return true;
+  if (!points.empty()) {
+    print_confusion(points);
+    print_reliability(points);
+    print_wrong(points);
+  }
+  print_boundaries(run);
+  print_residuals(run);
+  return !points.empty();
 }
 
 int run_score(const char* file) {
@@ -212,9 +249,6 @@ int run_score(const char* file) {
   }
   classifier::classify(run);
   any = print_scores(run, "Without counters") || any;
-  fmt::print("## Boundaries and residuals\n\n");
-  print_boundaries(run);
-  print_residuals(run);
   return any ? 0 : 1;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -73,6 +74,42 @@ HOST_BENCHMARK(latency_chase)
     ->ArgNames({"bytes", "steps"})
     ->ArgsProduct({{16384, mega / 4, 4 * mega, 64 * mega}, {65536, 262144}});
 
+// Vectors by name, because a loop that the compiler may or may not keep in registers has no regime by construction.
+constexpr std::size_t vector_bytes = 64;
+#ifdef __AVX512F__
+constexpr std::size_t vectors = 12;
+#else
+constexpr std::size_t vectors = 3;  // of 64 bytes: several registers each, and all of them fit
+#endif
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(vector_bytes)));  // NOLINT(modernize-use-using): GCC takes it only so
+};
+template <class T>
+constexpr std::size_t lanes = vector_bytes / sizeof(T);
+template <class T>
+constexpr std::int64_t block_size = static_cast<std::int64_t>(vectors* lanes<T>);
+template <class T>
+using Block = std::array<typename VectorOf<T>::type, vectors>;
+
+VectorOf<float>::type load(const float* from) {
+  VectorOf<float>::type result;
+  std::memcpy(&result, from, vector_bytes);
+  return result;
+}
+
+template <class T>
+void multiply_add(Block<T>& block, std::int64_t count) {
+  Block<T> values = block;
+  const auto factor = static_cast<T>(0.999);
+  const auto term = static_cast<T>(0.001);
+  for (std::int64_t k = 0; k < count; ++k) {
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < vectors; ++v) values[v] = values[v] * factor + term;
+  }
+  block = values;
+}
+
 void copy(State& state) {
   const auto n = state.range(0);
   auto x = state.host_vector<float>(n);
@@ -90,14 +127,21 @@ void memory_dram_copy(State& state) { copy(state); }
 HOST_BENCHMARK(memory_dram_copy)->ArgName("n")->RangeMultiplier(2)->Range(32 * mega, 128 * mega);
 
 void memory_dram_read(State& state) {
-  const auto n = state.range(0);
+  const auto n = state.range(0) / block_size<float> * block_size<float>;
   auto x = state.host_vector<float>(n);
   state.reads(n * 4);
   const float* const from = x.data();
   state.measure([=] {
     float sum = 0.0F;
-#pragma omp parallel for simd reduction(+ : sum) schedule(static)
-    for (std::int64_t i = 0; i < n; ++i) sum += from[i];
+#pragma omp parallel reduction(+ : sum)
+    {
+      Block<float> sums = {};  // chains enough that no addition waits for the one before
+#pragma omp for schedule(static)
+      for (std::int64_t first = 0; first < n; first += block_size<float>)
+        for (std::size_t v = 0; v < vectors; ++v) sums[v] += load(from + first + v * lanes<float>);
+      for (const auto& each : sums) sum += each[0];  // the others count as read all the same
+      gpubench::keep(sums);
+    }
     gpubench::keep(sum);
   });
 }
@@ -106,7 +150,7 @@ HOST_BENCHMARK(memory_dram_read)->ArgName("n")->RangeMultiplier(2)->Range(32 * m
 /// `fma` multiply-adds on each element of an array that no cache holds.
 void intensity(State& state) {
   const auto count = static_cast<int>(state.range(0));
-  constexpr std::int64_t n = 16 * mega;
+  constexpr std::int64_t n = 16 * mega / block_size<float> * block_size<float>;
   auto x = state.host_vector<float>(n);
   state.reads(n * 4);
   state.writes(n * 4);
@@ -114,14 +158,11 @@ void intensity(State& state) {
   float* const at = x.data();
   state.measure([=] {
 #pragma omp parallel for schedule(static)
-    for (std::int64_t first = 0; first < n; first += 128) {
-      std::array<float, 128> values;
-      std::copy_n(at + first, values.size(), values.begin());
-      for (int k = 0; k < count; ++k) {
-#pragma omp simd
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i] * 0.999F + 0.001F;
-      }
-      std::copy_n(values.begin(), values.size(), at + first);
+    for (std::int64_t first = 0; first < n; first += block_size<float>) {
+      Block<float> values;
+      for (std::size_t v = 0; v < vectors; ++v) values[v] = load(at + first + v * lanes<float>);
+      multiply_add<float>(values, count);
+      for (std::size_t v = 0; v < vectors; ++v) std::memcpy(at + first + v * lanes<float>, &values[v], vector_bytes);
     }
   });
 }
@@ -135,19 +176,16 @@ HOST_BENCHMARK(sweep_intensity)->ArgName("fma")->RangeMultiplier(2)->Range(1, 51
 /// A block of values that stays in registers, on all threads.
 template <class T>
 void chains(State& state, gpubench::Pipe pipe) {
-  constexpr std::size_t width = 512 / sizeof(T);
   const auto count = state.range(0);
   const int team = omp_get_max_threads();
-  state.flops(pipe, 2 * count * static_cast<std::int64_t>(width) * team);
+  state.flops(pipe, 2 * count * static_cast<std::int64_t>(block_size<T>) * team);
   state.measure([=] {
 #pragma omp parallel num_threads(team)
     {
-      std::array<T, width> values;
-      values.fill(static_cast<T>(1));
-      for (std::int64_t k = 0; k < count; ++k) {
-#pragma omp simd
-        for (std::size_t i = 0; i < width; ++i) values[i] = values[i] * static_cast<T>(0.999) + static_cast<T>(0.001);
-      }
+      Block<T> values;
+      for (std::size_t v = 0; v < vectors; ++v)  // each its own, or the compiler would do one for all
+        for (std::size_t i = 0; i < lanes<T>; ++i) values[v][i] = static_cast<T>(v * lanes<T> + i);
+      multiply_add<T>(values, count);
       gpubench::keep(values);
     }
   });
