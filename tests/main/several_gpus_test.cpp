@@ -41,6 +41,11 @@ TEST(DriftText, SaysWhatIsOffAndHowFar) {
   device.id = "cuda:0";
   DriftCheck check;
   check.calibration_utc = "2026-06-28T09:00:00Z";
+  check.not_checked = {"fp32: no memory"};
+  EXPECT_EQ(drift_text(check, device),
+            "The calibration of cuda:0 of 2026-06-28T09:00:00Z could not be checked for drift: fp32: no memory.");
+  check.not_checked.clear();
+  check.outcome = DriftOutcome::agrees;
   EXPECT_EQ(drift_text(check, device), "");
   DriftReading off;
   off.resource = "dram-copy";
