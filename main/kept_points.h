@@ -15,8 +15,8 @@ namespace gpubench {
 
 class KeptPoints {
  public:
-  /// `base` is the run without points. Of `outputs` those that are runs (.json) are written while the run goes on: at most
-  /// once a second, and never for more than a tenth of the time.
+  /// `base` is the run without points. Of `outputs` those that are runs (.json) are written while the run goes on: at
+  /// most once a second, and never for more than a tenth of the time.
   KeptPoints(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans);
 
   /// Whether such an output is written while the run goes on.
