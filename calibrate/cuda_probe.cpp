@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "bench/cuda/chains.h"
 #include "bench/cuda/check.h"
 #include "bench/host_clock.h"
 #include "statistics/statistics.h"
@@ -34,8 +33,10 @@ void sample_rate(Probe& probe, const Instruments& with) {
   probe.values.push_back(*probe.ceiling.work_per_run / seconds);
   if (probe.clock_readings > 0)
     probe.clocks.push_back(with.clock.read(probe.clock_readings));
-  else
+  else if (with.clock_beside)
     read_beside(probe, seconds, with);
+  else
+    probe.clocks.push_back(with.clock.now());
 }
 
 void sample_other(Probe& probe) {
@@ -100,16 +101,8 @@ double SmClock::now() {
 
 std::optional<double> SmClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
   const double beside = std::min(0.4 * seconds, most_seconds_beside);
-  // In a graph: plain launches on a second stream would make all later kernels slower (bench/cuda/working_stream.h).
-  const auto readers = bench::capture(
-      [&](cudaStream_t stream, std::int64_t) {
-        GPUBENCH_CUDA_CHECK(
-            probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), stream));
-      },
-      1, side_.get());
-  if (!readers) throw CudaError("the kernel that reads the clock could not be captured");
-  const bench::GraphExec graph(*readers);
-  graph.launch(side_.get());
+  GPUBENCH_CUDA_CHECK(
+      probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));
   const double together = timer.seconds(enqueue);
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(side_.get()));
   if (together > seconds + 0.5 * beside) return std::nullopt;  // it had to wait for the readers to end

@@ -96,6 +96,9 @@ struct Instruments {
   SmClock& clock;
   const bench::Nvml& nvml;
   int multiprocessors;
+  /// Clocks may be read on a second stream beside the work. That brings the process to where every kernel costs more
+  /// (bench/cuda/working_stream.h), so what comes before timing does without.
+  bool clock_beside = true;
 };
 
 /// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
