@@ -177,7 +177,7 @@ TEST(GoogleRunner, NamesOperationAndArguments) {
   EXPECT_EQ(measured[0].work.footprint_bytes, 1024.0);
   EXPECT_TRUE(measured[0].verified);
   ASSERT_TRUE(measured[0].seconds);
-  EXPECT_EQ(measured[0].seconds->count, 5);
+  EXPECT_EQ(measured[0].seconds->count + measured[0].dropped_samples, 5) << "a busy machine changes its clock";
   EXPECT_EQ(measured[0].clock, "host");
 }
 
