@@ -50,15 +50,17 @@ std::map<std::size_t, CuptiSession::Counted> CuptiSession::read() {
 }
 
 void CuptiSession::count_in_batch(std::size_t point, const Replay& replay) {
-  if (batch_.size() >= ranges_of_a_batch) end_batch();
+  if (ranges_begun_ >= ranges_of_a_batch) end_batch();
   try {
     if (!started_) {
       open();
       configure(ranges_of_a_batch);
       start();
+      ranges_begun_ = 0;
     }
     replay.prepare();
     const std::string name = next_name();
+    ++ranges_begun_;
     run_range(name, replay);
     batch_[name] = point;
   } catch (const MetricsUnavailable& error) {

@@ -72,6 +72,7 @@ class CuptiSession {
   bool in_range_ = false;
   std::vector<std::uint8_t> image_;           ///< counter data; stays where it is while CUPTI may know of it
   std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
+  std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
   std::map<std::size_t, Counted> counted_;
   std::size_t passes_ = 0;    ///< that the first range by itself took
   bool keep_works_ = true;    ///< as far as is known: a profiler counts again after it was read out

@@ -250,6 +250,16 @@ TEST_F(FakeCupti, AnExecutionThatThrowsCostsItsOwnPoint) {
   EXPECT_EQ(counted.at(4).values.at("fake__serial.sum"), 3.0);
 }
 
+TEST_F(FakeCupti, WhatThrewTakesUpRoomInABatch) {
+  const auto source = open();
+  source->begin({"fake__serial.sum"});
+  EXPECT_THROW(source->count(1000, {[] {}, [] { throw std::runtime_error("launch failed"); }}), std::runtime_error);
+  for (std::size_t point = 0; point < 200; ++point) source->count(point, replay());
+  const auto counted = source->read();
+  EXPECT_EQ(counted.size(), 200U);
+  for (const auto& [point, values] : counted) EXPECT_EQ(values.lost, "") << point;
+}
+
 TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOneInOneSession) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   {
