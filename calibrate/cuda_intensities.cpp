@@ -9,6 +9,7 @@
 
 #include "bench/cuda/check.h"
 #include "calibrate/cuda_workbench.h"
+#include "calibrate/ridge.h"
 #include "kernels/probes/cuda_intensity.h"
 #include "kernels/probes/cuda_memory.h"
 #include "statistics/statistics.h"
@@ -98,20 +99,7 @@ class Intensities {
     probe.ceiling.group = CeilingGroup::memory;
     probe.limit = bench_.device.memory_bandwidth_limit;
     Ceiling bytes = sustained_ceiling(probe, bench_.instruments());
-    // The same runs, seen from the other side.
-    Ceiling flops = bytes;
-    const double factor = flops_per_byte(step);
-    flops.resource = "ridge-fp32-sustained";
-    flops.unit = "FLOP/s";
-    flops.work_unit = "FLOP";
-    flops.group = CeilingGroup::compute;
-    flops.value *= factor;
-    flops.ci95 = {bytes.ci95.low * factor, bytes.ci95.high * factor};
-    *flops.work_per_run *= factor;
-    flops.theoretical_limit.reset();
-    if (const Ceiling* fp32 = bench_.calibration.find("fp32");
-        fp32 != nullptr && fp32->theoretical_limit && fp32->clock_hz && flops.clock_hz)
-      flops.theoretical_limit = *fp32->theoretical_limit * *flops.clock_hz / *fp32->clock_hz;
+    Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(step), bench_.calibration.find("fp32"));
     bench_.calibration.ceilings.push_back(std::move(bytes));
     bench_.calibration.ceilings.push_back(std::move(flops));
   }

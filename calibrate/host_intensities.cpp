@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/host_workbench.h"
+#include "calibrate/ridge.h"
 #include "kernels/probes/host_arithmetic.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_team.h"
@@ -79,18 +80,7 @@ void ridge(HostWorkbench& bench) {
   probe.sustained_seconds = ridge_seconds;
   probe.measure = [&bench, step] { return measure(bench, step); };
   Ceiling bytes = bench.sustained(probe);
-  // The same runs, seen from the other side.
-  Ceiling flops = bytes;
-  const double factor = flops_per_byte(step);
-  flops.resource = "ridge-fp32-sustained";
-  flops.unit = "FLOP/s";
-  flops.work_unit = "FLOP";
-  flops.group = CeilingGroup::compute;
-  flops.value *= factor;
-  flops.ci95 = {bytes.ci95.low * factor, bytes.ci95.high * factor};
-  *flops.work_per_run *= factor;
-  if (fp32->theoretical_limit && fp32->clock_hz && flops.clock_hz)
-    flops.theoretical_limit = *fp32->theoretical_limit * *flops.clock_hz / *fp32->clock_hz;
+  Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(step), fp32);
   bench.calibration.ceilings.push_back(std::move(bytes));
   bench.calibration.ceilings.push_back(std::move(flops));
 }

@@ -1,34 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/probes/chase_order.h"
 #include "kernels/probes/clock_reading.cuh"
 #include "kernels/probes/cuda_latency.h"
 
 namespace gpubench::probes {
 namespace {
-
-/// A bijection of the numbers below `lines`, different for each seed: four rounds of a Feistel network over the next
-/// larger even number of bits (Luby and Rackoff, SIAM J. Computing 17, 1988), gone through again while the result is
-/// too large (cycle walking; Black and Rogaway, CT-RSA 2002).
-__device__ std::uint32_t shuffled(std::uint32_t i, std::uint32_t lines, int half_bits, std::uint64_t seed) {
-  const std::uint32_t mask = (1U << half_bits) - 1U;
-  do {
-    std::uint32_t left = i >> half_bits;
-    std::uint32_t right = i & mask;
-    for (std::uint32_t round = 0; round < 4; ++round) {
-      // The finaliser of MurmurHash3 as the round's function.
-      std::uint32_t h = right ^ static_cast<std::uint32_t>(seed >> (8 * round)) ^ (round * 0x9E3779B9U);
-      h ^= h >> 16;
-      h *= 0x85EBCA6BU;
-      h ^= h >> 13;
-      h *= 0xC2B2AE35U;
-      h ^= h >> 16;
-      const std::uint32_t next = left ^ (h & mask);
-      left = right;
-      right = next;
-    }
-    i = (left << half_bits) | right;
-  } while (i >= lines);
-  return i;
-}
 
 __global__ void chain_kernel(char* memory, std::uint32_t lines, int half_bits, std::uint64_t seed) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -97,8 +73,7 @@ __global__ void shared_chase_kernel(int passes, std::uint32_t* sink, ClockReadin
 
 cudaError_t launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, cudaStream_t stream) {
   if (lines < 2 || lines > (1U << 30)) return cudaErrorInvalidValue;
-  int half_bits = 1;
-  while ((std::uint64_t{1} << (2 * half_bits)) < lines) ++half_bits;
+  const int half_bits = half_bits_for(lines);
   chain_kernel<<<(lines + 255) / 256, 256, 0, stream>>>(static_cast<char*>(memory), lines, half_bits, seed);
   return cudaGetLastError();
 }
