@@ -11,6 +11,8 @@
 
 namespace gpubench::bench {
 
+class Gpu;
+
 /// One cost, or why it is not known.
 struct Cost {
   std::string what;               ///< "globaltimer step", "event pair", ...
@@ -23,6 +25,9 @@ struct Cost {
 /// a launch on a stream, a node of a graph, launch and synchronise. Throws CudaError when no kernel can run at all, or
 /// in a build without CUDA.
 std::vector<Cost> measure_costs(const Device& device);
+/// The same on a GPU's own stream. A process that opened one GPU after another would use as many streams, and pay for
+/// it (bench/cuda/working_stream.h).
+std::vector<Cost> measure_costs(Gpu& gpu);
 
 /// The CUDA runtime that this program was built with, as CUDART_VERSION counts (13000); absent without CUDA.
 std::optional<int> built_with_cuda();

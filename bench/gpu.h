@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/clock.h"
-#include "bench/later_phase.h"
 #include "bench/turns.h"
 #include "gpubench/conditions.h"
 #include "gpubench/device.h"
@@ -45,8 +44,8 @@ class Gpu {
   virtual DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
   virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
-  /// Kernels that stand for the operation's in a chain; it waits for them. None where device_timing takes nothing off.
-  virtual IdleKernels idle_in_place_of(const DeviceBatch& batch) = 0;
+  /// Runs executions back to back as device_timing chains them, and waits: as one graph where they can be captured.
+  virtual void run_chain(const DeviceBatch& batch, std::int64_t executions) = 0;
   /// Enqueues a flush of the L2: what follows on the stream finds nothing there, and little to be written back.
   virtual void flush_cache() = 0;
   /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.

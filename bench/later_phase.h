@@ -14,17 +14,6 @@
 
 namespace gpubench::bench {
 
-/// Kernels that only wait, in place of an operation's and launched as they are.
-struct IdleKernels {
-  /// Runs so many executions of them, each kernel for so many cycles of its clock. Empty where none can stand for the
-  /// operation.
-  std::function<void(std::int64_t executions, long long cycles)> run = {};
-  long long cycles = 0;  ///< what to wait for: about 1 us
-  /// By how much twice an execution of `cycles` less one of twice as many outstays them: what is taken for the cost of
-  /// starting and ending the kernels is too large by this.
-  double overstay_seconds = 0.0;
-};
-
 /// One execution, as often as a phase needs it. All wait until the device has finished.
 struct Replay {
   /// Brings caches and inputs into the state that each execution starts from.
@@ -34,11 +23,8 @@ struct Replay {
   /// To be called once before the first of several passes: notes what `prepare` is to bring inputs back to. Returns why
   /// it cannot, as a clause.
   std::function<std::optional<std::string>()> keep_inputs = {};
-  /// Runs the operation so many times back to back, as it is timed. Empty where executions are only to be had one by
-  /// one.
+  /// Runs the operation so many times in a chain, as it is timed. Empty where executions are only to be had one by one.
   std::function<void(std::int64_t executions)> execute_many = {};
-  /// In its place, kernels of its launch shapes that only wait.
-  IdleKernels idle = {};
   /// Which of the points that the phase goes over this is: the same in every round.
   std::size_t point = 0;
 };

@@ -15,8 +15,6 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr int rounds = 5;
-
 /// An empty region could be dropped by the compiler; touching a thread-private value in each thread keeps it.
 void empty_parallel_region() {
 #pragma omp parallel
@@ -26,7 +24,7 @@ void empty_parallel_region() {
   }
 }
 
-Ceiling summed_up(Clock& clock, const std::string& what) {
+Ceiling summed_up(Clock& clock, const std::string& what, int rounds) {
   SamplingOptions options;
   options.budget_seconds = 0.1;
   std::vector<double> medians;
@@ -53,16 +51,16 @@ Ceiling measure_launch_overhead(const Device& device) {
     HostClock clock([](std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) empty_parallel_region();
     });
-    return summed_up(clock, fmt::format("empty OpenMP parallel region over {} threads", device.units));
+    return summed_up(clock, fmt::format("empty OpenMP parallel region over {} threads", device.units), launch_rounds);
   }
   return measure_launch_overhead(*open_gpu(device));
 }
 
-Ceiling measure_launch_overhead(Gpu& gpu) {
+Ceiling measure_launch_overhead(Gpu& gpu, int rounds) {
   const auto clock = gpu.stream_clock([&gpu](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) gpu.launch_nothing(stream);
   });
-  Ceiling ceiling = summed_up(*clock, "empty kernel of one block of 32 threads");
+  Ceiling ceiling = summed_up(*clock, "empty kernel of one block of 32 threads", rounds);
   if (const auto read = gpu.conditions().sm_clock_hz) ceiling.clock_hz = read->low;
   return ceiling;
 }

@@ -11,9 +11,13 @@
 namespace gpubench::calibrate {
 
 enum class Mode { quick, full };
+/// What launches, waits and small copies cost differs from process to process, by more than repeats in one process
+/// show: these overheads of a GPU may be measured apart from the rest.
+enum class Part { all, overheads, all_but_overheads };
 
 struct Options {
   Mode mode = Mode::quick;
+  Part part = Part::all;  ///< of a GPU's; a CPU's is always measured whole
   /// Called before each step with its name and the share of the work done, 0 to 1. May be empty.
   std::function<void(std::string_view step, double done)> progress;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ceilings of an NVIDIA GPU. A full calibration of an H200 takes some 40 s of its 45:
-//   warm-up 1 · launch 0.6 · matrix products to choose from 4 · memory 0.5 · 9 rounds of all probes 12 · sustained
-//   loads 14 ladders 1.5 · latencies 1 · overheads 2 · links 2 · intensities 2 · counters at most 4
+//   overheads of five processes 8 · warm-up 1 · matrix products to choose from 4 · memory 0.5 · 9 rounds of all probes
+//   12 · sustained loads 14 ladders 1.5 · latencies 1 · links 2 · intensities 2 · counters at most 4
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +28,8 @@ struct Plan {
 };
 constexpr Plan quick_plan = {7, 0.3, 0.0};
 constexpr Plan full_plan = {9, 1.0, 4.0};
+constexpr double overheads_warm_up_seconds = 0.15;
+constexpr int overheads_rounds = 2;  ///< of the launch where only overheads are measured: several processes do it
 
 void note_conditions(Workbench& bench) {
   auto& warnings = bench.calibration.warnings;
@@ -44,7 +46,9 @@ void note_conditions(Workbench& bench) {
 
 void measure_launch(Workbench& bench) {
   bench.attempt({"launch"}, [&] {
-    Ceiling launch = bench::measure_launch_overhead(*bench.gpu);
+    const bool overheads_only = bench.options.part == Part::overheads;
+    Ceiling launch = overheads_only ? bench::measure_launch_overhead(*bench.gpu, overheads_rounds)
+                                    : bench::measure_launch_overhead(*bench.gpu);
     launch.group = CeilingGroup::overhead;
     bench.calibration.ceilings.push_back(std::move(launch));
   });
@@ -63,14 +67,24 @@ void sample_all(Workbench& bench, int rounds) {
   }
 }
 
-/// After all that is to be measured on a cool GPU.
+/// After all that is to be measured on a cool GPU. Each load is visited more than once, so that its interval holds what
+/// the others' heat makes of it.
 void sustain_all(Workbench& bench) {
-  for (std::size_t i = 0; i < bench.probes.size(); ++i) {
-    const Probe& probe = bench.probes[i];
-    if (probe.sustained_seconds <= 0.0 || !probe.failure.empty()) continue;
-    bench.step("sustained loads", static_cast<double>(i) / static_cast<double>(bench.probes.size()));
-    bench.attempt({probe.ceiling.resource + "-sustained"},
-                  [&] { bench.calibration.ceilings.push_back(sustained_ceiling(probe, bench.instruments())); });
+  constexpr int visits = 2;
+  std::vector<SustainedLoad> loads;
+  for (const Probe& probe : bench.probes)
+    if (probe.sustained_seconds > 0.0 && probe.failure.empty()) loads.emplace_back(probe);
+  for (std::size_t i = 0; i < visits * loads.size(); ++i) {
+    SustainedLoad& load = loads[i % loads.size()];
+    if (!load.failure().empty()) continue;
+    bench.step("sustained loads", static_cast<double>(i) / static_cast<double>(visits * loads.size()));
+    load.visit(bench.instruments(), 1.0 / visits);
+  }
+  for (const SustainedLoad& load : loads) {
+    if (load.failure().empty())
+      bench.calibration.ceilings.push_back(load.ceiling(bench.multiprocessors()));
+    else
+      bench.absent(load.resource(), load.failure());
   }
 }
 
@@ -91,15 +105,17 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
   Workbench bench(device, options);
   const Plan& plan = bench.full ? full_plan : quick_plan;
   bench.step("warm-up", 0.0);
-  bench.attempt({"fp32"}, [&] { warm_up(bench, plan.warm_up_seconds); });
+  const bool overheads_only = options.part == Part::overheads;
+  bench.attempt({"fp32"}, [&] { warm_up(bench, overheads_only ? overheads_warm_up_seconds : plan.warm_up_seconds); });
   note_conditions(bench);
-  bench.step("launch", 0.02);
-  measure_launch(bench);
-  if (bench.full) {
+  if (options.part != Part::all_but_overheads) {
     // Before links use other streams: from then on every kernel may cost more (bench/cuda/working_stream.h).
+    bench.step("launch", 0.02);
+    measure_launch(bench);
     bench.step("overheads", 0.03);
-    measure_overheads(bench);
+    if (bench.full) measure_overheads(bench);
   }
+  if (overheads_only) return std::move(bench.calibration);
   add_vector_probes(bench);
   bench.step("matrix products", 0.04);
   add_product_probes(bench);

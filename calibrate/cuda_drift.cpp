@@ -44,9 +44,7 @@ class CudaDriftSampler {
  private:
   DriftSamples take(const Ceiling& stored) {
     Probe probe = probe_for(stored);  // a copy: each set stands for itself
-    Instruments instruments = bench_.instruments();
-    instruments.clock_beside = false;
-    for (int i = 0; i < samples; ++i) calibrate::sample(probe, instruments);
+    for (int i = 0; i < samples; ++i) calibrate::sample(probe, bench_.instruments());
     if (!probe.failure.empty()) throw NoDriftSamples(probe.failure);
     DriftSamples set;
     set.values = probe.values;

@@ -98,7 +98,10 @@ class Intensities {
     probe.ceiling.resource = "ridge-dram-read";
     probe.ceiling.group = CeilingGroup::memory;
     probe.limit = bench_.device.memory_bandwidth_limit;
-    Ceiling bytes = sustained_ceiling(probe, bench_.instruments());
+    SustainedLoad load(probe);
+    load.visit(bench_.instruments(), 1.0);
+    if (!load.failure().empty()) throw CudaError(load.failure());
+    Ceiling bytes = load.ceiling(bench_.multiprocessors());
     Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(step), bench_.calibration.find("fp32"));
     bench_.calibration.ceilings.push_back(std::move(bytes));
     bench_.calibration.ceilings.push_back(std::move(flops));

@@ -33,10 +33,8 @@ void sample_rate(Probe& probe, const Instruments& with) {
   probe.values.push_back(*probe.ceiling.work_per_run / seconds);
   if (probe.clock_readings > 0)
     probe.clocks.push_back(with.clock.read(probe.clock_readings));
-  else if (with.clock_beside)
-    read_beside(probe, seconds, with);
   else
-    probe.clocks.push_back(with.clock.now());
+    read_beside(probe, seconds, with);
 }
 
 void sample_other(Probe& probe) {
@@ -146,40 +144,55 @@ Ceiling ceiling_of(const Probe& probe, int multiprocessors) {
   return ceiling;
 }
 
-Ceiling sustained_ceiling(const Probe& probe, const Instruments& with) {
-  const double start = bench::steady_seconds();
-  const double half = start + 0.5 * probe.sustained_seconds;
-  std::vector<double> rates;
-  std::vector<double> clocks;
-  double took = 0.0;
-  std::uint64_t throttled = 0;
-  while (rates.size() < 3 || bench::steady_seconds() < start + probe.sustained_seconds) {
-    const bool settled = bench::steady_seconds() > half;
-    took = with.timer.seconds(probe.enqueue);
-    if (!settled) continue;
-    rates.push_back(*probe.ceiling.work_per_run / took);
-    if (probe.clock_readings > 0) clocks.push_back(with.clock.read(probe.clock_readings));
-    throttled |= with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+void SustainedLoad::visit(const Instruments& with, double share) {
+  try {
+    run(with, share * probe_->sustained_seconds);
+  } catch (const CudaError& error) {
+    (void)cudaGetLastError();  // told; not to be told again by a later call
+    failure_ = error.what();
   }
-  if (clocks.empty())
-    if (const auto beside = with.clock.during(probe.enqueue, took, with.timer)) clocks.push_back(*beside);
-  // While the last repetition runs: idle, the board falls to a fraction of it.
-  probe.enqueue();
-  const auto power = with.nvml.power().value;
-  const auto temperature = with.nvml.temperature().value;
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
 
-  Ceiling ceiling = probe.ceiling;
-  ceiling.resource += "-sustained";
+void SustainedLoad::run(const Instruments& with, double seconds) {
+  const double start = bench::steady_seconds();
+  const double half = start + 0.5 * seconds;
+  const std::size_t before = rates_.size();
+  const std::size_t clocks_before = clocks_.size();
+  double took = 0.0;
+  while (rates_.size() < before + 3 || bench::steady_seconds() < start + seconds) {
+    const bool settled = bench::steady_seconds() > half;
+    took = with.timer.seconds(probe_->enqueue);
+    if (!settled) continue;
+    rates_.push_back(*probe_->ceiling.work_per_run / took);
+    if (probe_->clock_readings > 0) clocks_.push_back(with.clock.read(probe_->clock_readings));
+    throttled_ |= with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  }
+  rates_of_visits_.push_back(static_cast<std::int64_t>(rates_.size() - before));
+  if (clocks_.size() == clocks_before)
+    if (const auto beside = with.clock.during(probe_->enqueue, took, with.timer)) clocks_.push_back(*beside);
+  // While the last repetition runs: idle, the board falls to a fraction of it.
+  probe_->enqueue();
+  power_ = with.nvml.power().value;
+  temperature_ = with.nvml.temperature().value;
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  seconds_ += seconds;
+}
+
+Ceiling SustainedLoad::ceiling(int multiprocessors) const {
+  Ceiling ceiling = probe_->ceiling;
+  ceiling.resource = resource();
   ceiling.load = Load::sustained;
-  sum_up(ceiling, probe, rates, clocks.empty() ? std::nullopt : std::optional(statistics::median(clocks)),
-         with.multiprocessors);
-  ceiling.power_watts = power;
-  ceiling.temperature_celsius = temperature;
-  ceiling.method += fmt::format("; without rest, median of the {} samples in the second half of {:.1f} s", rates.size(),
-                                probe.sustained_seconds);
-  if (throttled != 0)
-    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({})", bench::throttle_text(throttled)));
+  sum_up(ceiling, *probe_, rates_, clocks_.empty() ? std::nullopt : std::optional(statistics::median(clocks_)),
+         multiprocessors);
+  const std::size_t visits = rates_of_visits_.size();
+  if (visits > 1) ceiling.ci95 = statistics::median_ci95(rates_, rates_of_visits_);
+  ceiling.power_watts = power_;
+  ceiling.temperature_celsius = temperature_;
+  const std::string apart = visits > 1 ? fmt::format(" in {} visits apart", visits) : "";
+  ceiling.method += fmt::format("; without rest, median of the {} samples in the second half of {:.1f} s{}",
+                                rates_.size(), seconds_, apart);
+  if (throttled_ != 0)
+    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({})", bench::throttle_text(throttled_)));
   return ceiling;
 }
 

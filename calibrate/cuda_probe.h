@@ -96,9 +96,6 @@ struct Instruments {
   SmClock& clock;
   const bench::Nvml& nvml;
   int multiprocessors;
-  /// Clocks may be read on a second stream beside the work. That brings the process to where every kernel costs more
-  /// (bench/cuda/working_stream.h), so what comes before timing does without.
-  bool clock_beside = true;
 };
 
 /// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
@@ -107,8 +104,31 @@ void sample(Probe& probe, const Instruments& with);
 /// The median of the samples with its distribution-free interval, its limit at the clock read, and what bears on it.
 Ceiling ceiling_of(const Probe& probe, int multiprocessors);
 
-/// Runs the probe without rest for its sustained_seconds: the ceiling of what it kept up in the second half, called
-/// RESOURCE-sustained, with the power then. Throws CudaError.
-Ceiling sustained_ceiling(const Probe& probe, const Instruments& with);
+/// A probe that runs without rest, once or in several visits apart in time.
+class SustainedLoad {
+ public:
+  explicit SustainedLoad(const Probe& probe) : probe_(&probe) {}
+  /// Runs it for a share of its sustained_seconds; what it does in the second half counts. A CUDA error ends it and
+  /// goes to `failure`.
+  void visit(const Instruments& with, double share);
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// RESOURCE-sustained
+  [[nodiscard]] std::string resource() const { return probe_->ceiling.resource + "-sustained"; }
+  /// What it kept up, with the power at the last visit's end. After at least one visit that did not fail.
+  [[nodiscard]] Ceiling ceiling(int multiprocessors) const;
+
+ private:
+  void run(const Instruments& with, double seconds);
+
+  const Probe* probe_;
+  std::vector<double> rates_;
+  std::vector<std::int64_t> rates_of_visits_;  ///< how many of them each visit left
+  std::vector<double> clocks_;
+  double seconds_ = 0.0;  ///< of all visits
+  std::optional<double> power_;
+  std::optional<double> temperature_;
+  std::uint64_t throttled_ = 0;
+  std::string failure_;
+};
 
 }  // namespace gpubench::calibrate

@@ -83,11 +83,13 @@ class Gaps {
   const Verdicts& verdicts_;
 };
 
-/// The value between two others, or nothing when there is none left.
+/// A round value between two others, or nothing when there is none left: operations that want whole rows or tiles are
+/// the likelier to take it.
 std::optional<std::int64_t> middle(std::int64_t low, std::int64_t high) {
   if (low == high) return low;
   if (low <= 0 || high <= 0 || low > largest_argument || high > largest_argument) return std::nullopt;
-  const std::int64_t step = std::max<std::int64_t>(1, std::gcd(low, high) / 32);
+  std::int64_t step = std::max<std::int64_t>(1, std::gcd(low, high) / 32);
+  while (2 * step <= std::abs(high - low) / 3) step *= 2;
   const double wanted = std::sqrt(static_cast<double>(low)) * std::sqrt(static_cast<double>(high));
   const std::int64_t value = std::llround(wanted / static_cast<double>(step)) * step;
   if (value <= std::min(low, high) || value >= std::max(low, high)) return std::nullopt;

@@ -27,7 +27,8 @@ bool is_narrow(const Boundary& boundary);
 /// is not within 5 %, and beside those where a verdict is less sure than 95 %, as long as the two are more than 5 %
 /// apart. Called again after these were measured and the run was classified anew, it ends by itself. Arguments that go
 /// together (m = n = k) are each put in the middle; values are multiples of a 32nd of the greatest common divisor of
-/// their neighbours, so that aligned sizes stay aligned. At most `most` points, changes first, the least sure of them
+/// their neighbours, and of as high a power of two times it as has multiples well between them, so that aligned sizes
+/// stay aligned. At most `most` points, changes first, the least sure of them
 /// first.
 std::vector<NextPoint> next_points(const Run& classified, std::size_t most = 16);
 

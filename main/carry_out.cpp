@@ -120,6 +120,12 @@ int carry_out(const TakenOrder& taken, const Options& options, const std::string
     if (order.task == Order::Task::calibrate) {
       run.calibrations = {measure_ceilings(device)};
       storage::write_file(order.result, storage::to_json(run));
+    } else if (order.task == Order::Task::launch || order.task == Order::Task::overheads) {
+      calibrate::Options wanted;
+      wanted.mode = order.task == Order::Task::overheads ? calibrate::Mode::full : calibrate::Mode::quick;
+      wanted.part = calibrate::Part::overheads;
+      run.calibrations = {calibrate::calibrate(device, wanted)};
+      storage::write_file(order.result, storage::to_json(run));
     } else if (order.task == Order::Task::check_drift) {
       run.calibrations = {storage::read_calibration(order.input)};
       run.calibrations.front().drift = calibrate::check_drift(device, run.calibrations.front());

@@ -13,6 +13,7 @@
 #include "calibrate/cache.h"
 #include "calibrate/drift.h"
 #include "calibrate/health.h"
+#include "calibrate/processes.h"
 #include "gpubench/version.h"
 #include "main/commands.h"
 #include "main/context.h"
@@ -44,7 +45,8 @@ std::optional<DriftCheck> checked(const Calibration& calibration, const Device& 
   ProgressLine progress(options.quiet);
   progress.step(fmt::format("checking the calibration of {}", device.id), 0.0);
   try {
-    // A GPU must stay unused by this process where operations run in processes of their own.
+    // What it takes would make every later kernel of this process slower, and with --isolate it is to use no GPU at
+    // all.
     return sources.isolation != nullptr ? sources.isolation->check_drift(device, calibration)
                                         : calibrate::check_drift(device, calibration);
   } catch (const std::runtime_error& error) {
@@ -108,6 +110,32 @@ std::string reading_text(const DriftReading& reading) {
   return text;
 }
 
+/// The overheads of a GPU as some processes, one after another, measured them, before this one holds it.
+struct OverheadsOfProcesses {
+  std::vector<Calibration> processes;
+  std::string failure;  ///< why there are no more of them; empty when all are there
+};
+
+OverheadsOfProcesses measure_overheads(const Device& device, calibrate::Mode mode, ProgressLine& progress) {
+  OverheadsOfProcesses result;
+  if (device.kind != DeviceKind::cuda) return result;
+  constexpr double limit_seconds = 60.0;
+  const int count = mode == calibrate::Mode::full ? 5 : 3;
+  Interruption interruption(nullptr);  // a process and its folder are not to be left behind
+  try {
+    Isolation isolation(limit_seconds);
+    for (int i = 0; i < count && Interruption::noted() == 0; ++i) {
+      progress.step(fmt::format("calibrating {}: overheads of process {} of {}", device.id, i + 1, count), 0.0);
+      result.processes.push_back(isolation.overheads(device, mode));
+    }
+  } catch (const std::runtime_error& error) {
+    result.failure =
+        fmt::format("Overheads were measured in {} of {} processes: {}", result.processes.size(), count, error.what());
+  }
+  if (Interruption::noted() != 0) Interruption::end();
+  return result;
+}
+
 }  // namespace
 
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet) {
@@ -118,7 +146,11 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
     progress.step(fmt::format("calibrating {}: {}", device.id, step), done);
   };
   const double start = bench::steady_seconds();
+  const OverheadsOfProcesses overheads = measure_overheads(device, mode, progress);
+  if (!overheads.processes.empty()) options.part = calibrate::Part::all_but_overheads;
   Calibration calibration = calibrate::calibrate(device, options);
+  calibrate::take_overheads(calibration, overheads.processes);
+  if (!overheads.failure.empty()) calibration.warnings.push_back(overheads.failure);
   calibration.created_utc = utc_now();
   calibration.gpubench_version = std::string(version);
   calibration.seconds_taken = bench::steady_seconds() - start;

@@ -208,6 +208,13 @@ Calibration Isolation::calibrate(const Device& device) {
   return carry_out_for_ceilings(order, "The calibration");
 }
 
+Calibration Isolation::overheads(const Device& device, calibrate::Mode mode) {
+  Order order;
+  order.task = mode == calibrate::Mode::full ? Order::Task::overheads : Order::Task::launch;
+  order.device = device.id;
+  return carry_out_for_ceilings(order, "The measurement of overheads");
+}
+
 DriftCheck Isolation::check_drift(const Device& device, const Calibration& stored) {
   Order order;
   order.task = Order::Task::check_drift;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/sampler.h"
+#include "calibrate/calibrate.h"
 #include "gpubench/calibration.h"
 #include "main/kept_points.h"
 #include "main/options.h"
@@ -48,6 +49,9 @@ class Isolation {
   /// A quick calibration, measured in a process of its own, so that this one never holds the device. Throws
   /// std::runtime_error.
   Calibration calibrate(const Device& device);
+  /// The overheads that belong to a calibration of this mode, and nothing else, measured in a process of their own.
+  /// Throws std::runtime_error.
+  Calibration overheads(const Device& device, calibrate::Mode mode);
   /// Checks a calibration for drift in a process of its own. Throws std::runtime_error.
   DriftCheck check_drift(const Device& device, const Calibration& stored);
 
@@ -65,7 +69,7 @@ class Isolation {
   int orders_ = 0;
 };
 
-/// What the process of an order does. `measure_ceilings` calibrates a device. Returns the exit code.
+/// What the process of an order does. `measure_ceilings` calibrates a device, quickly. Returns the exit code.
 int carry_out(const TakenOrder& taken, const Options& options, const std::string& program,
               const std::function<Calibration(const Device&)>& measure_ceilings);
 

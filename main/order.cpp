@@ -19,7 +19,8 @@
 namespace gpubench {
 namespace {
 constexpr std::array task_names = {std::string_view("measure"), std::string_view("calibrate"),
-                                   std::string_view("check_drift")};
+                                   std::string_view("check_drift"), std::string_view("launch"),
+                                   std::string_view("overheads")};
 }
 
 std::string order_to_json(const Order& order) {

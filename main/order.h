@@ -20,7 +20,7 @@ struct AddedSize {
 };
 
 struct Order {
-  enum class Task { measure, calibrate, check_drift };
+  enum class Task { measure, calibrate, check_drift, launch, overheads };
   Task task = Task::measure;
   int parent = 0;         ///< process id
   std::string device;     ///< its id

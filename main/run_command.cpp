@@ -277,6 +277,25 @@ void add_condition_warnings(Run& run) {
   run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
 }
 
+/// The ceilings of all devices. Those of a GPU are measured and checked in a process of their own, `isolation` or not:
+/// what that takes would make every later kernel of this one slower (bench/cuda/working_stream.h).
+void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
+  std::optional<Interruption> interruption;
+  std::optional<Isolation> elsewhere;
+  const bool gpus = std::ranges::any_of(run.devices, [](const Device& one) { return one.kind == DeviceKind::cuda; });
+  if (isolation == nullptr && gpus) {
+    interruption.emplace(nullptr);  // the process and its folder are not to be left behind
+    elsewhere.emplace(options.isolate_timeout_seconds);
+  }
+  for (const Device& device : run.devices) {
+    const bool apart = isolation == nullptr && device.kind == DeviceKind::cuda;
+    const CeilingSources sources{earlier, apart ? &*elsewhere : isolation};
+    run.calibrations.push_back(ceilings_for(device, options, sources, run.warnings));
+  }
+  elsewhere.reset();
+  if (interruption && Interruption::noted() != 0) Interruption::end();
+}
+
 int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
   // Held back where there is something to save first or to clean up.
@@ -286,9 +305,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     interruption.emplace(nullptr);
     isolation.emplace(options.isolate_timeout_seconds);
   }
-  const CeilingSources sources{earlier ? &*earlier : nullptr, isolation ? &*isolation : nullptr};
-  for (const Device& device : run.devices)
-    run.calibrations.push_back(ceilings_for(device, options, sources, run.warnings));
+  find_ceilings(options, isolation ? &*isolation : nullptr, earlier ? &*earlier : nullptr, run);
   std::optional<AddedSizes> added;
   if (options.adaptive_sizes > 0) added.emplace(options.filter, options.adaptive_sizes);
   if (added && earlier) added->take_over(*earlier, plans);

@@ -283,7 +283,6 @@ Json json_of(const ActivityCheck& check) {
   if (check.span_seconds) result["span_seconds"] = json_of(*check.span_seconds);
   set_list(result, "kernels", check.kernels);
   result["copies"] = check.copies;
-  if (check.fixed_seconds) result["fixed_seconds"] = json_of(*check.fixed_seconds);
   if (check.expected_seconds) result["expected_seconds"] = json_of(*check.expected_seconds);
   set_optional(result, "tolerance_seconds", check.tolerance_seconds);
   return result;
@@ -303,7 +302,6 @@ ActivityCheck read_activity_check(const Node& node) {
   check.span_seconds = read_estimate(node, "span_seconds");
   check.kernels = optional_list<KernelLaunch>(node, "kernels", read_kernel_launch);
   check.copies = node.at("copies").integer(0, largest_integer);
-  check.fixed_seconds = read_estimate(node, "fixed_seconds");
   check.expected_seconds = read_estimate(node, "expected_seconds");
   check.tolerance_seconds = optional_number(node, "tolerance_seconds", Domain::not_negative);
   return check;

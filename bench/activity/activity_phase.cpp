@@ -44,24 +44,6 @@ std::int64_t executions_for(double one_execution_seconds) {
          1;
 }
 
-/// What kernels cost before and after their work in records, which begin and end elsewhere than the slots of a chain:
-/// idle kernels of c cycles are recorded with F + c, those of 2 c cycles with F + 2 c. Absent when they leave no usable
-/// records.
-std::optional<Estimate> recorded_fixed_cost(ActivitySource& source, const Replay& replay) {
-  const auto recorded = [&](long long idle_cycles) {
-    const ActivityRecords records =
-        source.record([&] { replay.idle.run(recorded_warm_up + least_executions, idle_cycles); });
-    return summarize(records, recorded_warm_up, least_executions).seconds;
-  };
-  const auto once = recorded(replay.idle.cycles);
-  const auto twice = recorded(2 * replay.idle.cycles);
-  if (!once || !twice) return std::nullopt;
-  const double overstay = replay.idle.overstay_seconds;
-  return Estimate{
-      2.0 * once->value - twice->value - overstay,
-      {2.0 * once->ci95.low - twice->ci95.high - overstay, 2.0 * once->ci95.high - twice->ci95.low - overstay}};
-}
-
 }  // namespace
 
 ActivityPhase::ActivityPhase(Device device, Opener open) : device_(std::move(device)), open_(std::move(open)) {}
@@ -90,7 +72,6 @@ ActivityCheck ActivityPhase::check(const Measurement& measurement, const Replay&
   });
   ActivityCheck check = summarize(records, recorded_warm_up, executions);
   check.source = std::string(source.name());
-  if (replay.idle.run) check.fixed_seconds = recorded_fixed_cost(source, replay);
   compare(check, measurement);
   return check;
 }

@@ -147,11 +147,12 @@ Cost launch_and_synchronise(Gpu& gpu) {
 
 }  // namespace
 
-std::vector<Cost> measure_costs(const Device& device) {
-  const auto gpu = open_gpu(device);
+std::vector<Cost> measure_costs(const Device& device) { return measure_costs(*open_gpu(device)); }
+
+std::vector<Cost> measure_costs(Gpu& gpu) {
   // The first launches load the module and wake the clocks.
-  for (int i = 0; i < launches_a_round; ++i) gpu->launch_nothing(gpu->stream());
-  gpu->synchronize();
+  for (int i = 0; i < launches_a_round; ++i) gpu.launch_nothing(gpu.stream());
+  gpu.synchronize();
   std::vector<Cost> costs;
   const auto add = [&](const char* what, const std::function<Cost()>& measure) {
     try {
@@ -160,15 +161,15 @@ std::vector<Cost> measure_costs(const Device& device) {
       costs.push_back({what, std::nullopt, "", error.what()});
     }
   };
-  add("globaltimer step", [&] { return timer_step(*gpu); });
+  add("globaltimer step", [&] { return timer_step(gpu); });
   try {
-    add_event_costs(*gpu, costs);
+    add_event_costs(gpu, costs);
   } catch (const CudaError& error) {
     costs.push_back({"event pair", std::nullopt, "", error.what()});
   }
-  add("stream launch", [&] { return stream_launch(*gpu); });
-  add("graph node", [&] { return graph_node(*gpu); });
-  add("launch + synchronise", [&] { return launch_and_synchronise(*gpu); });
+  add("stream launch", [&] { return stream_launch(gpu); });
+  add("graph node", [&] { return graph_node(gpu); });
+  add("launch + synchronise", [&] { return launch_and_synchronise(gpu); });
   return costs;
 }
 

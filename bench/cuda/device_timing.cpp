@@ -157,20 +157,15 @@ Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, c
   return known_.back().seconds;
 }
 
-IdleKernels idle_in_place_of(const DeviceBatch& batch, cudaStream_t stream) {
-  const auto graph = capture(batch, 1, stream);
-  if (!graph) return {};
-  const GraphContent content = content_of(graph->get());
-  Substitute substitute = substitute_for(content);
-  if (substitute.shapes.empty() || content.other_nodes > 0) return {};
-  IdleKernels idle;
-  idle.overstay_seconds = idle_overstay_seconds(substitute.shapes, stream);
-  idle.cycles = idle_cycles;
-  idle.run = [shapes = std::move(substitute.shapes), stream](std::int64_t executions, long long cycles) {
-    idle_batch(shapes, cycles)(stream, executions);
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-  };
-  return idle;
+void run_chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream) {
+  const auto graph = capture(batch, executions, stream);
+  std::optional<GraphExec> chain;
+  if (graph)
+    chain.emplace(*graph).launch(stream);
+  else
+    batch(stream, executions);
+  GPUBENCH_CUDA_CHECK(cudaGetLastError());
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,

@@ -10,7 +10,6 @@
 #include "bench/cuda/idle_kernels.h"
 #include "bench/difference_clock.h"
 #include "bench/gpu.h"
-#include "bench/later_phase.h"
 #include "bench/turns.h"
 
 namespace gpubench::bench {
@@ -43,9 +42,10 @@ class FixedCosts {
   double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
 
-/// As Gpu::idle_in_place_of.
-IdleKernels idle_in_place_of(const DeviceBatch& batch, cudaStream_t stream);
-/// IdleKernels::overstay_seconds of kernels of these shapes.
+/// As Gpu::run_chain.
+void run_chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
+/// By how much the fixed cost of kernels of these shapes comes out too large, because idle kernels outstay their
+/// cycles.
 double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream);
 
 /// How executions are kept cold.

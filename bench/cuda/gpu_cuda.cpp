@@ -75,8 +75,8 @@ class CudaGpu final : public Gpu {
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
-  IdleKernels idle_in_place_of(const DeviceBatch& batch) override {
-    return bench::idle_in_place_of(batch, stream_.get());
+  void run_chain(const DeviceBatch& batch, std::int64_t executions) override {
+    bench::run_chain(batch, executions, stream_.get());
   }
   void flush_cache() override {
     if (!flush_) {

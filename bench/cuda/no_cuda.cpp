@@ -15,6 +15,7 @@ std::vector<Device> gpus() { return {}; }
 std::string why_no_gpu() { return reason; }
 std::unique_ptr<Gpu> open_gpu(const Device&) { throw CudaError(reason); }
 std::vector<Cost> measure_costs(const Device&) { throw CudaError(reason); }
+std::vector<Cost> measure_costs(Gpu&) { throw CudaError(reason); }
 std::optional<int> built_with_cuda() { return std::nullopt; }
 std::uint64_t device_fingerprint(const void*, std::size_t) { throw CudaError(reason); }
 void copy_within_device(void*, const void*, std::size_t) { throw CudaError(reason); }

@@ -43,10 +43,7 @@ struct ActivityCheck {
   std::optional<Estimate> span_seconds;
   std::vector<KernelLaunch> kernels;  ///< of one execution, in the order they start
   std::int64_t copies = 0;            ///< copies and fills of one execution
-  /// What kernels that wait in place of its own are recorded with beyond their waiting; absent: not recorded, and the
-  /// device time's own fixed cost stands for it.
-  std::optional<Estimate> fixed_seconds;
-  std::optional<Estimate> expected_seconds;  ///< the device time and that fixed cost
+  std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
   std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };

@@ -47,6 +47,7 @@ void declare_cosine(State& state, std::int64_t n);
 void declare_gelu(State& state, std::int64_t n);
 void declare_sum(State& state, std::int64_t n, Pipe pipe = fp64);
 void declare_dot(State& state, std::int64_t n, Pipe pipe = fp64);
+void skip_broken_rows(State& state, std::int64_t n);  ///< leaves out n elements that are no whole rows of row_length
 void declare_softmax(State& state, std::int64_t n);
 void declare_layer_norm(State& state, std::int64_t n);
 void declare_transpose(State& state, std::int64_t n);

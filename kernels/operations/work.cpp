@@ -12,6 +12,8 @@
 // of two polynomials and other extra work of an implementation do not count.
 #include "kernels/operations/operations.h"
 
+#include <fmt/format.h>
+
 namespace gpubench::operations {
 namespace {
 
@@ -64,6 +66,10 @@ void declare_sum(State& state, std::int64_t n, Pipe pipe) {
 void declare_dot(State& state, std::int64_t n, Pipe pipe) {
   state.reads(2 * float_bytes * n);
   state.flops(pipe, 2 * n);
+}
+
+void skip_broken_rows(State& state, std::int64_t n) {
+  state.skip(fmt::format("{} elements are no whole rows of {}", n, row_length));
 }
 
 // An element: maximum 1, subtract 1, exp, add 1, scale 1; a row: one division.

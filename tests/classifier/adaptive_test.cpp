@@ -58,7 +58,7 @@ TEST(NextPoints, ArgumentsThatGoTogetherStayTogetherAndAligned) {
   add(2048, Regime::compute);
   const auto next = next_points(run);
   ASSERT_EQ(next.size(), 1U);
-  EXPECT_EQ(next[0].arguments, (std::vector<Argument>{{"m", 1440}, {"n", 1440}, {"batch", 8}}));
+  EXPECT_EQ(next[0].arguments, (std::vector<Argument>{{"m", 1536}, {"n", 1536}, {"batch", 8}}));
 }
 
 TEST(NextPoints, NoneWhereAllIsSureOrNothingIsLeftBetween) {

@@ -99,11 +99,11 @@ TEST_F(ProbeResults, CachesSharedAndConstantMemory) {
   for (const CacheShape shape : cache_shapes())
     check_loops(
         [&](const LoopLaunch& launch, Launched& done) { return launch_cache(shape, data.data(), set, launch, done); },
-        local_bytes_limit(major_, minor_), 1000);
+        local_bytes_limit(major_, minor_), 100);
   for (const int conflicts : {1, 2, 32})
     check_loops([&](const LoopLaunch& launch, Launched& done) { return launch_shared(conflicts, launch, done); },
-                local_bytes_limit(major_, minor_) / conflicts, 1000);
-  check_loops(launch_constant, 0, 1000);
+                local_bytes_limit(major_, minor_) / conflicts, 100);
+  check_loops(launch_constant, 0, 100);
   Launched launched;
   EXPECT_EQ(launch_cache({1024, 16}, data.data(), 8192, loops(1), launched), cudaErrorInvalidValue);
   EXPECT_EQ(launch_shared(3, loops(1), launched), cudaErrorInvalidValue);

@@ -67,7 +67,7 @@ TEST_F(Adaptive, SizesAreRegisteredAsIfTheAuthorHad) {
   ASSERT_THAT(plans[0].points, SizeIs(3));
   EXPECT_EQ(plans[0].points[2].name, "added_to/n:2048/manual_time");
   EXPECT_EQ(added.add(judged(plans[0]), plans), 1U);
-  EXPECT_EQ(plans[0].points[3].name, "added_to/n:1440/manual_time");
+  EXPECT_EQ(plans[0].points[3].name, "added_to/n:1536/manual_time");
   EXPECT_EQ(added.add(judged(plans[0]), plans), 0U) << "two are the limit";
   EXPECT_THAT(plans[0].keys, SizeIs(4));
   gpubench::Run run = judged(plans[0]);

@@ -238,7 +238,6 @@ ActivityCheck activity_check(Random& random) {
   result.span_seconds = estimate();
   result.kernels = random.list(3, [&] { return kernel_launch(random); });
   result.copies = random.whole(0, largest);
-  result.fixed_seconds = estimate();
   result.expected_seconds = estimate();
   result.tolerance_seconds = random.maybe();
   return result;

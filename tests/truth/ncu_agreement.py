@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device times, activity records and Nsight Compute's durations of the same points, as a table in Markdown.
+"""Device times with their fixed cost, activity records and Nsight Compute's durations, as a table in Markdown.
 
     ncu_agreement.py RUN.json EXECUTIONS NCU.csv
 
@@ -7,9 +7,10 @@ RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: 
 and its executions. NCU.csv is what ncu --csv --metrics gpu__time_duration.sum wrote of profiled_operations: a list of
 kernels, in which a spin kernel stands before each execution, of 2000 and 4000 cycles in turns.
 
-Each tool adds its own time to any kernel, one that does nothing included. It is measured with kernels that wait for c
-and for 2 c cycles: twice the duration of the first less that of the second. The device time is held against what is left
-of a duration without it."""
+A record holds what a kernel costs before and after its work, as the device time and its fixed cost do together: those
+are held against it. ncu adds more to any kernel, one that does nothing included. That is measured with kernels that wait
+for c and for 2 c cycles, twice the duration of the first less that of the second, and the device time alone is held
+against what is left of a duration without it."""
 
 import csv
 import json
@@ -110,8 +111,13 @@ def within(seconds, expected):
     return abs(seconds - expected) <= max(LEAST_TOLERANCE_SECONDS, TOLERANCE_SHARE * expected)
 
 
+def device_seconds(measurement):
+    timings = [measurement, *measurement.get("other_clocks", [])]
+    return next(timing["seconds"]["median"] for timing in timings if timing["clock"] == "device")
+
+
 def rows(run, points):
-    """(name, device, activity, its fixed cost, ncu, kernels, remark) in seconds, of each profiled point that was checked."""
+    """(name, device, fixed cost, activity, ncu, kernels, remark) in seconds, of each profiled point that was checked."""
     for point in run["points"]:
         measurement = point["measurement"]
         executions = points.get(measurement["name"])
@@ -120,39 +126,38 @@ def rows(run, points):
         name = measurement["name"].removesuffix("/manual_time")
         activity = measurement.get("activity", {})
         ncu = statistics.median(sum(kernel[3] for kernel in execution) for execution in executions)
-        if "expected_seconds" not in activity or "fixed_seconds" not in activity:
+        if "expected_seconds" not in activity:
             yield name, None, None, None, ncu, 0, activity.get("reason", "the run was made without --check")
             continue
-        fixed = activity["fixed_seconds"]["value"]
-        device, recorded = activity["expected_seconds"]["value"] - fixed, activity["seconds"]["value"]
+        device, recorded = device_seconds(measurement), activity["seconds"]["value"]
+        fixed = activity["expected_seconds"]["value"] - device
         remark = "" if all(same_kernels(activity, execution) for execution in executions) else "ncu saw other kernels"
-        yield name, device, recorded, fixed, ncu, len(executions[0]), remark
+        yield name, device, fixed, recorded, ncu, len(executions[0]), remark
 
 
 def table(lines, ncu_fixed):
-    text = ["| point | device, us | activity less its own cost, us | ncu less its own cost, us | activity off by | ncu off by "
+    text = ["| point | device, us | its fixed cost, us | activity, us | ncu less its own cost, us | activity off by | ncu off by "
             "| activity within 0.1 us or 1 % | ncu within |",
-            "|---|---|---|---|---|---|---|---|"]
-    agreeing, compared, costs = [0, 0], [0, 0], []
-    for name, device, recorded, fixed, ncu, kernels, remark in lines:
+            "|---|---|---|---|---|---|---|---|---|"]
+    agreeing, compared = [0, 0], [0, 0]
+    for name, device, fixed, recorded, ncu, kernels, remark in lines:
         if device is None:
-            text.append(f"| {name} | | | {ncu * 1e6:.3f} with its own cost | | | not compared: {remark} | |")
+            text.append(f"| {name} | | | | {ncu * 1e6:.3f} with its own cost | | | not compared: {remark} | |")
             continue
-        costs.append(fixed / max(kernels, 1))
-        own = (recorded - fixed, ncu - kernels * ncu_fixed)
+        own_ncu = ncu - kernels * ncu_fixed
         cells, answers = [], []
-        for which, seconds in enumerate(own):
-            cells.append(f"{(seconds - device) * 1e6:+.3f} us, {100 * (seconds / device - 1):+.2f} %")
+        for which, (seconds, expected) in enumerate(((recorded, device + fixed), (own_ncu, device))):
+            cells.append(f"{(seconds - expected) * 1e6:+.3f} us, {100 * (seconds / expected - 1):+.2f} %")
             if which == 1 and remark:
                 answers.append(remark)
                 continue
             compared[which] += 1
-            agreeing[which] += within(seconds, device)
-            answers.append("yes" if within(seconds, device) else "**no**")
-        text.append(f"| {name} | {device * 1e6:.3f} | {own[0] * 1e6:.3f} | {own[1] * 1e6:.3f} | {' | '.join(cells + answers)} |")
-    activity_cost = f"activity records {statistics.median(costs) * 1e6:.2f} us (median), " if costs else ""
-    text += ["", f"What each adds to a kernel, measured with kernels that only wait: {activity_cost}ncu {ncu_fixed * 1e6:.2f} us.",
-             f"Within 0.1 us or 1 % of the device time: activity records {agreeing[0]} of {compared[0]} points, "
+            agreeing[which] += within(seconds, expected)
+            answers.append("yes" if within(seconds, expected) else "**no**")
+        figures = " | ".join(f"{seconds * 1e6:.3f}" for seconds in (device, fixed, recorded, own_ncu))
+        text.append(f"| {name} | {figures} | {' | '.join(cells + answers)} |")
+    text += ["", f"What ncu adds to a kernel, measured with kernels that only wait: {ncu_fixed * 1e6:.2f} us.",
+             f"Within 0.1 us or 1 %: activity records {agreeing[0]} of {compared[0]} points, "
              f"ncu {agreeing[1]} of {compared[1]}."]
     return "\n".join(text)
 

@@ -25,9 +25,10 @@ COPY = "void <unnamed>::copy_kernel<float>(const T1 *, T1 *, long)"
 
 def measurement(name, expected=None, recorded=None, kernels=()):
     activity = {"reason": "no CUPTI"} if expected is None else {
-        "expected_seconds": {"value": expected}, "seconds": {"value": recorded}, "fixed_seconds": {"value": 0.5e-6},
+        "expected_seconds": {"value": expected}, "seconds": {"value": recorded},
         "kernels": [{"name": kernel, "grid": [4096, 1, 1], "block": [256, 1, 1], "launches": 1} for kernel in kernels]}
-    return {"measurement": {"name": name + "/manual_time", "repetition": 0, "activity": activity}}
+    clocks = [] if expected is None else [{"clock": "device", "seconds": {"median": expected - 0.5e-6}}]
+    return {"measurement": {"name": name + "/manual_time", "repetition": 0, "clock": "stream", "activity": activity, "other_clocks": clocks}}
 
 
 class Reading(unittest.TestCase):
@@ -77,8 +78,9 @@ class Table(unittest.TestCase):
     def test_the_median_of_executions_and_the_sum_of_their_kernels(self):
         recorded = measurement("copy/1", 5e-6, 5.05e-6, [COPY, COPY])
         runs = [self.execution(2e-6, 3e-6), self.execution(2e-6, 3.1e-6), self.execution(2e-6, 9e-6)]
-        (name, device, activity, fixed, ncu, kernels, remark), = self.lines(recorded, executions={"copy/1": runs})
-        self.assertEqual((name, activity, fixed, kernels, remark), ("copy/1", 5.05e-6, 0.5e-6, 2, ""))
+        (name, device, fixed, activity, ncu, kernels, remark), = self.lines(recorded, executions={"copy/1": runs})
+        self.assertEqual((name, activity, kernels, remark), ("copy/1", 5.05e-6, 2, ""))
+        self.assertAlmostEqual(fixed, 0.5e-6, delta=1e-15)
         self.assertAlmostEqual(device, 4.5e-6, delta=1e-15)
         self.assertAlmostEqual(ncu, 5.1e-6, delta=1e-15)
 
@@ -100,12 +102,12 @@ class Table(unittest.TestCase):
                            measurement("odd/1"), executions={"copy/1": [self.execution(2.7e-6)], "gemm/1": [self.execution(1e-3)],
                                                              "odd/1": [self.execution(1e-3)]})
         text = agreement.table(lines, 1.2e-6).splitlines()
-        self.assertEqual(text[2], "| copy/1 | 2.000 | 2.050 | 1.500 | +0.050 us, +2.50 % | -0.500 us, -25.00 % | yes | **no** |")
+        self.assertEqual(text[2], "| copy/1 | 2.000 | 0.500 | 2.550 | 1.500 | +0.050 us, +2.00 % | -0.500 us, -25.00 % | yes | **no** |")
         self.assertIn("| **no** | ncu saw other kernels |", text[3])
-        self.assertEqual(text[4], "| odd/1 | | | 1000.000 with its own cost | | | not compared: no CUPTI | |")
-        self.assertIn("activity records 0.50 us (median), ncu 1.20 us.", text[-2])
+        self.assertEqual(text[4], "| odd/1 | | | | 1000.000 with its own cost | | | not compared: no CUPTI | |")
+        self.assertIn("kernels that only wait: 1.20 us.", text[-2])
         self.assertIn("activity records 1 of 2 points, ncu 0 of 1.", text[-1])
-        self.assertEqual({row.count("|") for row in text[:5]}, {9})
+        self.assertEqual({row.count("|") for row in text[:5]}, {10})
 
 
 if __name__ == "__main__":

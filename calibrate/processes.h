@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one process measures of launches and waits is repeatable to a thousandth, and another process gets a few percent
+// more or less: the process is the independent repeat.
+#pragma once
+
+#include <vector>
+
+#include "gpubench/calibration.h"
+
+namespace gpubench::calibrate {
+
+/// Puts the overheads that several processes measured in front of a calibration's ceilings: of each the median, with
+/// the 95 % interval of the processes' mean by Student's t, widened to hold that median. One that no process has is
+/// absent with the first one's reason. With a single process its own interval stays, and the ceiling says so.
+void take_overheads(Calibration& calibration, const std::vector<Calibration>& processes);
+
+}  // namespace gpubench::calibrate

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/processes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpubench::calibrate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Ceiling launch(double seconds) {
+  Ceiling ceiling;
+  ceiling.resource = "launch";
+  ceiling.unit = "s";
+  ceiling.group = CeilingGroup::overhead;
+  ceiling.value = seconds;
+  ceiling.ci95 = {seconds, seconds};
+  ceiling.repeats = 9;
+  ceiling.method = "empty kernel";
+  return ceiling;
+}
+
+Calibration process(double seconds) {
+  Calibration result;
+  result.ceilings = {launch(seconds)};
+  return result;
+}
+
+TEST(Processes, TheMedianAndTheSpreadOfProcessesCount) {
+  Calibration calibration;
+  calibration.ceilings = {launch(9.0)};
+  calibration.ceilings[0].resource = "dram-read";
+  take_overheads(calibration, {process(1.24e-6), process(1.35e-6), process(1.26e-6)});
+  ASSERT_EQ(calibration.ceilings.size(), 2U);
+  const Ceiling& ceiling = calibration.ceilings[0];
+  EXPECT_EQ(ceiling.resource, "launch");
+  EXPECT_DOUBLE_EQ(ceiling.value, 1.26e-6);
+  // Mean 1.28333, standard deviation 0.058595, Student's t of two degrees of freedom 4.30265.
+  EXPECT_NEAR(ceiling.ci95.low, 1.137777e-6, 1e-11);
+  EXPECT_NEAR(ceiling.ci95.high, 1.428890e-6, 1e-11);
+  EXPECT_EQ(ceiling.repeats, 3);
+  EXPECT_EQ(ceiling.method, "empty kernel; median of 3 processes, interval over them");
+  EXPECT_EQ(calibration.ceilings[1].resource, "dram-read");
+}
+
+TEST(Processes, OneProcessKeepsItsIntervalAndSaysSo) {
+  Calibration calibration;
+  take_overheads(calibration, {process(1.24e-6)});
+  ASSERT_EQ(calibration.ceilings.size(), 1U);
+  EXPECT_EQ(calibration.ceilings[0].repeats, 9);
+  EXPECT_THAT(calibration.ceilings[0].caveats, ElementsAre(HasSubstr("one process")));
+}
+
+TEST(Processes, WhatOnlySomeHaveIsOfThoseAndWhatNoneHasIsAbsent) {
+  Calibration first = process(1e-6);
+  first.absent = {{"grid-sync", "no cooperative kernels"}, {"memset", "out of memory"}};
+  first.warnings = {"another process"};
+  Calibration second = process(2e-6);
+  second.ceilings.push_back(launch(3e-6));
+  second.ceilings.back().resource = "memset";
+  second.warnings = {"another process"};
+  Calibration calibration;
+  take_overheads(calibration, {first, second});
+  ASSERT_EQ(calibration.ceilings.size(), 2U);
+  EXPECT_EQ(calibration.ceilings[1].resource, "memset");
+  EXPECT_DOUBLE_EQ(calibration.ceilings[1].value, 3e-6);
+  ASSERT_EQ(calibration.absent.size(), 1U);
+  EXPECT_EQ(calibration.absent[0].resource, "grid-sync");
+  EXPECT_THAT(calibration.warnings, ElementsAre("another process"));
+}
+
+TEST(Processes, NoProcessChangesNothing) {
+  Calibration calibration = process(1e-6);
+  const Calibration before = calibration;
+  take_overheads(calibration, {});
+  EXPECT_EQ(calibration, before);
+}
+
+}  // namespace
+}  // namespace gpubench::calibrate
