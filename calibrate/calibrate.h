@@ -11,9 +11,10 @@
 namespace gpubench::calibrate {
 
 enum class Mode { quick, full };
-/// What launches, waits and small copies cost differs from process to process, by more than repeats in one process
-/// show: these overheads of a GPU may be measured apart from the rest.
-enum class Part { all, overheads, all_but_overheads };
+/// What launches, waits and small copies cost, and copies from and to pageable and managed memory, differ from process
+/// to process by more than repeats in one process show: of a GPU they may be measured apart from the rest, by processes
+/// of their own. The launch is part of the rest, too, which needs it.
+enum class Part { all, of_process, all_but_of_process };
 
 struct Options {
   Mode mode = Mode::quick;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ceilings of an NVIDIA GPU. A full calibration of an H200 takes some 40 s of its 45:
-//   overheads of five processes 8 · warm-up 1 · matrix products to choose from 4 · memory 0.5 · 9 rounds of all probes
-//   12 · sustained loads 14 ladders 1.5 · latencies 1 · links 2 · intensities 2 · counters at most 4
+//   overheads and pageable copies in four processes 8 · warm-up 1 · matrix products to choose from 4 · memory 0.5 · 9
+//   rounds of all probes 12 · sustained loads 14 ladders 1.5 · latencies 1 · links 2 · intensities 2 · counters at most
+//   4
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,10 +27,11 @@ struct Plan {
   double warm_up_seconds;
   double counting_seconds;
 };
-constexpr Plan quick_plan = {7, 0.3, 0.0};
+constexpr Plan quick_plan = {7, 0.2, 0.0};
 constexpr Plan full_plan = {9, 1.0, 4.0};
-constexpr double overheads_warm_up_seconds = 0.15;
-constexpr int overheads_rounds = 2;  ///< of the launch where only overheads are measured: several processes do it
+/// Where several processes measure it.
+constexpr double warm_up_seconds_of_process = 0.1;
+constexpr int launch_rounds_of_process = 2;
 
 void note_conditions(Workbench& bench) {
   auto& warnings = bench.calibration.warnings;
@@ -46,9 +48,9 @@ void note_conditions(Workbench& bench) {
 
 void measure_launch(Workbench& bench) {
   bench.attempt({"launch"}, [&] {
-    const bool overheads_only = bench.options.part == Part::overheads;
-    Ceiling launch = overheads_only ? bench::measure_launch_overhead(*bench.gpu, overheads_rounds)
-                                    : bench::measure_launch_overhead(*bench.gpu);
+    Ceiling launch = bench.options.part == Part::all
+                         ? bench::measure_launch_overhead(*bench.gpu)
+                         : bench::measure_launch_overhead(*bench.gpu, launch_rounds_of_process);
     launch.group = CeilingGroup::overhead;
     bench.calibration.ceilings.push_back(std::move(launch));
   });
@@ -105,17 +107,19 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
   Workbench bench(device, options);
   const Plan& plan = bench.full ? full_plan : quick_plan;
   bench.step("warm-up", 0.0);
-  const bool overheads_only = options.part == Part::overheads;
-  bench.attempt({"fp32"}, [&] { warm_up(bench, overheads_only ? overheads_warm_up_seconds : plan.warm_up_seconds); });
+  const bool for_process = options.part == Part::of_process;
+  bench.attempt({"fp32"}, [&] { warm_up(bench, for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });
   note_conditions(bench);
-  if (options.part != Part::all_but_overheads) {
-    // Before links use other streams: from then on every kernel may cost more (bench/cuda/working_stream.h).
-    bench.step("launch", 0.02);
-    measure_launch(bench);
+  // Before links use other streams: from then on every kernel may cost more (bench/cuda/working_stream.h).
+  bench.step("launch", 0.02);
+  measure_launch(bench);
+  if (bench.full && options.part != Part::all_but_of_process) {
     bench.step("overheads", 0.03);
-    if (bench.full) measure_overheads(bench);
+    measure_overheads(bench);
+    bench.step("links", 0.03);
+    measure_links_of_process(bench);
   }
-  if (overheads_only) return std::move(bench.calibration);
+  if (for_process) return std::move(bench.calibration);
   add_vector_probes(bench);
   bench.step("matrix products", 0.04);
   add_product_probes(bench);

@@ -24,7 +24,9 @@ constexpr std::size_t host_bytes = std::size_t{256} << 20;
 constexpr std::size_t managed_bytes = std::size_t{128} << 20;
 constexpr std::size_t peer_bytes = std::size_t{512} << 20;
 constexpr int repeats = 7;
+/// In all, and where several processes measure it.
 constexpr int pageable_repeats = 5;
+constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
 Probe link(const std::string& resource, const std::string& method, double bytes) {
@@ -84,6 +86,10 @@ void pinned(Workbench& bench) {
           }));
 }
 
+int repeats_in_process(const Workbench& bench) {
+  return bench.options.part == Part::of_process ? pageable_repeats_of_several : pageable_repeats;
+}
+
 void pageable(Workbench& bench) {
   std::vector<std::byte> host(host_bytes, std::byte{1});
   DeviceVector<std::byte> device(host_bytes);
@@ -93,12 +99,12 @@ void pageable(Workbench& bench) {
       bench, link("host-to-device-pageable", copy, bytes),
       timed(bytes,
             [&] { GPUBENCH_CUDA_CHECK(cudaMemcpy(device.data(), host.data(), host_bytes, cudaMemcpyHostToDevice)); }),
-      pageable_repeats);
+      repeats_in_process(bench));
   measure(
       bench, link("device-to-host-pageable", copy, bytes),
       timed(bytes,
             [&] { GPUBENCH_CUDA_CHECK(cudaMemcpy(host.data(), device.data(), host_bytes, cudaMemcpyDeviceToHost)); }),
-      pageable_repeats);
+      repeats_in_process(bench));
 }
 
 class ManagedMemory {
@@ -143,11 +149,11 @@ void managed(Workbench& bench) {
   };
   const auto to_device = [&] { memory.move(bench.index, bench.stream); };
   const char* const moved = "cudaMemPrefetchAsync of 128 MiB, host clock";
-  measure(bench, link("managed-to-device", moved, bytes), timed(bytes, to_device, to_host), pageable_repeats);
+  measure(bench, link("managed-to-device", moved, bytes), timed(bytes, to_device, to_host), repeats_in_process(bench));
   measure(bench, link("managed-to-host", moved, bytes),
           timed(
               bytes, [&] { memory.move(cudaCpuDeviceId, bench.stream); }, to_device),
-          pageable_repeats);
+          repeats_in_process(bench));
   measure(bench,
           link("managed-faults", "a kernel reads 128 MiB of managed memory that lies on the host, host clock", bytes),
           timed(
@@ -158,7 +164,7 @@ void managed(Workbench& bench) {
                                                           bench.float_sink(), bench.stream));
               },
               to_host),
-          pageable_repeats);
+          repeats_in_process(bench));
 }
 
 /// Memory of another GPU, and this one's leave to reach it.
@@ -248,10 +254,13 @@ void measure_peer(Workbench& bench, int other) {
 
 }  // namespace
 
-void measure_links(Workbench& bench) {
-  bench.attempt({"host-to-device-pinned", "device-to-host-pinned", "host-both-ways-pinned"}, [&] { pinned(bench); });
+void measure_links_of_process(Workbench& bench) {
   bench.attempt({"host-to-device-pageable", "device-to-host-pageable"}, [&] { pageable(bench); });
   bench.attempt({"managed-to-device", "managed-to-host", "managed-faults"}, [&] { managed(bench); });
+}
+
+void measure_links(Workbench& bench) {
+  bench.attempt({"host-to-device-pinned", "device-to-host-pinned", "host-both-ways-pinned"}, [&] { pinned(bench); });
   int count = 0;
   bench.attempt({"peers"}, [&] { GPUBENCH_CUDA_CHECK(cudaGetDeviceCount(&count)); });
   for (int other = 0; other < count; ++other) {

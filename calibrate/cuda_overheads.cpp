@@ -44,7 +44,7 @@ void timing_costs(Workbench& bench) {
                                                         {"graph node", "graph-node"},
                                                         {"launch + synchronise", "launch-synchronised"}};
   std::map<std::string, Probe> probes;
-  const int rounds = bench.options.part == Part::overheads ? timing_repeats_of_several : timing_repeats;
+  const int rounds = bench.options.part == Part::of_process ? timing_repeats_of_several : timing_repeats;
   for (int i = 0; i < rounds; ++i)
     for (const auto& cost : bench::measure_costs(*bench.gpu)) {
       const auto name = resources.find(cost.what);

@@ -93,17 +93,18 @@ class Workbench {
 
 // The groups. Each names what it cannot measure, with the reason; none throws.
 
-void add_memory_probes(Workbench& bench);    ///< DRAM, and the pool that others use
-void add_cache_probes(Workbench& bench);     ///< near L2, L1, shared and constant memory
-void measure_ladders(Workbench& bench);      ///< levels of caches, of the GPU and of one multiprocessor
-void add_vector_probes(Workbench& bench);    ///< multiply-adds by type, special functions, division
-void add_matrix_probes(Workbench& bench);    ///< mma.sync and wgmma
-void add_product_probes(Workbench& bench);   ///< cuBLASLt
-void add_atomics_probes(Workbench& bench);   ///< global and shared
-void measure_latencies(Workbench& bench);    ///< pointer chases and their curve
-void measure_overheads(Workbench& bench);    ///< launches, events, synchronisation, small copies
-void measure_links(Workbench& bench);        ///< host memory and other GPUs
-void measure_intensities(Workbench& bench);  ///< memory and arithmetic together
+void add_memory_probes(Workbench& bench);         ///< DRAM, and the pool that others use
+void add_cache_probes(Workbench& bench);          ///< near L2, L1, shared and constant memory
+void measure_ladders(Workbench& bench);           ///< levels of caches, of the GPU and of one multiprocessor
+void add_vector_probes(Workbench& bench);         ///< multiply-adds by type, special functions, division
+void add_matrix_probes(Workbench& bench);         ///< mma.sync and wgmma
+void add_product_probes(Workbench& bench);        ///< cuBLASLt
+void add_atomics_probes(Workbench& bench);        ///< global and shared
+void measure_latencies(Workbench& bench);         ///< pointer chases and their curve
+void measure_overheads(Workbench& bench);         ///< launches, events, synchronisation, small copies
+void measure_links_of_process(Workbench& bench);  ///< pageable and managed host memory: where it lies is by chance
+void measure_links(Workbench& bench);             ///< pinned host memory and other GPUs
+void measure_intensities(Workbench& bench);       ///< memory and arithmetic together
 /// Counts the work of all probes that have a ceiling, as far as the time allows.
 void confirm(Workbench& bench, double seconds);
 

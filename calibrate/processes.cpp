@@ -48,8 +48,12 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
       std::vector<const Ceiling*> ones;
       for (const Calibration& other : processes)
         if (const Ceiling* const found = other.find(one.resource)) ones.push_back(found);
+      if (const Ceiling* const own = calibration.find(one.resource)) ones.push_back(own);
       taken.push_back(of_processes(ones));
     }
+  std::erase_if(calibration.ceilings, [&](const Ceiling& own) {
+    return std::ranges::any_of(taken, [&](const Ceiling& one) { return one.resource == own.resource; });
+  });
   calibration.ceilings.insert(calibration.ceilings.begin(), std::make_move_iterator(taken.begin()),
                               std::make_move_iterator(taken.end()));
   for (const Calibration& process : processes) {

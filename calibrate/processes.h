@@ -9,9 +9,10 @@
 
 namespace gpubench::calibrate {
 
-/// Puts the overheads that several processes measured in front of a calibration's ceilings: of each the median, with
-/// the 95 % interval of the processes' mean by Student's t, widened to hold that median. One that no process has is
-/// absent with the first one's reason. With a single process its own interval stays, and the ceiling says so.
+/// Puts what several processes measured in front of a calibration's ceilings, in place of what its own process did,
+/// which counts as one more: of each the median, with the 95 % interval of the processes' mean by Student's t, widened
+/// to hold that median. What no process has is absent with the first one's reason. A ceiling of a single process keeps
+/// its own interval, and says so.
 void take_overheads(Calibration& calibration, const std::vector<Calibration>& processes);
 
 }  // namespace gpubench::calibrate

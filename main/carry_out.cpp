@@ -123,7 +123,7 @@ int carry_out(const TakenOrder& taken, const Options& options, const std::string
     } else if (order.task == Order::Task::launch || order.task == Order::Task::overheads) {
       calibrate::Options wanted;
       wanted.mode = order.task == Order::Task::overheads ? calibrate::Mode::full : calibrate::Mode::quick;
-      wanted.part = calibrate::Part::overheads;
+      wanted.part = calibrate::Part::of_process;
       run.calibrations = {calibrate::calibrate(device, wanted)};
       storage::write_file(order.result, storage::to_json(run));
     } else if (order.task == Order::Task::check_drift) {

@@ -110,7 +110,8 @@ std::string reading_text(const DriftReading& reading) {
   return text;
 }
 
-/// The overheads of a GPU as some processes, one after another, measured them, before this one holds it.
+/// What differs from process to process, of a GPU, as some processes measured it one after another, before this one
+/// holds it.
 struct OverheadsOfProcesses {
   std::vector<Calibration> processes;
   std::string failure;  ///< why there are no more of them; empty when all are there
@@ -120,7 +121,7 @@ OverheadsOfProcesses measure_overheads(const Device& device, calibrate::Mode mod
   OverheadsOfProcesses result;
   if (device.kind != DeviceKind::cuda) return result;
   constexpr double limit_seconds = 60.0;
-  const int count = mode == calibrate::Mode::full ? 5 : 3;
+  const int count = mode == calibrate::Mode::full ? 4 : 2;
   Interruption interruption(nullptr);  // a process and its folder are not to be left behind
   try {
     Isolation isolation(limit_seconds);
@@ -147,7 +148,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   };
   const double start = bench::steady_seconds();
   const OverheadsOfProcesses overheads = measure_overheads(device, mode, progress);
-  if (!overheads.processes.empty()) options.part = calibrate::Part::all_but_overheads;
+  if (!overheads.processes.empty()) options.part = calibrate::Part::all_but_of_process;
   Calibration calibration = calibrate::calibrate(device, options);
   calibrate::take_overheads(calibration, overheads.processes);
   if (!overheads.failure.empty()) calibration.warnings.push_back(overheads.failure);

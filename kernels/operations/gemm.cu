@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/cuda/check.h"
+#include "bench/cuda/working_stream.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
@@ -101,9 +102,10 @@ Check check_freivalds(const DeviceVector<T>& a, const DeviceVector<T>& b, const 
   DeviceVector<double> abv(count);
   DeviceVector<double> cv(count);
   v.assign(signs);
-  cuda::multiply_in_double(b.data(), v.data(), bv.data(), n, nullptr);
-  cuda::multiply_in_double(a.data(), bv.data(), abv.data(), n, nullptr);
-  cuda::multiply_in_double(c.data(), v.data(), cv.data(), n, nullptr);
+  const cudaStream_t stream = bench::working_stream();
+  cuda::multiply_in_double(b.data(), v.data(), bv.data(), n, stream);
+  cuda::multiply_in_double(a.data(), bv.data(), abv.data(), n, stream);
+  cuda::multiply_in_double(c.data(), v.data(), cv.data(), n, stream);
   const double size = static_cast<double>(n);
   const double tolerance = std::sqrt(size) * accumulation_error(n) + 1.8 * size * output_rounding<T>;
   Check check = all_close(cv.to_host(), abv.to_host(), 0.0, tolerance);

@@ -71,6 +71,14 @@ TEST(Processes, WhatOnlySomeHaveIsOfThoseAndWhatNoneHasIsAbsent) {
   EXPECT_THAT(calibration.warnings, ElementsAre("another process"));
 }
 
+TEST(Processes, TheCalibrationsOwnProcessIsOneMore) {
+  Calibration calibration = process(1.35e-6);
+  take_overheads(calibration, {process(1.24e-6), process(1.26e-6)});
+  ASSERT_EQ(calibration.ceilings.size(), 1U);
+  EXPECT_DOUBLE_EQ(calibration.ceilings[0].value, 1.26e-6);
+  EXPECT_EQ(calibration.ceilings[0].repeats, 3);
+}
+
 TEST(Processes, NoProcessChangesNothing) {
   Calibration calibration = process(1e-6);
   const Calibration before = calibration;
