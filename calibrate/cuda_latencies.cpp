@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -54,8 +55,7 @@ class Latencies {
     level("latency-l1", {pool, std::size_t{16} << 10, ChaseCache::all, true, 16384}, "16 KiB");
     level("latency-l2-near", {pool, cache_ / 8, ChaseCache::past_l1, true, 16384},
           "an eighth of the declared L2, loads past L1");
-    level("latency-l2-far", {pool, cache_ / 4 * 3, ChaseCache::past_l1, true, 16384},
-          "three quarters of the declared L2, loads past L1: more than one half of it holds");
+    far_half(pool);
     const std::size_t far = 4 * cache_;
     if (2 * far <= room)
       level("latency-dram", {pool, far, ChaseCache::past_l1, false, 16384},
@@ -64,6 +64,36 @@ class Latencies {
       bench_.absent("latency-dram",
                     fmt::format("it takes {:.0f} MiB, and {:.0f} MiB are free", static_cast<double>(2 * far) / mebibyte,
                                 static_cast<double>(room) / mebibyte));
+  }
+
+  /// What a thread read longest ago has left its own half of a divided L2: a chase that goes on and on through more
+  /// than a half meets nothing else.
+  void far_half(std::byte* memory) {
+    const std::size_t set_bytes = cache_ / 4 * 3;
+    const auto lines = static_cast<std::uint32_t>(set_bytes / probes::line_bytes);
+    constexpr int steps = 16384;
+    Probe probe = latency_probe("latency-l2-far", steps);
+    probe.ceiling.method = fmt::format(
+        "pointer chase in a random cycle over lines of 128 bytes in three quarters of the declared L2, loads past L1, "
+        "begun with two passes by the same thread: what it reads next is what it read longest ago, and more than one "
+        "half holds; cycles and time read in the kernel; mean of {} accesses",
+        steps);
+    std::size_t place = 0;
+    const auto go_on = [this, memory, &place](int count) {
+      GPUBENCH_CUDA_CHECK(probes::launch_chase(ChaseCache::past_l1, memory, place, 0, count, bench_.sink.data(),
+                                               bench_.clock.readings(), bench_.stream));
+      const double last = bench_.sink.to_host().front();  // the address of the line that comes next
+      place = static_cast<std::size_t>(std::bit_cast<std::byte*>(last) - memory) / probes::line_bytes;
+    };
+    probe.measure = [this, go_on] {
+      go_on(steps);
+      return reading_of(steps);
+    };
+    bench_.attempt({"latency-l2-far"}, [&] {
+      GPUBENCH_CUDA_CHECK(probes::launch_chain(memory, lines, ++seed_, bench_.stream));
+      go_on(static_cast<int>(2 * lines / probes::chase_unroll * probes::chase_unroll));
+      bench_.measure_now(std::move(probe), repeats);
+    });
   }
 
   void host() {
@@ -93,13 +123,7 @@ class Latencies {
 
   /// A chase through memory of any kind that this GPU reaches.
   void level(const std::string& resource, const Chase& what, const std::string& where) {
-    Probe probe;
-    probe.ceiling.resource = resource;
-    probe.ceiling.unit = "s";
-    probe.ceiling.group = CeilingGroup::latency;
-    probe.ceiling.shape = "one thread";
-    probe.ceiling.work_per_run = what.steps;
-    probe.ceiling.work_unit = "access";
+    Probe probe = latency_probe(resource, what.steps);
     probe.ceiling.method = fmt::format(
         "pointer chase in a random cycle over lines of 128 bytes, drawn anew each time, in {}; cycles and time read in "
         "the kernel; mean of {} accesses{}",
@@ -109,6 +133,17 @@ class Latencies {
   }
 
  private:
+  static Probe latency_probe(const std::string& resource, int steps) {
+    Probe probe;
+    probe.ceiling.resource = resource;
+    probe.ceiling.unit = "s";
+    probe.ceiling.group = CeilingGroup::latency;
+    probe.ceiling.shape = "one thread";
+    probe.ceiling.work_per_run = steps;
+    probe.ceiling.work_unit = "access";
+    return probe;
+  }
+
   Reading reading_of(int steps) {
     const auto passed = bench_.clock.last(1).front();
     Reading reading;

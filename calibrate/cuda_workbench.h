@@ -44,7 +44,7 @@ class Workbench {
   Timer timer;
   SmClock clock;
   bench::Nvml nvml;
-  DeviceVector<double> sink;  ///< never written in truth
+  DeviceVector<double> sink;  ///< what kernels leave that nobody needs
   DeviceVector<float> pool;   ///< the larger part of the memory, random data; empty until the memory group made it
   std::vector<Probe> probes;
   Calibration calibration;

@@ -24,7 +24,7 @@ cudaError_t launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, 
 
 /// Follows a chain of launch_chain for `steps` steps from its `from`-th line. One block reads all `warm_bytes` of it
 /// before, twice over, so that what fits into caches is there, and on the near side; 0 for none. Leaves cycles and
-/// nanoseconds of the steps in `clock`.
+/// nanoseconds of the steps in `clock`, and in `sink` (8 bytes) the address of the line that would come next.
 cudaError_t launch_chase(ChaseCache cache, const void* memory, std::size_t from, std::size_t warm_bytes, int steps,
                          void* sink, ClockReading* clock, cudaStream_t stream);
 

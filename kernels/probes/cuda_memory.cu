@@ -110,7 +110,8 @@ __global__ void __launch_bounds__(most_working_set_threads)
     working_set_kernel(const float4* __restrict__ data, unsigned groups, bool apart, int rounds, float* sink,
                        ClockReading* clock) {
   unsigned first = blockIdx.x * blockDim.x;
-  if (apart) first = static_cast<unsigned>(static_cast<std::uint64_t>(groups) * blockIdx.x / gridDim.x);
+  if (apart)  // in whole rounds of its threads, so that no warp's access begins within a line
+    first = static_cast<unsigned>(static_cast<std::uint64_t>(groups / blockDim.x) * blockIdx.x / gridDim.x) * blockDim.x;
   unsigned i = (first + threadIdx.x) % groups;
   const unsigned step = (apart ? 1 : gridDim.x) * blockDim.x % groups;
   float sum = 0.0F;
