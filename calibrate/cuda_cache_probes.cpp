@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,32 @@ Probe cache_probe(const std::string& resource, const std::string& method) {
   return probe;
 }
 
+void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<const probes::WorkingSetShape> shapes,
+            const char* what) {
+  std::vector<LoopKernel> kernels;
+  for (const auto shape : shapes)
+    kernels.emplace_back([&bench, shape, set](const probes::LoopLaunch& launch, probes::Launched& launched) {
+      return probes::launch_working_set(shape, bench.pool.data(), set,
+                                        static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
+                                        launch.clock, launch.stream, launched);
+    });
+  const std::size_t best = bench.fastest(kernels);
+  const auto shape = shapes[best];
+  Probe probe = cache_probe(resource, fmt::format("16-byte loads past L1 of {:.0f} MiB, read again and again{}",
+                                                  static_cast<double>(set) / mebibyte, what));
+  probe.ceiling.shape = fmt::format("{} loads in flight a thread, {} threads a block, {}", shape.loads, shape.threads,
+                                    shape.start == probes::WorkingSetStart::side_by_side
+                                        ? "all blocks side by side through the set"
+                                        : "each block through the whole set from a start of its own");
+  probe.ceiling.conditions = "normal random data";
+  probe.limit_for_clock = l2_port_bytes;
+  if (shape.start != probes::WorkingSetStart::neighbours) {  // of merged requests there are fewer
+    probe.counted = {{"lts__t_sectors_srcunit_tex.sum"}};
+    probe.counted_factor = 32.0;
+  }
+  bench.add_loops(std::move(probe), kernels[best]);
+}
+
 void add_l2(Workbench& bench) {
   const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0));
   std::size_t smallest = 0;
@@ -37,30 +64,16 @@ void add_l2(Workbench& bench) {
   // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
   const std::size_t set = std::min(near_set_bytes, cache / 3) / 16384 * 16384;
   if (set < smallest || set > bench.pool.bytes()) {
-    bench.absent("l2-near", fmt::format("an L2 cache of {:.1f} MiB is too small for a set that no two multiprocessors "
-                                        "ask for at the same time",
-                                        static_cast<double>(cache) / mebibyte));
+    for (const char* resource : {"l2-near", "l2-merged"})
+      bench.absent(resource, fmt::format("an L2 cache of {:.1f} MiB is too small for a set that no two multiprocessors "
+                                         "ask for at the same time",
+                                         static_cast<double>(cache) / mebibyte));
     return;
   }
-  std::vector<LoopKernel> kernels;
-  for (const auto shape : probes::working_set_shapes())
-    kernels.emplace_back([&bench, shape, set](const probes::LoopLaunch& launch, probes::Launched& launched) {
-      return probes::launch_working_set(shape, bench.pool.data(), set,
-                                        static_cast<double>(launch.loops) * near_pass_bytes, bench.float_sink(),
-                                        launch.clock, launch.stream, launched);
-    });
-  const std::size_t best = bench.fastest(kernels);
-  const auto shape = probes::working_set_shapes()[best];
-  Probe probe = cache_probe("l2-near", fmt::format("16-byte loads past L1 of {:.0f} MiB, read again and again",
-                                                   static_cast<double>(set) / mebibyte));
-  probe.ceiling.shape = fmt::format("{} loads in flight a thread, {} threads a block, {}", shape.loads, shape.threads,
-                                    shape.apart ? "each block through the whole set from a start of its own"
-                                                : "all blocks side by side through the set");
-  probe.ceiling.conditions = "normal random data";
-  probe.limit_for_clock = l2_port_bytes;
-  probe.counted = {{"lts__t_sectors_srcunit_tex.sum"}};
-  probe.counted_factor = 32.0;
-  bench.add_loops(std::move(probe), kernels[best]);
+  add_l2(bench, set, "l2-near", probes::working_set_shapes(), "");
+  add_l2(bench, set, "l2-merged", probes::merged_working_set_shapes(),
+         ": bytes that multiprocessors receive; those that follow each other ask for the same lines within a "
+         "microsecond, and their requests are merged on the way, so L2 itself delivers fewer");
 }
 
 void add_l1(Workbench& bench) {
@@ -110,10 +123,11 @@ void add_constant(Workbench& bench) {
 
 void add_cache_probes(Workbench& bench) {
   if (bench.pool.size() == 0) {
-    bench.absent("l2-near", "there was no memory for DRAM's probes either");
+    for (const char* resource : {"l2-near", "l2-merged"})
+      bench.absent(resource, "there was no memory for DRAM's probes either");
     bench.absent("l1", "there was no memory for DRAM's probes either");
   } else {
-    bench.attempt({"l2-near"}, [&] { add_l2(bench); });
+    bench.attempt({"l2-near", "l2-merged"}, [&] { add_l2(bench); });
     bench.attempt({"l1"}, [&] { add_l1(bench); });
   }
   for (const int conflicts : {1, 2, 32})

@@ -73,9 +73,9 @@ struct Counting {
   Way way;
 };
 
-/// Counts probes that have one set of counters, and reads them out together.
+/// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
 void count(Workbench& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
-           std::vector<Confirmation>& confirmations) {
+           std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
     source.begin(group.front().way.counters);
   } catch (const bench::MetricsUnavailable& error) {
@@ -83,7 +83,7 @@ void count(Workbench& bench, bench::MetricSource& source, const std::vector<Coun
     return;
   }
   for (const auto& [probe, way] : group) {
-    bench.step("counters", static_cast<double>(probe) / static_cast<double>(bench.probes.size()));
+    bench.step("counters", static_cast<double>(counted++) / static_cast<double>(bench.probes.size()));
     if (bench::steady_seconds() > deadline) {
       confirmations[probe].reason = "the time for counting was over";
       continue;
@@ -102,9 +102,9 @@ void count(Workbench& bench, bench::MetricSource& source, const std::vector<Coun
       confirmations[probe].reason = error.what();
     }
   }
-  const auto counted = source.read();
+  const auto values_of = source.read();
   for (const auto& [probe, way] : group)
-    if (const auto values = counted.find(probe); values != counted.end())
+    if (const auto values = values_of.find(probe); values != values_of.end())
       confirmations[probe] = confirmation_of(bench.probes[probe], way, values->second);
 }
 
@@ -129,7 +129,8 @@ void confirm(Workbench& bench, double seconds) {
     if (is_counted(bench.probes[i]))
       if (auto way = way_of(*source, bench.probes[i], confirmations[i]))
         groups[{source->passes(way->counters).value_or(0), way->counters}].push_back({i, *std::move(way)});
-  for (const auto& [key, group] : groups) count(bench, *source, group, deadline, confirmations);
+  std::size_t counted = 0;
+  for (const auto& [key, group] : groups) count(bench, *source, group, deadline, counted, confirmations);
   for (std::size_t i = 0; i < bench.probes.size(); ++i)
     if (is_counted(bench.probes[i])) note(bench.calibration, bench.probes[i].ceiling.resource, confirmations[i]);
 }

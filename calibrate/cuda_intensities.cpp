@@ -31,12 +31,21 @@ class Intensities {
 
   void run() {
     if (count_ == 0) throw OutOfMemory("there was no memory for DRAM's probes either");
+    const int ridge = ridge_step();
+    Probe probe = ridge_probe(ridge);
+    SustainedLoad load(probe);  // visited before and after the others, so that its interval holds what their heat does
+    load.visit(bench_.instruments(), 0.5);
     const auto steps = probes::intensity_steps();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       bench_.step("intensities", 0.8 * static_cast<double>(i) / static_cast<double>(steps.size()));
       add_point(steps[i]);
     }
-    ridge();
+    load.visit(bench_.instruments(), 0.5);
+    if (!load.failure().empty()) throw CudaError(load.failure());
+    Ceiling bytes = load.ceiling(bench_.multiprocessors());
+    Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(ridge), bench_.calibration.find("fp32"));
+    bench_.calibration.ceilings.push_back(std::move(bytes));
+    bench_.calibration.ceilings.push_back(std::move(flops));
   }
 
  private:
@@ -85,8 +94,7 @@ class Intensities {
                                      [&](int step) { return std::abs(std::log(flops_per_byte(step) * read / fp32)); });
   }
 
-  void ridge() {
-    const int step = ridge_step();
+  Probe ridge_probe(int step) {
     Probe probe = probe_of(step);
     probe.sustained_seconds = ridge_seconds;
     probe.ceiling.method = fmt::format(
@@ -98,13 +106,7 @@ class Intensities {
     probe.ceiling.resource = "ridge-dram-read";
     probe.ceiling.group = CeilingGroup::memory;
     probe.limit = bench_.device.memory_bandwidth_limit;
-    SustainedLoad load(probe);
-    load.visit(bench_.instruments(), 1.0);
-    if (!load.failure().empty()) throw CudaError(load.failure());
-    Ceiling bytes = load.ceiling(bench_.multiprocessors());
-    Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(step), bench_.calibration.find("fp32"));
-    bench_.calibration.ceilings.push_back(std::move(bytes));
-    bench_.calibration.ceilings.push_back(std::move(flops));
+    return probe;
   }
 
   Workbench& bench_;

@@ -101,7 +101,7 @@ struct Instruments {
 /// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
 void sample(Probe& probe, const Instruments& with);
 
-/// The median of the samples with its distribution-free interval, its limit at the clock read, and what bears on it.
+/// The median of the samples with the interval that holds them all, its limit at the clock read, and what bears on it.
 Ceiling ceiling_of(const Probe& probe, int multiprocessors);
 
 /// A probe that runs without rest, once or in several visits apart in time.

@@ -99,21 +99,28 @@ cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream)
   }
 }
 
-constexpr std::array working_set_table = {WorkingSetShape{256, 4, false},  WorkingSetShape{512, 4, false},
-                                          WorkingSetShape{1024, 2, false}, WorkingSetShape{256, 8, true},
-                                          WorkingSetShape{512, 4, true},   WorkingSetShape{1024, 2, true}};
+constexpr auto side_by_side = WorkingSetStart::side_by_side;
+constexpr auto scattered = WorkingSetStart::scattered;
+constexpr auto neighbours = WorkingSetStart::neighbours;
+constexpr std::array working_set_table = {WorkingSetShape{256, 4, side_by_side},  WorkingSetShape{512, 4, side_by_side},
+                                          WorkingSetShape{1024, 2, side_by_side}, WorkingSetShape{256, 8, scattered},
+                                          WorkingSetShape{512, 4, scattered},     WorkingSetShape{1024, 2, scattered}};
+constexpr std::array merged_table = {WorkingSetShape{1024, 2, neighbours}, WorkingSetShape{512, 4, neighbours}};
 constexpr int most_working_set_threads = 1024;
 
 /// Each thread reads group `first`, first + step, first + 2 step, ... of 16 bytes, from the start again behind the end.
 template <int loads>
 __global__ void __launch_bounds__(most_working_set_threads)
-    working_set_kernel(const float4* __restrict__ data, unsigned groups, bool apart, int rounds, float* sink,
+    working_set_kernel(const float4* __restrict__ data, unsigned groups, WorkingSetStart where, int rounds, float* sink,
                        ClockReading* clock) {
   unsigned first = blockIdx.x * blockDim.x;
-  if (apart)  // in whole rounds of its threads, so that no warp's access begins within a line
-    first = static_cast<unsigned>(static_cast<std::uint64_t>(groups / blockDim.x) * blockIdx.x / gridDim.x) * blockDim.x;
+  // Whole rounds of a block's threads, so that no warp's access begins within a line.
+  const std::uint64_t places = groups / blockDim.x;
+  if (where == neighbours) first = static_cast<unsigned>(places * blockIdx.x / gridDim.x) * blockDim.x;
+  if (where == scattered)  // by the golden ratio: blocks whose numbers are close start far apart
+    first = static_cast<unsigned>((places * (blockIdx.x * 2654435769U)) >> 32U) * blockDim.x;
   unsigned i = (first + threadIdx.x) % groups;
-  const unsigned step = (apart ? 1 : gridDim.x) * blockDim.x % groups;
+  const unsigned step = (where == side_by_side ? gridDim.x : 1) * blockDim.x % groups;
   float sum = 0.0F;
   const ClockReading start = read_clocks();
 #pragma unroll 1
@@ -152,13 +159,13 @@ cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std:
   unsigned blocks = 0;
   if (const cudaError_t error = working_set_blocks<loads>(shape.threads, blocks); error != cudaSuccess) return error;
   const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
-  if (!shape.apart && groups < threads) return cudaErrorInvalidValue;
+  if (shape.start == side_by_side && groups < threads) return cudaErrorInvalidValue;
   const double round = 16.0 * loads * static_cast<double>(threads);
   const int rounds = static_cast<int>(std::ceil(least_bytes / round));
   launched.work = round * rounds;
   launched.clock_readings = clock == nullptr ? 0 : static_cast<int>(blocks);
   working_set_kernel<loads><<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
-      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), shape.apart, rounds, sink, clock);
+      reinterpret_cast<const float4*>(data), static_cast<unsigned>(groups), shape.start, rounds, sink, clock);
   return cudaGetLastError();
 }
 
@@ -212,6 +219,7 @@ double memory_bytes(MemoryPattern pattern, std::size_t count) {
 }
 
 std::span<const WorkingSetShape> working_set_shapes() { return working_set_table; }
+std::span<const WorkingSetShape> merged_working_set_shapes() { return merged_table; }
 
 cudaError_t smallest_working_set(std::size_t& bytes) {
   bytes = 0;

@@ -39,15 +39,22 @@ cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, co
 /// Bytes that a launch moves: arrays read plus arrays written.
 double memory_bytes(MemoryPattern pattern, std::size_t count);
 
+/// Where the blocks of a working set's reader are. side_by_side: all together through the set, each block a part of
+/// every stride. The others go through all of it, each from a start of its own: scattered, so that no two meet;
+/// neighbours, blocks of which one follows close behind the other, so that the GPU merges many of their requests on the
+/// way to L2.
+enum class WorkingSetStart { side_by_side, scattered, neighbours };
+
 /// How the GPU goes through a working set: each thread has `loads` 16-byte loads in flight.
 struct WorkingSetShape {
   int threads = 256;  ///< of a block; as many blocks as run at once
   int loads = 4;
-  bool apart = false;  ///< false: all blocks side by side through the set; true: each through all of it, from a start
-                       ///< of its own
+  WorkingSetStart start = WorkingSetStart::side_by_side;
 };
-/// Shapes worth trying, the most promising first.
+/// Shapes worth trying in which requests are not merged, the most promising first.
 std::span<const WorkingSetShape> working_set_shapes();
+/// Shapes in which they are.
+std::span<const WorkingSetShape> merged_working_set_shapes();
 
 /// Reads a working set again and again, past the L1 cache, until at least `least_bytes` have been read by all threads
 /// together. `working_set_bytes` is a multiple of 16 and at least smallest_working_set. Each block leaves a reading in

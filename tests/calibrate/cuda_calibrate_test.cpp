@@ -63,6 +63,7 @@ TEST(CudaCalibrate, Full) {
                                         "dram-triad",
                                         "l2",
                                         "l2-near",
+                                        "l2-merged",
                                         "l2-far",
                                         "l1",
                                         "shared",
