@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -152,6 +153,24 @@ TEST(Predict, PipesFollowTheClock) {
   EXPECT_NEAR(seconds_on(predict(work, {}, machine), "fp32"), 1.0, 1e-9);
   EXPECT_NEAR(seconds_on(predict(work, at_clock(0.2e9), machine), "fp32"), 1.0, 1e-9);  // an idle clock
   EXPECT_NEAR(seconds_on(predict(work, at_clock(nan), machine), "fp32"), 1.0, 1e-9);
+}
+
+TEST(Predict, IssuingAndThePipeThatIsFedAreOneResource) {
+  const auto machine = machine_of(gpu());
+  Work work;
+  work.flops[fp32] = 40e12;  // 1 s
+  const auto has = [](const Prediction& prediction, std::string_view name) {
+    return std::ranges::any_of(prediction.resources, [&](const auto& one) { return one.resource == name; });
+  };
+  Conditions conditions;
+  conditions.counted.issue_seconds = 1.05;
+  const auto by_pipe = predict(work, conditions, machine);
+  EXPECT_TRUE(has(by_pipe, "fp32"));
+  EXPECT_FALSE(has(by_pipe, "issue"));
+  conditions.counted.issue_seconds = 2.0;
+  const auto by_issue = predict(work, conditions, machine);
+  EXPECT_FALSE(has(by_issue, "fp32"));
+  EXPECT_NEAR(seconds_on(by_issue, "issue"), 2.0, 1e-9);
 }
 
 TEST(Predict, MatrixUnitsDoNotFollowOneClockReading) {

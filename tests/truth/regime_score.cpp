@@ -136,15 +136,30 @@ std::optional<double> end_of_overhead(const classifier::Sweep& sweep) {
   return crossing(line);
 }
 
-/// Without a model: where the flat time of the smallest sizes meets the line through the two largest.
+/// Without a model: where the flat time of the smallest sizes meets the line through those that take three times as
+/// long or more, fitted to relative errors. The line has an intercept: a kernel does more than what its argument
+/// counts.
 std::optional<double> meeting_of_asymptotes(const classifier::Sweep& sweep) {
   const auto& sizes = sweep.sizes;
   if (sizes.size() < 6) return std::nullopt;
   const auto seconds = [&](std::size_t i) { return classifier::time_of(*sizes[i].measurements.front()).seconds; };
   const double flat = std::min({seconds(0), seconds(1), seconds(2)});
-  const std::size_t last = sizes.size() - 1;
-  const double slope = (seconds(last) - seconds(last - 1)) / (sizes[last].argument - sizes[last - 1].argument);
-  return slope > 0.0 ? std::optional(flat / slope) : std::nullopt;
+  std::array<double, 5> sums = {};  // of weights, x, y, x x, x y
+  int count = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double x = sizes[i].argument;
+    const double y = seconds(i);
+    if (y < 3.0 * flat) continue;
+    const double weight = 1.0 / (y * y);
+    const std::array<double, 5> terms = {1.0, x, y, x * x, x * y};
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += weight * terms[k];
+    ++count;
+  }
+  if (count < 3) return std::nullopt;
+  const auto& [w, x, y, xx, xy] = sums;
+  const double slope = (w * xy - x * y) / (w * xx - x * x);
+  const double at = (flat - (y - slope * x) / w) / slope;
+  return slope > 0.0 && at > 0.0 ? std::optional(at) : std::nullopt;
 }
 
 void print_boundaries(const Run& run) {
