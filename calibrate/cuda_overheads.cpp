@@ -72,7 +72,6 @@ class Overheads {
     void* const host = pinned_.on_host();
     void* const device = device_.data();
     void* const other = device_.data() + 2048;
-    slot("launch-slot", "empty kernels of 1 block of 32 threads", [=, this] { bench_.gpu->launch_nothing(stream); });
     slot("copy-host-to-device", "copies of 4 bytes from pinned host memory",
          [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(device, host, 4, cudaMemcpyHostToDevice, stream)); });
     slot("copy-device-to-host", "copies of 4 bytes to pinned host memory",
@@ -184,7 +183,7 @@ class Overheads {
 void measure_overheads(Workbench& bench) {
   bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
                 [&] { timing_costs(bench); });
-  bench.attempt({"launch-slot", "event-record", "stream-synchronize", "host-callback", "grid-sync"},
+  bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"},
                 [&] { Overheads(bench).run(); });
 }
 

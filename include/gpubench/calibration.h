@@ -54,7 +54,7 @@ struct Confirmation {
 ///   - int32-multiply-add, sqrt-fp32, division-fp64, ...  op/s
 ///   - dram-write-ordinary, dram-write-nontemporal  B/s     a CPU's two kinds of stores; dram-write is the better
 ///   launch                                         s       a launch of nothing, timed as operations are timed
-///   - latency-l1, latency-dram, ...; launch-slot, graph-node, event-record, ...  s
+///   - latency-l1, latency-dram, ...; graph-node, event-record, ...  s
 ///   - host-to-device-pinned, peer-1-read, ...      B/s     payload
 ///   - atomic-global-one, ...                       op/s    of a CPU atomic-one, atomic-line (false sharing), -spread
 ///   - barrier, condition-wake, thread-create, system-call, timer-read, timer-step  s  of a CPU

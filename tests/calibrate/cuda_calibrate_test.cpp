@@ -86,7 +86,6 @@ TEST(CudaCalibrate, Full) {
                                         "sin",
                                         "division",
                                         "launch",
-                                        "launch-slot",
                                         "launch-stream",
                                         "launch-synchronised",
                                         "graph-node",
