@@ -155,7 +155,7 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
   google.write();
   if (!options.quiet && !options.google.format) fmt::print("{}", reports::console(run, stdout_style(options.color)));
   for (const std::string& output : options.outputs) {
-    reports::write(run, output);
+    reports::write(run, output, options.chart);
     if (!options.quiet) say(fmt::format("wrote {}", output));
   }
   int failed = 0;
@@ -179,7 +179,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   }
   compare_several_gpus(options, run);
   for (const std::string& warning : run.warnings) say(warning);
-  for (const std::string& output : options.outputs) reports::write(run, output);
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;
 }
 

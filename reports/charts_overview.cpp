@@ -79,18 +79,22 @@ Json panel(const char* title, const Json& y, Json below) {
   const auto field = y["field"].get<std::string>();
   const std::string shown = both(both(shown_lines, "datum.working_set > 0"), "datum['" + field + "'] > 0");
   auto layers = std::move(below);
+  auto mark = point_mark();
+  mark["clip"] = false;  // the highest lie on the edge
   layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.repetition === 0"))},
+                    {"transform", only(both(shown, "datum.repetition === 0 && datum.cell_to > 0"))},
                     {"mark", style("line", "thread")},
                     {"encoding", {{"x", x}, {"y", y}, {"detail", like("line")}}}});
   layers.push_back(
       {{"data", data("points")},
        {"transform", only(shown)},
-       {"mark", point_mark()},
+       {"mark", std::move(mark)},
        {"encoding",
         {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
-  return {
-      {"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}}, {"width", 380}, {"height", 250}, {"layer", std::move(layers)}};
+  return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
+          {"width", 380},
+          {"height", 250},
+          {"layer", std::move(layers)}};
 }
 
 bool has_flops(const Run& run) {
@@ -122,10 +126,10 @@ Json map() {
 }
 
 Json overview(const Run& run) {
-  const auto time_y = decimal_axis('y', "seconds", "time", si_label("s"));
+  const auto time_y = decimal_axis("concat_0_y", "seconds", "time", si_label("s"));
   const bool flops = has_flops(run);
-  const auto throughput_y = flops ? decimal_axis('y', "flops_per_second", "speed", si_label("FLOP/s"))
-                                  : decimal_axis('y', "bytes_per_second", "bytes moved", si_label("B/s"));
+  const auto throughput_y = flops ? decimal_axis("concat_1_y", "flops_per_second", "speed", si_label("FLOP/s"))
+                                  : decimal_axis("concat_1_y", "bytes_per_second", "bytes moved", si_label("B/s"));
   const bool dram = has_dram(run);
   const Json share_y = {{"field", "of_dram"},
                         {"type", "quantitative"},
@@ -144,7 +148,8 @@ Json overview(const Run& run) {
       {panel("Time", time_y, Json::array()),
        panel(flops ? "Throughput (operations that declare FLOPs)" : "Throughput", throughput_y, Json::array()),
        dram ? panel("Bandwidth utilisation", share_y, std::move(ceiling))
-            : panel("Bandwidth", decimal_axis('y', "bytes_per_second", "bytes moved per second", si_label("B/s")),
+            : panel("Bandwidth",
+                    decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second", si_label("B/s")),
                     Json::array()),
        std::move(map_panel)});
   return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
@@ -163,12 +168,12 @@ Json samples() {
                   {"axis",
                    {{"tickCount", 6},
                     {"labelExpr",
-                     "replace(replace(format(datum.value, '.5~s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), "
+                     "replace(replace(format(datum.value, '.5s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), "
                      "' $1') + 's'"}}}};
   const Json order = {{"field", "index"},
                       {"type", "quantitative"},
                       {"title", "sample, in the order taken"},
-                      {"scale", {{"nice", false}, {"padding", 8}}},
+                      {"scale", {{"zero", false}, {"nice", false}, {"padding", 8}}},
                       {"axis", {{"tickMinStep", 1}, {"tickCount", 8}, {"grid", false}}}};
   auto median = y;
   median["field"] = "median";

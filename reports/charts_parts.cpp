@@ -7,8 +7,8 @@ namespace gpubench::reports::charts {
 namespace {
 
 /// A decimal axis labels powers of ten, and the steps between only where it spans few of them.
-std::string decimal_labels(char scale, std::string_view label) {
-  const auto domain = std::string("domain('") + scale + "')";
+std::string decimal_labels(std::string_view scale, std::string_view label) {
+  const auto domain = "domain('" + std::string(scale) + "')";
   const auto span = domain + "[1] / " + domain + "[0]";
   const std::string step = "round(100 * datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) / 100";
   return "indexof(" + span + " > 300 ? [1] : " + span + " > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], " + step +
@@ -40,11 +40,12 @@ Json log_axis(std::string_view field, std::string_view title, Json axis, int bas
           {"scale", {{"type", "log"}, {"base", base}, {"nice", false}, {"padding", 12}}},
           {"axis", std::move(axis)}};
 }
-Json decimal_axis(char scale, std::string_view field, std::string_view title, std::string_view label) {
+Json decimal_axis(std::string_view scale, std::string_view field, std::string_view title, std::string_view label) {
   return log_axis(field, title, {{"labelOverlap", false}, {"labelExpr", decimal_labels(scale, label)}}, 10);
 }
 Json binary_axis(std::string_view field, std::string_view title, std::string_view label) {
-  return log_axis(field, title, {{"labelOverlap", true}, {"labelFlush", true}, {"labelExpr", label}}, 2);
+  return log_axis(field, title,
+                  {{"labelOverlap", true}, {"labelSeparation", 8}, {"labelFlush", true}, {"labelExpr", label}}, 2);
 }
 
 Json regime_names_list() {

@@ -26,10 +26,10 @@ extern const char* const bytes_label;         ///< "64 MiB"
 extern const char* const size_label;          ///< "16 Ki", "1000"
 std::string si_label(std::string_view unit);  ///< "10 TB/s"
 
-/// Logarithmic axes. A decimal one names powers of ten, and steps between where it spans few of them; `scale` is 'x' or
-/// 'y'.
+/// Logarithmic axes. A decimal one names powers of ten, and steps between where it spans few of them; `scale` is the
+/// scale's name in Vega: "x", or "concat_0_x" in the first of several panels.
 Json log_axis(std::string_view field, std::string_view title, Json axis, int base);
-Json decimal_axis(char scale, std::string_view field, std::string_view title, std::string_view label);
+Json decimal_axis(std::string_view scale, std::string_view field, std::string_view title, std::string_view label);
 Json binary_axis(std::string_view field, std::string_view title, std::string_view label);
 
 Json regime_names_list();

@@ -41,13 +41,13 @@ Json run_shape(const Several& several) {
 
 Json run_tooltip() {
   auto list = point_tooltip();
-  list.insert(list.begin(), {{"field", "run"}});
+  list.insert(list.begin(), Json::object({{"field", "run"}}));
   return list;
 }
 
 Json rooflines(const Several& several) {
-  const auto x = decimal_axis('x', "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
-  const auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
+  const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
+  const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
   auto point_y = y;
   point_y["field"] = "flops_per_second";
   // Of each run the outermost memory roof and the pipes that its points use: all of them would be a thicket.
@@ -56,12 +56,10 @@ Json rooflines(const Several& several) {
   band_y["field"] = "rate_low";
   const auto identity = Json::array({like("run"), like("device"), like("roof")});
   auto layers = Json::array();
-  layers.push_back(
-      {{"data", data("roofs")},
-       {"transform", only(main_roof)},
-       {"mark", style("area", "roof-interval")},
-       {"encoding",
-        {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}, {"color", run_color(several)}}}});
+  layers.push_back({{"data", data("roofs")},
+                    {"transform", only(main_roof)},
+                    {"mark", style("area", "roof-interval")},
+                    {"encoding", {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(main_roof)},
                     {"mark", style("line", "run-roof")},
@@ -71,6 +69,14 @@ Json rooflines(const Several& several) {
                       {"detail", identity},
                       {"color", run_color(several)},
                       {"tooltip", tooltip({{"run", ""}, {"label", ""}, {"interval", ""}, {"method", ""}})}}}});
+  auto label = style("text", "roof-label");
+  label.update({{"align", {{"expr", "datum.kind === 'memory' ? 'left' : 'right'"}}},
+                {"dx", {{"expr", "datum.kind === 'memory' ? 6 : -4"}}},
+                {"dy", -8}});
+  layers.push_back({{"data", data("roofs")},
+                    {"transform", only("isValid(datum.run_label)")},
+                    {"mark", label},
+                    {"encoding", {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}}});
   layers.push_back(
       {{"data", data("points")},
        {"transform", only(both(of_shown_regime, "datum.intensity > 0"))},
@@ -86,7 +92,7 @@ Json rooflines(const Several& several) {
 
 Json times(const Several& several) {
   const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis('y', "seconds", "time", si_label("s"));
+  const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
   const auto shown = both(both(of_shown_regime, of_chosen_line), "datum.size > 0");
   auto low = y;
   low["field"] = "low";
@@ -113,7 +119,7 @@ Json times(const Several& several) {
 }
 
 Json changes(const Several& several) {
-  const auto x = decimal_axis('x', "base_seconds", "time in " + printable(several.labels.front()), si_label("s"));
+  const auto x = decimal_axis("x", "base_seconds", "time in " + printable(several.labels.front()), si_label("s"));
   const Json y = {{"field", "ratio"},
                   {"type", "quantitative"},
                   {"title", "time over that of the first run"},
@@ -190,6 +196,22 @@ Json change_rows(const Several& several, const Json& points) {
   return rows;
 }
 
+/// Roofs of several runs lie close together: each is named once, by the first run that has about its value.
+void name_roofs(Json& roofs) {
+  std::map<std::string, std::vector<double>> named;  // values, by kind
+  for (auto& row : roofs) {
+    const bool memory = row["kind"] == "memory";
+    if (row["place"] != "label" || !row.contains("run") || !(memory ? row["rank"] == 0 : row["used"] == true)) continue;
+    auto& values = named[row["kind"].get<std::string>()];
+    const double value = row["rate"].get<double>();
+    if (std::any_of(values.begin(), values.end(),
+                    [&](double other) { return std::max(value / other, other / value) < 1.35; }))
+      continue;
+    values.push_back(value);
+    row["run_label"] = row["label"].get<std::string>() + " (" + row["run"].get<std::string>() + ")";
+  }
+}
+
 }  // namespace
 
 std::vector<Chart> overlays(const Several& several) {
@@ -214,6 +236,7 @@ Json datasets(const Several& several) {
     for (auto& row : sets[name])
       if (const auto label = labels.find(row["device"].get<std::string>()); label != labels.end())
         row["run"] = label->second;
+  name_roofs(sets["roofs"]);
   sets["changes"] = change_rows(several, sets["points"]);
   return sets;
 }

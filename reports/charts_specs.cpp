@@ -41,8 +41,8 @@ void put_bands(Json& layers, const Json& x) {
 }  // namespace
 
 Json roofline() {
-  const auto x = decimal_axis('x', "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
-  const auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
+  const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
+  const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
   auto point_y = y;
   point_y["field"] = "flops_per_second";
   const auto roof_tooltip = tooltip({{"label", ""}, {"interval", ""}, {"method", ""}});
@@ -83,7 +83,7 @@ Json roofline() {
   pipe_label.update({{"align", "right"},
                      {"dx", {{"expr", "-4 - 168 * min(datum.column, 2)"}}},
                      {"dy", {{"expr", "datum.column > 0 ? 9 : -6"}}},
-                     {"fillOpacity", {{"expr", "width < 500 && datum.column > 0 ? 0 : 1"}}}});
+                     {"fillOpacity", {{"expr", "datum.column > 0 && width < (datum.used ? 500 : 900) ? 0 : 1"}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"))},
                     {"mark", pipe_label},
@@ -161,7 +161,7 @@ Json strip() {
 
 Json time() {
   const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis('y', "seconds", "time", si_label("s"));
+  const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0");
   Json layers = Json::array();
   put_bands(layers, x);
@@ -188,7 +188,7 @@ Json time() {
 
 Json rate() {
   const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis('y', "bytes_per_second", "bytes moved per second", si_label("B/s"));
+  const auto y = decimal_axis("y", "bytes_per_second", "bytes moved per second", si_label("B/s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0");
   Json layers = Json::array();
   auto band_x = x;
@@ -278,7 +278,7 @@ Json shares(const Run& run) {
 
 Json ladder() {
   const auto x = binary_axis("working_set", "working set", bytes_label);
-  const auto y = decimal_axis('y', "rate", "read bandwidth", si_label("B/s"));
+  const auto y = decimal_axis("y", "rate", "read bandwidth", si_label("B/s"));
   const auto named = [](Json axis, const char* field) {
     axis["field"] = field;
     return axis;
@@ -325,7 +325,7 @@ Json ladder() {
 
 Json latency() {
   const auto x = binary_axis("working_set", "working set", bytes_label);
-  auto y = decimal_axis('y', "seconds", "latency of one access", si_label("s"));
+  auto y = decimal_axis("y", "seconds", "latency of one access", si_label("s"));
   y["scale"]["padding"] = label_room;
   Json layers = Json::array();
   layers.push_back({{"data", data("latency_levels")},
@@ -352,7 +352,7 @@ Json latency() {
 
 Json intensity() {
   const auto x = binary_axis("intensity", "arithmetic intensity, FLOP/byte", "format(datum.value, '.3~g')");
-  auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
+  auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
   y["scale"]["padding"] = label_room;
   Json layers = Json::array();
   auto roof = style("line", "roof");

@@ -191,15 +191,7 @@ std::string devices(const Run& run) {
 
 std::string runs(const Several& several) {
   Table table{"What each run is; the first is what the others are held against",
-              {{"run"},
-               {"device"},
-               {"created"},
-               {"host"},
-               {"program"},
-               {"gpubench"},
-               {"driver"},
-               {"points", true},
-               {"arguments"}},
+              {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
               {}};
   for (std::size_t i = 0; i < several.labels.size(); ++i) {
     const auto& context = several.contexts[i];
@@ -217,8 +209,9 @@ std::string runs(const Several& several) {
         ++points;
     std::string arguments;
     for (const auto& argument : context.arguments) arguments += (arguments.empty() ? "" : " ") + argument;
-    table.rows.push_back({several.labels[i], names, context.created_utc, context.host, context.program,
-                          context.gpubench_version, drivers, format_count(static_cast<double>(points)), arguments});
+    table.rows.push_back({several.labels[i], names, context.created_utc, context.host,
+                          context.program + " " + context.gpubench_version, drivers,
+                          format_count(static_cast<double>(points)), arguments});
   }
   return render(table);
 }

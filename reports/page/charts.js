@@ -102,7 +102,7 @@
   /** Panels side by side have no container to fit: the room is shared out here. */
   function spreadPanels(spec, room) {
     spec.columns = room < 760 ? 1 : 2;
-    const width = Math.max(160, Math.floor((room - 24 * (spec.columns - 1)) / spec.columns) - 96);
+    const width = Math.max(160, Math.floor((room - 24 * (spec.columns - 1)) / spec.columns) - 100);
     for (const part of spec.concat) part.width = width;
   }
   function specFor(figure, data) {
