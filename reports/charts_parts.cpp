@@ -33,6 +33,9 @@ std::string si_label(std::string_view unit) {
          std::string(unit) + "'";
 }
 
+const char* const roof_angle =
+    "-180 / PI * atan2(height / log(domain('y')[1] / domain('y')[0]), width / log(domain('x')[1] / domain('x')[0]))";
+
 Json log_axis(std::string_view field, std::string_view title, Json axis, int base) {
   return {{"field", field},
           {"type", "quantitative"},

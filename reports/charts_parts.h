@@ -26,6 +26,9 @@ extern const char* const bytes_label;         ///< "64 MiB"
 extern const char* const size_label;          ///< "16 Ki", "1000"
 std::string si_label(std::string_view unit);  ///< "10 TB/s"
 
+/// The angle of a roof of memory, on which its label lies: it follows from the pixels that a decade has on each axis.
+extern const char* const roof_angle;
+
 /// Logarithmic axes. A decimal one names powers of ten, and steps between where it spans few of them; `scale` is the
 /// scale's name in Vega: "x", or "concat_0_x" in the first of several panels.
 Json log_axis(std::string_view field, std::string_view title, Json axis, int base);

@@ -72,7 +72,8 @@ Json rooflines(const Several& several) {
   auto label = style("text", "roof-label");
   label.update({{"align", {{"expr", "datum.kind === 'memory' ? 'left' : 'right'"}}},
                 {"dx", {{"expr", "datum.kind === 'memory' ? 6 : -4"}}},
-                {"dy", -8}});
+                {"dy", -7},
+                {"angle", {{"expr", std::string("datum.kind === 'memory' ? ") + roof_angle + " : 0"}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only("isValid(datum.run_label)")},
                     {"mark", label},

@@ -66,14 +66,11 @@ Json roofline() {
                       {"opacity", faint},
                       {"strokeDash", dash},
                       {"tooltip", roof_tooltip}}}});
-  // A label lies along its roof: the angle follows from the pixels a decade has on each axis.
-  const char* angle =
-      "-180 / PI * atan2(height / log(domain('y')[1] / domain('y')[0]), width / log(domain('x')[1] / domain('x')[0]))";
   auto memory_label = style("text", "roof-label");
   memory_label.update({{"align", "left"},
                        {"dx", {{"expr", "width < 500 ? 8 + 68 * datum.rank : 14"}}},
                        {"dy", -6},
-                       {"angle", {{"expr", angle}}}});
+                       {"angle", {{"expr", roof_angle}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(both(of_device, "datum.kind === 'memory' && datum.place === 'label'"))},
                     {"mark", memory_label},
@@ -257,7 +254,6 @@ Json shares(const Run& run) {
                       {"scale", {{"domain", domain}, {"range", range}}},
                       {"legend", {{"title", nullptr}, {"orient", "top"}}}};
   auto layers = Json::array();
-  const auto names = domain.dump(-1, ' ', true);
   const auto shown = std::string(of_line) + " && datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)";
   layers.push_back(
       {{"data", data("points")},
@@ -265,7 +261,7 @@ Json shares(const Run& run) {
                                   {{"flatten", Json::array({"shares"})}, {"as", Json::array({"share"})}},
                                   {{"calculate", "datum.share[0]"}, {"as", "resource"}},
                                   {{"calculate", "datum.share[1]"}, {"as", "fraction"}},
-                                  {{"calculate", "indexof(" + names + ", datum.resource)"}, {"as", "order"}}})},
+                                  {{"calculate", "indexof(resources, datum.resource)"}, {"as", "order"}}})},
        {"mark", style("bar", "share")},
        {"encoding",
         {{"x", x},
@@ -273,7 +269,10 @@ Json shares(const Run& run) {
          {"color", color},
          {"order", quantity("order")},
          {"tooltip", tooltip({{"resource", ""}, {"fraction", ".1%"}})}}}});
-  return spec(320, std::move(layers));
+  auto result = spec(320, std::move(layers));
+  // Names out of a run are values, never part of an expression.
+  result["params"].push_back({{"name", "resources"}, {"value", std::move(domain)}});
+  return result;
 }
 
 Json ladder() {

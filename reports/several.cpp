@@ -22,10 +22,10 @@ std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& fil
   std::vector<std::string> labels;
   for (const auto& file : files) labels.push_back(printable(file.stem().string()));
   if (all_differ(labels)) return labels;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto folder = printable(std::filesystem::absolute(files[i]).parent_path().filename().string());
-    labels[i] = std::count(labels.begin(), labels.end(), labels[i]) > 1 ? folder + "/" + labels[i] : labels[i];
-  }
+  const auto stems = labels;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (std::count(stems.begin(), stems.end(), stems[i]) > 1)
+      labels[i] = printable(std::filesystem::absolute(files[i]).parent_path().filename().string()) + "/" + stems[i];
   if (all_differ(labels)) return labels;
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] += fmt::format(" #{}", i + 1);
   return labels;

@@ -111,7 +111,7 @@
     delete spec.$schema;
     // The map and the overview show all operations, or one: here all.
     const values = {device, line: figure.dataset.scope === "device" ? "" : line, regimes: [...shownRegimes]};
-    for (const param of spec.params) param.value = values[param.name];
+    for (const param of spec.params) if (param.name in values) param.value = values[param.name];
     spec.datasets = data;
     if (spec.concat) spreadPanels(spec, figure.querySelector(".canvas").clientWidth);
     // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
