@@ -45,6 +45,17 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// Paper shows none, and an SVG would spell each out as a description of its mark.
+void drop_tooltips(charts::Json& value) {
+  if (value.is_object()) {
+    value.erase("tooltip");
+    for (auto& [key, element] : value.items())
+      if (key != "datasets") drop_tooltips(element);
+  } else if (value.is_array()) {
+    for (auto& element : value) drop_tooltips(element);
+  }
+}
+
 template <typename Runs>
 std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs, const std::filesystem::path& file,
                        const PictureChoice& choice) {
@@ -61,7 +72,8 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
   }
   std::string specification;
   try {
-    const auto spec = charts::standalone(*chart, runs, choice.of);
+    auto spec = charts::standalone(*chart, runs, choice.of);
+    if (needs_renderer(file)) drop_tooltips(spec);
     specification = spec.dump(needs_renderer(file) ? -1 : 1, ' ', false, charts::Json::error_handler_t::replace) + "\n";
   } catch (const std::invalid_argument& error) {
     throw NoSuchChart(fmt::format("{}: {}", file.string(), error.what()));

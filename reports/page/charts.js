@@ -105,10 +105,13 @@
     const width = Math.max(160, Math.floor((room - 24 * (spec.columns - 1)) / spec.columns) - 100);
     for (const part of spec.concat) part.width = width;
   }
+  /** What a screen reader says of a chart; Vega would put a text of its own in its place. */
+  const descriptions = new Map(figures.map((figure) => [figure, figure.querySelector(".canvas").getAttribute("aria-label")]));
   function specFor(figure, data) {
     const name = nameOf(figure);
     const spec = structuredClone(report.specs[name]);
     delete spec.$schema;
+    spec.description = descriptions.get(figure) + (figure.dataset.scope.endsWith("operation") ? " Operation: " + line + "." : "");
     // The map and the overview show all operations, or one: here all.
     const values = {device, line: figure.dataset.scope === "device" ? "" : line, regimes: [...shownRegimes]};
     for (const param of spec.params) if (param.name in values) param.value = values[param.name];
@@ -150,7 +153,8 @@
     const spec = structuredClone(report.specs.samples);
     delete spec.$schema;
     spec.datasets = found.sets;
-    const room = Math.min(canvas.clientWidth, 1000);
+    spec.description = canvas.getAttribute("aria-label");
+    const room = Math.min(canvas.clientWidth, 1000, innerWidth - 60);
     const [sequence, histogram] = spec.hconcat;
     histogram.width = room < 480 ? 60 : 150;
     sequence.width = Math.max(120, room - histogram.width - 110);
@@ -280,5 +284,6 @@
     });
     drawAll();
   }
-  showLinked();
+  // After the browser's own jump to the fragment, which takes the focus away.
+  if (document.readyState === "complete") showLinked(); else addEventListener("load", () => setTimeout(showLinked, 0));
 }

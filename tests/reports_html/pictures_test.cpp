@@ -249,7 +249,7 @@ TEST_F(Drawing, EachFormatIsWhatItSays) {
   EXPECT_EQ(picture(run, "a.pdf", parse_chart("time")).substr(0, 5), "%PDF-");
   const auto svg = picture(run, "a.svg", parse_chart("roofline"));
   EXPECT_EQ(svg.substr(0, 4), "<svg");
-  for (const auto* text : {"Roofline", "Made-up GPU", "arithmetic intensity", "FLOP/s", "overhead"})
+  for (const auto* text : {"Roofline", "Synthetic GPU", "arithmetic intensity", "FLOP/s", "overhead"})
     EXPECT_THAT(svg, HasSubstr(text));
 }
 
