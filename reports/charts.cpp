@@ -98,6 +98,17 @@ Chart samples_chart() {
           "point", samples()};
 }
 
+namespace {
+
+/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter), so that they
+/// differ without colour too.
+std::vector<std::string> run_colors(bool dark) {
+  if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
+  return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
+}
+
+}  // namespace
+
 std::vector<std::string> regime_colors(bool dark) {
   if (dark) return {"#E69F00", "#CC79A7", "#56B4E9", "#1FBF92", "#9AA3AD"};
   return {"#C98300", "#B85C90", "#0072B2", "#009E73", "#7A828B"};
@@ -166,6 +177,7 @@ Json theme(bool dark) {
             {"symbolOpacity", 1}}},
           {"range",
            {{"category", regime_colors(dark)},
+            {"ordinal", run_colors(dark)},
             {"symbol", Json::array({"square", "triangle-up", "circle", "diamond", "cross"})}}},
           {"style", styles}};
 }

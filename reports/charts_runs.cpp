@@ -23,13 +23,11 @@ Json labels_list(const Several& several) {
   return list;
 }
 
-/// Okabe and Ito's palette, from dark to light, so that runs differ in print without colour too.
+/// By the theme's colours for runs.
 Json run_color(const Several& several) {
-  const auto range =
-      Json::array({"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"});
   return {{"field", "run"},
           {"type", "nominal"},
-          {"scale", {{"domain", labels_list(several)}, {"range", range}}},
+          {"scale", {{"domain", labels_list(several)}, {"range", "ordinal"}}},
           {"legend", {{"title", nullptr}, {"orient", "top"}, {"labelLimit", 320}}}};
 }
 Json run_shape(const Several& several) {

@@ -79,6 +79,7 @@
     const row = item && item.datum && item.datum.id !== undefined ? points[item.datum.id] : null;
     if (row) {
       tip.replaceChildren(make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)),
+        item.datum.ratio_text ? make("p", {}, item.datum.ratio_text + (item.datum.bounds ? ": " + item.datum.bounds : "")) : "",
         make("p", {}, row.evidence || ""), pairs(facts(row)));
     } else {
       tip.replaceChildren(...(typeof value === "object" ? Object.values(value) : [value]).map((text, i) => make(i ? "p" : "div", i ? {} : {class: "head"}, String(text))));
@@ -125,6 +126,8 @@
     const axis = (data.points.find((row) => row.axis) || {}).axis;
     const ofOperation = figure.dataset.scope.endsWith("operation");
     eachLayer(spec, (layer) => {
+      // The tooltip is built here from the point itself: texts that Vega would format for each are not needed.
+      if (layer.encoding.tooltip && ["points", "changes"].includes(layer.data.name)) layer.encoding.tooltip = {value: "point"};
       for (const channel of [layer.encoding.color, layer.encoding.shape]) {
         if (!channel || !channel.legend) continue;
         if (channel.field === "regime") channel.legend.values = regimesHere;
@@ -137,6 +140,7 @@
   function configFor() {
     const config = structuredClone(report.themes[isDark() ? "dark" : "light"]);
     if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 3; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
+    if (many) config.aria = false;  // a canvas has no elements that a text of each mark could be said of
     return config;
   }
   const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip};
@@ -159,7 +163,7 @@
     histogram.width = room < 480 ? 60 : 150;
     sequence.width = Math.max(120, room - histogram.width - 110);
     try {
-      await embed(canvas, spec, {...options, renderer: "svg", config: configFor()});
+      await embed(canvas, spec, {...options, renderer: "svg", config: {...configFor(), aria: true}});
     } catch (error) {
       trouble("samples: " + error);
     }
@@ -207,6 +211,8 @@
       if (row) choose(row, figure.dataset.scope);
     });
   }
+  let scrolled = false;  // by the reader
+  for (const what of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(what, () => { scrolled = true; }, {passive: true, once: true});
   async function drawAll(scope) {
     for (const figure of figures) {
       if ((scope && !figure.dataset.scope.endsWith(scope)) || !figure.offsetParent) continue;
@@ -282,7 +288,7 @@
       }
       width = innerWidth;
     });
-    drawAll();
+    drawAll().then(() => { if (!scrolled) showLinked(); });  // the charts have moved the table
   }
   // After the browser's own jump to the fragment, which takes the focus away.
   if (document.readyState === "complete") showLinked(); else addEventListener("load", () => setTimeout(showLinked, 0));

@@ -133,7 +133,7 @@
     const button = tr.querySelector("button");
     if (button.getAttribute("aria-expanded") !== "true") button.click();
     history.replaceState(null, "", "#p" + id);
-    tr.scrollIntoView({block: "center"});
+    tr.scrollIntoView({block: "center", behavior: "instant"});
     button.focus({preventScroll: true});
   };
   window.showLinked = () => {
