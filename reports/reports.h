@@ -15,7 +15,8 @@ namespace gpubench::reports {
 
 struct ConsoleStyle {
   bool color = false;
-  int width = 100;  ///< columns of the terminal
+  int width = 100;       ///< columns of the terminal
+  bool drawing = false;  ///< sparklines and a roofline in block and Braille characters, which not every terminal shows
 };
 
 /// The table of all points with their regimes, then boundaries, warnings and a summary.
