@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/metrics/metric_names.h"
+#include "main/completion.h"
 #include "reports/drawing.h"
 #include "reports/picture.h"
 #include "reports/reports.h"
@@ -37,6 +38,7 @@ struct Raw {
   std::string least_effect = "1";
   std::string color = "auto";
   std::string chart;
+  std::string completion;
   std::vector<std::string> outputs;
   std::vector<std::string> inputs;
   bool list = false;
@@ -145,10 +147,14 @@ const std::vector<Row>& table() {
        "latency or intensity, of several runs rooflines, times or changes; WHICH is an operation, of samples a point; "
        "without it the file's name says (h200-roofline.svg)",
        add_value<&Raw::chart>},
-      {everywhere, "--color", "auto|always|never", "", "Colour on the terminal; auto obeys NO_COLOR",
+      {everywhere, "--color", "auto|always|never", "",
+       "Colour on the terminal; auto obeys NO_COLOR; always also draws sparklines and a roofline where it is no "
+       "terminal",
        add_choice<&Raw::color>},
       {everywhere, "--quiet", "", "", "No table and no progress; reports, warnings and errors only",
        add_switch<&Raw::quiet>},
+      {in_run, "--completion", "bash|zsh|fish", "", "Print the completion script of a shell and stop",
+       add_choice<&Raw::completion>},
   };
   return rows;
 }
@@ -366,6 +372,11 @@ Options parse_command_line(int argc, char** argv) {
   if (version || markdown) {
     options.command = version ? Command::version : Command::help;
     options.help_text = flags_markdown();
+    return options;
+  }
+  if (!raw.completion.empty()) {
+    options.command = Command::help;
+    options.help_text = completion_script(app, raw.completion);
     return options;
   }
   options.command = compare->parsed()       ? Command::compare
