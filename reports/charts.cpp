@@ -32,8 +32,8 @@ std::vector<Chart> all(const Run& run) {
        "dashed "
        "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a "
        "roof "
-       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the next "
-       "chart.",
+       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the "
+       "charts below.",
        "device", roofline()},
       {"overview", "Overview",
        "Time, throughput, bandwidth and regime of every operation over its working set; thin lines join the sizes of "

@@ -118,7 +118,7 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
     const double value = roof.ceiling->value;
     const auto crowded = [&](const std::vector<double>& others) {
       return std::any_of(others.begin(), others.end(),
-                         [&](double other) { return std::max(other / value, value / other) < 1.9; });
+                         [&](double other) { return std::max(other / value, value / other) < 1.8; });
     };
     const auto free = std::find_if_not(columns.begin(), columns.end(), crowded);
     const auto column = static_cast<std::size_t>(free - columns.begin());

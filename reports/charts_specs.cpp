@@ -75,12 +75,12 @@ Json roofline() {
                     {"transform", only(both(of_device, "datum.kind === 'memory' && datum.place === 'label'"))},
                     {"mark", memory_label},
                     {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
-  // Of roofs that lie close together the lower ones have their labels aside and below.
+  // Of roofs that lie close together those that no point uses have none, others theirs aside and below.
   auto pipe_label = style("text", "roof-label");
   pipe_label.update({{"align", "right"},
                      {"dx", {{"expr", "-4 - 168 * min(datum.column, 2)"}}},
                      {"dy", {{"expr", "datum.column > 0 ? 9 : -6"}}},
-                     {"fillOpacity", {{"expr", "datum.column > 0 && width < (datum.used ? 500 : 900) ? 0 : 1"}}}});
+                     {"fillOpacity", {{"expr", "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"))},
                     {"mark", pipe_label},

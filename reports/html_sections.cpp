@@ -244,8 +244,15 @@ std::string notices(const Run& run) {
   if (!run.warnings.empty()) {
     html += "<section class=\"notice warn\" aria-labelledby=\"warnings-title\"><h2 id=\"warnings-title\">" +
             plural(run.warnings.size(), "warning") + "</h2><ul>";
-    for (const auto& warning : run.warnings) html += "<li>" + escape(warning) + "</li>";
-    html += "</ul></section>\n";
+    // A few at a glance; many would push all charts off the first page.
+    constexpr std::size_t at_a_glance = 4;
+    const bool folds = run.warnings.size() > at_a_glance + 1;
+    for (std::size_t i = 0; i < run.warnings.size(); ++i) {
+      if (folds && i == at_a_glance)
+        html += "</ul><details><summary>" + std::to_string(run.warnings.size() - i) + " more</summary><ul>";
+      html += "<li>" + escape(run.warnings[i]) + "</li>";
+    }
+    html += folds ? "</ul></details></section>\n" : "</ul></section>\n";
   }
   Table failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
   Table skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};

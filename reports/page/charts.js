@@ -206,6 +206,7 @@
     const result = await embed(canvas, specFor(figure, data), {...options, renderer: many ? "canvas" : "svg", config: configFor()});
     if (wanted.get(figure) !== ticket) { result.finalize(); return; }
     views.set(figure, result);
+    root.dataset.firstChart = root.dataset.firstChart || String(Math.round(performance.now()));  // ms since the page was asked for
     result.view.addEventListener("click", (event, item) => {
       const row = item && item.datum && points[item.datum.id];
       if (row) choose(row, figure.dataset.scope);
