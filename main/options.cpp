@@ -316,11 +316,11 @@ void check_raw(const Raw& raw, Options& options) {
     if (!reports::can_write(output))
       throw UsageError(fmt::format("--out={}: the extension says what to write; use one of {}.", output,
                                    reports::known_extensions()));
-  check_pictures(options);
   if (options.command == Command::compare || options.command == Command::doctor)
     for (const std::string& output : options.outputs)
       if (reports::is_for_another_tool(output))
         throw UsageError(fmt::format("--out={}: this format holds runs; write this as .json.", output));
+  check_pictures(options);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "main/commands.h"
 #include "main/terminal.h"
 #include "reports/compare.h"
-#include "reports/picture.h"
 #include "reports/reports.h"
 #include "reports/table.h"
 #include "reports/text.h"
@@ -95,15 +94,11 @@ int report_several(const Options& options) {
 
 int report_command(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
-  try {
-    if (options.inputs.size() > 1) return report_several(options);
-    Run run = storage::read_run(options.inputs.at(0));
-    if (options.calibration_file) judge_anew(*options.calibration_file, run);
-    if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
-    for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
-  } catch (const reports::NoSuchChart& error) {
-    throw UsageError(fmt::format("{}.", error.what()));
-  }
+  if (options.inputs.size() > 1) return report_several(options);
+  Run run = storage::read_run(options.inputs.at(0));
+  if (options.calibration_file) judge_anew(*options.calibration_file, run);
+  if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;
 }
 

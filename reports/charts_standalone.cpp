@@ -175,6 +175,24 @@ Json of_point(const Chart& chart, const Run& run, const Choice& choice) {
   return spec;
 }
 
+/// A picture of nothing helps nobody.
+void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::string>& names,
+                  const std::vector<const Json*>& rows) {
+  const auto some = [&](const char* field) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Json* row) { return row->contains(field); });
+  };
+  const char* const needed = chart.id == "strip" || chart.id == "overview" ? "cell_to"
+                             : chart.id == "map"                           ? "size_to"
+                             : chart.id == "rate"                          ? "bytes_per_second"
+                             : chart.id == "shares"                        ? "shares"
+                                                                           : "seconds";
+  const bool of_points = names.count("points") > 0 && names.count("roofs") == 0;
+  const bool all_empty =
+      std::all_of(names.begin(), names.end(), [&](const std::string& name) { return sets[name].empty(); });
+  if ((of_points && !some(needed)) || all_empty)
+    throw std::invalid_argument(fmt::format("there is nothing to draw for the chart '{}' in this run", chart.id));
+}
+
 Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice) {
   auto spec = chart.spec;
   const bool of_all_runs = chart.scope.starts_with("runs");
@@ -207,6 +225,7 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice
   }
   std::set<std::string> names;
   find_data(chart.spec, names);
+  refuse_empty(chart, sets, names, rows);
   auto own = Json::object();
   for (const auto& name : names) own[name] = std::move(sets[name]);
   spec["datasets"] = std::move(own);

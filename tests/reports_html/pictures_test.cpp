@@ -84,6 +84,15 @@ TEST(Picture, WhatARunDoesNotHaveIsRefusedWithWhatItHas) {
   EXPECT_THAT(of("time@cuda:7"), HasSubstr("no device 'cuda:7' in this run; it has cuda:0"));
   EXPECT_THAT(of("times"), HasSubstr("two or more"));
   EXPECT_THAT(of("samples:nothing"), HasSubstr("no timed point 'nothing'"));
+  auto ceilings = run;
+  ceilings.points.clear();
+  ceilings.boundaries.clear();
+  for (const auto* chart : {"overview", "map", "strip", "time", "rate", "shares"})
+    EXPECT_THAT(message_of([&] { (void)picture(ceilings, "x.vl.json", parse_chart(chart)); }),
+                HasSubstr("nothing to draw"))
+        << chart;
+  for (const auto* chart : {"roofline", "ladder"})
+    EXPECT_EQ(message_of([&] { (void)picture(ceilings, "x.vl.json", parse_chart(chart)); }), "nothing was thrown");
 }
 
 TEST(Picture, LegendsNameWhatOccurs) {
