@@ -99,6 +99,18 @@ std::string origin_of(const Run& run, const std::string& device) {
          printable(run.context.created_utc);
 }
 
+/// Likewise of each of several runs, a line a run.
+Json origins_of(const Several& several) {
+  auto lines = Json::array();
+  for (std::size_t i = 0; i < several.labels.size(); ++i) {
+    std::string text = printable(several.labels[i]) + ": ";
+    for (const auto& device : several.devices[i]) text += printable(device.name) + ", ";
+    const auto& context = several.contexts[i];
+    lines.push_back(text + "gpubench " + printable(context.gpubench_version) + ", " + printable(context.created_utc));
+  }
+  return lines;
+}
+
 const Measurement& chosen_point(const Run& run, const Choice& choice) {
   for (const auto& point : run.points) {
     const auto& measurement = point.measurement;
@@ -247,8 +259,9 @@ Json standalone(const Chart& chart, const Run& run, const Choice& choice) {
 
 Json standalone(const Chart& chart, const Several& several, const Choice& choice) {
   const auto& run = several.merged;
-  return finished(
-      chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(several), choice), chart);
+  auto spec = chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(several), choice);
+  if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins_of(several);
+  return finished(std::move(spec), chart);
 }
 
 }  // namespace gpubench::reports::charts

@@ -196,6 +196,8 @@
     const data = rowsFor(figure);
     const lack = needs[nameOf(figure)](data);
     if (views.has(figure)) { views.get(figure).finalize(); views.delete(figure); }
+    const save = figure.querySelector(".save");
+    if (save) save.hidden = Boolean(lack);
     if (lack) { canvas.replaceChildren(make("p", {class: "none"}, lack)); return; }
     if (nameOf(figure) === "overview" && !overviewWanted) {
       const button = make("button", {type: "button"}, "Draw four panels of " + count(data.points.length) + " points");

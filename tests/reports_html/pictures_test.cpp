@@ -177,6 +177,14 @@ TEST(Several, RoofsThatLieOnOneAnotherAreNamedOnce) {
   EXPECT_EQ(dram, 1U);
 }
 
+TEST(Several, APictureSaysWhichRunsItShows) {
+  const auto several = two_runs();
+  const auto spec = Json::parse(picture(several, "x.vl.json", parse_chart("times:saxpy")));
+  ASSERT_EQ(spec["title"]["subtitle"].size(), 2U);
+  EXPECT_EQ(spec["title"]["subtitle"][1].get<std::string>().substr(0, 19), "new: Synthetic GPU,");
+  EXPECT_EQ(spec["title"]["text"], "Time against size, by run \u00b7 saxpy");
+}
+
 TEST(Several, ThePageShowsEachRunAndItsContext) {
   const auto page = html(two_runs());
   for (const auto* part : {"id=\"chart-rooflines\"", "id=\"chart-changes\"", "id=\"chart-times\"",
