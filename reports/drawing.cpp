@@ -41,6 +41,8 @@ try:
     import vl_convert
 except ImportError:
     sys.exit(93)
+if not any(version.startswith("6") for version in vl_convert.get_vegalite_versions()):
+    sys.exit("vl-convert " + vl_convert.__version__ + " has no Vega-Lite 6: upgrade vl-convert-python")
 kind = sys.argv[1]
 if kind == "check":
     sys.exit(0)
