@@ -20,6 +20,7 @@ bool all_differ(const std::vector<std::string>& labels) {
 
 std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& files) {
   std::vector<std::string> labels;
+  labels.reserve(files.size());
   for (const auto& file : files) labels.push_back(printable(file.stem().string()));
   if (all_differ(labels)) return labels;
   const auto stems = labels;
@@ -62,7 +63,8 @@ Several join(const std::vector<NamedRun>& runs) {
       boundary.device = name(boundary.device);
       several.merged.boundaries.push_back(std::move(boundary));
     }
-    for (const auto& warning : run.warnings) several.merged.warnings.push_back(label + ": " + warning);
+    for (const auto& warning : run.warnings)
+      several.merged.warnings.push_back(fmt::format("{}: {}", label, warning));
   }
   return several;
 }
