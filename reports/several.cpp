@@ -63,8 +63,7 @@ Several join(const std::vector<NamedRun>& runs) {
       boundary.device = name(boundary.device);
       several.merged.boundaries.push_back(std::move(boundary));
     }
-    for (const auto& warning : run.warnings)
-      several.merged.warnings.push_back(fmt::format("{}: {}", label, warning));
+    for (const auto& warning : run.warnings) several.merged.warnings.push_back(fmt::format("{}: {}", label, warning));
   }
   return several;
 }
