@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The JavaScript that draws the charts of report.html (Vega, Vega-Lite, Vega-Embed in one file). Sets GPUBENCH_VEGA_FILE to
-# it, or to nothing: then the page links pinned copies on a public CDN.
+# it, or to nothing: then the page links pinned copies on a public CDN. GPUBENCH_VEGA_PYTHON is the Python that made it.
 set(GPUBENCH_VEGA_BUNDLE "" CACHE FILEPATH "A ready JavaScript bundle that defines vegaEmbed; empty: made by vl-convert-python")
 set(GPUBENCH_PYTHON "" CACHE FILEPATH "A Python that has vl-convert-python; empty: the virtual environment under the build folder")
 
 set(GPUBENCH_VEGA_FILE "")
+set(GPUBENCH_VEGA_PYTHON "")  # that has vl-convert-python
 set(vega_missing "")
 if(GPUBENCH_VEGA_BUNDLE)
   if(NOT EXISTS ${GPUBENCH_VEGA_BUNDLE})
@@ -25,6 +26,7 @@ else()
       set(vega_missing "${vega_python} could not make it: ${vega_error}")
     else()
       set(GPUBENCH_VEGA_FILE ${vega_file})
+      set(GPUBENCH_VEGA_PYTHON ${vega_python})
       message(STATUS "gpubench: charts by ${vega_text}, embedded in the program")
     endif()
   else()

@@ -13,6 +13,8 @@
 #include "gpubench/version.h"
 #include "main/commands.h"
 #include "main/options.h"
+#include "reports/drawing.h"
+#include "reports/picture.h"
 #include "storage/storage.h"
 
 namespace gpubench {
@@ -58,6 +60,10 @@ int run_command_line(int argc, char** argv) {
   } catch (const storage::ReadError& error) {
     say(error.what());
   } catch (const storage::WriteError& error) {
+    say(error.what());
+  } catch (const reports::NoSuchChart& error) {
+    say(error.what());
+  } catch (const reports::DrawingError& error) {
     say(error.what());
   } catch (const std::exception& error) {
     say(error.what());

@@ -11,6 +11,10 @@
 #include <utility>
 
 #include "bench/metrics/metric_names.h"
+#include "main/completion.h"
+#include "reports/drawing.h"
+#include "reports/picture.h"
+#include "reports/reports.h"
 
 namespace gpubench {
 namespace {
@@ -33,6 +37,8 @@ struct Raw {
   std::string fail_on = "regression";
   std::string least_effect = "1";
   std::string color = "auto";
+  std::string chart;
+  std::string completion;
   std::vector<std::string> outputs;
   std::vector<std::string> inputs;
   bool list = false;
@@ -134,12 +140,21 @@ const std::vector<Row>& table() {
        add_value<&Raw::least_effect>},
       {everywhere, "--out", "FILE", "",
        "Write a report; repeatable; the extension decides: .json .csv .md .html "
-       ".gbench.json .nvbench.json .prom .junit.xml",
+       ".gbench.json .nvbench.json .prom .junit.xml, and for one chart .png .svg .pdf .vl.json",
        add_value<&Raw::outputs>},
-      {everywhere, "--color", "auto|always|never", "", "Colour on the terminal; auto obeys NO_COLOR",
+      {in_run | in_report, "--chart", "NAME[:WHICH][@DEVICE]", "",
+       "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, samples, ladder, "
+       "latency or intensity, of several runs rooflines, times or changes; WHICH is an operation, of samples a point; "
+       "without it the file's name says (h200-roofline.svg)",
+       add_value<&Raw::chart>},
+      {everywhere, "--color", "auto|always|never", "",
+       "Colour on the terminal; auto obeys NO_COLOR; always also draws sparklines and a roofline where it is no "
+       "terminal",
        add_choice<&Raw::color>},
       {everywhere, "--quiet", "", "", "No table and no progress; reports, warnings and errors only",
        add_switch<&Raw::quiet>},
+      {in_run, "--completion", "bash|zsh|fish", "", "Print the completion script of a shell and stop",
+       add_choice<&Raw::completion>},
   };
   return rows;
 }
@@ -227,6 +242,29 @@ std::vector<std::string> prepare(int argc, char** argv, std::vector<std::string>
   return words;
 }
 
+/// A picture that cannot be drawn is better refused before anything is measured.
+void check_pictures(const Options& options) {
+  try {
+    bool renderer = false;
+    if (!options.chart.empty()) (void)reports::parse_chart(options.chart);
+    bool any = false;
+    for (const std::string& output : options.outputs) {
+      if (!reports::is_picture(output)) continue;
+      any = true;
+      (void)reports::choice_of(output, options.chart);
+      renderer = renderer || reports::needs_renderer(output);
+    }
+    if (!options.chart.empty() && !any)
+      throw UsageError("--chart says what a picture shows; give --out=FILE with .png, .svg, .pdf or .vl.json too.");
+    const bool is_run_or_report = options.command == Command::run || options.command == Command::report;
+    if (renderer && is_run_or_report) reports::check_can_draw();
+  } catch (const reports::NoSuchChart& error) {
+    throw UsageError(fmt::format("{}.", error.what()));
+  } catch (const reports::DrawingError& error) {
+    throw UsageError(fmt::format("{}.", error.what()));
+  }
+}
+
 void check_raw(const Raw& raw, Options& options) {
   if (!raw.calibrate.empty())
     options.calibrate = raw.calibrate == "full" ? calibrate::Mode::full : calibrate::Mode::quick;
@@ -273,6 +311,7 @@ void check_raw(const Raw& raw, Options& options) {
   options.quiet = raw.quiet;
   options.inputs = raw.inputs;
   options.outputs = raw.outputs;
+  options.chart = raw.chart;
   for (const std::string& output : options.outputs)
     if (!reports::can_write(output))
       throw UsageError(fmt::format("--out={}: the extension says what to write; use one of {}.", output,
@@ -281,6 +320,7 @@ void check_raw(const Raw& raw, Options& options) {
     for (const std::string& output : options.outputs)
       if (reports::is_for_another_tool(output))
         throw UsageError(fmt::format("--out={}: this format holds runs; write this as .json.", output));
+  check_pictures(options);
 }
 
 }  // namespace
@@ -302,8 +342,9 @@ Options parse_command_line(int argc, char** argv) {
   CLI::App* const compare = app.add_subcommand("compare", "Compare two stored runs, point by point");
   compare->add_option("RUNS", raw.inputs, "BASE.json NEW.json")->expected(2)->required();
   add_rows(*compare, in_compare, raw);
-  CLI::App* const report = app.add_subcommand("report", "Show a stored run, or write it in other formats");
-  report->add_option("RUN", raw.inputs, "RUN.json")->expected(1)->required();
+  CLI::App* const report = app.add_subcommand(
+      "report", "Show a stored run, or write it in other formats; of several, lay them over one another");
+  report->add_option("RUNS", raw.inputs, "RUN.json ...")->expected(1, reports::most_runs)->required();
   add_rows(*report, in_report, raw);
   CLI::App* const doctor =
       app.add_subcommand("doctor", "Say what works here, what does not, why, and the remedy; 2 when something is red");
@@ -331,6 +372,11 @@ Options parse_command_line(int argc, char** argv) {
   if (version || markdown) {
     options.command = version ? Command::version : Command::help;
     options.help_text = flags_markdown();
+    return options;
+  }
+  if (!raw.completion.empty()) {
+    options.command = Command::help;
+    options.help_text = completion_script(app, raw.completion);
     return options;
   }
   options.command = compare->parsed()       ? Command::compare

@@ -48,6 +48,7 @@ struct Options {
 
   // all
   std::vector<std::string> outputs;
+  std::string chart;  ///< what pictures among the outputs show; empty: their names say
   ColorChoice color = ColorChoice::automatic;
   bool quiet = false;
 };

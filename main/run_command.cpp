@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -154,10 +155,17 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
   for (const std::string& warning : run.warnings) say(warning);
   google.write();
   if (!options.quiet && !options.google.format) fmt::print("{}", reports::console(run, stdout_style(options.color)));
+  // One that cannot be written must not cost the others what was measured.
+  std::exception_ptr trouble;
   for (const std::string& output : options.outputs) {
-    reports::write(run, output);
-    if (!options.quiet) say(fmt::format("wrote {}", output));
+    try {
+      reports::write(run, output, options.chart);
+      if (!options.quiet) say(fmt::format("wrote {}", output));
+    } catch (const std::runtime_error&) {
+      if (!trouble) trouble = std::current_exception();
+    }
   }
+  if (trouble) std::rethrow_exception(trouble);
   int failed = 0;
   for (const Point& point : run.points)
     if (const auto& failure = point.measurement.failure) {
@@ -179,7 +187,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   }
   compare_several_gpus(options, run);
   for (const std::string& warning : run.warnings) say(warning);
-  for (const std::string& output : options.outputs) reports::write(run, output);
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;
 }
 

@@ -11,6 +11,8 @@
 #include "main/terminal.h"
 #include "reports/compare.h"
 #include "reports/reports.h"
+#include "reports/table.h"
+#include "reports/text.h"
 #include "storage/storage.h"
 
 namespace gpubench {
@@ -57,12 +59,46 @@ int compare_command(const Options& options) {
   return reports::exit_code(comparison, options.fail_on);
 }
 
+namespace {
+
+/// Several runs: each as a table, or all in one page or picture.
+int report_several(const Options& options) {
+  for (const std::string& output : options.outputs)
+    if (!reports::can_write_several(output))
+      throw UsageError(
+          fmt::format("--out={}: this format holds one run, not {}; give one, or write .html .png .svg .pdf "
+                      ".vl.json; `gpubench compare` says what changed between two.",
+                      output, options.inputs.size()));
+  const std::vector<std::filesystem::path> files(options.inputs.begin(), options.inputs.end());
+  const std::vector<std::string> labels = reports::labels_of(files);
+  std::vector<reports::NamedRun> runs;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    runs.push_back({labels[i], storage::read_run(files[i])});
+    if (options.calibration_file) judge_anew(*options.calibration_file, runs.back().run);
+  }
+  if (!options.quiet && options.outputs.empty()) {
+    const reports::ConsoleStyle style = stdout_style(options.color);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      fmt::print("{}{}{}", i > 0 ? "\n" : "",
+                 reports::paragraph("", fmt::format("{} ({})", labels[i], reports::printable(options.inputs[i])),
+                                    reports::color::bold, style),
+                 reports::console(runs[i].run, style));
+  }
+  if (options.outputs.empty()) return exit_codes::fine;
+  const reports::Several several = reports::join(runs);
+  for (const std::string& output : options.outputs) reports::write(several, output, options.chart);
+  return exit_codes::fine;
+}
+
+}  // namespace
+
 int report_command(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
+  if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
   if (options.calibration_file) judge_anew(*options.calibration_file, run);
   if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
-  for (const std::string& output : options.outputs) reports::write(run, output);
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "bench/host_clock.h"
 
@@ -19,6 +20,18 @@ namespace {
 bool smart_terminal(int descriptor) {
   const char* const term = std::getenv("TERM");
   return isatty(descriptor) != 0 && term != nullptr && std::strcmp(term, "dumb") != 0;
+}
+
+/// Whether the locale's characters are UTF-8: LC_ALL goes before LC_CTYPE, and that before LANG.
+bool speaks_utf8() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    std::string text(value);
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text.find("utf-8") != std::string::npos || text.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 int terminal_width(int descriptor) {
@@ -39,6 +52,7 @@ reports::ConsoleStyle stdout_style(ColorChoice choice) {
   reports::ConsoleStyle style;
   style.color =
       choice == ColorChoice::always || (choice == ColorChoice::automatic && !unwanted && smart_terminal(STDOUT_FILENO));
+  style.drawing = speaks_utf8() && (choice == ColorChoice::always || smart_terminal(STDOUT_FILENO));
   style.width = std::clamp(terminal_width(STDOUT_FILENO), 40, 400);
   return style;
 }

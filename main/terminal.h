@@ -13,7 +13,8 @@ namespace gpubench {
 enum class ColorChoice { automatic, always, never };
 
 /// Colour and width for standard output: colour when asked for, or when it is a terminal that is not dumb and NO_COLOR
-/// (no-color.org) is not set; width from the terminal, else from COLUMNS, else 100.
+/// (no-color.org) is not set; drawings for the same terminals, and for any with --color=always, if the locale is UTF-8;
+/// width from the terminal, else from COLUMNS, else 100.
 reports::ConsoleStyle stdout_style(ColorChoice choice);
 
 /// One line on standard error that is overwritten in place; nothing at all when standard error is no terminal or

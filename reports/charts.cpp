@@ -32,9 +32,20 @@ std::vector<Chart> all(const Run& run) {
        "dashed "
        "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a "
        "roof "
-       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the next "
-       "chart.",
+       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the "
+       "charts below.",
        "device", roofline()},
+      {"overview", "Overview",
+       "Time, throughput, bandwidth and regime of every operation over its working set; thin lines join the sizes of "
+       "an "
+       "operation. Bandwidth is declared bytes over the time, against the measured DRAM ceiling; above 100 % a cache "
+       "serves them.",
+       "device", overview(run)},
+      {"map", "Regime map",
+       "Operations by size, coloured by regime; the fainter, the less sure, and a number is the probability in percent "
+       "where "
+       "it is below 95. Uprights are the boundaries.",
+       "device", map()},
       {"strip", "How close to the limit",
        "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, "
        "the closer. "
@@ -80,6 +91,24 @@ Json datasets(const Run& run) {
   return sets;
 }
 
+Chart samples_chart() {
+  return {"samples", "Samples",
+          "Each sample in the order taken, and how often times occur; the line is the median with its 95 % interval, "
+          "dashed uprights part blocks that were taken apart in time.",
+          "point", samples()};
+}
+
+namespace {
+
+/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter), so that they
+/// differ without colour too.
+std::vector<std::string> run_colors(bool dark) {
+  if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
+  return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
+}
+
+}  // namespace
+
 std::vector<std::string> regime_colors(bool dark) {
   if (dark) return {"#E69F00", "#CC79A7", "#56B4E9", "#1FBF92", "#9AA3AD"};
   return {"#C98300", "#B85C90", "#0072B2", "#009E73", "#7A828B"};
@@ -96,6 +125,13 @@ Json theme(bool dark) {
   const Json styles = {{"roof", {{"color", accent}, {"strokeWidth", 1.6}}},
                        {"roof-interval", {{"color", accent}, {"fillOpacity", 0.22}}},
                        {"roof-label", {{"color", soft}, {"fontSize", 11}, {"fontWeight", 500}, {"limit", 300}}},
+                       {"thread", {{"color", soft}, {"strokeWidth", 0.8}, {"opacity", 0.45}}},
+                       {"sample", {{"color", regime_colors(dark)[2]}, {"size", 22}, {"opacity", 0.8}}},
+                       {"histogram", {{"color", regime_colors(dark)[2]}, {"opacity", 0.75}, {"stroke", paper}}},
+                       {"boundary-tick", {{"color", ink}, {"thickness", 1.4}, {"bandSize", 23}}},
+                       {"run-line", {{"strokeWidth", 1.3}, {"opacity", 0.75}}},
+                       {"run-roof", {{"strokeWidth", 1.3}, {"opacity", 0.85}}},
+                       {"run-point", {{"size", 46}, {"opacity", 0.8}}},
                        {"measured", {{"size", 52}, {"opacity", 0.85}}},
                        {"whisker", {{"strokeWidth", 1.4}, {"opacity", 0.75}}},
                        {"model", {{"color", accent}, {"strokeWidth", 1.3}, {"strokeDash", Json::array({4, 3})}}},
@@ -130,6 +166,7 @@ Json theme(bool dark) {
             {"gridColor", grid},
             {"domainColor", line},
             {"tickColor", line}}},
+          {"title", {{"color", ink}, {"fontSize", 13}, {"fontWeight", 600}}},
           {"axisX", {{"tickCount", 10}}},
           {"axisY", {{"tickCount", 8}}},
           {"legend",
@@ -140,22 +177,8 @@ Json theme(bool dark) {
             {"symbolOpacity", 1}}},
           {"range",
            {{"category", regime_colors(dark)},
+            {"ordinal", run_colors(dark)},
             {"symbol", Json::array({"square", "triangle-up", "circle", "diamond", "cross"})}}},
           {"style", styles}};
 }
-
-Json standalone(const Chart& chart, const Run& run) {
-  auto spec = chart.spec;
-  spec["title"] = chart.title;
-  spec["description"] = chart.description;
-  spec["config"] = theme(false);
-  spec["config"]["background"] = "white";
-  spec["datasets"] = datasets(run);
-  const auto& points = spec["datasets"]["points"];
-  if (points.empty()) return spec;
-  for (auto& param : spec["params"])
-    if (param["name"] == "device" || param["name"] == "line") param["value"] = points.front()[param["name"]];
-  return spec;
-}
-
 }  // namespace gpubench::reports::charts

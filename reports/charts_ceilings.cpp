@@ -94,7 +94,7 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   const double slowest_memory = memory.empty() ? 0.0 : memory.front().ceiling->value;
   const double fastest_pipe = pipes.empty() ? 0.0 : pipes.front().ceiling->value;
   const double ridge = fastest_pipe > 0 && slowest_memory > 0 ? fastest_pipe / slowest_memory : 10.0;
-  const double left = std::min(usage.low > 0 ? usage.low / 4 : 0.05, ridge / 100);
+  const double left = std::min(usage.low > 0 ? usage.low / 6 : 0.05, ridge / 100);
   const double right = std::max(usage.high * 4, ridge * 10);
   std::size_t rank = 0;
   for (const auto& roof : memory) {
@@ -109,18 +109,26 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
     }
     ++rank;
   }
-  // Labels of pipes that lie close together move aside, a column each.
-  std::vector<double> last_in_column;
-  for (const auto& roof : pipes) {
-    std::size_t column = 0;
-    while (column < last_in_column.size() && last_in_column[column] / roof.ceiling->value < 1.9) ++column;
-    if (column == last_in_column.size()) last_in_column.push_back(0.0);
-    last_in_column[column] = roof.ceiling->value;
+  // Labels of pipes that lie close together move aside, a column each; those that points use keep the first.
+  const auto is_used = [&](const Roof& roof) { return usage.resources.count(roof.ceiling->resource) > 0; };
+  auto order = pipes;
+  std::stable_partition(order.begin(), order.end(), is_used);
+  std::vector<std::vector<double>> columns;
+  for (const auto& roof : order) {
+    const double value = roof.ceiling->value;
+    const auto crowded = [&](const std::vector<double>& others) {
+      return std::any_of(others.begin(), others.end(),
+                         [&](double other) { return std::max(other / value, value / other) < 1.8; });
+    };
+    const auto free = std::find_if_not(columns.begin(), columns.end(), crowded);
+    const auto column = static_cast<std::size_t>(free - columns.begin());
+    if (free == columns.end()) columns.emplace_back();
+    columns[column].push_back(value);
     const double start = fastest_memory > 0 ? roof.ceiling->value / fastest_memory : left;
     for (const double x : {start, right}) {
       auto row = roof_row(calibration, roof, x, 1.0);
       row["kind"] = "pipe";
-      row["used"] = usage.resources.count(roof.ceiling->resource) > 0;
+      row["used"] = is_used(roof);
       row["place"] = x == right ? "label" : "";
       row["column"] = column;
       rows.push_back(std::move(row));

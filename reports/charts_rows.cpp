@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "reports/activity.h"
+#include "reports/charts_ceilings.h"
 #include "reports/judgement.h"
 #include "reports/text.h"
 #include "reports/units.h"
@@ -220,12 +221,20 @@ bool drawable(const Point& point) {
   return status_of(point.measurement) == Status::timed && point.measurement.repetition == 0;
 }
 
-/// The cells of the strip touch: each reaches half way, in the logarithm, to its neighbours. A sweep of something other
-/// than the working set has none.
-void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::map<const Point*, std::size_t>& ids) {
+/// What a row of cells is drawn over, and the fields that hold where a cell begins and ends.
+struct CellAxis {
+  std::optional<double> (*at)(const Measurement&, const Sweep&);
+  const char* from;
+  const char* to;
+};
+
+/// The cells of a row touch: each reaches half way, in the logarithm, to its neighbours. A sweep of something other
+/// than what is drawn has none.
+void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::map<const Point*, std::size_t>& ids,
+               const CellAxis& axis) {
   std::map<std::string, std::map<double, std::vector<std::size_t>>> lines;
   for (const auto* point : group.points) {
-    const auto size = working_set(point->measurement.work);
+    const auto size = axis.at(point->measurement, sweep);
     if (drawable(*point) && size) lines[series_of(point->measurement, sweep)][*size].push_back(ids.at(point));
   }
   for (const auto& [series, cells] : lines) {
@@ -237,12 +246,28 @@ void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::ma
       const double up = to_next > 0 ? to_next : before > 0 ? before : std::sqrt(2.0);
       const double down = before > 0 ? before : up;
       for (const auto id : cell->second) {
-        put(rows[id], "cell_from", cell->first / down);
-        put(rows[id], "cell_to", cell->first * up);
+        put(rows[id], axis.from, cell->first / down);
+        put(rows[id], axis.to, cell->first * up);
       }
       before = to_next;
     }
   }
+}
+
+std::optional<double> size_of(const Measurement& measurement, const Sweep& sweep) {
+  if (!sweep.axis || *sweep.axis >= measurement.arguments.size()) return std::nullopt;
+  const auto size = static_cast<double>(measurement.arguments[*sweep.axis].value);
+  return size > 0 ? std::optional(size) : std::nullopt;
+}
+
+constexpr CellAxis over_working_sets = {
+    [](const Measurement& measurement, const Sweep&) { return working_set(measurement.work); }, "cell_from", "cell_to"};
+constexpr CellAxis over_sizes = {size_of, "size_from", "size_to"};
+
+/// Declared bytes over the DRAM ceiling: above 1 where a cache serves them.
+void put_share_of_dram(Json& row, const Measurement& measurement, const Ceiling* dram) {
+  const auto rate = bytes_per_second(measurement);
+  if (rate && dram != nullptr) put(row, "of_dram", *rate / dram->value);
 }
 
 /// Stretches of one regime; they meet at the boundary between two sizes where there is one, else half way.
@@ -326,9 +351,15 @@ Json point_rows(const Run& run) {
   }
   for (const auto& group : groups_of(run)) {
     const auto sweep = sweep_of(group);
-    for (const auto* point : group.points)
-      rows[ids.at(point)] = row_of(point->measurement, *point, ids.at(point), sweep);
-    put_cells(rows, group, sweep, ids);
+    const auto* calibration = run.calibration_of(group.device);
+    const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
+    for (const auto* point : group.points) {
+      auto& row = rows[ids.at(point)];
+      row = row_of(point->measurement, *point, ids.at(point), sweep);
+      put_share_of_dram(row, point->measurement, dram);
+    }
+    put_cells(rows, group, sweep, ids, over_working_sets);
+    put_cells(rows, group, sweep, ids, over_sizes);
   }
   return rows;
 }

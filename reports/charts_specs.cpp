@@ -6,130 +6,11 @@
 #include <utility>
 
 #include "reports/charts.h"
+#include "reports/charts_parts.h"
 #include "reports/text.h"
 
 namespace gpubench::reports::charts {
 namespace {
-
-// Labels of axes. Vega's own formats know neither binary prefixes nor a micro sign that reads the same everywhere.
-constexpr auto bytes_label =
-    "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '.3~g') + ' TiB' : datum.value >= 1073741824 ? "
-    "format(datum.value / 1073741824, '.3~g') + ' GiB' : datum.value >= 1048576 ? format(datum.value / 1048576, "
-    "'.3~g') + "
-    "' MiB' : datum.value >= 1024 ? format(datum.value / 1024, '.3~g') + ' KiB' : format(datum.value, '.3~g') + ' B'";
-constexpr auto size_label =
-    "datum.value >= 1048576 && datum.value % 1048576 == 0 ? format(datum.value / 1048576, '~g') + ' Mi' : datum.value "
-    ">= "
-    "16384 && datum.value % 1024 == 0 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '.6~g')";
-/// "10 TB/s": d3 joins the prefix to the number, and its micro sign is not in every font.
-std::string si_label(std::string_view unit) {
-  return "replace(replace(format(datum.value, '.3~s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), ' $1') + '" +
-         std::string(unit) + "'";
-}
-
-/// A decimal axis labels powers of ten, and the steps between only where it spans few of them.
-std::string decimal_labels(char scale, std::string_view label) {
-  const auto domain = std::string("domain('") + scale + "')";
-  const auto span = domain + "[1] / " + domain + "[0]";
-  const std::string step = "round(100 * datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) / 100";
-  return "indexof(" + span + " > 300 ? [1] : " + span + " > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], " + step +
-         ") >= 0 ? " + std::string(label) + " : ''";
-}
-
-Json log_axis(std::string_view field, std::string_view title, Json axis, int base) {
-  return {{"field", field},
-          {"type", "quantitative"},
-          {"title", title},
-          {"scale", {{"type", "log"}, {"base", base}, {"nice", false}, {"padding", 12}}},
-          {"axis", std::move(axis)}};
-}
-Json decimal_axis(char scale, std::string_view field, std::string_view title, std::string_view label) {
-  return log_axis(field, title, {{"labelOverlap", false}, {"labelExpr", decimal_labels(scale, label)}}, 10);
-}
-Json binary_axis(std::string_view field, std::string_view title, std::string_view label) {
-  return log_axis(field, title, {{"labelOverlap", true}, {"labelFlush", true}, {"labelExpr", label}}, 2);
-}
-
-Json regime_scale() {
-  auto domain = Json::array();
-  for (const auto name : regime_names) domain.push_back(name);
-  return {{"domain", std::move(domain)}};
-}
-
-/// Regimes by colour, out of the theme, and where a mark has a shape by that too.
-Json regime_color() {
-  auto scale = regime_scale();
-  scale["range"] = "category";
-  return {
-      {"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
-}
-Json regime_shape() {
-  auto scale = regime_scale();
-  scale["range"] = "symbol";
-  return {
-      {"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
-}
-
-Json tooltip(std::initializer_list<std::pair<const char*, const char*>> fields) {
-  auto list = Json::array();
-  for (const auto& [field, format] : fields) {
-    Json entry = {{"field", field}};
-    if (*format) entry["format"] = format, entry["type"] = "quantitative";
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-Json point_tooltip() {
-  return tooltip({{"name", ""},
-                  {"device", ""},
-                  {"regime", ""},
-                  {"limiter", ""},
-                  {"achieved", ".1%"},
-                  {"confidence", ".0%"},
-                  {"seconds", ".4~s"},
-                  {"low", ".4~s"},
-                  {"high", ".4~s"},
-                  {"model", ".4~s"},
-                  {"bytes_per_second", ".4~s"},
-                  {"flops_per_second", ".4~s"},
-                  {"working_set", ".4~s"},
-                  {"method", ""},
-                  {"evidence", ""}});
-}
-
-Json data(std::string_view name) { return {{"name", name}}; }
-Json only(std::string_view condition) { return Json::array({{{"filter", condition}}}); }
-Json style(std::string_view mark, std::string_view name) { return {{"type", mark}, {"style", name}, {"clip", true}}; }
-Json like(std::string_view field) { return {{"field", field}}; }
-Json quantity(std::string_view field) { return {{"field", field}, {"type", "quantitative"}}; }
-Json constant(int value) { return {{"value", value}}; }
-
-Json spec(int height, Json layers) {
-  auto regimes = Json::array();
-  for (const auto name : regime_names) regimes.push_back(name);
-  return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
-          {"width", "container"},
-          {"height", height},
-          {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
-          // What is shown; a page sets these values, and `standalone` the first device and operation of the run.
-          {"params", Json::array({{{"name", "device"}, {"value", ""}},
-                                  {{"name", "line"}, {"value", ""}},
-                                  {{"name", "regimes"}, {"value", std::move(regimes)}}})},
-          {"layer", std::move(layers)}};
-}
-
-constexpr int label_room = 24;  ///< pixels for a label above the highest line
-
-constexpr auto of_device = "datum.device === device";
-constexpr auto of_line = "datum.device === device && datum.line === line";
-constexpr auto shown_points = "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0";
-
-std::string both(std::string_view a, std::string_view b) { return std::string(a) + " && " + std::string(b); }
-
-Json point_mark() {
-  return {{"type", "point"}, {"style", "measured"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}};
-}
 
 /// Bands of regimes behind a chart over the sizes of one operation, and the boundaries between them.
 void put_bands(Json& layers, const Json& x) {
@@ -160,8 +41,8 @@ void put_bands(Json& layers, const Json& x) {
 }  // namespace
 
 Json roofline() {
-  const auto x = decimal_axis('x', "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
-  const auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
+  const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
+  const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
   auto point_y = y;
   point_y["field"] = "flops_per_second";
   const auto roof_tooltip = tooltip({{"label", ""}, {"interval", ""}, {"method", ""}});
@@ -185,24 +66,21 @@ Json roofline() {
                       {"opacity", faint},
                       {"strokeDash", dash},
                       {"tooltip", roof_tooltip}}}});
-  // A label lies along its roof: the angle follows from the pixels a decade has on each axis.
-  const char* angle =
-      "-180 / PI * atan2(height / log(domain('y')[1] / domain('y')[0]), width / log(domain('x')[1] / domain('x')[0]))";
   auto memory_label = style("text", "roof-label");
   memory_label.update({{"align", "left"},
                        {"dx", {{"expr", "width < 500 ? 8 + 68 * datum.rank : 14"}}},
                        {"dy", -6},
-                       {"angle", {{"expr", angle}}}});
+                       {"angle", {{"expr", roof_angle}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(both(of_device, "datum.kind === 'memory' && datum.place === 'label'"))},
                     {"mark", memory_label},
                     {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
-  // Of roofs that lie close together the lower ones have their labels aside and below.
+  // Of roofs that lie close together those that no point uses have none, others theirs aside and below.
   auto pipe_label = style("text", "roof-label");
   pipe_label.update({{"align", "right"},
                      {"dx", {{"expr", "-4 - 168 * min(datum.column, 2)"}}},
                      {"dy", {{"expr", "datum.column > 0 ? 9 : -6"}}},
-                     {"fillOpacity", {{"expr", "width < 500 && datum.column > 0 ? 0 : 1"}}}});
+                     {"fillOpacity", {{"expr", "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"}}}});
   layers.push_back({{"data", data("roofs")},
                     {"transform", only(both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"))},
                     {"mark", pipe_label},
@@ -280,7 +158,7 @@ Json strip() {
 
 Json time() {
   const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis('y', "seconds", "time", si_label("s"));
+  const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0");
   Json layers = Json::array();
   put_bands(layers, x);
@@ -307,7 +185,7 @@ Json time() {
 
 Json rate() {
   const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis('y', "bytes_per_second", "bytes moved per second", si_label("B/s"));
+  const auto y = decimal_axis("y", "bytes_per_second", "bytes moved per second", si_label("B/s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0");
   Json layers = Json::array();
   auto band_x = x;
@@ -376,7 +254,6 @@ Json shares(const Run& run) {
                       {"scale", {{"domain", domain}, {"range", range}}},
                       {"legend", {{"title", nullptr}, {"orient", "top"}}}};
   auto layers = Json::array();
-  const auto names = domain.dump(-1, ' ', true);
   const auto shown = std::string(of_line) + " && datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)";
   layers.push_back(
       {{"data", data("points")},
@@ -384,7 +261,7 @@ Json shares(const Run& run) {
                                   {{"flatten", Json::array({"shares"})}, {"as", Json::array({"share"})}},
                                   {{"calculate", "datum.share[0]"}, {"as", "resource"}},
                                   {{"calculate", "datum.share[1]"}, {"as", "fraction"}},
-                                  {{"calculate", "indexof(" + names + ", datum.resource)"}, {"as", "order"}}})},
+                                  {{"calculate", "indexof(resources, datum.resource)"}, {"as", "order"}}})},
        {"mark", style("bar", "share")},
        {"encoding",
         {{"x", x},
@@ -392,12 +269,15 @@ Json shares(const Run& run) {
          {"color", color},
          {"order", quantity("order")},
          {"tooltip", tooltip({{"resource", ""}, {"fraction", ".1%"}})}}}});
-  return spec(320, std::move(layers));
+  auto result = spec(320, std::move(layers));
+  // Names out of a run are values, never part of an expression.
+  result["params"].push_back({{"name", "resources"}, {"value", std::move(domain)}});
+  return result;
 }
 
 Json ladder() {
   const auto x = binary_axis("working_set", "working set", bytes_label);
-  const auto y = decimal_axis('y', "rate", "read bandwidth", si_label("B/s"));
+  const auto y = decimal_axis("y", "rate", "read bandwidth", si_label("B/s"));
   const auto named = [](Json axis, const char* field) {
     axis["field"] = field;
     return axis;
@@ -444,7 +324,7 @@ Json ladder() {
 
 Json latency() {
   const auto x = binary_axis("working_set", "working set", bytes_label);
-  auto y = decimal_axis('y', "seconds", "latency of one access", si_label("s"));
+  auto y = decimal_axis("y", "seconds", "latency of one access", si_label("s"));
   y["scale"]["padding"] = label_room;
   Json layers = Json::array();
   layers.push_back({{"data", data("latency_levels")},
@@ -471,7 +351,7 @@ Json latency() {
 
 Json intensity() {
   const auto x = binary_axis("intensity", "arithmetic intensity, FLOP/byte", "format(datum.value, '.3~g')");
-  auto y = decimal_axis('y', "rate", "speed", si_label("FLOP/s"));
+  auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
   y["scale"]["padding"] = label_room;
   Json layers = Json::array();
   auto roof = style("line", "roof");

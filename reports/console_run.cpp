@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reports/activity.h"
+#include "reports/console_plots.h"
 #include "reports/judgement.h"
 #include "reports/points.h"
 #include "reports/reports.h"
@@ -291,6 +292,7 @@ std::string table_text(const Run& run, const ConsoleStyle& style) {
         text += untimed_row(*point, name_width, style);
       }
     }
+    if (style.drawing) text += sparklines(group, style);
     text += boundaries_text(group, style) + advice_lines(group, style) + doubt_lines(group, style);
   }
   return text;
@@ -351,8 +353,9 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 }  // namespace
 
 std::string console(const Run& run, const ConsoleStyle& style) {
-  std::string text =
-      heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style) + "\n" + legend(run, style);
+  std::string text = heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style);
+  if (style.drawing) text += rooflines(run, style);
+  text += "\n" + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
   return text + work_notices(run, style) + activity_line(run, style) + summary(run, style);

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "reports/charts.h"
+#include "reports/charts_runs.h"
+#include "reports/charts_samples.h"
 #include "reports/html_resources.h"
 #include "reports/html_sections.h"
 #include "reports/html_text.h"
@@ -48,8 +50,8 @@ std::string vega_scripts() {
 /// be inline: Vega sets them while it draws.
 std::string policy() {
   std::string scripts;
-  for (const auto hash :
-       {page::script_base_hash(), page::script_table_hash(), page::script_charts_hash(), page::vega_hash()})
+  for (const auto hash : {page::script_base_hash(), page::script_table_hash(), page::script_samples_hash(),
+                          page::script_charts_hash(), page::vega_hash()})
     if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
   if (page::vega().empty())
     for (const auto& remote : remote_scripts) scripts += fmt::format(" {}", remote.url);
@@ -88,13 +90,13 @@ charts::Json columns_of(const charts::Json& rows) {
   return {{"count", rows.size()}, {"columns", std::move(columns)}, {"texts", std::move(texts)}};
 }
 
-charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list) {
+charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets) {
   auto specs = charts::Json::object();
+  specs["samples"] = charts::samples();
   for (const auto& chart : list) specs[chart.id] = chart.spec;
   auto devices = charts::Json::array();
   for (const auto& device : run.devices)
     devices.push_back({{"id", printable(device.id)}, {"name", printable(device.name)}});
-  auto datasets = charts::datasets(run);
   auto points = columns_of(datasets["points"]);
   datasets.erase("points");
   return {
@@ -103,40 +105,87 @@ charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list) {
       {"devices", std::move(devices)},   {"embedded", !page::vega().empty()}};
 }
 
-}  // namespace
+/// What the page of several runs has beside the rest; empty for one.
+struct Beside {
+  std::string navigation;
+  std::string section;
+  std::string meta;
+  std::string environment;
+};
 
-std::string html(const Run& run) {
-  const auto list = charts::all(run);
+Beside beside_one(const Run& run) {
+  const auto& context = run.context;
+  return {"", "",
+          fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{} {}</span></p>",
+                      markup::escape(context.created_utc), markup::escape(context.host),
+                      markup::escape(context.program), markup::escape(context.gpubench_version)),
+          sections::environment(run)};
+}
+
+Beside beside_several(const Several& several, const std::string& figures) {
+  std::string environment;
+  for (std::size_t i = 0; i < several.labels.size(); ++i) {
+    Run own;
+    own.context = several.contexts[i];
+    own.devices = several.devices[i];
+    environment += "<h3 class=\"of-run\">" + markup::escape(several.labels[i]) + "</h3>\n" + sections::environment(own);
+  }
+  return {"<a href=\"#runs\">Runs</a>",
+          "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">Runs over one another</h2>\n" +
+              sections::runs(several) + figures + "</section>\n",
+          "", environment};
+}
+
+std::string page_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets,
+                    const Several* several) {
   std::string device_charts;
   std::string operation_charts;
   std::string ladder;
+  std::string overlays;
   for (const auto& chart : list) {
     const bool of_calibration = chart.id == "ladder" || chart.id == "latency" || chart.id == "intensity";
-    auto& place = of_calibration ? ladder : chart.scope == "operation" ? operation_charts : device_charts;
+    auto& place = of_calibration                    ? ladder
+                  : chart.scope == "operation"      ? operation_charts
+                  : chart.scope == "runs"           ? overlays
+                  : chart.scope.starts_with("runs") ? operation_charts
+                                                    : device_charts;
     place += figure(chart);
   }
+  const auto beside = several != nullptr ? beside_several(*several, overlays) : beside_one(run);
   return markup::fill(page::frame(), {{"policy", policy()},
                                       {"style", std::string(page::style())},
                                       {"title", markup::escape(sections::title(run))},
                                       {"devices", sections::devices(run)},
-                                      {"created", markup::escape(run.context.created_utc)},
-                                      {"host", markup::escape(run.context.host)},
-                                      {"program", markup::escape(run.context.program)},
+                                      {"meta", beside.meta},
                                       {"version", markup::escape(run.context.gpubench_version)},
                                       {"summary", markup::escape(sections::summary(run))},
                                       {"regimes", sections::regimes(run)},
                                       {"notices", sections::notices(run)},
+                                      {"navigation", beside.navigation},
+                                      {"runs", beside.section},
                                       {"device_charts", device_charts},
                                       {"operation_charts", operation_charts},
                                       {"ladder", ladder},
                                       {"boundaries", sections::boundaries(run) + sections::checks(run)},
                                       {"calibrations", sections::calibrations(run)},
-                                      {"environment", sections::environment(run)},
-                                      {"data", markup::script_json(data_of(run, list))},
+                                      {"environment", beside.environment},
+                                      {"data", markup::script_json(data_of(run, list, std::move(datasets)))},
+                                      {"samples", markup::script_json(charts::packed_samples(run))},
                                       {"script_base", script(page::script_base())},
                                       {"script_table", script(page::script_table())},
+                                      {"script_samples", script(page::script_samples())},
                                       {"script_charts", script(page::script_charts())},
                                       {"script_vega", vega_scripts()}});
+}
+
+}  // namespace
+
+std::string html(const Run& run) { return page_of(run, charts::all(run), charts::datasets(run), nullptr); }
+
+std::string html(const Several& several) {
+  auto list = charts::all(several.merged);
+  for (auto& chart : charts::overlays(several)) list.push_back(std::move(chart));
+  return page_of(several.merged, list, charts::datasets(several), &several);
 }
 
 }  // namespace gpubench::reports

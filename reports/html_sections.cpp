@@ -189,6 +189,33 @@ std::string devices(const Run& run) {
   return html.empty() ? "<div class=\"device\"><h1>gpubench</h1><p>no device</p></div>" : html;
 }
 
+std::string runs(const Several& several) {
+  Table table{"What each run is; the first is what the others are held against",
+              {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
+              {}};
+  for (std::size_t i = 0; i < several.labels.size(); ++i) {
+    const auto& context = several.contexts[i];
+    std::string names;
+    std::string drivers;
+    for (const auto& device : several.devices[i]) {
+      names += (names.empty() ? "" : "; ") + device.name + " (" + device.id + ")";
+      if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
+        drivers += (drivers.empty() ? "" : "; ") + driver->second;
+    }
+    std::size_t points = 0;
+    for (const auto& point : several.merged.points)
+      if (const auto run = several.run_of_device.find(point.measurement.device);
+          run != several.run_of_device.end() && run->second == i)
+        ++points;
+    std::string arguments;
+    for (const auto& argument : context.arguments) arguments += (arguments.empty() ? "" : " ") + argument;
+    table.rows.push_back({several.labels[i], names, context.created_utc, context.host,
+                          context.program + " " + context.gpubench_version, drivers,
+                          format_count(static_cast<double>(points)), arguments});
+  }
+  return render(table);
+}
+
 std::string regimes(const Run& run) {
   const auto counts = count(run);
   std::string bar;
@@ -217,8 +244,15 @@ std::string notices(const Run& run) {
   if (!run.warnings.empty()) {
     html += "<section class=\"notice warn\" aria-labelledby=\"warnings-title\"><h2 id=\"warnings-title\">" +
             plural(run.warnings.size(), "warning") + "</h2><ul>";
-    for (const auto& warning : run.warnings) html += "<li>" + escape(warning) + "</li>";
-    html += "</ul></section>\n";
+    // A few at a glance; many would push all charts off the first page.
+    constexpr std::size_t at_a_glance = 4;
+    const bool folds = run.warnings.size() > at_a_glance + 1;
+    for (std::size_t i = 0; i < run.warnings.size(); ++i) {
+      if (folds && i == at_a_glance)
+        html += "</ul><details><summary>" + std::to_string(run.warnings.size() - i) + " more</summary><ul>";
+      html += "<li>" + escape(run.warnings[i]) + "</li>";
+    }
+    html += folds ? "</ul></details></section>\n" : "</ul></section>\n";
   }
   Table failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
   Table skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};

@@ -5,15 +5,17 @@
 #include <string>
 
 #include "gpubench/run.h"
+#include "reports/several.h"
 
 namespace gpubench::reports::sections {
 
 std::string title(const Run& run);  ///< plain text: devices and date
 std::string summary(
     const Run& run);  ///< plain text, one line: "204 points of 12 operations: 120 memory, ..., 2 failed"
-std::string devices(const Run& run);  ///< names in the header, with what identifies them
-std::string regimes(const Run& run);  ///< the bar of regimes with its figures
-std::string notices(const Run& run);  ///< failures and warnings, near the top because they qualify all else
+std::string devices(const Run& run);       ///< names in the header, with what identifies them
+std::string runs(const Several& several);  ///< the table of several runs: what each is
+std::string regimes(const Run& run);       ///< the bar of regimes with its figures
+std::string notices(const Run& run);       ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);
 std::string checks(const Run& run);  ///< empty when none disagrees
 std::string calibrations(const Run& run);

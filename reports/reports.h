@@ -4,16 +4,19 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpubench/calibration.h"
 #include "gpubench/run.h"
+#include "reports/several.h"
 
 namespace gpubench::reports {
 
 struct ConsoleStyle {
   bool color = false;
-  int width = 100;  ///< columns of the terminal
+  int width = 100;       ///< columns of the terminal
+  bool drawing = false;  ///< sparklines and a roofline in block and Braille characters, which not every terminal shows
 };
 
 /// The table of all points with their regimes, then boundaries, warnings and a summary.
@@ -22,16 +25,21 @@ std::string console(const Run& run, const ConsoleStyle& style);
 std::string console(const Calibration& calibration, const ConsoleStyle& style);
 /// What GPUs of one kind differ by, the largest spread first; empty for none.
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style);
-std::string csv(const Run& run);       ///< RFC 4180, one line a point, units in the column names
-std::string markdown(const Run& run);  ///< for a pull request
-std::string html(const Run& run);      ///< one self-contained page
+std::string csv(const Run& run);           ///< RFC 4180, one line a point, units in the column names
+std::string markdown(const Run& run);      ///< for a pull request
+std::string html(const Run& run);          ///< one self-contained page
+std::string html(const Several& several);  ///< likewise, with the runs laid over one another
 
 std::string ceilings_csv(const Run& run);       ///< likewise, one line a ceiling of each device
 std::string ceilings_markdown(const Run& run);  ///< a table for each group of each device
 
 /// The format a file's extension stands for, written whole or not at all; of a run without points the
-/// ceilings. Throws storage::WriteError.
-void write(const Run& run, const std::filesystem::path& file);
+/// ceilings. `chart` says which chart a picture shows, as --chart does (reports/picture.h); empty: the file's name
+/// does. Throws storage::WriteError, and of pictures NoSuchChart and DrawingError.
+void write(const Run& run, const std::filesystem::path& file, std::string_view chart = {});
+/// Several runs at once, where the format can show them.
+void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {});
+bool can_write_several(const std::filesystem::path& file);
 /// Whether some writer knows the extension; `write` needs that.
 bool can_write(const std::filesystem::path& file);
 /// Whether its format is gpubench's own, which can be read again; "run.gbench.json" is not.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "reports/other_tools.h"
+#include "reports/picture.h"
 #include "reports/reports.h"
 #include "storage/storage.h"
 
@@ -24,11 +25,10 @@ constexpr std::array formats = {
     Format{".json", [](const Run& run) { return storage::to_json(run); }},
     Format{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
     Format{".md", [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
-    Format{".html", html},
-    Format{".gbench.json", google_benchmark_json},
-    Format{".nvbench.json", nvbench_json},
-    Format{".prom", open_metrics},
-    Format{".junit.xml", junit_xml}};
+    Format{".html", html}, Format{".gbench.json", google_benchmark_json}, Format{".nvbench.json", nvbench_json},
+    Format{".prom", open_metrics}, Format{".junit.xml", junit_xml},
+    // One chart each, drawn by `picture`.
+    Format{".png", nullptr}, Format{".svg", nullptr}, Format{".pdf", nullptr}, Format{".vl.json", nullptr}};
 
 std::string lower_name(const std::filesystem::path& file) {
   std::string name = file.filename().string();
@@ -48,7 +48,9 @@ const Format* format_of(const std::filesystem::path& file) {
       best = &format;
   if (best == nullptr) return nullptr;
   const std::string_view stem = std::string_view(name).substr(0, name.size() - best->extension.size());
-  return stem.ends_with(".gbench") || stem.ends_with(".nvbench") || stem.ends_with(".junit") ? nullptr : best;
+  return stem.ends_with(".gbench") || stem.ends_with(".nvbench") || stem.ends_with(".junit") || stem.ends_with(".vl")
+             ? nullptr
+             : best;
 }
 
 }  // namespace
@@ -62,8 +64,8 @@ bool writes_run(const std::filesystem::path& file) {
 
 bool is_for_another_tool(const std::filesystem::path& file) {
   const Format* format = format_of(file);
-  return format != nullptr &&
-         (format->extension.find('.', 1) != std::string_view::npos || format->extension == ".prom");
+  return format != nullptr && (format->extension.find('.', 1) != std::string_view::npos ||
+                               format->extension == ".prom" || format->text == nullptr);
 }
 
 std::string known_extensions() {
@@ -72,12 +74,35 @@ std::string known_extensions() {
   return text;
 }
 
-void write(const Run& run, const std::filesystem::path& file) {
+namespace {
+
+[[noreturn]] void refuse_extension(const std::filesystem::path& file) {
+  throw storage::WriteError(fmt::format("{}: cannot be written: no writer knows this extension; use one of {}",
+                                        file.string(), known_extensions()));
+}
+
+}  // namespace
+
+void write(const Run& run, const std::filesystem::path& file, std::string_view chart) {
   const Format* format = format_of(file);
-  if (format == nullptr)
-    throw storage::WriteError(fmt::format("{}: cannot be written: no writer knows this extension; use one of {}",
-                                          file.string(), known_extensions()));
-  storage::write_file(file, format->text(run));
+  if (format == nullptr) refuse_extension(file);
+  storage::write_file(file, format->text != nullptr ? format->text(run) : picture(run, file, choice_of(file, chart)));
+}
+
+bool can_write_several(const std::filesystem::path& file) {
+  const Format* format = format_of(file);
+  return format != nullptr && (format->extension == ".html" || format->text == nullptr);
+}
+
+void write(const Several& several, const std::filesystem::path& file, std::string_view chart) {
+  const Format* format = format_of(file);
+  if (format == nullptr) refuse_extension(file);
+  if (!can_write_several(file))
+    throw storage::WriteError(
+        fmt::format("{}: cannot be written: this format holds one run, not several; give one run, or use .html .png "
+                    ".svg .pdf .vl.json",
+                    file.string()));
+  storage::write_file(file, format->text == nullptr ? picture(several, file, choice_of(file, chart)) : html(several));
 }
 
 }  // namespace gpubench::reports

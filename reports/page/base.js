@@ -92,7 +92,7 @@ function quantity(value, unit) {
 
 /** Everything known about a point as [name, text, wide]; what is not known is left out. */
 function facts(row) {
-  const list = [["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
+  const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
     ["limiter", row.limiter], ["of its ceiling", percent(row.achieved)],
     ["speed-up left", row.speed_up_left === undefined ? "" : digits(row.speed_up_left) + " x"],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],

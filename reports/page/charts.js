@@ -7,7 +7,7 @@
   const nameOf = (figure) => figure.id.replace(/^chart-/, "");
   if (!points.length) {  // ceilings alone: what shows points would be empty
     const empty = ["operation", "points", "boundaries", ...(report.devices.length > 1 ? [] : ["charts"])];
-    for (const id of [...empty, "chart-roofline", "chart-strip"]) byId(id).hidden = true;
+    for (const id of [...empty, "chart-roofline", "chart-overview", "chart-map", "chart-strip"]) byId(id).hidden = true;
     for (const id of empty) for (const link of document.querySelectorAll(`nav a[href="#${id}"]`)) link.hidden = true;
   }
   const views = new Map();
@@ -15,8 +15,10 @@
   const deviceIds = [...new Set([...report.devices.map((device) => device.id), ...points.map((row) => row.device)])];
   let device = (points.find((row) => row.seconds) || {}).device || deviceIds[0] || "";
   let line = "";
-  const stripLines = 40;  // more would make a picture of many screens; a button shows them
-  let wholeStrip = false;
+  const fewLines = 40;  // more would make a picture of many screens; a button shows them
+  const cellsOf = {strip: "cell_to", map: "size_to"};  // charts with a row of cells for each operation
+  const whole = new Set();  // those of them that show all operations
+  let overviewWanted = !many;
 
   const lineSelect = byId("line");
   const linesOf = (id) => [...new Set(points.filter((row) => row.device === id && row.size > 0 && row.seconds).map((row) => row.line))];
@@ -32,26 +34,35 @@
 
   /** The rows that a chart can show: fewer rows, faster charts. */
   function rowsFor(figure) {
-    const ofOperation = figure.dataset.scope === "operation";
+    const scope = figure.dataset.scope;
+    const ofOperation = scope.endsWith("operation");
+    const ofRuns = scope.startsWith("runs");
     const data = {};
     for (const [name, rows] of Object.entries(report.datasets)) {
       const narrow = ofOperation && ["points", "bands", "boundaries"].includes(name);
-      data[name] = rows.filter((row) => row.device === device && (!narrow || row.line === line));
+      data[name] = rows.filter((row) => (ofRuns || row.device === device) && (!narrow || row.line === line));
     }
-    if (nameOf(figure) === "strip") {
-      const lines = [...new Set(data.points.filter((row) => row.cell_to).map((row) => row.line))];
-      const button = byId("whole-strip");
-      button.hidden = wholeStrip || lines.length <= stripLines;
-      button.textContent = "These are the first " + stripLines + " operations: show all " + count(lines.length);
+    const cells = cellsOf[nameOf(figure)];
+    if (cells) {
+      const lines = [...new Set(data.points.filter((row) => row[cells]).map((row) => row.line))];
+      const button = byId("whole-" + nameOf(figure));
+      button.hidden = whole.has(figure) || lines.length <= fewLines;
+      button.textContent = "These are the first " + fewLines + " operations: show all " + count(lines.length);
       if (!button.hidden) {
-        const first = new Set(lines.slice(0, stripLines));
+        const first = new Set(lines.slice(0, fewLines));
         data.points = data.points.filter((row) => first.has(row.line));
+        data.boundaries = data.boundaries.filter((row) => first.has(row.line));
       }
     }
     return data;
   }
   const needs = {
     roofline: (data) => data.roofs.length || data.points.some((row) => row.intensity) ? "" : "Neither roofs nor operations with FLOPs: this device has no calibration.",
+    overview: (data) => data.points.some((row) => row.working_set) ? "" : "No operation declares the bytes it touches.",
+    map: (data) => data.points.some((row) => row.size_to) ? "" : "No operation of this device was swept over an argument.",
+    rooflines: (data) => data.points.some((row) => row.intensity) ? "" : "No operation declares FLOPs.",
+    changes: (data) => data.changes.length ? "" : "No point of the first run has a partner of the same name in another.",
+    times: (data) => data.points.length ? "" : "No timed points.",
     strip: (data) => data.points.some((row) => row.cell_to) ? "" : "No operation declares the bytes it touches.",
     time: (data) => data.points.length ? "" : "No timed points.",
     rate: (data) => data.points.some((row) => row.bytes_per_second) ? "" : "This operation declares no bytes.",
@@ -68,6 +79,7 @@
     const row = item && item.datum && item.datum.id !== undefined ? points[item.datum.id] : null;
     if (row) {
       tip.replaceChildren(make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)),
+        item.datum.ratio_text ? make("p", {}, item.datum.ratio_text + (item.datum.bounds ? ": " + item.datum.bounds : "")) : "",
         make("p", {}, row.evidence || ""), pairs(facts(row)));
     } else {
       tip.replaceChildren(...(typeof value === "object" ? Object.values(value) : [value]).map((text, i) => make(i ? "p" : "div", i ? {} : {class: "head"}, String(text))));
@@ -82,30 +94,99 @@
   }
   addEventListener("scroll", () => { tip.hidden = true; }, {passive: true});
 
+  /** Calls `visit` with every layer of a specification, in all its panels. */
+  function eachLayer(spec, visit) {
+    for (const part of spec.layer || spec.concat || spec.hconcat || []) {
+      if (part.layer) eachLayer(part, visit); else visit(part);
+    }
+  }
+  /** Panels side by side have no container to fit: the room is shared out here. */
+  function spreadPanels(spec, room) {
+    spec.columns = room < 760 ? 1 : 2;
+    const width = Math.max(160, Math.floor((room - 24 * (spec.columns - 1)) / spec.columns) - 100);
+    for (const part of spec.concat) part.width = width;
+  }
+  /** What a screen reader says of a chart; Vega would put a text of its own in its place. */
+  const descriptions = new Map(figures.map((figure) => [figure, figure.querySelector(".canvas").getAttribute("aria-label")]));
   function specFor(figure, data) {
-    const spec = structuredClone(report.specs[nameOf(figure)]);
+    const name = nameOf(figure);
+    const spec = structuredClone(report.specs[name]);
     delete spec.$schema;
-    const values = {device, line, regimes: [...shownRegimes]};
-    for (const param of spec.params) param.value = values[param.name];
+    spec.description = descriptions.get(figure) + (figure.dataset.scope.endsWith("operation") ? " Operation: " + line + "." : "");
+    // The map and the overview show all operations, or one: here all.
+    const values = {device, line: figure.dataset.scope === "device" ? "" : line, regimes: [...shownRegimes]};
+    for (const param of spec.params) if (param.name in values) param.value = values[param.name];
     spec.datasets = data;
+    if (spec.concat) spreadPanels(spec, figure.querySelector(".canvas").clientWidth);
     // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
-    if (spec.height.step) spec.height = spec.height.step * new Set(data.points.filter((row) => row.cell_to).map((row) => row.line)).size;
-    if (many) spec.layer = spec.layer.filter((layer) => layer.mark.style !== "whisker");  // unseen among so many points
-    if (innerWidth < 600) spec.height = Math.min(spec.height, nameOf(figure) === "strip" ? Infinity : 340);
-    const resources = new Set(data.points.flatMap((row) => row.shares || []).map(([name]) => name));
-    for (const layer of spec.layer)
-      for (const channel of [layer.encoding.color, layer.encoding.shape])
-        if (channel && channel.legend) channel.legend.values = channel.field === "regime" ? regimesHere : channel.scale.domain.filter((name) => resources.has(name));
+    if (spec.height && spec.height.step) spec.height = spec.height.step * new Set(data.points.filter((row) => row[cellsOf[name]]).map((row) => row.line)).size;
+    if (many && spec.layer) spec.layer = spec.layer.filter((layer) => layer.mark.style !== "whisker");  // unseen among so many points
+    if (innerWidth < 600 && spec.height && !cellsOf[name]) spec.height = Math.min(spec.height, 340);
+    const resources = new Set(data.points.flatMap((row) => row.shares || []).map(([resource]) => resource));
     const axis = (data.points.find((row) => row.axis) || {}).axis;
-    if (figure.dataset.scope === "operation" && axis)
-      for (const layer of spec.layer) if (layer.encoding.x && layer.encoding.x.title === "size") layer.encoding.x.title = axis;
+    const ofOperation = figure.dataset.scope.endsWith("operation");
+    eachLayer(spec, (layer) => {
+      // The tooltip is built here from the point itself: texts that Vega would format for each are not needed.
+      if (layer.encoding.tooltip && ["points", "changes"].includes(layer.data.name)) layer.encoding.tooltip = {value: "point"};
+      for (const channel of [layer.encoding.color, layer.encoding.shape]) {
+        if (!channel || !channel.legend) continue;
+        if (channel.field === "regime") channel.legend.values = regimesHere;
+        if (channel.field === "resource") channel.legend.values = channel.scale.domain.filter((resource) => resources.has(resource));
+      }
+      if (ofOperation && axis && layer.encoding.x && layer.encoding.x.title === "size") layer.encoding.x.title = axis;
+    });
     return spec;
   }
   function configFor() {
     const config = structuredClone(report.themes[isDark() ? "dark" : "light"]);
     if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 3; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
+    if (many) config.aria = false;  // a canvas has no elements that a text of each mark could be said of
     return config;
   }
+  const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip};
+
+  /** The samples of a point, in its row of the table. */
+  window.drawSamples = async (box, row) => {
+    const found = embed && row.seconds ? samplesOf(row) : null;
+    if (!found) return;
+    const text = found.carried < found.all ? "the first " + count(found.carried) + " of " + count(found.all) + " samples" : count(found.all) + " samples";
+    const canvas = make("div", {class: "canvas", role: "img", "aria-label": "Samples of " + row.name + " in the order taken, and a histogram: "
+      + text + ", median " + seconds(row.seconds, 4) + ", quartiles " + seconds(row.lower_quartile, 4) + " to " + seconds(row.upper_quartile, 4)});
+    box.append(make("figure", {class: "samples"}, make("figcaption", {}, "In the order taken, and how often: " + text
+      + ". The line is the median with its 95 % interval; dashed uprights part blocks."), canvas));
+    const spec = structuredClone(report.specs.samples);
+    delete spec.$schema;
+    spec.datasets = found.sets;
+    spec.description = canvas.getAttribute("aria-label");
+    const room = Math.min(canvas.clientWidth, 1000, innerWidth - 60);
+    const [sequence, histogram] = spec.hconcat;
+    histogram.width = room < 480 ? 60 : 150;
+    sequence.width = Math.max(120, room - histogram.width - 110);
+    try {
+      await embed(canvas, spec, {...options, renderer: "svg", config: {...configFor(), aria: true}});
+    } catch (error) {
+      trouble("samples: " + error);
+    }
+  };
+
+  /** A click on a point: its operation in the charts of one operation, and in the table, with its facts open. */
+  function choose(row, scope) {
+    tip.hidden = true;
+    const other = scope !== "operation" && row.device !== device;
+    if (other) {
+      device = row.device;
+      byId("device").value = device;
+      fillLines();
+    }
+    if (row.line !== line && linesOf(device).includes(row.line)) {
+      line = lineSelect.value = row.line;
+      drawAll(other ? "" : "operation");
+    } else if (other) {
+      drawAll();
+    }
+    showPoint(row.id, row.line);
+  }
+
   /** `wanted` guards against a slow drawing that ends after a newer one began. */
   const wanted = new Map();
   async function draw(figure) {
@@ -115,18 +196,29 @@
     const data = rowsFor(figure);
     const lack = needs[nameOf(figure)](data);
     if (views.has(figure)) { views.get(figure).finalize(); views.delete(figure); }
+    const save = figure.querySelector(".save");
+    if (save) save.hidden = Boolean(lack);
     if (lack) { canvas.replaceChildren(make("p", {class: "none"}, lack)); return; }
-    const result = await embed(canvas, specFor(figure, data), {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1,
-      renderer: many ? "canvas" : "svg", config: configFor(), tooltip: showTip});
+    if (nameOf(figure) === "overview" && !overviewWanted) {
+      const button = make("button", {type: "button"}, "Draw four panels of " + count(data.points.length) + " points");
+      button.addEventListener("click", () => { overviewWanted = true; draw(figure); });
+      canvas.replaceChildren(button);
+      return;
+    }
+    const result = await embed(canvas, specFor(figure, data), {...options, renderer: many ? "canvas" : "svg", config: configFor()});
     if (wanted.get(figure) !== ticket) { result.finalize(); return; }
     views.set(figure, result);
+    root.dataset.firstChart = root.dataset.firstChart || String(Math.round(performance.now()));  // ms since the page was asked for
     result.view.addEventListener("click", (event, item) => {
-      if (item && item.datum && item.datum.id !== undefined) { tip.hidden = true; showPoint(item.datum.id); }
+      const row = item && item.datum && points[item.datum.id];
+      if (row) choose(row, figure.dataset.scope);
     });
   }
+  let scrolled = false;  // by the reader
+  for (const what of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(what, () => { scrolled = true; }, {passive: true, once: true});
   async function drawAll(scope) {
     for (const figure of figures) {
-      if ((scope && figure.dataset.scope !== scope) || !figure.offsetParent) continue;
+      if ((scope && !figure.dataset.scope.endsWith(scope)) || !figure.offsetParent) continue;
       try {
         await draw(figure);
       } catch (error) {
@@ -163,9 +255,12 @@
       });
       figure.prepend(make("div", {class: "save"}, ...buttons));
     }
-    const whole = make("button", {type: "button", id: "whole-strip", hidden: ""});
-    whole.addEventListener("click", () => { wholeStrip = true; draw(byId("chart-strip")); });
-    byId("chart-strip").append(make("p", {class: "more"}, whole));
+    for (const name of Object.keys(cellsOf)) {
+      const figure = byId("chart-" + name);
+      const button = make("button", {type: "button", id: "whole-" + name, hidden: ""});
+      button.addEventListener("click", () => { whole.add(figure); draw(figure); });
+      figure.append(make("p", {class: "more"}, button));
+    }
     if (deviceIds.length > 1) {
       const select = byId("device");
       byId("device-control").hidden = false;
@@ -186,11 +281,18 @@
     regimeListeners.push(() => drawAll());
     themeListeners.push(() => drawAll());
     let width = innerWidth;
+    let resized = 0;
     addEventListener("resize", () => {
       // Vega follows the width by itself; only crossing into or out of the narrow layout needs other settings.
       if ((width < 600) !== (innerWidth < 600)) drawAll();
+      else if (width !== innerWidth && overviewWanted) {
+        clearTimeout(resized);
+        resized = setTimeout(() => { if (byId("chart-overview").offsetParent) draw(byId("chart-overview")); }, 150);
+      }
       width = innerWidth;
     });
-    drawAll();
+    drawAll().then(() => { if (!scrolled) showLinked(); });  // the charts have moved the table
   }
+  // After the browser's own jump to the fragment, which takes the focus away.
+  if (document.readyState === "complete") showLinked(); else addEventListener("load", () => setTimeout(showLinked, 0));
 }

@@ -57,6 +57,7 @@
     if (open) { tr.nextElementSibling.remove(); return; }
     const about = make("div", {class: "know"}, row.evidence ? make("p", {}, row.evidence) : null, pairs(facts(row)));
     tr.after(make("tr", {class: "about"}, make("td", {colspan: String(columns.length)}, about)));
+    if (window.drawSamples) drawSamples(about, row);
   }
   function rowOf(row) {
     const tr = make("tr", {id: "p" + row.id});
@@ -83,7 +84,8 @@
   }
   function refresh() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    visible = points.filter((row) => (!row.regime || shownRegimes.has(row.regime)) && words.every((word) => haystack[row.id].includes(word)));
+    const operation = only.value;
+    visible = points.filter((row) => (!row.regime || shownRegimes.has(row.regime)) && (!operation || row.line === operation) && words.every((word) => haystack[row.id].includes(word)));
     if (sorted) {
       const keys = new Map(visible.map((row) => [row, sorted.key(row)]));
       const turn = ascending ? 1 : -1;
@@ -99,6 +101,9 @@
     byId("shown").textContent = visible.length === points.length ? count(points.length) + " points" : count(visible.length) + " of " + count(points.length) + " points";
     extend(step);
   }
+  const only = byId("only");
+  only.append(make("option", {value: ""}, "all"), ...[...new Set(points.map((row) => row.line))].map((name) => make("option", {value: name}, name)));
+  only.addEventListener("change", refresh);
   let waiting = 0;
   byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 80); });
   byId("more").addEventListener("click", () => extend(made + 20 * step));
@@ -106,11 +111,17 @@
   regimeListeners.push(refresh);
   refresh();
 
-  /** Shows a point's row, its facts open. */
-  window.showPoint = (id) => {
+  /** Shows a point's row, its facts open; `operation` leaves those of its operation alone in the table. */
+  window.showPoint = (id, operation) => {
+    if (!points[id]) return;
+    if (operation !== undefined && only.value !== operation) {
+      only.value = operation;
+      refresh();
+    }
     let place = visible.findIndex((row) => row.id === id);
     if (place < 0) {
       byId("search").value = "";
+      only.value = "";
       refresh();
       place = visible.findIndex((row) => row.id === id);
     }
@@ -122,9 +133,12 @@
     const button = tr.querySelector("button");
     if (button.getAttribute("aria-expanded") !== "true") button.click();
     history.replaceState(null, "", "#p" + id);
-    tr.scrollIntoView({block: "center"});
+    tr.scrollIntoView({block: "center", behavior: "instant"});
     button.focus({preventScroll: true});
   };
-  const linked = /^#p(\d+)$/.exec(location.hash);
-  if (linked) showPoint(Number(linked[1]));
+  window.showLinked = () => {
+    const linked = /^#p(\d+)$/.exec(location.hash);
+    if (linked) showPoint(Number(linked[1]));
+  };
+  addEventListener("hashchange", showLinked);
 }

@@ -384,7 +384,8 @@ class CommandLine(unittest.TestCase):
         self.assert_refused(self.stored("doctor", "--benchmark_filter=x"), "doctor")
 
     def test_outputs_are_checked_before_measuring(self):
-        self.assert_refused(self.gpubench("--out=report.pdf"), ".html")
+        self.assert_refused(self.gpubench("--out=report.txt"), ".html")
+        self.assert_refused(self.gpubench("--out=report.pdf"), "--chart=NAME")
         result = self.gpubench("--out=/proc/none/report.html")
         self.assert_refused(result, "/proc/none")
         self.assertNotIn("device cpu", result.stderr)

@@ -24,12 +24,13 @@ std::string contents(const fs::path& file) {
 }
 
 TEST(Write, KnowsItsExtensions) {
-  EXPECT_EQ(known_extensions(), ".json .csv .md .html .gbench.json .nvbench.json .prom .junit.xml");
-  for (const char* name :
-       {"run.json", "a/b.CSV", "x.Md", "report.HTML", "run.gbench.json", "a.b.NvBench.JSON", "x.prom", "x.junit.xml"})
+  EXPECT_EQ(known_extensions(),
+            ".json .csv .md .html .gbench.json .nvbench.json .prom .junit.xml .png .svg .pdf .vl.json");
+  for (const char* name : {"run.json", "a/b.CSV", "x.Md", "report.HTML", "run.gbench.json", "a.b.NvBench.JSON",
+                           "x.prom", "x.junit.xml", "roofline.svg", "time.PNG", "map.pdf", "map.vl.json"})
     EXPECT_TRUE(can_write(name)) << name;
   for (const char* name : {"run", "run.txt", ".json", "run.json.gz", ".gbench.json", ".nvbench.json", "run.gbench.csv",
-                           "run.junit.json", "run.xml", "dir.json/"})
+                           "run.junit.json", "run.xml", ".vl.json", "a.vl.csv", "dir.json/"})
     EXPECT_FALSE(can_write(name)) << name;
 }
 
@@ -38,7 +39,8 @@ TEST(Write, RunsAreToldFromOtherToolsFormats) {
     EXPECT_TRUE(writes_run(name)) << name;
     EXPECT_FALSE(is_for_another_tool(name)) << name;
   }
-  for (const char* name : {"run.gbench.json", "run.NVBENCH.json", "run.prom", "run.junit.xml"}) {
+  for (const char* name :
+       {"run.gbench.json", "run.NVBENCH.json", "run.prom", "run.junit.xml", "roofline.vl.json", "roofline.png"}) {
     EXPECT_FALSE(writes_run(name)) << name;
     EXPECT_TRUE(is_for_another_tool(name)) << name;
   }

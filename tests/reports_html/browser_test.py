@@ -47,7 +47,10 @@ def test_layout(page, folder, pictures):
             fits(page, what)
             expect(f"{what}: the theme follows the system",
                    page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light"))
-            expect(f"{what}: eight charts", page.evaluate("document.documentElement.dataset.charts") == "8")
+            expect(f"{what}: ten charts", page.evaluate("document.documentElement.dataset.charts") == "10")
+            expect(f"{what}: cells of the map", marks(page, "map", ".mark-rect.role-mark path") > 100)
+            expect(f"{what}: four panels", marks(page, "overview", ".mark-text.role-title-text") == 4)
+            expect(f"{what}: points in the overview", marks(page, "overview", ".mark-symbol.role-mark path") > 300)
             expect(f"{what}: points on the roofline", marks(page, "roofline", ".mark-symbol.role-mark path") > 100)
             expect(f"{what}: roofs", marks(page, "roofline", ".mark-line.role-mark path") >= 9)
             expect(f"{what}: cells of the strip", marks(page, "strip", ".mark-rect.role-mark path") > 100)
@@ -85,6 +88,95 @@ def test_table(page, folder):
     page.evaluate("[...document.querySelectorAll('.chip')].find(c => c.textContent === 'overhead').click()")
     expect("a regime can be hidden", page.evaluate(rows) < 17)
     quiet(page, "table")
+
+
+def test_link_and_samples(page, folder):
+    page.open(folder + "/one.html", 1000, fragment="#p3")
+    page.until("!!document.querySelector('#p3 + tr.about .samples svg')")
+    samples = "document.querySelectorAll('#p3 + tr.about .samples svg .mark-symbol.role-mark path').length"
+    expect("a link opens its point with its samples", page.evaluate(samples) == page.evaluate("samplesOf(points[3]).all"))
+    expect("and a histogram", page.evaluate("document.querySelectorAll('#p3 + tr.about .samples svg .mark-rect.role-mark path').length") > 2)
+    expect("the linked point has the focus", page.evaluate("(document.activeElement.closest('tr') || {}).id") == "p3")
+    expect("samples are as in the run: their median", page.evaluate(
+        "(() => { const list = samplesOf(points[3]).sets.samples.map((s) => s.seconds).sort((a, b) => a - b);"
+        " return Math.abs(list[(list.length - 1) / 2] / points[3].seconds - 1); })()") < 1e-4)
+    page.evaluate("location.hash = '#p5'")
+    page.until("!!document.querySelector('#p5 + tr.about .samples svg')")
+    quiet(page, "link")
+
+
+def test_click(page, folder):
+    """A click on a point of a chart leaves its operation in the table and opens it."""
+    page.open(folder + "/one.html", 1000)
+    page.evaluate("document.querySelector('#chart-map').scrollIntoView({block: 'center', behavior: 'instant'})")
+    place = page.evaluate("(() => { const all = [...document.querySelectorAll('#chart-map .mark-rect.role-mark path')];"
+                          "const box = all[20].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 4]; })()")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    page.until("/^#p\\d+$/.test(location.hash)")
+    line = page.evaluate("points[Number(location.hash.slice(2))].line")
+    expect(f"the table has only {line}", page.evaluate("document.getElementById('only').value") == line)
+    expect("the charts of one operation follow", page.evaluate("document.getElementById('line').value") == line)
+    shown = page.evaluate("document.querySelectorAll('#points-table tbody tr:not(.about)').length")
+    expect("as many rows as it has points", shown == page.evaluate(f"points.filter((row) => row.line === {json.dumps(line)}).length"))
+    page.evaluate("(() => { const s = document.getElementById('only'); s.value = ''; s.dispatchEvent(new Event('change')); })()")
+    expect("all again", page.evaluate("document.getElementById('shown').textContent").startswith(page.evaluate("count(points.length)")))
+    quiet(page, "click")
+
+
+def test_keyboard_and_readers(page, folder):
+    page.open(folder + "/runs.html", 1000)
+    press = lambda key, code: [page.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code) for kind in ("keyDown", "keyUp")]
+    press("Tab", 9)
+    expect("the first stop leads to the table", page.evaluate("document.activeElement.className") == "skip")
+    expect("and is seen", page.evaluate("document.activeElement.getBoundingClientRect().left >= 0"))
+    expect("every button and field has a name", page.evaluate(
+        "[...document.querySelectorAll('button,select,input')].filter((e) => !(e.textContent.trim() || e.getAttribute('aria-label')"
+        " || (e.labels && e.labels.length))).length") == 0)
+    expect("every chart has a text", page.evaluate(
+        "[...document.querySelectorAll('.canvas')].every((e) => e.getAttribute('role') && e.getAttribute('aria-label').length > 60)"))
+    expect("every heading of a table says its direction", page.evaluate(
+        "[...document.querySelectorAll('.scroll th, #points-table th')].every((e) => e.scope === 'col' || e.scope === 'row')"))
+    expect("every table has a caption", page.evaluate("[...document.querySelectorAll('.scroll table')].every((e) => e.caption)"))
+    expect("one main, no level of headings left out", page.evaluate(
+        "document.querySelectorAll('main').length === 1 && [...document.querySelectorAll('h1,h2,h3')].every((h, i, all) =>"
+        " i === 0 ? h.tagName === 'H1' : Number(h.tagName[1]) - Number(all[i - 1].tagName[1]) <= 1)"))
+    page.evaluate("document.querySelector('#points-table tbody th button').focus()")
+    press("Enter", 13)
+    page.call("Input.dispatchKeyEvent", type="char", text="\r")
+    page.until("!!document.querySelector('#points-table tr.about')")
+    quiet(page, "keyboard")
+
+
+def test_runs(page, folder, pictures):
+    for width in (390, 1400):
+        page.open(folder + "/runs.html", width)
+        quiet(page, f"runs at {width} px")
+        fits(page, f"runs at {width} px")
+        expect("thirteen charts", page.evaluate("document.documentElement.dataset.charts") == "13")
+        expect("points of both runs on the rooflines", marks(page, "rooflines", ".mark-symbol.role-mark path") > 200)
+        expect("a change for each point", marks(page, "changes", ".mark-symbol.role-mark path") > 100)
+        expect("two lines", marks(page, "times", ".mark-line.role-mark path") == 2)
+        expect("both are named", page.evaluate("['old', 'new'].every((name) => document.querySelector('#runs table').textContent.includes(name))"))
+        if pictures:
+            page.screenshot(f"{pictures}/runs-{width}.png")
+    page.open(folder + "/hostile-runs.html", 1000)
+    expect("labels of runs stay text", page.evaluate("document.documentElement.dataset.hacked") is None
+           and page.evaluate("document.querySelectorAll('img').length") == 0)
+    quiet(page, "hostile runs")
+
+
+def test_print(page, folder):
+    page.open(folder + "/one.html", 1000, dark=True)
+    page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    expect("no controls on paper", page.evaluate(
+        "['nav', '.controls', '.save', '#theme'].every((s) => getComputedStyle(document.querySelector(s)).display === 'none')"))
+    expect("dark ink on light paper", page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 34, 43)"
+           and page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)")
+    pdf = page.call("Page.printToPDF", printBackground=True)["data"]
+    expect("it prints", len(pdf) > 50000)
+    page.call("Emulation.setEmulatedMedia", media="", features=[])
+    quiet(page, "print")
 
 
 def test_controls(page, folder):
@@ -153,11 +245,13 @@ def test_large(page, folder):
     """No time is asserted; the figure is printed for whoever looks."""
     took = page.open(folder + "/large.html", 1400)
     print(f"10 000 points: {took:.2f} s until all charts were drawn")
-    expect("large: eight charts", page.evaluate("document.documentElement.dataset.charts") == "8")
+    expect("large: nine charts, the overview on demand", page.evaluate("document.documentElement.dataset.charts") == "9")
     height = "document.querySelector('#chart-strip canvas').getBoundingClientRect().height"
     before = page.evaluate(height)
     page.evaluate("document.getElementById('whole-strip').click()")
     page.until(f"document.querySelector('#chart-strip canvas') && {height} > {5 * before}")
+    page.evaluate("document.querySelector('#chart-overview .canvas button').click()")
+    page.until("!!document.querySelector('#chart-overview canvas')")
     quiet(page, "large")
 
 
@@ -169,7 +263,7 @@ def main():
         print("skipped: no browser, looked for " + ", ".join(headless.NAMES))
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
-        for kind in ("one", "two", "large", "hostile", "uncalibrated", "empty"):
+        for kind in ("one", "two", "runs", "large", "hostile", "hostile-runs", "uncalibrated", "empty"):
             subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True)
         with open(folder + "/one.html", encoding="utf-8") as file:
             embedded = '"embedded":true' in file.read()
@@ -178,6 +272,11 @@ def main():
             if embedded:
                 test_layout(page, folder, pictures)
                 test_controls(page, folder)
+                test_link_and_samples(page, folder)
+                test_click(page, folder)
+                test_keyboard_and_readers(page, folder)
+                test_runs(page, folder, pictures)
+                test_print(page, folder)
                 test_tooltip(page, folder)
                 test_large(page, folder)
                 test_odd_runs(page, folder)

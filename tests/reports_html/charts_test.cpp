@@ -35,17 +35,31 @@ Point timed(const std::string& operation, std::vector<Argument> arguments, doubl
   return point;
 }
 
+/// Every layer of a specification, in all its panels.
+template <typename Visit>
+void each_layer(const Json& spec, const Visit& visit) {
+  for (const auto* key : {"layer", "concat", "hconcat"})
+    if (spec.contains(key))
+      for (const auto& part : spec[key]) {
+        if (part.contains("layer"))
+          each_layer(part, visit);
+        else
+          visit(part);
+      }
+}
+
 TEST(Charts, EverySpecificationNamesDataThatExist) {
   const auto run = testing::synthetic_run();
   const auto sets = datasets(run);
   for (const auto& chart : all(run)) {
     EXPECT_FALSE(chart.description.empty());
-    EXPECT_EQ(chart.spec["width"], "container");
-    for (const auto& layer : chart.spec["layer"]) {
-      ASSERT_TRUE(layer["data"].contains("name")) << chart.id;
-      EXPECT_TRUE(sets.contains(layer["data"]["name"].get<std::string>())) << chart.id << " " << layer["data"];
+    EXPECT_EQ(chart.spec.value("width", Json()) == "container", !chart.spec.contains("concat")) << chart.id;
+    each_layer(chart.spec, [&](const Json& layer) {
+      ASSERT_TRUE(layer["data"].contains("name") || layer["data"].contains("values")) << chart.id;
+      if (layer["data"].contains("name"))
+        EXPECT_TRUE(sets.contains(layer["data"]["name"].get<std::string>())) << chart.id << " " << layer["data"];
       EXPECT_TRUE(theme(false)["style"].contains(layer["mark"]["style"].get<std::string>())) << layer["mark"];
-    }
+    });
   }
 }
 
@@ -53,9 +67,11 @@ TEST(Charts, StandaloneHoldsItsDataAndShowsTheFirstOperation) {
   const auto run = testing::synthetic_run();
   for (const auto& chart : all(run)) {
     const auto spec = standalone(chart, run);
-    EXPECT_EQ(spec["datasets"]["points"].size(), run.points.size());
+    for (const auto& [name, rows] : spec["datasets"].items()) EXPECT_FALSE(rows.empty()) << chart.id << " " << name;
+    if (spec["datasets"].contains("points")) EXPECT_EQ(spec["datasets"]["points"].size(), run.points.size());
     EXPECT_EQ(spec["params"][0]["value"], "cuda:0");
-    EXPECT_EQ(spec["params"][1]["value"], "copy");
+    EXPECT_EQ(spec["params"][1]["value"], chart.scope == "operation" ? "copy" : "") << chart.id;
+    EXPECT_NE(spec.value("width", Json()), "container") << chart.id;
   }
 }
 
@@ -197,10 +213,10 @@ TEST(Charts, CurvesOfFullCalibrations) {
 
 TEST(Charts, WithoutCurvesThereAreNoChartsOfThem) {
   auto run = testing::synthetic_run();
-  EXPECT_EQ(all(run).size(), 8u);
+  EXPECT_EQ(all(run).size(), 10u);
   run.calibrations[0].latency_curve.clear();
   run.calibrations[0].intensity_sweep.clear();
-  EXPECT_EQ(all(run).size(), 6u);
+  EXPECT_EQ(all(run).size(), 8u);
   EXPECT_TRUE(datasets(run)["latency_levels"].empty());
   EXPECT_TRUE(datasets(run)["intensity_roofs"].empty());
 }

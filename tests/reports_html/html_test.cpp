@@ -82,9 +82,9 @@ TEST(Html, TableHasCaptionHeadingsAndEscapedCells) {
 TEST(Html, HoldsEverySectionAndEveryPoint) {
   const auto run = testing::synthetic_run();
   const auto page = html(run);
-  for (const auto* id :
-       {"charts", "operation", "points", "calibration", "boundaries", "environment", "chart-roofline", "chart-strip",
-        "chart-time", "chart-rate", "chart-shares", "chart-ladder", "chart-latency", "chart-intensity"})
+  for (const auto* id : {"charts", "operation", "points", "calibration", "boundaries", "environment", "chart-roofline",
+                         "chart-strip", "chart-map", "chart-overview", "chart-time", "chart-rate", "chart-shares",
+                         "chart-ladder", "chart-latency", "chart-intensity"})
     EXPECT_EQ(occurrences(markup_of(page), std::string("id=\"") + id + "\""), 1u) << id;
   for (const auto& ceiling : run.calibrations[0].ceilings)
     EXPECT_THAT(page, HasSubstr("<th scope=\"row\">" + ceiling.resource + "</th>"));
@@ -95,7 +95,7 @@ TEST(Html, HoldsEverySectionAndEveryPoint) {
   const auto data = data_of(page);
   EXPECT_EQ(data["points"]["count"], run.points.size());
   EXPECT_EQ(data["points"]["columns"]["name"].size(), run.points.size());
-  EXPECT_EQ(data["specs"].size(), 8u);
+  EXPECT_EQ(data["specs"].size(), 11u) << "ten charts, and that of a point's samples";
 }
 
 TEST(Html, TimesOfThePageAreThoseOfTheRun) {
@@ -128,7 +128,7 @@ TEST(Html, PolicyNamesEveryScriptOfThePage) {
   EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe-eval")));
   EXPECT_THAT(between(policy, "script-src", ";"), Not(HasSubstr("unsafe-inline")));
-  EXPECT_EQ(occurrences(policy, "'sha256-"), page::vega().empty() ? 3u : 4u);
+  EXPECT_EQ(occurrences(policy, "'sha256-"), page::vega().empty() ? 4u : 5u);
   EXPECT_EQ(occurrences(page, "<script>"), occurrences(policy, "'sha256-"));
 }
 

@@ -24,11 +24,25 @@ int main(int argc, char** argv) {
     run.calibrations.clear();
     run.boundaries.clear();
     for (auto& point : run.points) point.verdict.reset();
+  } else if (kind == "runs" || kind == "hostile-runs") {
+    run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
-    std::cerr << "usage: write_page one|two|large|hostile|uncalibrated|empty FILE\n";
+    std::cerr << "usage: write_page one|two|runs|large|hostile|hostile-runs|uncalibrated|empty FILE\n";
     return 64;
   }
   std::ofstream file(argv[2], std::ios::binary);
-  file << gpubench::reports::html(run);
+  using gpubench::reports::join;
+  if (kind == "runs") {
+    auto later = run;
+    for (auto& point : later.points)
+      if (auto& seconds = point.measurement.seconds)
+        for (double* value : {&seconds->median, &seconds->median_ci95.low, &seconds->median_ci95.high}) *value *= 1.1;
+    file << gpubench::reports::html(join({{"old", run}, {"new", later}}));
+  } else if (kind == "hostile-runs") {
+    file << gpubench::reports::html(join(
+        {{"</script><img src=x onerror=\"document.documentElement.dataset.hacked=1\">", run}, {"';alert(1)//", run}}));
+  } else {
+    file << gpubench::reports::html(run);
+  }
   return file.flush() ? 0 : 1;
 }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single charts and several runs by the command line. Usage: pictures_test.py GPUBENCH SOURCE_FOLDER"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv[1]
+SOURCE = pathlib.Path(sys.argv[2])
+RUN = str(SOURCE / "docs/results/h200/run.json")
+
+
+class Pictures(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-pictures-"))
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def report(self, *arguments, **environment):
+        return subprocess.run([PROGRAM, "report", *map(str, arguments)], capture_output=True, text=True, check=False,
+                              env={**os.environ, **environment}, timeout=300)
+
+    def assert_refused(self, result, part):
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertIn(part, result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+    def test_specification(self):
+        result = self.report(RUN, f"--out={self.folder}/h200-roofline.vl.json", f"--out={self.folder}/x.html")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        spec = json.loads((self.folder / "h200-roofline.vl.json").read_text())
+        self.assertIn("vega-lite/v6", spec["$schema"])
+        self.assertEqual(len(spec["datasets"]["points"]), 200)
+        self.report(RUN, f"--out={self.folder}/x.vl.json", "--chart=time:saxpy")
+        spec = json.loads((self.folder / "x.vl.json").read_text())
+        self.assertEqual(spec["title"]["text"], "Time against size \u00b7 saxpy")
+
+    def test_drawn_or_said_why_not(self):
+        files = [self.folder / name for name in ("map.svg", "overview.png", "roofline.pdf")]
+        result = self.report(RUN, *[f"--out={file}" for file in files])
+        if result.returncode == 64:
+            self.assertIn("pip install vl-convert-python", result.stderr)
+            return
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for file, head in zip(files, (b"<svg", b"\x89PNG", b"%PDF-")):
+            self.assertEqual(file.read_bytes()[:len(head)], head)
+
+    def test_without_the_package(self):
+        self.assert_refused(self.report(RUN, f"--out={self.folder}/map.svg", GPUBENCH_PYTHON="/nowhere/python"),
+                            "pip install vl-convert-python")
+        self.assertFalse((self.folder / "map.svg").exists())
+        # A module in the working folder is not the package.
+        (self.folder / "vl_convert.py").write_text("raise SystemExit('a stranger was imported')")
+        bare = self.folder / "bare"
+        bare.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+        bare.chmod(0o755)
+        result = subprocess.run([PROGRAM, "report", RUN, "--out=map.svg"], cwd=self.folder, capture_output=True, text=True,
+                                check=False, env={**os.environ, "GPUBENCH_PYTHON": str(bare)})
+        self.assertNotIn("stranger", result.stderr)
+
+    def test_refused(self):
+        out = self.folder
+        self.assert_refused(self.report(RUN, f"--out={out}/x.svg"), "says none of the charts")
+        self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=pie"), "no chart 'pie'")
+        self.assert_refused(self.report(RUN, f"--out={out}/x.html", "--chart=map"), "give --out=FILE with .png")
+        self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=time:none"), "it has copy, saxpy")
+        self.assert_refused(self.report(RUN, f"--out={out}/times.vl.json"), "two or more")
+        self.assertEqual(list(out.iterdir()), [])
+
+    def test_several_runs(self):
+        other = self.folder / "other.json"
+        shutil.copy(RUN, other)
+        result = self.report(RUN, other, f"--out={self.folder}/x.html", f"--out={self.folder}/changes.vl.json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        page = (self.folder / "x.html").read_text()
+        self.assertIn("chart-rooflines", page)
+        spec = json.loads((self.folder / "changes.vl.json").read_text())
+        self.assertEqual({row["ratio"] for row in spec["datasets"]["changes"]}, {1.0})
+        self.assert_refused(self.report(RUN, other, f"--out={self.folder}/x.csv"), "holds one run, not 2")
+        text = self.report(RUN, other).stdout
+        self.assertIn(f"other ({other})", text)
+        self.assertEqual(text.count("gpubench 0."), 2)
+        self.assertNotEqual(self.report(*[RUN] * 9).returncode, 0)
+
+    def test_drawings_on_the_terminal(self):
+        utf8 = {"LC_ALL": "C.UTF-8", "COLUMNS": "80"}
+        self.assertNotIn("\u2581", self.report(RUN, **utf8).stdout, "no terminal")
+        text = self.report(RUN, "--color=always", **utf8).stdout
+        self.assertIn("\u2581", text)
+        self.assertIn("roofline of cuda:0", text)
+        self.assertNotIn("\u2581", self.report(RUN, "--color=always", LC_ALL="C").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
