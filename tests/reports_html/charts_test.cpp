@@ -56,8 +56,9 @@ TEST(Charts, EverySpecificationNamesDataThatExist) {
     EXPECT_EQ(chart.spec.value("width", Json()) == "container", !chart.spec.contains("concat")) << chart.id;
     each_layer(chart.spec, [&](const Json& layer) {
       ASSERT_TRUE(layer["data"].contains("name") || layer["data"].contains("values")) << chart.id;
-      if (layer["data"].contains("name"))
+      if (layer["data"].contains("name")) {
         EXPECT_TRUE(sets.contains(layer["data"]["name"].get<std::string>())) << chart.id << " " << layer["data"];
+      }
       EXPECT_TRUE(theme(false)["style"].contains(layer["mark"]["style"].get<std::string>())) << layer["mark"];
     });
   }
@@ -68,7 +69,9 @@ TEST(Charts, StandaloneHoldsItsDataAndShowsTheFirstOperation) {
   for (const auto& chart : all(run)) {
     const auto spec = standalone(chart, run);
     for (const auto& [name, rows] : spec["datasets"].items()) EXPECT_FALSE(rows.empty()) << chart.id << " " << name;
-    if (spec["datasets"].contains("points")) EXPECT_EQ(spec["datasets"]["points"].size(), run.points.size());
+    if (spec["datasets"].contains("points")) {
+      EXPECT_EQ(spec["datasets"]["points"].size(), run.points.size());
+    }
     EXPECT_EQ(spec["params"][0]["value"], "cuda:0");
     EXPECT_EQ(spec["params"][1]["value"], chart.scope == "operation" ? "copy" : "") << chart.id;
     EXPECT_NE(spec.value("width", Json()), "container") << chart.id;
