@@ -19,6 +19,10 @@ inline constexpr int wrong_usage = 64;
 /// Calibrates, measures, classifies and reports.
 int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
 int compare_command(const Options& options);
+/// Runs two programs in turn and compares them.
+int ab_command(const Options& options);
+/// Keeps baselines and holds runs against them.
+int gate_command(const Options& options);
 int report_command(const Options& options);
 /// Lists, shows, moves and compares stored calibrations.
 int calibration_command(const Options& options);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/comparison_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reports/points.h"
+#include "statistics/statistics.h"
+
+namespace gpubench::reports {
+namespace {
+
+constexpr double normal_975 = 1.959963984540054;
+
+/// Of a logarithm, from the 95 % interval of its value.
+double standard_error_of(const Summary& seconds) {
+  const Interval& interval = seconds.median_ci95;
+  if (!(interval.low > 0.0) || !(interval.high > interval.low)) return 0.0;
+  return std::log(interval.high / interval.low) / (2.0 * normal_975);
+}
+
+/// The median over the samples of all measurements; where some kept none, the middle one of their medians.
+double median_of(const std::vector<const Measurement*>& measurements) {
+  std::vector<double> samples, medians;
+  bool kept = true;
+  for (const Measurement* measurement : measurements) {
+    medians.push_back(measurement->seconds->median);
+    kept = kept && !measurement->samples_seconds.empty();
+    samples.insert(samples.end(), measurement->samples_seconds.begin(), measurement->samples_seconds.end());
+  }
+  return statistics::median(kept ? samples : medians);
+}
+
+void sum_up(const std::vector<const Measurement*>& measurements, ProcessPoint& point) {
+  point.clock = measurements.front()->clock;
+  point.cache_state = measurements.front()->cache_state;
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    const Measurement& measurement = *measurements[i];
+    point.unlike = point.unlike || measurement.clock != point.clock || measurement.cache_state != point.cache_state;
+    // Of one process, so not independent: several repetitions are known no better than the worst of them.
+    point.standard_error = std::max(point.standard_error, standard_error_of(*measurement.seconds));
+    point.samples = std::max(
+        {point.samples, measurement.seconds->count, static_cast<std::int64_t>(measurement.samples_seconds.size())});
+    for (std::size_t j = 0; j < i; ++j)
+      point.duplicate = point.duplicate || measurements[j]->repetition == measurement.repetition;
+  }
+  const double median = median_of(measurements);
+  if (median > 0.0 && std::isfinite(std::log(median))) point.log_seconds = std::log(median);
+}
+
+}  // namespace
+
+void PointIndex::add(const Run& run) {
+  for (const Point& point : run.points) {
+    const Key key{point.measurement.device, point.measurement.name};
+    if (places_.try_emplace(key, keys_.size()).second) keys_.push_back(key);
+  }
+}
+
+ProcessTable PointIndex::table_of(const Run& run) const {
+  ProcessTable table(keys_.size());
+  std::vector<std::vector<const Measurement*>> timed(keys_.size());
+  for (const Point& point : run.points) {
+    const auto place = places_.find({point.measurement.device, point.measurement.name});
+    if (place == places_.end()) continue;
+    ProcessPoint& entry = table[place->second];
+    const Status status = status_of(point.measurement);
+    if (status == Status::failed) ++entry.failed;
+    if (status == Status::timed) timed[place->second].push_back(&point.measurement);
+    if (point.verdict && entry.verdict == nullptr) entry.verdict = &*point.verdict;
+  }
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i].timed = static_cast<int>(timed[i].size());
+    if (!timed[i].empty()) sum_up(timed[i], table[i]);
+  }
+  return table;
+}
+
+bool same_run(const Run& one, const Run& other) {
+  if (one.context.created_utc != other.context.created_utc || one.context.host != other.context.host ||
+      one.points.size() != other.points.size())
+    return false;
+  bool timed = false;
+  for (std::size_t i = 0; i < one.points.size(); ++i) {
+    const auto& a = one.points[i].measurement.seconds;
+    const auto& b = other.points[i].measurement.seconds;
+    if (a.has_value() != b.has_value() || (a && !(a->median == b->median))) return false;
+    timed = timed || a;
+  }
+  return timed;
+}
+
+std::string bound_of(const Verdict* verdict) {
+  if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
+  constexpr std::array capitals = {std::string_view("dram"), std::string_view("l1"),   std::string_view("l2"),
+                                   std::string_view("l3"),   std::string_view("fp16"), std::string_view("fp32"),
+                                   std::string_view("fp64"), std::string_view("bf16")};
+  std::string limiter = verdict->limiter.empty() ? std::string(name_of(verdict->regime)) : verdict->limiter;
+  if (std::ranges::find(capitals, limiter) != capitals.end())
+    for (char& c : limiter)
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  if (!verdict->achieved) return limiter + "-bound";
+  return fmt::format("{}-bound at {:.0f} %", limiter, 100.0 * *verdict->achieved);
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "statistics/steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "statistics/student.h"
+
+namespace gpubench::statistics {
+namespace {
+
+/// Weighted sums from the start, so that the cost of any stretch is a difference.
+class Costs {
+ public:
+  Costs(std::span<const double> values, std::span<const double> variance) {
+    const double origin = values.empty() ? 0.0 : values.front();  // keeps the digits of small differences
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double weight = 1.0 / variance[i];
+      const double value = values[i] - origin;
+      weights_.push_back(weights_.back() + weight);
+      sums_.push_back(sums_.back() + weight * value);
+      squares_.push_back(squares_.back() + weight * value * value);
+    }
+  }
+  /// Of values first ... last - 1 about their mean.
+  [[nodiscard]] double operator()(std::size_t first, std::size_t last) const {
+    const double sum = sums_[last] - sums_[first];
+    return squares_[last] - squares_[first] - sum * sum / (weights_[last] - weights_[first]);
+  }
+
+ private:
+  std::vector<double> weights_{0.0}, sums_{0.0}, squares_{0.0};
+};
+
+}  // namespace
+
+std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty) {
+  constexpr std::size_t shortest = 2;
+  const std::size_t count = values.size();
+  const Costs cost(values, variance);
+  std::vector<double> best(count + 1, std::numeric_limits<double>::infinity());
+  std::vector<std::size_t> begins(count + 1, 0);
+  best[0] = -penalty;  // the first level is no step
+  for (std::size_t end = 1; end <= count; ++end)
+    for (std::size_t first = 0; first < end; ++first) {
+      if (end - first < shortest && end != count) continue;
+      const double total = best[first] + penalty + cost(first, end);
+      if (total < best[end]) {
+        best[end] = total;
+        begins[end] = first;
+      }
+    }
+  std::vector<std::size_t> steps;
+  for (std::size_t end = count; end > 0 && begins[end] > 0; end = begins[end]) steps.push_back(begins[end]);
+  std::ranges::reverse(steps);
+  return steps;
+}
+
+double step_penalty(std::size_t length, double significance) {
+  const double places = std::max(1.0, static_cast<double>(length) - 1.0);
+  const double z = student_quantile(0.5 * significance / places, std::numeric_limits<double>::infinity());
+  return z * z;
+}
+
+}  // namespace gpubench::statistics

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps in a series.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace gpubench::statistics {
+
+/// Where the level of a series changes: the index of the first value of each new level, ascending.
+///
+/// The partition into constant levels that has the least sum of squared deviations over `variance` plus `penalty` for
+/// each step, found exactly by dynamic programming (Jackson and others, IEEE Signal Processing Letters 12, 2005; the
+/// pruning of PELT, Killick, Fearnhead and Eckley, JASA 107, 2012, is not needed for a few thousand values).
+///
+/// Why not E-divisive (Matteson and James, JASA 109, 2014), which other gates use: it knows nothing of the noise and
+/// has to find it in the series itself by permutations, so that the least p-value with one value after the step is
+/// 1 / n. A store of process runs knows its noise: two values after a step of four deviations are enough. And it
+/// finds steps one by one, where a later one can hide an earlier; this finds the best set of them.
+///
+/// A level holds at least two values, but for the last: a single value that stands out is no change of level, yet
+/// a step in the newest run is what a gate is there to see. `variance` is that of each value, positive, of equal
+/// length.
+std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty);
+
+/// The penalty with which a series without steps gets one with a chance of at most about `significance`: a step can
+/// begin at n - 1 places, and each is a chi-squared of one degree of freedom (Bonferroni's bound).
+double step_penalty(std::size_t length, double significance);
+
+}  // namespace gpubench::statistics
