@@ -82,6 +82,7 @@ reports::CompareOptions compare_options(const Options& options) {
   result.least_effect = options.least_effect;
   result.process_deviation = options.process_deviation;
   result.force = options.force;
+  result.paired = options.paired;
   return result;
 }
 
@@ -107,7 +108,11 @@ int compare_command(const Options& options) {
   // Reading takes most of the time of a comparison.
   auto base = std::async(std::launch::async, [&names = base_names] { return read_runs(names); });
   const std::vector<Run> next = read_runs(new_names);
-  return report_comparison(reports::compare(base.get(), next, compare_options(options)), options);
+  const std::vector<Run> old = base.get();
+  if (options.paired && (old.size() != next.size() || old.size() < 2))
+    throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
+                                 old.size(), next.size()));
+  return report_comparison(reports::compare(old, next, compare_options(options)), options);
 }
 
 }  // namespace gpubench

@@ -36,6 +36,7 @@ struct Raw {
   std::vector<std::string> base_runs;
   std::vector<std::string> new_runs;
   bool force = false;
+  bool paired = false;
   std::string total_budget = "600";
   std::string precision = "1";
   std::string pairs;
@@ -158,6 +159,9 @@ const std::vector<Row>& table() {
       {in_compare, "--base", "RUN", "", "A further run, or folder of runs, of the base side; repeatable",
        add_value<&Raw::base_runs>},
       {in_compare, "--new", "RUN", "", "Likewise of the new side", add_value<&Raw::new_runs>},
+      {in_compare, "--paired", "", "",
+       "The i-th runs of both sides ran next to each other, as ab keeps them: compare pair by pair",
+       add_switch<&Raw::paired>},
       {in_ab, "--total-budget", "SECONDS", "", "Most time to spend on all processes (600)",
        add_value<&Raw::total_budget>},
       {in_ab, "--precision", "PERCENT", "",
@@ -340,6 +344,7 @@ void check_raw(const Raw& raw, Options& options) {
   if (!raw.process_noise.empty())
     options.process_deviation = parse_number("--process-noise", raw.process_noise, 0.0001, 1000.0) / 100.0;
   options.force = raw.force;
+  options.paired = raw.paired;
   options.base_runs = raw.base_runs;
   options.new_runs = raw.new_runs;
   options.total_budget_seconds = parse_number("--total-budget", raw.total_budget, 0.1, 1e6);

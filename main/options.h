@@ -51,6 +51,7 @@ struct Options {
   std::vector<std::string> new_runs;
   std::optional<double> process_deviation;
   bool force = false;
+  bool paired = false;
 
   // ab
   std::vector<std::string> program_arguments;  ///< after "--"

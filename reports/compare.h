@@ -64,6 +64,7 @@ struct Comparison {
   bool comparable = true;                  ///< false: something forbids it, or there is nothing to compare
   bool forced = false;                     ///< compared although something forbids it
   CodeChange code = CodeChange::not_known;
+  bool sessions = false;  ///< its units are sessions of several processes each (reports/gate.h)
   int base_processes = 1;
   int new_processes = 1;
   double least_effect = 0.01;

@@ -27,10 +27,6 @@ std::string markdown_change(const ComparedPoint& point) {
   return stands_out ? fmt::format("**{}**", change_text(point)) : change_text(point);
 }
 
-std::string_view name_of(CodeChange change) {
-  return change == CodeChange::same ? "same" : change == CodeChange::differs ? "differs" : "not known";
-}
-
 /// The limit in words where the verdicts give any, else the regimes.
 std::string limit_text(const ComparedPoint& point) {
   const std::string text = bound_change(point);
@@ -126,6 +122,7 @@ std::string json(const Comparison& comparison) {
   document["forced"] = comparison.forced;
   document["code"] = name_of(comparison.code);
   document["least_effect"] = comparison.least_effect;
+  document["unit"] = comparison.sessions ? "session" : "process";
   document["base_processes"] = comparison.base_processes;
   document["new_processes"] = comparison.new_processes;
   if (comparison.smallest_seen_by_half) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "reports/points.h"
@@ -70,6 +69,10 @@ ProcessTable PointIndex::table_of(const Run& run) const {
     const Status status = status_of(point.measurement);
     if (status == Status::failed) ++entry.failed;
     if (status == Status::timed) timed[place->second].push_back(&point.measurement);
+    const auto rank = [](const Point* p) {
+      return p == nullptr ? 3 : status_of(p->measurement) == Status::failed ? 0 : p->measurement.seconds ? 1 : 2;
+    };
+    if (rank(&point) < rank(entry.shown)) entry.shown = &point;
     if (point.verdict && entry.verdict == nullptr) entry.verdict = &*point.verdict;
   }
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -95,14 +98,18 @@ bool same_run(const Run& one, const Run& other) {
 
 std::string bound_of(const Verdict* verdict) {
   if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
-  constexpr std::array capitals = {std::string_view("dram"), std::string_view("l1"),   std::string_view("l2"),
-                                   std::string_view("l3"),   std::string_view("fp16"), std::string_view("fp32"),
-                                   std::string_view("fp64"), std::string_view("bf16")};
-  std::string limiter = verdict->limiter.empty() ? std::string(name_of(verdict->regime)) : verdict->limiter;
-  if (std::ranges::find(capitals, limiter) != capitals.end())
+  std::string limiter = verdict->limiter;
+  // Else the limiter is the resource that would bind next.
+  if (verdict->regime == Regime::latency || limiter.empty()) limiter = name_of(verdict->regime);
+  if (verdict->regime == Regime::overhead && limiter != "launch") limiter = name_of(verdict->regime);
+  const bool is_level = limiter.size() == 2 && limiter[0] == 'l' && limiter[1] >= '0' && limiter[1] <= '9';
+  const bool is_type = limiter.size() == 4 && (limiter.starts_with("fp") || limiter.starts_with("bf"));
+  if (limiter == "dram" || is_level || is_type)
     for (char& c : limiter)
       if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  if (!verdict->achieved) return limiter + "-bound";
+  // Of latency or overhead the rate reached says nothing: the limit is none of a rate.
+  const bool has_rate = verdict->regime == Regime::memory || verdict->regime == Regime::compute;
+  if (!verdict->achieved || !has_rate) return limiter + "-bound";
   return fmt::format("{}-bound at {:.0f} %", limiter, 100.0 * *verdict->achieved);
 }
 

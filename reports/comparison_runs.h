@@ -27,6 +27,7 @@ struct ProcessPoint {
   bool unlike = false;     ///< its measurements differ in these
   bool duplicate = false;  ///< stands several times as the same repetition
   const Verdict* verdict = nullptr;
+  const Point* shown = nullptr;  ///< one of them: a failed one before a timed one before any other
 };
 
 using ProcessTable = std::vector<ProcessPoint>;  ///< by point

@@ -41,6 +41,10 @@ std::string change_text(const ComparedPoint& point) {
   return std::string(name_of(point.change));
 }
 
+std::string_view name_of(CodeChange change) {
+  return change == CodeChange::same ? "same" : change == CodeChange::differs ? "differs" : "not known";
+}
+
 std::string_view name_of(NoiseSource source) {
   constexpr std::array names = {std::string_view("assumed"), std::string_view("given"), std::string_view("processes"),
                                 std::string_view("history")};
@@ -86,10 +90,11 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
     std::ranges::sort(deviations);
     const bool history = sources[static_cast<std::size_t>(NoiseSource::history)] > 0;
     sentences.push_back(fmt::format(
-        "Processes of the same code differ by {:.2g} % at half of the points, by {:.2g} % at the noisiest (standard "
+        "{} of the same code differ by {:.2g} % at half of the points, by {:.2g} % at the noisiest (standard "
         "deviation, from {}: {} base and {} new).",
-        100.0 * deviations[(deviations.size() - 1) / 2], 100.0 * deviations.back(),
-        history ? "those of the store and these" : "these", comparison.base_processes, comparison.new_processes));
+        comparison.sessions ? "Sessions" : "Processes", 100.0 * deviations[(deviations.size() - 1) / 2],
+        100.0 * deviations.back(), history ? "those of the store and these" : "these", comparison.base_processes,
+        comparison.new_processes));
   }
   if (comparison.smallest_seen_by_half)
     sentences.push_back(fmt::format(

@@ -14,8 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view noun_of(std::string_view schema) { return schema == run_schema ? "run" : "calibration"; }
+std::string_view noun_of(std::string_view schema) {
+  if (schema == baseline_schema) return "baseline";
+  return schema == run_schema ? "run" : "calibration";
+}
 std::string_view writer_of(std::string_view schema) {
+  if (schema == baseline_schema) return "gpubench gate update";
   return schema == run_schema ? "gpubench --out=FILE.json" : "gpubench --calibrate";
 }
 

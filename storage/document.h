@@ -10,6 +10,7 @@
 namespace gpubench::storage {
 
 inline constexpr std::string_view run_schema = "gpubench-run";
+inline constexpr std::string_view baseline_schema = "gpubench-baseline";
 inline constexpr std::string_view calibration_schema = "gpubench-calibration";
 inline constexpr std::string_view remedy = "give a file written by gpubench, whole and unchanged";
 

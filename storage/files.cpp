@@ -44,33 +44,6 @@ std::string_view write_remedy(int error) {
   fail_write(file, words_of(error), write_remedy(error));
 }
 
-std::string read_text(const std::filesystem::path& file) {
-  // Not blocking, so that a pipe without a writer is refused below instead of waited for.
-  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor.open())
-    fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
-              errno == ENOENT ? "check the name" : "check the file and its permissions");
-  struct stat status {};
-  if (::fstat(descriptor.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
-  if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
-  if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
-  const auto size = static_cast<std::uintmax_t>(status.st_size);
-  if (size > largest_file_bytes)
-    fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size, largest_file_bytes),
-              "give a file written by gpubench");
-  std::string text(static_cast<std::size_t>(size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::read(descriptor.number(), text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_read(file, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
-    if (count == 0) break;  // it shrank while it was read; the parser tells whether it is whole
-    done += static_cast<std::size_t>(count);
-  }
-  text.resize(done);
-  return text;
-}
-
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   const auto folder = file.parent_path();
   return folder.empty() ? std::filesystem::path(".") : folder;
@@ -109,6 +82,33 @@ void check_sticky(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+std::string read_text(const std::filesystem::path& file) {
+  // Not blocking, so that a pipe without a writer is refused below instead of waited for.
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor.open())
+    fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
+              errno == ENOENT ? "check the name" : "check the file and its permissions");
+  struct stat status {};
+  if (::fstat(descriptor.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
+  if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
+  if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
+  const auto size = static_cast<std::uintmax_t>(status.st_size);
+  if (size > largest_file_bytes)
+    fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size, largest_file_bytes),
+              "give a file written by gpubench");
+  std::string text(static_cast<std::size_t>(size), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::read(descriptor.number(), text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_read(file, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
+    if (count == 0) break;  // it shrank while it was read; the parser tells whether it is whole
+    done += static_cast<std::size_t>(count);
+  }
+  text.resize(done);
+  return text;
+}
 
 Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }
 

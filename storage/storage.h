@@ -38,6 +38,8 @@ Calibration calibration_from_json(std::string_view text, std::string_view origin
 /// Of a calibration or of a run, whose calibrations they are; a run may have none.
 std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
 
+/// The bytes of a regular file of at most `largest_file_bytes`. Throws ReadError.
+std::string read_text(const std::filesystem::path& file);
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
