@@ -69,10 +69,10 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   for (const std::string& name : files_and_folders) {
     std::error_code error;
     if (!std::filesystem::is_directory(name, error)) {
-      runs.push_back(storage::read_run(name));
+      runs.push_back(storage::read_slim_run(name));
       continue;
     }
-    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_run(file));
+    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
   }
   return runs;
 }

@@ -21,16 +21,11 @@ double standard_error_of(const Summary& seconds) {
   return std::log(interval.high / interval.low) / (2.0 * normal_975);
 }
 
-/// The median over the samples of all measurements; where some kept none, the middle one of their medians.
+/// Of several repetitions the median of their medians: each is one look at the same process.
 double median_of(const std::vector<const Measurement*>& measurements) {
-  std::vector<double> samples, medians;
-  bool kept = true;
-  for (const Measurement* measurement : measurements) {
-    medians.push_back(measurement->seconds->median);
-    kept = kept && !measurement->samples_seconds.empty();
-    samples.insert(samples.end(), measurement->samples_seconds.begin(), measurement->samples_seconds.end());
-  }
-  return statistics::median(kept ? samples : medians);
+  std::vector<double> medians;
+  for (const Measurement* measurement : measurements) medians.push_back(measurement->seconds->median);
+  return statistics::median(medians);
 }
 
 void sum_up(const std::vector<const Measurement*>& measurements, ProcessPoint& point) {

@@ -19,7 +19,7 @@ namespace gpubench::reports {
 struct ProcessPoint {
   int timed = 0;                      ///< measurements with a time
   int failed = 0;                     ///< measurements that failed
-  std::optional<double> log_seconds;  ///< of the median over the samples of all; absent also where it is not above zero
+  std::optional<double> log_seconds;  ///< of its median time; absent also where it is not above zero
   double standard_error = 0.0;        ///< of that, from the interval over blocks of samples
   std::int64_t samples = 0;
   std::string_view clock;  ///< the question the time answers

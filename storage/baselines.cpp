@@ -127,27 +127,6 @@ BaselineEntry baseline_from_json(std::string_view text, std::string_view origin)
   return entry;
 }
 
-Run slim(Run run) {
-  run.calibrations.clear();
-  run.boundaries.clear();
-  for (Point& point : run.points) {
-    Measurement& measurement = point.measurement;
-    measurement.samples_seconds.clear();
-    measurement.block_sizes.clear();
-    measurement.samples_clock_hz.clear();
-    measurement.other_clocks.clear();
-    measurement.variants.clear();
-    measurement.counters.clear();
-    measurement.absent_counters.clear();
-    if (point.verdict) {
-      point.verdict->evidence.clear();
-      point.verdict->advice.clear();
-      point.verdict->votes.clear();
-    }
-  }
-  return run;
-}
-
 std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, std::size_t most) const {
   std::vector<BaselineEntry> result;
   const auto files = files_in(folder_ / folder_name(machine));

@@ -23,17 +23,13 @@ struct BaselineEntry {
   std::string label;      ///< what the runs are of, a commit; may be empty
   std::string added_utc;  ///< ISO 8601
   Fingerprint fingerprint;
-  std::vector<Run> runs;  ///< one a process; not empty
+  std::vector<Run> runs;  ///< one a process, slim (see `slim` in storage/storage.h); not empty
   friend bool operator==(const BaselineEntry&, const BaselineEntry&) = default;
 };
 
 std::string to_json(const BaselineEntry& entry);
 /// `origin` names the source in errors. Throws ReadError.
 BaselineEntry baseline_from_json(std::string_view text, std::string_view origin);
-
-/// A run without what a baseline does not need: samples, other clocks, counters, calibrations, evidence. A hundredth
-/// of its size, and its medians, intervals and verdicts are as they were.
-Run slim(Run run);
 
 class BaselineStore {
  public:

@@ -119,13 +119,13 @@ TEST(Compare, UsesTheIntervalsWhenTheSamplesWereNotKept) {
   EXPECT_EQ(comparison.points[0].change, Change::inconclusive);
 }
 
-TEST(Compare, PoolsRepetitions) {
+TEST(Compare, RepetitionsCountByTheirMedian) {
   gpubench::Run base = run_with(around(1.0, 0.0, 3));
   add(base, "op", around(3.0, 0.0, 4));
   base.points[1].measurement.repetition = 1;
   const auto comparison = compare(base, run_with(around(3.0)), {});
   ASSERT_EQ(comparison.points.size(), 1U);
-  EXPECT_DOUBLE_EQ(comparison.points[0].base_seconds, 3.0);
+  EXPECT_DOUBLE_EQ(comparison.points[0].base_seconds, 2.0);
   EXPECT_EQ(comparison.points[0].name, "op");
 }
 
@@ -237,7 +237,7 @@ TEST(Compare, ARunComparedWithItselfIsTheSame) {
 
 TEST(Compare, JsonIsValidAndComplete) {
   gpubench::Run next = testing::sample_run();
-  for (double& sample : next.points[0].measurement.samples_seconds) sample *= 1.5;
+  next.points[0].measurement.seconds->median *= 1.5;
   const auto comparison = compare(testing::sample_run(), next, quiet());
   const auto document = nlohmann::json::parse(json(comparison));
   EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
