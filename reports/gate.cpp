@@ -234,8 +234,7 @@ History history_of(const std::vector<BaselineEntry>& entries, double least_effec
   for (std::size_t point = 0; point < history.points; ++point) {
     const Series series = table.series(point);
     const double significance = family_significance / static_cast<double>(history.points);
-    const auto steps = statistics::find_steps(series.values, table.variance(point, series),
-                                              statistics::step_penalty(series.values.size(), significance));
+    const auto steps = statistics::find_steps_and_noise(series.values, table.variance(point, series), significance);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::size_t before = i == 0 ? 0 : steps[i - 1];
       const std::size_t after = i + 1 == steps.size() ? series.values.size() : steps[i + 1];

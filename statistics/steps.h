@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,13 @@ namespace gpubench::statistics {
 std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty);
 
 /// The penalty with which a series without steps gets one with a chance of at most about `significance`: a step can
-/// begin at n - 1 places, and each is a chi-squared of one degree of freedom (Bonferroni's bound).
-double step_penalty(std::size_t length, double significance);
+/// begin at n - 1 places, and each is the square of a Student's t with the degrees of freedom that the variance is
+/// known from (Bonferroni's bound).
+double step_penalty(std::size_t length, double significance, double degrees = std::numeric_limits<double>::infinity());
+
+/// The same as find_steps, with a variance that is only known to be no less than `least_variance`: what values differ
+/// from their levels by, in excess of that, is added, and the penalty allows for how well it is known.
+std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> least_variance,
+                                              double significance);
 
 }  // namespace gpubench::statistics

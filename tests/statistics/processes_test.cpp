@@ -201,5 +201,23 @@ TEST(Steps, NoiseGetsFewAndAStepIsFoundWhereItIs) {
   EXPECT_GE(found, series * 90 / 100);
 }
 
+TEST(Steps, NoiseThatIsNotKnownIsFoundInTheSeries) {
+  std::mt19937_64 random(6);
+  std::normal_distribution<double> normal;
+  constexpr int series = 1000;
+  constexpr std::size_t length = 30;
+  int alarms = 0, found = 0;
+  for (int i = 0; i < series; ++i) {
+    std::vector<double> values(length);
+    for (double& value : values) value = normal(random);
+    alarms += find_steps_and_noise(values, std::vector<double>(length, 0.5), 0.05).empty() ? 0 : 1;
+    for (std::size_t j = 20; j < length; ++j) values[j] += 4.0;
+    const auto steps = find_steps_and_noise(values, std::vector<double>(length, 0.5), 0.05);
+    found += steps.size() == 1 && steps[0] >= 19 && steps[0] <= 21 ? 1 : 0;
+  }
+  EXPECT_LE(alarms, series * 8 / 100);
+  EXPECT_GE(found, series * 90 / 100);
+}
+
 }  // namespace
 }  // namespace gpubench::statistics
