@@ -45,7 +45,7 @@ std::vector<std::size_t> find_steps(std::span<const double> values, std::span<co
   best[0] = -penalty;  // the first level is no step
   for (std::size_t end = 1; end <= count; ++end)
     for (std::size_t first = 0; first < end; ++first) {
-      if (end - first < shortest && end != count) continue;
+      if (end - first < shortest && first != 0 && end != count) continue;
       const double total = best[first] + penalty + cost(first, end);
       if (total < best[end]) {
         best[end] = total;

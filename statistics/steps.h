@@ -20,9 +20,9 @@ namespace gpubench::statistics {
 /// 1 / n. A store of process runs knows its noise: two values after a step of four deviations are enough. And it
 /// finds steps one by one, where a later one can hide an earlier; this finds the best set of them.
 ///
-/// A level holds at least two values, but for the last: a single value that stands out is no change of level, yet
-/// a step in the newest run is what a gate is there to see. `variance` is that of each value, positive, of equal
-/// length.
+/// A level between two others holds at least two values: a single value that stands out is no change of level, yet a
+/// step in the newest run is what a gate is there to see, and one after the very first is a step as well. `variance` is
+/// that of each value, positive, of equal length.
 std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty);
 
 /// The penalty with which a series without steps gets one with a chance of at most about `significance`: a step can

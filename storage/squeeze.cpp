@@ -13,10 +13,12 @@ constexpr std::array keys = {std::string_view("\"samples_seconds\""), std::strin
 /// A key, a colon, a bracket, and room for spaces. More of those: it is read as it is.
 constexpr std::size_t longest_head = 64;
 
-constexpr bool is_of_numbers(char c) {
-  return (c >= '0' && c <= '9') || c == '.' || c == ',' || c == '-' || c == '+' || c == 'e' || c == 'E' || c == ' ' ||
-         c == '\n' || c == '\r' || c == '\t';
-}
+/// What numbers and the space between them are made of, by byte.
+constexpr std::array<bool, 256> of_numbers = [] {
+  std::array<bool, 256> table{};
+  for (const char c : std::string_view("0123456789.,-+eE \n\r\t")) table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
 
 /// How many bytes of the text are a key of ours with its colon and opening bracket; 0 when it is no such thing.
 std::size_t head_length(std::string_view text) {
@@ -71,7 +73,10 @@ bool Squeezer::copy_until_list() {
 
 /// Whether the end of the list was reached; else more text is needed.
 bool Squeezer::skip_numbers() {
-  while (at_ < pending_.size() && is_of_numbers(pending_[at_])) ++at_;
+  const char* const end = pending_.data() + pending_.size();
+  const char* place = pending_.data() + at_;
+  while (place != end && of_numbers[static_cast<unsigned char>(*place)]) ++place;
+  at_ = static_cast<std::size_t>(place - pending_.data());
   if (at_ == pending_.size()) return false;
   odd_ = odd_ || pending_[at_] != ']';
   in_list_ = false;
