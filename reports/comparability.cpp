@@ -99,6 +99,13 @@ Texts without_code(Texts environment) {
   return environment;
 }
 
+CodeChange change_of(const std::string& key, const Run& base, const Run& next) {
+  const std::string old = value_of(base.context.environment, key);
+  const std::string now = value_of(next.context.environment, key);
+  if (old.empty() || now.empty()) return CodeChange::not_known;
+  return old == now ? CodeChange::same : CodeChange::differs;
+}
+
 }  // namespace
 
 Comparability comparability_of(const Run& base, const Run& next) {
@@ -116,15 +123,15 @@ Comparability comparability_of(const Run& base, const Run& next) {
 }
 
 CodeChange code_change(const Run& base, const Run& next) {
-  bool known = false;
-  for (const auto key : code_keys) {
-    const std::string old = value_of(base.context.environment, std::string(key));
-    const std::string now = value_of(next.context.environment, std::string(key));
-    if (old != now) return old.empty() || now.empty() ? CodeChange::not_known : CodeChange::differs;
-    known = known || !old.empty();
-  }
-  return known ? CodeChange::same : CodeChange::not_known;
+  const CodeChange host = change_of("host_code", base, next);
+  const CodeChange device = change_of("device_code", base, next);
+  if (host == CodeChange::differs || device == CodeChange::differs) return CodeChange::differs;
+  // A program without kernels has no device code, on both sides alike.
+  const bool none = base.context.environment.count("device_code") + next.context.environment.count("device_code") == 0;
+  return host == CodeChange::same && (device == CodeChange::same || none) ? CodeChange::same : CodeChange::not_known;
 }
+
+CodeChange device_code_change(const Run& base, const Run& next) { return change_of("device_code", base, next); }
 
 std::map<std::string, std::string> fingerprint_of(const Run& run) {
   Texts result;

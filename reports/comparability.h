@@ -30,6 +30,8 @@ Comparability comparability_of(const Run& base, const Run& next);
 
 /// Whether both runs are of the same machine code: that of the executable itself, not of libraries it loads.
 CodeChange code_change(const Run& base, const Run& next);
+/// The same of a GPU's kernels alone: SASS and PTX of all that the executable holds.
+CodeChange device_code_change(const Run& base, const Run& next);
 
 /// What a stored baseline must have in common with a run to be its baseline: a text for each device of the run, of all
 /// that would forbid a comparison, by name. Absent facts are left out.

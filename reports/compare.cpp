@@ -125,6 +125,7 @@ class Comparing {
         if (std::ranges::find(list, text) == list.end()) list.push_back(text);
     };
     bool some_differ = false, all_known = true;
+    std::set<CodeChange> device_code;
     for (const Side* side : {&base_, &next_})
       for (const Run* run : side->runs) {
         if (run == &first) continue;
@@ -134,10 +135,12 @@ class Comparing {
         foreign_.insert(found.foreign_device_ids.begin(), found.foreign_device_ids.end());
         const CodeChange code = code_change(first, *run);
         all_known = all_known && code != CodeChange::not_known;
+        device_code.insert(device_code_change(first, *run));
         if (code == CodeChange::differs) (side == &next_ ? some_differ : mixed_base_) = true;
       }
     if (mixed_base_)
       result_.notes.emplace_back("the base runs are not all of the same code: their differences count as noise");
+    if (device_code.size() == 1) result_.device_code = *device_code.begin();
     result_.code = some_differ                 ? CodeChange::differs
                    : all_known && !mixed_base_ ? CodeChange::same
                                                : CodeChange::not_known;
@@ -280,6 +283,7 @@ class Comparing {
     if (old != nullptr) compared.base_regime = name_of(old->regime);
     if (now != nullptr) compared.new_regime = name_of(now->regime);
     compared.base_bound = bound_of(old);
+    compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
     compared.new_bound = bound_of(now);
   }
 

@@ -43,6 +43,10 @@ struct ComparedPoint {
   double p_value = 1.0;
   /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
   double smallest_seen = 0.0;
+  /// Of the kernels that activity records name (--check): "the same kernels, launched alike", or what differs:
+  /// "registers 32
+  /// -> 40". Empty where a side has no records.
+  std::string kernels;
   double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
   NoiseSource noise = NoiseSource::assumed;
   /// For paired processes: the exact sign test over the pairs, which assumes nothing of the noise; for this point
@@ -64,6 +68,7 @@ struct Comparison {
   bool comparable = true;                  ///< false: something forbids it, or there is nothing to compare
   bool forced = false;                     ///< compared although something forbids it
   CodeChange code = CodeChange::not_known;
+  CodeChange device_code = CodeChange::not_known;  ///< of a GPU's kernels alone
   bool sessions = false;  ///< its units are sessions of several processes each (reports/gate.h)
   int base_processes = 1;
   int new_processes = 1;

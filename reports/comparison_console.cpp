@@ -69,14 +69,15 @@ std::string table_text(const Comparison& comparison, const ConsoleStyle& style) 
   return text + "\n";
 }
 
-/// Of changed points whose limit is another one now.
+/// Of changed points: the limit, where it is another one now, and what is known of the kernels.
 std::string stories(const Comparison& comparison, const ConsoleStyle& style) {
   std::string text;
   for (const auto* point : by_effect(comparison)) {
     if (point->change != Change::slower && point->change != Change::faster) continue;
-    const std::string story = bound_change(*point);
-    if (story.starts_with("went "))
-      text += paragraph(printable(point->name) + " ", printable(story), color::yellow, style);
+    std::string story = bound_change(*point);
+    if (!story.starts_with("went ")) story.clear();
+    if (!point->kernels.empty()) story += (story.empty() ? "" : "; ") + point->kernels;
+    if (!story.empty()) text += paragraph(printable(point->name) + " ", printable(story), color::yellow, style);
   }
   return text.empty() ? text : text + "\n";
 }

@@ -29,8 +29,10 @@ std::string markdown_change(const ComparedPoint& point) {
 
 /// The limit in words where the verdicts give any, else the regimes.
 std::string limit_text(const ComparedPoint& point) {
-  const std::string text = bound_change(point);
-  return text.empty() ? regime_change(point) : text;
+  std::string text = bound_change(point);
+  if (text.empty()) text = regime_change(point);
+  const bool changed = point.change == Change::slower || point.change == Change::faster;
+  return changed && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
 }
 
 nlohmann::ordered_json json_of(const ComparedPoint& point) {
@@ -51,6 +53,7 @@ nlohmann::ordered_json json_of(const ComparedPoint& point) {
   item["noise_from"] = name_of(point.noise);
   if (!point.base_regime.empty()) item["base_regime"] = point.base_regime;
   if (!point.new_regime.empty()) item["new_regime"] = point.new_regime;
+  if (!point.kernels.empty()) item["kernels"] = point.kernels;
   if (!point.base_bound.empty()) item["base_bound"] = point.base_bound;
   if (!point.new_bound.empty()) item["new_bound"] = point.new_bound;
   return item;
@@ -121,6 +124,7 @@ std::string json(const Comparison& comparison) {
   document["notes"] = comparison.notes;
   document["forced"] = comparison.forced;
   document["code"] = name_of(comparison.code);
+  document["device_code"] = name_of(comparison.device_code);
   document["least_effect"] = comparison.least_effect;
   document["unit"] = comparison.sessions ? "session" : "process";
   document["base_processes"] = comparison.base_processes;

@@ -91,6 +91,35 @@ bool same_run(const Run& one, const Run& other) {
   return timed;
 }
 
+std::string kernels_text(const Point* base, const Point* next) {
+  const auto kernels_of = [](const Point* point) -> const std::vector<KernelLaunch>* {
+    const bool known = point != nullptr && point->measurement.activity && !point->measurement.activity->kernels.empty();
+    return known ? &point->measurement.activity->kernels : nullptr;
+  };
+  const auto* const old = kernels_of(base);
+  const auto* const now = kernels_of(next);
+  if (old == nullptr || now == nullptr) return {};
+  if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
+  std::string text;
+  for (std::size_t i = 0; i < old->size(); ++i) {
+    const KernelLaunch& was = (*old)[i];
+    const KernelLaunch& is = (*now)[i];
+    const auto add = [&](std::string_view what, const auto& before, const auto& after) {
+      if (before != after) text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, before, after);
+    };
+    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
+    add("kernel", was.name, is.name);
+    add("grid", extent(was.grid), extent(is.grid));
+    add("block", extent(was.block), extent(is.block));
+    add("registers", was.registers, is.registers);
+    add("static shared bytes", was.static_shared_bytes, is.static_shared_bytes);
+    add("dynamic shared bytes", was.dynamic_shared_bytes, is.dynamic_shared_bytes);
+    add("launches", was.launches, is.launches);
+    if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
+  }
+  return text.empty() ? "the same kernels, launched alike" : text;
+}
+
 std::string bound_of(const Verdict* verdict) {
   if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
   std::string limiter = verdict->limiter;

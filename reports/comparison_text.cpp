@@ -109,6 +109,8 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
                                ? "Code unchanged, time changed: both sides are the same machine code, so the machine, "
                                  "its state or its libraries made the difference."
                                : "Both sides are the same machine code.");
+  else if (comparison.device_code == CodeChange::same && changed)
+    sentences.emplace_back("The kernels of both programs are the same machine code; that of the host differs.");
   return sentences;
 }
 

@@ -347,6 +347,30 @@ TEST(CompareProcesses, CodeUnchangedTimeChangedIsSaid) {
   EXPECT_EQ(compare(base, next, quiet()).code, CodeChange::not_known);
 }
 
+TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  KernelLaunch kernel;
+  kernel.name = "scale(float*)";
+  kernel.grid = {132, 1, 1};
+  kernel.registers = 32;
+  kernel.local_bytes = 0;
+  for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity.emplace().kernels = {kernel};
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, launched alike");
+  next.points[0].measurement.activity->kernels[0].registers = 40;
+  next.points[0].measurement.activity->kernels[0].grid[0] = 264;
+  next.points[0].measurement.activity->kernels[0].local_bytes = 16;
+  const auto comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.points[0].kernels,
+            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16");
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
+  next.points[0].measurement.activity.reset();
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
+  base.context.environment = {{"host_code", "a"}, {"device_code", "k"}};
+  next.context.environment = {{"host_code", "b"}, {"device_code", "k"}};
+  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
+              HasSubstr("The kernels of both programs are the same"));
+}
+
 TEST(CompareProcesses, AChangeOfTheLimitIsSaidInWords) {
   gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
   base.points[0].verdict.emplace();
