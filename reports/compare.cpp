@@ -248,7 +248,7 @@ class Comparing {
   void judge_device(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {
     std::vector<statistics::ProcessGroup> groups;
     if (options_.paired) {
-      groups.push_back(pair_differences(points));
+      groups.push_back(statistics::winsorised(pair_differences(points)));
     } else {
       groups.push_back(group_of(base_.tables, points));
       groups.push_back(group_of(next_.tables, points));

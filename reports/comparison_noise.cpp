@@ -84,9 +84,11 @@ Judged judge(const PointSides& sides, const std::optional<statistics::Spread>& l
 Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, const CompareOptions& options,
                    statistics::StudentQuantiles& quantiles) {
   Judged judged;
-  const auto pairs = static_cast<double>(sides.base.size());
-  judged.difference = {mean_of(sides.next) - mean_of(sides.base),
-                       std::sqrt(std::max(learnt.variance / pairs, sides.within_variance)), learnt.degrees};
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < sides.base.size(); ++i) differences.push_back(sides.next[i] - sides.base[i]);
+  const statistics::TrimmedMean mean = statistics::trimmed_mean(differences);
+  judged.difference = {mean.value, std::sqrt(std::max(learnt.variance * mean.variance_factor, sides.within_variance)),
+                       learnt.degrees * mean.degrees_factor};
   judged.point.base_processes = judged.point.new_processes = static_cast<int>(sides.base.size());
   judged.point.noise = NoiseSource::processes;
   judged.point.process_deviation = rounded(std::sqrt(0.5 * learnt.variance));  // a difference holds the noise of two

@@ -37,7 +37,8 @@ struct Judged {
 };
 Judged judge(const PointSides& sides, const std::optional<statistics::Spread>& learnt, NoiseSource source,
              DeviceKind kind, const CompareOptions& options, statistics::StudentQuantiles& quantiles);
-/// The same for pairs: `base` and `next` are of equal length, `learnt` is of their differences.
+/// The same for pairs: `base` and `next` are of equal length, `learnt` is of their winsorised differences, and the
+/// ratio is from their trimmed mean.
 Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, const CompareOptions& options,
                    statistics::StudentQuantiles& quantiles);
 

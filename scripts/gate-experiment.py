@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often the comparison errs: A/A comparisons of one program, and A/B with a planted slow-down.
 
-    gate-experiment.py BUILD OUT.md [--device=cpu|cuda:0] [--comparisons=20] [--processes=5] [--slow-down=5] [--time-budget=0.05] [--keep=DIR]
+    gate-experiment.py BUILD OUT.md [--device=cpu|cuda:0] [--comparisons=20] [--processes=5] [--slow-down=5] [--time-budget=0.05] [--keep=DIR | --reuse=DIR]
 
 Each comparison has so many turns of three processes, A, B and A again, in an order that changes from turn to turn; B does more work
 by the given percentage. Compared are A with the other A, where nothing may be found, and A with B, pair by pair (as `gpubench ab`
@@ -31,6 +31,7 @@ def parse():
     parser.add_argument("--slow-down", type=float, default=5.0, help="per cent")
     parser.add_argument("--time-budget", type=float, default=0.05)
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--reuse", type=pathlib.Path, help="compare what --keep kept")
     return parser.parse_args()
 
 
@@ -44,6 +45,9 @@ def main():
     program = options.build / "tests" / "truth" / ("planted" if gpu else "planted_host")
     gpubench = options.build / "gpubench"
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gate-experiment-")) if options.keep is None else options.keep
+    if options.reuse:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder = options.reuse
     measure = [str(program), f"--device={options.device}", "--drift-check=off", f"--time-budget={options.time_budget}", "--quiet"]
     began, loads = time.time(), []
 
@@ -55,18 +59,20 @@ def main():
         if done.returncode != 0:
             sys.exit(f"{program} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
         loads.append(os.getloadavg()[0])
+        (folder / "loads.json").write_text(json.dumps([time.time() - began, loads]))
 
     warm = folder / "warm-up.json"
     folder.mkdir(parents=True, exist_ok=True)
-    run("a", warm)  # calibrates, where that was not done before
+    if not options.reuse:
+        run("a", warm)  # calibrates, where that was not done before
     orders = itertools.cycle([("a", "b", "c"), ("c", "b", "a"), ("b", "c", "a"), ("a", "c", "b"), ("c", "a", "b"), ("b", "a", "c")])
-    for comparison in range(options.comparisons):
+    for comparison in range(0 if options.reuse else options.comparisons):
         for turn in range(options.processes):
             for side in next(orders):
                 place = folder / f"{comparison:03}" / side
                 place.mkdir(parents=True, exist_ok=True)
                 run(side, place / f"{turn:03}.json")
-    taken = time.time() - began
+    taken, loads = json.loads((folder / "loads.json").read_text())
 
     def compare(comparison, sides, flags):
         out = folder / "comparison.json"
@@ -117,7 +123,7 @@ def main():
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("\n".join(text) + "\n")
     print("\n".join(lines))
-    if options.keep is None:
+    if options.keep is None and options.reuse is None:
         shutil.rmtree(folder)
     return 0
 

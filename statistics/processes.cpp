@@ -127,6 +127,38 @@ ProcessNoise learn_noise(const std::vector<const ProcessGroup*>& groups, std::si
   return noise;
 }
 
+namespace {
+
+std::size_t trimmed_at_each_end(std::size_t count) { return count < fewest_to_trim ? 0 : count / 5; }
+
+}  // namespace
+
+TrimmedMean trimmed_mean(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t off = trimmed_at_each_end(values.size());
+  const std::size_t left = values.size() - 2 * off;
+  double sum = 0.0;
+  for (std::size_t i = off; i < off + left; ++i) sum += values[i];
+  const auto all = static_cast<double>(values.size()), kept = static_cast<double>(left);
+  if (off == 0) return {sum / kept, 1.0 / all, 1.0};
+  return {sum / kept, (all - 1.0) / (kept * (kept - 1.0)), (kept - 1.0) / (all - 1.0)};
+}
+
+ProcessGroup winsorised(ProcessGroup group) {
+  if (group.empty()) return group;
+  for (std::size_t p = 0; p < group.front().size(); ++p) {
+    std::vector<double> there;
+    for (const ProcessValues& process : group)
+      if (!std::isnan(process[p])) there.push_back(process[p]);
+    const std::size_t off = trimmed_at_each_end(there.size());
+    if (off == 0) continue;
+    std::ranges::sort(there);
+    for (ProcessValues& process : group)
+      if (!std::isnan(process[p])) process[p] = std::clamp(process[p], there[off], there[there.size() - off - 1]);
+  }
+  return group;
+}
+
 double p_value_beyond(const Difference& difference, double low, double high) {
   const double beyond = std::max(difference.value - high, low - difference.value);
   if (beyond <= 0.0) return 1.0;

@@ -52,6 +52,22 @@ inline constexpr double least_process_deviation = 1e-4;
 /// Learns from groups; those of one process say nothing. All have values for `points` points.
 ProcessNoise learn_noise(const std::vector<const ProcessGroup*>& groups, std::size_t points);
 
+/// Below so many values nothing is trimmed: too few degrees of freedom would be left.
+inline constexpr std::size_t fewest_to_trim = 8;
+
+/// Mean without the least and greatest fifth, and what makes of a winsorised variance that of this mean (Yuen,
+/// Biometrika 61, 1974): a neighbour's burst of work hits one process of many, and moves a mean by much and this by
+/// little.
+struct TrimmedMean {
+  double value = 0.0;
+  double variance_factor = 1.0;  ///< times the winsorised variance of the values
+  double degrees_factor = 1.0;   ///< times the degrees of freedom of that
+};
+TrimmedMean trimmed_mean(std::vector<double> values);
+
+/// For each point the values in the outer fifths are replaced by the nearest ones that are not; NaN stay.
+ProcessGroup winsorised(ProcessGroup group);
+
 /// How far a difference of logarithms is known.
 struct Difference {
   double value = 0.0;

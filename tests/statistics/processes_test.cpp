@@ -149,6 +149,73 @@ TEST(Simulation, EqualCodeRaisesFewAlarms) {
       }
 }
 
+TEST(TrimmedMean, KnownValues) {
+  EXPECT_EQ(trimmed_mean({1.0, 2.0, 9.0}).value, 4.0) << "too few to trim";
+  EXPECT_NEAR(trimmed_mean({1.0, 2.0, 9.0}).variance_factor, 1.0 / 3.0, 1e-12);
+  const TrimmedMean ten = trimmed_mean({1, 2, 3, 4, 5, 6, 7, 8, 9, 1000});
+  EXPECT_EQ(ten.value, 5.5);
+  EXPECT_NEAR(ten.variance_factor, 9.0 / 30.0, 1e-12);
+  EXPECT_NEAR(ten.degrees_factor, 5.0 / 9.0, 1e-12);
+  const ProcessGroup group = {{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1000}};
+  EXPECT_EQ(winsorised(group)[9][0], 8.0);
+  EXPECT_EQ(winsorised(group)[0][0], 3.0);
+}
+
+TEST(Simulation, PairsWithBurstsRaiseFewAlarmsAndFindMore) {
+  // A tenth of the processes is hit by a neighbour for all of its points.
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  constexpr std::size_t points = 7;
+  for (const std::size_t pairs : {4U, 8U, 12U, 20U}) {
+    int families = 0, found = 0, found_plainly = 0;
+    double covered = 0.0;
+    constexpr int comparisons = 2000;
+    StudentQuantiles quantiles;
+    for (int i = 0; i < comparisons; ++i) {
+      ProcessGroup group;
+      for (std::size_t j = 0; j < pairs; ++j) {
+        const double burst = (uniform(random) < 0.1 ? 0.1 * uniform(random) : 0.0) -
+                             (uniform(random) < 0.1 ? 0.1 * uniform(random) : 0.0) + 0.005 * normal(random);
+        ProcessValues values(points);
+        for (double& value : values) value = burst + 0.01 * normal(random);
+        group.push_back(values);
+      }
+      const auto decide = [&](bool trimmed, double shift) {
+        const ProcessGroup used = trimmed ? winsorised(group) : group;
+        const auto noise = learn_noise({&used}, points);
+        std::vector<double> p_values;
+        for (std::size_t p = 0; p < points; ++p) {
+          std::vector<double> values;
+          for (const auto& process : group) values.push_back(process[p]);
+          TrimmedMean mean = trimmed_mean(values);
+          if (!trimmed) {
+            double sum = 0.0;
+            for (const double value : values) sum += value;
+            mean = {sum / static_cast<double>(pairs), 1.0 / static_cast<double>(pairs), 1.0};
+          }
+          const Spread& spread = *noise.of_point[p];
+          const Difference known{mean.value + shift, std::sqrt(spread.variance * mean.variance_factor),
+                                 spread.degrees * mean.degrees_factor};
+          p_values.push_back(p_value_beyond(known, 0.0, 0.0));
+          if (trimmed && shift == 0.0)
+            covered += std::abs(mean.value) <= quantiles(0.025, known.degrees) * known.standard_error ? 1.0 : 0.0;
+        }
+        const auto adjusted = holm(p_values);
+        return static_cast<int>(std::ranges::count_if(adjusted, [](double p) { return p <= 0.05; }));
+      };
+      families += decide(true, 0.0) > 0 ? 1 : 0;
+      found += decide(true, 0.04);
+      found_plainly += decide(false, 0.04);
+    }
+    EXPECT_LE(families, comparisons * 7 / 100) << pairs;
+    EXPECT_GE(covered / (comparisons * static_cast<double>(points)), 0.93) << pairs;
+    if (pairs >= 12U) {
+      EXPECT_GT(found, found_plainly) << pairs;
+    }
+  }
+}
+
 TEST(Simulation, FewPointsRaiseFewAlarms) {
   for (const std::size_t points : {1U, 3U, 8U, 20U}) {
     const Rates rates = simulate(points, 4, 0.02, 0.02, 0.0, 0.0, false, 1000, 11);
