@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "reports/comparability.h"
@@ -98,6 +99,7 @@ class Comparing {
     for (Judged& each : judged) finish(each.point);
     in_first_order(judged);
     note_left_out();
+    note_order();
     take_points(judged);
     const bool nothing = result_.points.empty() && result_.failed_in_new.empty() && left_out_ > 0;
     result_.comparable = common_ && (!foreign_used_ || options_.force) && !nothing;
@@ -144,6 +146,23 @@ class Comparing {
     result_.code = some_differ                 ? CodeChange::differs
                    : all_known && !mixed_base_ ? CodeChange::same
                                                : CodeChange::not_known;
+  }
+
+  /// Where one side was measured before the other, the machine may have changed meanwhile.
+  void note_order() {
+    if (options_.paired || !alike_.empty() || base_.runs.size() + next_.runs.size() < 3) return;
+    const auto times = [](const Side& side) {
+      std::vector<std::string_view> result;
+      for (const Run* run : side.runs) result.emplace_back(run->context.created_utc);
+      return std::ranges::minmax(result);
+    };
+    const auto [oldest_base, newest_base] = times(base_);
+    const auto [oldest_new, newest_new] = times(next_);
+    if (newest_base < oldest_new || newest_new < oldest_base)
+      result_.notes.emplace_back(
+          "all runs of one side are older than those of the other: what the machine did meanwhile is in the ratios, "
+          "and "
+          "not in the noise; gpubench ab alternates");
   }
 
   [[nodiscard]] std::string shown(std::size_t point) const {

@@ -30,7 +30,9 @@ struct ComparedPoint {
   std::string device;
   double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
-  Estimate ratio;  ///< new over base, with its 95 % interval (of this point alone)
+  /// New over base, with its 95 % interval (of this point alone): of means over processes on the scale of logarithms;
+  /// of eight pairs or more the trimmed mean over pairs.
+  Estimate ratio;
   Change change = Change::inconclusive;
   std::string base_regime;
   std::string new_regime;

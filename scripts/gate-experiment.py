@@ -6,7 +6,8 @@
 
 Each comparison has so many turns of three processes, A, B and A again, in an order that changes from turn to turn; B does more work
 by the given percentage. Compared are A with the other A, where nothing may be found, and A with B, pair by pair (as `gpubench ab`
-does it) and side against side (`gpubench compare DIR DIR`). For a GPU: --device=cuda:0 --slow-down=2 --processes=4.
+does it) and side against side (`gpubench compare DIR DIR`). For a GPU, in less
+than four minutes: --device=cuda:0 --slow-down=2 --processes=3 --time-budget=0.03.
 """
 import argparse
 import itertools

@@ -18,6 +18,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr double tenth_of_a_percent = 0.001;
 
@@ -301,6 +302,15 @@ TEST(CompareProcesses, TheSameRunTwiceCountsOnce) {
   const auto comparison = compare(base, processes(1.0, {1.0, 1.05}), {});
   EXPECT_EQ(comparison.base_processes, 2);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 run of the base side is a copy")));
+}
+
+TEST(CompareProcesses, SidesMeasuredOneAfterTheOtherAreNamed) {
+  const auto base = processes(1.0, {1.0, 1.01, 1.02});
+  auto next = base;
+  for (auto& run : next) run.context.created_utc = "9" + run.context.created_utc;
+  EXPECT_THAT(compare(base, next, {}).notes, Contains(HasSubstr("all runs of one side are older")));
+  next[0].context.created_utc = "1";
+  EXPECT_THAT(compare(base, next, {}).notes, Not(Contains(HasSubstr("all runs of one side are older"))));
 }
 
 TEST(CompareProcesses, GapsAndDuplicatesAreNamed) {

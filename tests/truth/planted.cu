@@ -44,7 +44,7 @@ void spin(State& state) {
   const auto cycles = static_cast<long long>(seconds * clock_hz());
   state.measure([&](cudaStream_t stream) { spin_for<<<1, 32, 0, stream>>>(cycles); });
 }
-GPU_BENCHMARK(spin)->ArgName("us")->Arg(5)->Arg(20)->Arg(100);
+GPU_BENCHMARK(spin)->ArgName("us")->Arg(5)->Arg(10)->Arg(20)->Arg(50)->Arg(100);
 
 __global__ void multiply_add(float* out, std::int64_t steps) {
   float a = static_cast<float>(threadIdx.x);
@@ -63,7 +63,7 @@ void arithmetic(State& state) {
   state.flops(gpubench::fp32, 4 * state.range(0) * blocks * threads);
   state.measure([&](cudaStream_t stream) { multiply_add<<<blocks, threads, 0, stream>>>(out.data(), steps); });
 }
-GPU_BENCHMARK(arithmetic)->ArgName("steps")->Arg(20000)->Arg(200000);
+GPU_BENCHMARK(arithmetic)->ArgName("steps")->Arg(20000)->Arg(50000)->Arg(200000);
 
 __global__ void copy_elements(std::int64_t n, const float4* from, float4* to) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -83,6 +83,6 @@ void traffic(State& state) {
                                                   reinterpret_cast<float4*>(to.data()));
   });
 }
-GPU_BENCHMARK(traffic)->ArgName("n")->Arg(4 << 20)->Arg(32 << 20);
+GPU_BENCHMARK(traffic)->ArgName("n")->Arg(4 << 20)->Arg(16 << 20)->Arg(32 << 20);
 
 }  // namespace
