@@ -129,7 +129,7 @@ class InputFile {
 /// Absent where the text must be read as it is.
 std::optional<std::string> squeezed_text(const std::filesystem::path& file) {
   InputFile input(file);
-  Squeezer squeezer;
+  Squeezer squeezer(input.size());
   std::string piece(std::size_t{1} << 20, '\0');
   for (std::size_t left = input.size(); left > 0 && !squeezer.odd();) {
     const std::size_t count = input.read(piece.data(), std::min(piece.size(), left));

@@ -13,6 +13,8 @@ namespace gpubench::storage {
 /// quotation marks, without one, and followed by ": [" are keys wherever they stand.
 class Squeezer {
  public:
+  /// `most` bytes will be fed, at most: room that is not needed is not touched.
+  explicit Squeezer(std::size_t most = 0) { out_.reserve(most); }
   void feed(std::string_view piece);
   /// What is left of it all; nothing may be fed afterwards.
   std::string finish();
