@@ -224,7 +224,9 @@ void measure_peer(Workbench& bench, int other) {
           timed(bytes, [&] { write(0, peer_bytes); }));
   measure(bench, link(name + "-read", "a copy of 512 MiB from the other GPU, host clock", bytes),
           timed(bytes, [&] { read(0, peer_bytes, bench.stream); }));
-  measure(bench, link(name + "-both-ways", "a copy of 256 MiB each way at once, host clock; both together", bytes),
+  measure(bench,
+          link(name + "-both-ways", "a copy of 256 MiB each way, both asked for by this GPU, host clock; both together",
+               bytes),
           timed(bytes, [&] {
             write(0, half);
             read(half, half, side.get());

@@ -56,16 +56,12 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
   });
   calibration.ceilings.insert(calibration.ceilings.begin(), std::make_move_iterator(taken.begin()),
                               std::make_move_iterator(taken.end()));
-  for (const Calibration& process : processes) {
+  for (const Calibration& process : processes)
     for (const AbsentCeiling& one : process.absent) {
       const auto same = [&](const AbsentCeiling& other) { return other.resource == one.resource; };
       if (calibration.find(one.resource) == nullptr && std::ranges::none_of(calibration.absent, same))
         calibration.absent.push_back(one);
     }
-    for (const std::string& warning : process.warnings)
-      if (std::ranges::find(calibration.warnings, warning) == calibration.warnings.end())
-        calibration.warnings.push_back(warning);
-  }
 }
 
 }  // namespace gpubench::calibrate

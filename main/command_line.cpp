@@ -31,6 +31,10 @@ int dispatch(const Options& options, int argc, char** argv) {
       return exit_codes::fine;
     case Command::compare:
       return compare_command(options);
+    case Command::ab:
+      return ab_command(options);
+    case Command::gate:
+      return gate_command(options);
     case Command::report:
       return report_command(options);
     case Command::calibration:

@@ -13,12 +13,17 @@ namespace gpubench {
 namespace exit_codes {
 inline constexpr int fine = 0;
 inline constexpr int operation_failed = 2;
+inline constexpr int not_comparable = 3;
 inline constexpr int wrong_usage = 64;
 }  // namespace exit_codes
 
 /// Calibrates, measures, classifies and reports.
 int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
 int compare_command(const Options& options);
+/// Runs two programs in turn and compares them.
+int ab_command(const Options& options);
+/// Keeps baselines and holds runs against them.
+int gate_command(const Options& options);
 int report_command(const Options& options);
 /// Lists, shows, moves and compares stored calibrations.
 int calibration_command(const Options& options);

@@ -11,6 +11,7 @@
 
 #include "bench/devices.h"
 #include "gpubench/version.h"
+#include "main/code_identity.h"
 
 namespace gpubench {
 namespace {
@@ -49,6 +50,7 @@ Context gather_context(const std::string& program, const std::vector<std::string
   // Some packages of it do not tell their version.
   const std::string google_benchmark{GPUBENCH_GOOGLE_BENCHMARK_VERSION};
   context.environment["google_benchmark"] = google_benchmark.empty() ? "version unknown" : google_benchmark;
+  context.environment.merge(code_identity("/proc/self/exe"));
 #ifdef NDEBUG
   context.environment["build"] = "optimised";
 #else

@@ -36,6 +36,18 @@ struct Raw {
   std::string adaptive;
   std::string fail_on = "regression";
   std::string least_effect = "1";
+  std::string process_noise;
+  std::vector<std::string> base_runs;
+  std::vector<std::string> new_runs;
+  bool force = false;
+  bool paired = false;
+  std::string total_budget = "600";
+  std::string precision = "1";
+  std::string pairs;
+  std::string keep_folder;
+  std::string store = ".gpubench";
+  std::string label;
+  std::string summary_file;
   std::string color = "auto";
   std::string chart;
   std::string completion;
@@ -52,7 +64,13 @@ enum Scope : unsigned {
   in_report = 4,
   in_doctor = 8,
   in_calibration = 16,
-  everywhere = 31
+  in_ab = 32,
+  in_gate_check = 64,
+  in_gate_update = 128,
+  in_gate_history = 256,
+  in_gate = in_gate_check | in_gate_update | in_gate_history,
+  in_any_comparison = in_compare | in_ab | in_gate_check,
+  everywhere = 511
 };
 
 struct Row {
@@ -133,12 +151,37 @@ const std::vector<Row>& table() {
        add_value<&Raw::isolate_timeout>},
       {in_run, "--resume", "RUN.json", "", "Take the points that this run has from it, and measure the others",
        add_value<&Raw::resume_file>},
-      {in_compare, "--fail-on", "regression|inconclusive|never", "",
+      {in_any_comparison, "--fail-on", "regression|inconclusive|never", "",
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
-      {in_compare, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)",
+      {in_any_comparison | in_gate_history, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)",
        add_value<&Raw::least_effect>},
-      {everywhere, "--out", "FILE", "",
+      {in_compare | in_gate_check, "--process-noise", "PERCENT", "",
+       "How far processes of the same code differ (standard deviation), in place of what the runs tell or, with one a "
+       "side, of what is assumed",
+       add_value<&Raw::process_noise>},
+      {in_any_comparison, "--force", "", "", "Compare although devices or their settings differ in what forbids it",
+       add_switch<&Raw::force>},
+      {in_compare, "--base", "RUN", "", "A further run, or folder of runs, of the base side; repeatable",
+       add_value<&Raw::base_runs>},
+      {in_compare, "--new", "RUN", "", "Likewise of the new side", add_value<&Raw::new_runs>},
+      {in_compare, "--paired", "", "",
+       "The i-th runs of both sides ran next to each other, as ab keeps them: compare pair by pair",
+       add_switch<&Raw::paired>},
+      {in_ab, "--total-budget", "SECONDS", "", "Most time to spend on all processes (600)",
+       add_value<&Raw::total_budget>},
+      {in_ab, "--precision", "PERCENT", "",
+       "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is decided (1)",
+       add_value<&Raw::precision>},
+      {in_ab, "--pairs", "N", "", "Run exactly so many pairs of processes", add_value<&Raw::pairs>},
+      {in_ab, "--keep", "DIR", "", "Keep the runs there, in base/ and new/", add_value<&Raw::keep_folder>},
+      {in_gate, "--store", "DIR", "", "The folder of the baselines (.gpubench)", add_value<&Raw::store>},
+      {in_gate_update, "--label", "TEXT", "",
+       "What the runs are of, a commit for instance; without it GITHUB_SHA or CI_COMMIT_SHA", add_value<&Raw::label>},
+      {in_gate_check, "--summary", "FILE.md", "",
+       "Write a summary for the pull request; GITHUB_STEP_SUMMARY gets one too where it is set",
+       add_value<&Raw::summary_file>},
+      {everywhere & ~static_cast<unsigned>(in_gate_update), "--out", "FILE", "",
        "Write a report; repeatable; the extension decides: .json .csv .md .html "
        ".gbench.json .nvbench.json .prom .junit.xml, and for one chart .png .svg .pdf .vl.json",
        add_value<&Raw::outputs>},
@@ -199,6 +242,26 @@ CalibrationActions add_calibration_actions(CLI::App& app, Raw& raw) {
   return actions;
 }
 
+using GateActions = std::vector<std::pair<GateAction, CLI::App*>>;
+
+/// The subcommands of `gate`.
+GateActions add_gate_actions(CLI::App& app, Raw& raw) {
+  GateActions actions;
+  const auto add = [&](GateAction action, const char* name, const char* help, unsigned scope, bool runs) {
+    CLI::App* const subcommand = app.add_subcommand(name, help);
+    if (runs)
+      subcommand->add_option("RUNS", raw.inputs, "run files or folders of them, all of one code: one run a process")
+          ->required();
+    add_rows(*subcommand, scope, raw);
+    actions.emplace_back(action, subcommand);
+  };
+  using enum GateAction;
+  add(update, "update", "Add runs to the store: they become the baseline of this machine", in_gate_update, true);
+  add(check, "check", "Compare runs with the baseline of this machine; exit codes as of compare", in_gate_check, true);
+  add(history, "history", "Say in which entry of the store the times of a point took a step", in_gate_history, false);
+  return actions;
+}
+
 double parse_number(const char* flag, const std::string& text, double low, double high) {
   double value = 0.0;
   std::size_t used = 0;
@@ -210,6 +273,12 @@ double parse_number(const char* flag, const std::string& text, double low, doubl
   if (used == 0 || used != text.size() || !(value >= low && value <= high))
     throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'.", flag, low, high, text));
   return value;
+}
+
+int parse_count(const char* flag, const std::string& text, int low, int high) {
+  const double value = parse_number(flag, text, low, high);
+  if (value != std::floor(value)) throw UsageError(fmt::format("{} takes a whole number, not '{}'.", flag, text));
+  return static_cast<int>(value);
 }
 
 /// The names of `--check`, separated by commas.
@@ -224,6 +293,14 @@ std::vector<std::string> parse_checks(const std::string& text) {
     start = comma + 1;
   }
   return names;
+}
+
+/// Where "--" stands when the command is `ab`: what follows is for the programs. Else the end.
+int end_of_own_words(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "ab") return argc;
+  for (int i = 2; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--") return i;
+  return argc;
 }
 
 /// A bare `--calibrate` becomes `--calibrate=quick`; Google Benchmark's flags are taken out.
@@ -302,6 +379,19 @@ void check_raw(const Raw& raw, Options& options) {
     throw UsageError(
         "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
   options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
+  if (!raw.process_noise.empty())
+    options.process_deviation = parse_number("--process-noise", raw.process_noise, 0.0001, 1000.0) / 100.0;
+  options.force = raw.force;
+  options.paired = raw.paired;
+  options.base_runs = raw.base_runs;
+  options.new_runs = raw.new_runs;
+  options.total_budget_seconds = parse_number("--total-budget", raw.total_budget, 0.1, 1e6);
+  options.precision = parse_number("--precision", raw.precision, 0.001, 1000.0) / 100.0;
+  if (!raw.pairs.empty()) options.pairs = parse_count("--pairs", raw.pairs, 2, 10'000);
+  if (!raw.keep_folder.empty()) options.keep_folder = raw.keep_folder;
+  options.store = raw.store;
+  options.label = raw.label;
+  if (!raw.summary_file.empty()) options.summary_file = raw.summary_file;
   options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
                     : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive
                                                     : reports::FailOn::regression;
@@ -316,7 +406,8 @@ void check_raw(const Raw& raw, Options& options) {
     if (!reports::can_write(output))
       throw UsageError(fmt::format("--out={}: the extension says what to write; use one of {}.", output,
                                    reports::known_extensions()));
-  if (options.command == Command::compare || options.command == Command::doctor)
+  if (options.command == Command::compare || options.command == Command::ab || options.command == Command::gate ||
+      options.command == Command::doctor)
     for (const std::string& output : options.outputs)
       if (reports::is_for_another_tool(output))
         throw UsageError(fmt::format("--out={}: this format holds runs; write this as .json.", output));
@@ -339,9 +430,19 @@ Options parse_command_line(int argc, char** argv) {
   app.add_flag("--help-markdown", markdown, "Print the table of flags in Markdown and stop")->group("");
   add_rows(app, in_run, raw);
 
-  CLI::App* const compare = app.add_subcommand("compare", "Compare two stored runs, point by point");
-  compare->add_option("RUNS", raw.inputs, "BASE.json NEW.json")->expected(2)->required();
+  CLI::App* const compare = app.add_subcommand("compare", "Compare stored runs, point by point");
+  compare->add_option("RUNS", raw.inputs, "BASE NEW, each a run file or a folder of run files: one run a process")
+      ->expected(0, 2);
   add_rows(*compare, in_compare, raw);
+  CLI::App* const ab = app.add_subcommand(
+      "ab", "Run two programs in turn, process by process, and compare them; their arguments after --");
+  ab->add_option("PROGRAMS", raw.inputs, "BASE_PROGRAM NEW_PROGRAM, benchmark programs of gpubench")
+      ->expected(2)
+      ->required();
+  add_rows(*ab, in_ab, raw);
+  CLI::App* const gate = app.add_subcommand("gate", "Hold runs against a stored baseline");
+  gate->require_subcommand(1);
+  const GateActions gate_actions = add_gate_actions(*gate, raw);
   CLI::App* const report = app.add_subcommand(
       "report", "Show a stored run, or write it in other formats; of several, lay them over one another");
   report->add_option("RUNS", raw.inputs, "RUN.json ...")->expected(1, reports::most_runs)->required();
@@ -355,7 +456,9 @@ Options parse_command_line(int argc, char** argv) {
   const CalibrationActions actions = add_calibration_actions(*calibration, raw);
 
   std::vector<std::string> google;
-  std::vector<std::string> words = prepare(argc, argv, google);
+  const int end = end_of_own_words(argc, argv);
+  options.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
+  std::vector<std::string> words = prepare(end, argv, google);
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
   try {
     app.parse(words);
@@ -380,12 +483,16 @@ Options parse_command_line(int argc, char** argv) {
     return options;
   }
   options.command = compare->parsed()       ? Command::compare
+                    : ab->parsed()          ? Command::ab
+                    : gate->parsed()        ? Command::gate
                     : report->parsed()      ? Command::report
                     : doctor->parsed()      ? Command::doctor
                     : calibration->parsed() ? Command::calibration
                                             : Command::run;
   for (const auto& [action, subcommand] : actions)
     if (subcommand->parsed()) options.calibration_action = action;
+  for (const auto& [action, subcommand] : gate_actions)
+    if (subcommand->parsed()) options.gate_action = action;
   check_raw(raw, options);
   if (options.command != Command::run && !google.empty())
     throw UsageError(
@@ -410,6 +517,29 @@ Options parse_command_line(int argc, char** argv) {
   return options;
 }
 
+namespace {
+
+/// The commands that alone take a flag: "`compare`, `ab`: "; empty for those of a run.
+std::string commands_of(unsigned scope) {
+  if ((scope & in_run) != 0) return {};
+  std::string text;
+  const auto add = [&](unsigned part, std::string_view name) {
+    if ((scope & part) == part) text += fmt::format("{}`{}`", text.empty() ? "" : ", ", name);
+  };
+  add(in_compare, "compare");
+  add(in_ab, "ab");
+  if ((scope & in_gate) == in_gate) {
+    add(in_gate, "gate");
+  } else {
+    add(in_gate_update, "gate update");
+    add(in_gate_check, "gate check");
+    add(in_gate_history, "gate history");
+  }
+  return text + ": ";
+}
+
+}  // namespace
+
 std::string flags_markdown() {
   std::string text = "| Flag | Meaning |\n|---|---|\n";
   const auto escaped = [](std::string_view raw) {
@@ -421,8 +551,7 @@ std::string flags_markdown() {
     std::string flag = row.flag;
     if (*row.value != '\0')
       flag += *row.implied != '\0' ? fmt::format("[={}]", row.value) : fmt::format("={}", row.value);
-    const char* const where = row.scope == in_compare ? "`compare`: " : "";
-    text += fmt::format("| `{}` | {}{} |\n", escaped(flag), where, escaped(row.help));
+    text += fmt::format("| `{}` | {}{} |\n", escaped(flag), commands_of(row.scope), escaped(row.help));
   }
   return text;
 }

@@ -15,12 +15,14 @@
 
 namespace gpubench {
 
-enum class Command { run, compare, report, doctor, calibration, help, version };
+enum class Command { run, compare, ab, gate, report, doctor, calibration, help, version };
+enum class GateAction { update, check, history };
 enum class CalibrationAction { list, show, export_one, import_one, diff };
 
 struct Options {
   Command command = Command::run;
   CalibrationAction calibration_action = CalibrationAction::list;  ///< for Command::calibration
+  GateAction gate_action = GateAction::check;                      ///< for Command::gate
   std::string help_text;                                           ///< for Command::help
 
   // run
@@ -41,10 +43,27 @@ struct Options {
   std::size_t adaptive_sizes = 0;  ///< the most to add to an operation; 0: none
   bench::GoogleFlags google;
 
-  // compare, report and calibration
+  // compare, ab, gate, report and calibration
   std::vector<std::string> inputs;
   reports::FailOn fail_on = reports::FailOn::regression;
   double least_effect = 0.01;
+  std::vector<std::string> base_runs;  ///< files and folders of one side
+  std::vector<std::string> new_runs;
+  std::optional<double> process_deviation;
+  bool force = false;
+  bool paired = false;
+
+  // ab
+  std::vector<std::string> program_arguments;  ///< after "--"
+  double total_budget_seconds = 600.0;
+  double precision = 0.01;   ///< half-width of a ratio's interval that is narrow enough
+  std::optional<int> pairs;  ///< exactly so many
+  std::optional<std::string> keep_folder;
+
+  // gate
+  std::string store = ".gpubench";
+  std::string label;
+  std::optional<std::string> summary_file;
 
   // all
   std::vector<std::string> outputs;

@@ -2,14 +2,11 @@
 // Commands that work from stored runs and need no device.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
+#include <string>
 
 #include "classifier/transfer.h"
 #include "main/commands.h"
 #include "main/terminal.h"
-#include "reports/compare.h"
 #include "reports/reports.h"
 #include "reports/table.h"
 #include "reports/text.h"
@@ -18,19 +15,6 @@
 namespace gpubench {
 namespace {
 
-std::string extension_of(const std::string& file) {
-  std::string extension = std::filesystem::path(file).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
-std::string comparison_text(const reports::Comparison& comparison, const std::string& extension) {
-  if (extension == ".json") return reports::json(comparison);
-  if (extension == ".csv") return reports::csv(comparison);
-  return reports::markdown(comparison);
-}
-
 /// With other ceilings than those of the run.
 void judge_anew(const std::string& file, Run& run) {
   const Calibration calibration = storage::read_calibration(file);
@@ -38,28 +22,6 @@ void judge_anew(const std::string& file, Run& run) {
     throw UsageError(fmt::format("{} holds the ceilings of a {}, and the run has no device of that kind.", file,
                                  calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
 }
-
-}  // namespace
-
-int compare_command(const Options& options) {
-  for (const std::string& output : options.outputs) {
-    const std::string extension = extension_of(output);
-    if (extension != ".json" && extension != ".csv" && extension != ".md")
-      throw UsageError(fmt::format("--out={}: a comparison can be written as .json, .csv or .md.", output));
-    storage::check_writable(output);
-  }
-  const Run base = storage::read_run(options.inputs.at(0));
-  const Run next = storage::read_run(options.inputs.at(1));
-  reports::CompareOptions compare_options;
-  compare_options.least_effect = options.least_effect;
-  const reports::Comparison comparison = reports::compare(base, next, compare_options);
-  if (!options.quiet) fmt::print("{}", reports::console(comparison, stdout_style(options.color)));
-  for (const std::string& output : options.outputs)
-    storage::write_file(output, comparison_text(comparison, extension_of(output)));
-  return reports::exit_code(comparison, options.fail_on);
-}
-
-namespace {
 
 /// Several runs: each as a table, or all in one page or picture.
 int report_several(const Options& options) {

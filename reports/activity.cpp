@@ -107,6 +107,8 @@ std::string kernel_text(const KernelLaunch& kernel) {
                       extent(kernel.block), kernel.registers);
   if (const auto shared = kernel.static_shared_bytes + kernel.dynamic_shared_bytes; shared > 0)
     text += fmt::format(", {} shared", format_bytes(static_cast<double>(shared)));
+  if (kernel.local_bytes.value_or(0) > 0)
+    text += fmt::format(", {} of local memory a thread", format_bytes(static_cast<double>(*kernel.local_bytes)));
   return text;
 }
 

@@ -69,6 +69,19 @@ std::string table_text(const Comparison& comparison, const ConsoleStyle& style) 
   return text + "\n";
 }
 
+/// Of changed points: the limit, where it is another one now, and what is known of the kernels.
+std::string stories(const Comparison& comparison, const ConsoleStyle& style) {
+  std::string text;
+  for (const auto* point : by_effect(comparison)) {
+    if (point->change != Change::slower && point->change != Change::faster) continue;
+    std::string story = bound_change(*point);
+    if (!story.starts_with("went ")) story.clear();
+    if (!point->kernels.empty()) story += (story.empty() ? "" : "; ") + point->kernels;
+    if (!story.empty()) text += paragraph(printable(point->name) + " ", printable(story), color::yellow, style);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string list(std::string_view lead, const std::vector<std::string>& names, std::string_view color,
                  const ConsoleStyle& style) {
   std::string text;
@@ -79,16 +92,22 @@ std::string list(std::string_view lead, const std::vector<std::string>& names, s
 }  // namespace
 
 std::string console(const Comparison& comparison, const ConsoleStyle& style) {
-  std::string text =
-      list("differs: ", comparison.differences, comparison.comparable ? color::yellow : color::red, style);
+  std::string text = list("forbids: ", comparison.forbidding, color::red, style);
+  text += list("differs: ", comparison.differences, color::yellow, style);
   if (!text.empty()) text += "\n";
   text += table_text(comparison, style);
+  text += stories(comparison, style);
   text += list("failed in the new run: ", comparison.failed_in_new, color::red, style);
   text += list("only in the base: ", comparison.only_in_base, color::dim, style);
   text += list("only in the new run: ", comparison.only_in_new, color::dim, style);
+  text += list("note: ", comparison.notes, color::yellow, style);
   text += paragraph("", summary_of(comparison), color::bold, style);
+  for (const std::string& sentence : grounds_of(comparison)) text += paragraph("", sentence, color::dim, style);
   if (!comparison.comparable)
-    text += paragraph("", "not comparable: the ratios would mean nothing; see what differs above", color::red, style);
+    text += paragraph("", "not comparable: the ratios would mean nothing; see above why, --force goes on all the same",
+                      color::red, style);
+  if (comparison.forced)
+    text += paragraph("", "compared by force, although what is named above forbids it", color::red, style);
   return text;
 }
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "reports/comparison_noise.h"
+
 namespace gpubench::reports {
 namespace {
 
@@ -16,6 +18,18 @@ constexpr std::array changes = {std::string_view("faster"), std::string_view("sl
                                 std::string_view("inconclusive")};
 
 constexpr std::array shown_first = {Change::slower, Change::faster, Change::inconclusive, Change::same};
+
+/// ", as found in docs/...", of the devices whose noise is assumed.
+std::string assumed_sources(const Comparison& comparison) {
+  std::string text;
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    const bool any = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
+      return point.noise == NoiseSource::assumed && point.device.starts_with("cuda") == (kind == DeviceKind::cuda);
+    });
+    if (any) text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", assumed_noise(kind).source);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -25,6 +39,79 @@ std::string change_text(const ComparedPoint& point) {
   if (point.change == Change::slower) return fmt::format("{:.2f}x slower", point.ratio.value);
   if (point.change == Change::faster) return fmt::format("{:.2f}x faster", 1.0 / point.ratio.value);
   return std::string(name_of(point.change));
+}
+
+std::string_view name_of(CodeChange change) {
+  return change == CodeChange::same ? "same" : change == CodeChange::differs ? "differs" : "not known";
+}
+
+std::string_view name_of(NoiseSource source) {
+  constexpr std::array names = {std::string_view("assumed"), std::string_view("given"), std::string_view("processes"),
+                                std::string_view("history")};
+  return names[static_cast<std::size_t>(source)];
+}
+
+std::string bound_change(const ComparedPoint& point) {
+  constexpr std::string_view at = "-bound at ";
+  const std::string& old = point.base_bound;
+  const std::string& now = point.new_bound;
+  if (old == now || old.empty() || now.empty()) return now.empty() ? old : now;
+  const auto old_end = old.find(at), now_end = now.find(at);
+  const bool same_limit = old_end != std::string::npos && now_end != std::string::npos &&
+                          std::string_view(old).substr(0, old_end) == std::string_view(now).substr(0, now_end);
+  if (same_limit) return fmt::format("{}, was at {}", now, old.substr(old_end + at.size()));
+  return fmt::format("went from {} to {}", old, now);
+}
+
+std::vector<std::string> grounds_of(const Comparison& comparison) {
+  std::vector<std::string> sentences;
+  std::array<std::size_t, 4> sources{};
+  std::vector<double> deviations, assumed;
+  for (const ComparedPoint& point : comparison.points) {
+    ++sources[static_cast<std::size_t>(point.noise)];
+    (point.noise == NoiseSource::assumed ? assumed : deviations).push_back(point.process_deviation);
+  }
+  if (comparison.points.empty()) return sentences;
+  if (!assumed.empty()) {
+    const auto [least, most] = std::ranges::minmax(assumed);
+    const std::string range = least == most ? fmt::format("{:.2g} %", 100.0 * least)
+                                            : fmt::format("{:.2g} to {:.2g} %", 100.0 * least, 100.0 * most);
+    sentences.push_back(fmt::format(
+        "One process a side does not tell how far processes of the same code differ: a standard deviation of {} is "
+        "assumed for {}{}. Give several runs a side, or --process-noise.",
+        range, assumed.size() == comparison.points.size() ? "all points" : fmt::format("{} points", assumed.size()),
+        assumed_sources(comparison)));
+  }
+  if (sources[static_cast<std::size_t>(NoiseSource::given)] > 0) {
+    sentences.push_back(
+        fmt::format("Processes of the same code are taken to differ by {:.2g} % (standard deviation), as given.",
+                    100.0 * deviations.front()));
+  } else if (!deviations.empty()) {
+    std::ranges::sort(deviations);
+    const bool history = sources[static_cast<std::size_t>(NoiseSource::history)] > 0;
+    sentences.push_back(fmt::format(
+        "{} of the same code differ by {:.2g} % at half of the points, by {:.2g} % at the noisiest (standard "
+        "deviation, from {}: {} base and {} new).",
+        comparison.sessions ? "Sessions" : "Processes", 100.0 * deviations[(deviations.size() - 1) / 2],
+        100.0 * deviations.back(), history ? "those of the store and these" : "these", comparison.base_processes,
+        comparison.new_processes));
+  }
+  if (comparison.smallest_seen_by_half)
+    sentences.push_back(fmt::format(
+        "A slow-down of {:.1f} % would have been found in four of five such comparisons at half of the points, one of "
+        "{:.1f} % at every point.",
+        100.0 * *comparison.smallest_seen_by_half, 100.0 * *comparison.smallest_seen_by_all));
+  const bool changed = std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
+    return point.change == Change::slower || point.change == Change::faster;
+  });
+  if (comparison.code == CodeChange::same)
+    sentences.emplace_back(changed
+                               ? "Code unchanged, time changed: both sides are the same machine code, so the machine, "
+                                 "its state or its libraries made the difference."
+                               : "Both sides are the same machine code.");
+  else if (comparison.device_code == CodeChange::same && changed)
+    sentences.emplace_back("The kernels of both programs are the same machine code; that of the host differs.");
+  return sentences;
 }
 
 std::string interval_text(const ComparedPoint& point) {

@@ -18,6 +18,15 @@ std::string interval_text(const ComparedPoint& point);
 /// "memory", or "memory -> overhead" when it changed. Empty when neither run knows it.
 std::string regime_change(const ComparedPoint& point);
 
+/// "went from DRAM-bound at 91 % to launch-bound" where the limit is another one, "DRAM-bound at 91 %, was at 96 %"
+/// where it is not; as far as the verdicts are known.
+std::string bound_change(const ComparedPoint& point);
+std::string_view name_of(CodeChange change);   ///< "same", "differs", "not known"
+std::string_view name_of(NoiseSource source);  ///< "assumed", "given", "processes", "history"
+
+/// Sentences on what the comparison rests on: the noise, the least change that could be seen, the code.
+std::vector<std::string> grounds_of(const Comparison& comparison);
+
 /// Slower points first, the worst at the top; then faster, inconclusive and same ones, each by the size of the effect.
 std::vector<const ComparedPoint*> by_effect(const Comparison& comparison);
 

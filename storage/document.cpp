@@ -14,8 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view noun_of(std::string_view schema) { return schema == run_schema ? "run" : "calibration"; }
+std::string_view noun_of(std::string_view schema) {
+  if (schema == baseline_schema) return "baseline";
+  return schema == run_schema ? "run" : "calibration";
+}
 std::string_view writer_of(std::string_view schema) {
+  if (schema == baseline_schema) return "gpubench gate update";
   return schema == run_schema ? "gpubench --out=FILE.json" : "gpubench --calibrate";
 }
 
@@ -55,30 +59,10 @@ nlohmann::json parse(std::string_view text, std::string_view origin) {
   try {
     return nlohmann::json::parse(text, Limits(origin));
   } catch (const nlohmann::json::parse_error& error) {
-    if (error.byte > text.size())
-      throw ReadError(fmt::format("{}: ends in the middle, after {} bytes: it was cut off; write or copy it again",
-                                  origin, text.size()));
-    const auto [line, column] = place_of(text, error.byte > 0 ? error.byte - 1 : 0);
-    throw ReadError(fmt::format("{}: not valid JSON at line {}, column {}; {}", origin, line, column, remedy));
+    refuse_syntax(text, error.byte, origin);
   } catch (const nlohmann::json::exception&) {  // a number beyond double
-    throw ReadError(fmt::format("{}: holds a number that is too large; {}", origin, remedy));
+    refuse_number(origin);
   }
-}
-
-void check_schema(const nlohmann::json& document, std::string_view origin, std::string_view schema, int version) {
-  if (!document.is_object()) refuse_foreign(origin, schema, "no object");
-  const auto place = document.find("schema");
-  if (place == document.end() || !place->is_object()) refuse_foreign(origin, schema, "it names no schema");
-  const auto name = Node(*place, origin).find("name");
-  const std::string found = name ? name->text() : "";
-  if (found != schema) {
-    refuse_foreign(origin, schema, fmt::format("schema name '{}'", excerpt(found)));
-  }
-  const std::int64_t written = Node(document, origin).at("schema").at("version").integer(1, largest_integer);
-  if (written > version)
-    throw ReadError(
-        fmt::format("{}: written by a newer gpubench (schema {}, this one reads {}); use that gpubench or a newer one",
-                    origin, written, version));
 }
 
 /// The path of a number that is not finite, or nothing.
@@ -104,9 +88,41 @@ std::string excerpt(std::string_view text) {
   return text.size() > most ? result + "..." : result;
 }
 
-nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version) {
+void refuse_empty(std::string_view text, std::string_view origin, std::string_view schema) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw ReadError(fmt::format("{}: is empty; give a file written by {}", origin, writer_of(schema)));
+}
+
+void refuse_syntax(std::string_view text, std::size_t byte, std::string_view origin) {
+  if (byte > text.size())
+    throw ReadError(fmt::format("{}: ends in the middle, after {} bytes: it was cut off; write or copy it again",
+                                origin, text.size()));
+  const auto [line, column] = place_of(text, byte > 0 ? byte - 1 : 0);
+  throw ReadError(fmt::format("{}: not valid JSON at line {}, column {}; {}", origin, line, column, remedy));
+}
+
+void refuse_number(std::string_view origin) {
+  throw ReadError(fmt::format("{}: holds a number that is too large; {}", origin, remedy));
+}
+
+void check_schema(const nlohmann::json& document, std::string_view origin, std::string_view schema, int version) {
+  if (!document.is_object()) refuse_foreign(origin, schema, "no object");
+  const auto place = document.find("schema");
+  if (place == document.end() || !place->is_object()) refuse_foreign(origin, schema, "it names no schema");
+  const auto name = Node(*place, origin).find("name");
+  const std::string found = name ? name->text() : "";
+  if (found != schema) {
+    refuse_foreign(origin, schema, fmt::format("schema name '{}'", excerpt(found)));
+  }
+  const std::int64_t written = Node(document, origin).at("schema").at("version").integer(1, largest_integer);
+  if (written > version)
+    throw ReadError(
+        fmt::format("{}: written by a newer gpubench (schema {}, this one reads {}); use that gpubench or a newer one",
+                    origin, written, version));
+}
+
+nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version) {
+  refuse_empty(text, origin, schema);
   nlohmann::json document = parse(text, origin);
   check_schema(document, origin, schema, version);
   return document;

@@ -10,6 +10,7 @@
 namespace gpubench::storage {
 
 inline constexpr std::string_view run_schema = "gpubench-run";
+inline constexpr std::string_view baseline_schema = "gpubench-baseline";
 inline constexpr std::string_view calibration_schema = "gpubench-calibration";
 inline constexpr std::string_view remedy = "give a file written by gpubench, whole and unchanged";
 
@@ -23,6 +24,13 @@ std::string excerpt(std::string_view text);
 
 /// Parses and checks the limits and the "schema" member. Throws ReadError.
 nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
+
+// What both ways of reading refuse, each with its ReadError.
+void refuse_empty(std::string_view text, std::string_view origin, std::string_view schema);
+[[noreturn]] void refuse_syntax(std::string_view text, std::size_t byte, std::string_view origin);
+[[noreturn]] void refuse_number(std::string_view origin);
+/// That it names the schema, of this version or an older one.
+void check_schema(const nlohmann::json& document, std::string_view origin, std::string_view schema, int version);
 
 /// The schema that a document names, within the same limits; empty where it names none. Throws ReadError.
 std::string schema_of(std::string_view text, std::string_view origin);

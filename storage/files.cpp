@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "storage/descriptor.h"
+#include "storage/squeeze.h"
 #include "storage/storage.h"
 
 namespace gpubench::storage {
@@ -42,33 +45,6 @@ std::string_view write_remedy(int error) {
 
 [[noreturn]] void fail_write(const std::filesystem::path& file, int error) {
   fail_write(file, words_of(error), write_remedy(error));
-}
-
-std::string read_text(const std::filesystem::path& file) {
-  // Not blocking, so that a pipe without a writer is refused below instead of waited for.
-  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor.open())
-    fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
-              errno == ENOENT ? "check the name" : "check the file and its permissions");
-  struct stat status {};
-  if (::fstat(descriptor.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
-  if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
-  if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
-  const auto size = static_cast<std::uintmax_t>(status.st_size);
-  if (size > largest_file_bytes)
-    fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size, largest_file_bytes),
-              "give a file written by gpubench");
-  std::string text(static_cast<std::size_t>(size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::read(descriptor.number(), text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_read(file, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
-    if (count == 0) break;  // it shrank while it was read; the parser tells whether it is whole
-    done += static_cast<std::size_t>(count);
-  }
-  text.resize(done);
-  return text;
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -110,7 +86,82 @@ void check_sticky(const std::filesystem::path& file) {
 
 }  // namespace
 
+namespace {
+
+/// A regular file within the limit, open for reading.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& file)
+      // Not blocking, so that a pipe without a writer is refused below instead of waited for.
+      : file_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (!descriptor_.open())
+      fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
+                errno == ENOENT ? "check the name" : "check the file and its permissions");
+    struct stat status {};
+    if (::fstat(descriptor_.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
+    if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
+    if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
+    size_ = static_cast<std::uintmax_t>(status.st_size);
+    if (size_ > largest_file_bytes)
+      fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size_, largest_file_bytes),
+                "give a file written by gpubench");
+  }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }
+  /// Fewer bytes than asked for only at the end.
+  std::size_t read(char* target, std::size_t bytes) {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t count = ::read(descriptor_.number(), target + done, bytes - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail_read(file_, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
+      if (count == 0) break;  // it may have shrunk while it was read; the parser tells whether it is whole
+      done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+
+ private:
+  std::filesystem::path file_;
+  Descriptor descriptor_;
+  std::uintmax_t size_ = 0;
+};
+
+/// Absent where the text must be read as it is.
+std::optional<std::string> squeezed_text(const std::filesystem::path& file) {
+  InputFile input(file);
+  Squeezer squeezer(input.size());
+  std::string piece(std::size_t{1} << 20, '\0');
+  for (std::size_t left = input.size(); left > 0 && !squeezer.odd();) {
+    const std::size_t count = input.read(piece.data(), std::min(piece.size(), left));
+    if (count == 0) break;
+    squeezer.feed(std::string_view(piece).substr(0, count));
+    left -= count;
+  }
+  std::string text = squeezer.finish();
+  return squeezer.odd() ? std::nullopt : std::optional(std::move(text));
+}
+
+}  // namespace
+
+std::string read_text(const std::filesystem::path& file) {
+  InputFile input(file);
+  std::string text(input.size(), '\0');
+  text.resize(input.read(text.data(), text.size()));
+  return text;
+}
+
 Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }
+
+Run read_slim_run(const std::filesystem::path& file) {
+  if (const auto text = squeezed_text(file)) {
+    try {
+      return slim_run_from_json(*text, file.string());
+    } catch (const ReadError&) {
+      // Said again below, of the text as it is: with the place where it is wrong.
+    }
+  }
+  return slim_run_from_json(read_text(file), file.string());
+}
 
 Calibration read_calibration(const std::filesystem::path& file) {
   return calibration_from_json(read_text(file), file.string());

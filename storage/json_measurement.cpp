@@ -236,6 +236,7 @@ Json json_of(const KernelLaunch& kernel) {
   result["static_shared_bytes"] = kernel.static_shared_bytes;
   result["dynamic_shared_bytes"] = kernel.dynamic_shared_bytes;
   result["launches"] = kernel.launches;
+  set_optional(result, "local_bytes", kernel.local_bytes);
   return result;
 }
 
@@ -255,6 +256,7 @@ KernelLaunch read_kernel_launch(const Node& node) {
   kernel.static_shared_bytes = count("static_shared_bytes");
   kernel.dynamic_shared_bytes = count("dynamic_shared_bytes");
   kernel.launches = count("launches");
+  if (const auto local = node.find("local_bytes")) kernel.local_bytes = local->integer(0, largest_integer);
   return kernel;
 }
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <functional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "storage/document.h"
+#include "storage/document_parts.h"
 #include "storage/json_parts.h"
 #include "storage/storage.h"
 
@@ -146,6 +152,33 @@ Boundary read_boundary(const Node& node) {
   return boundary;
 }
 
+namespace {
+
+/// What `slim` leaves out of a point's lists, by the names they have in a file.
+const std::set<std::string, std::less<>>& lists_left_out() {
+  static const std::set<std::string, std::less<>> names = {"samples_seconds", "block_sizes", "samples_clock_hz",
+                                                           "other_clocks",    "variants",    "counters",
+                                                           "absent_counters", "advice",      "votes"};
+  return names;
+}
+
+void make_slim(Point& point) {
+  Measurement& measurement = point.measurement;
+  measurement.samples_seconds = {};
+  measurement.block_sizes = {};
+  measurement.samples_clock_hz = {};
+  measurement.other_clocks = {};
+  measurement.variants = {};
+  measurement.counters = {};
+  measurement.absent_counters = {};
+  if (!point.verdict) return;
+  point.verdict->evidence = {};
+  point.verdict->advice = {};
+  point.verdict->votes = {};
+}
+
+}  // namespace
+
 Json json_of(const Run& run) {
   Json points = Json::array();
   for (const auto& point : run.points) points.push_back(json_of(point));
@@ -171,6 +204,27 @@ Run read_run(const Node& node) {
 }
 
 std::string to_json(const Run& run) { return document_text(json_of(run), run_schema, Run::schema_version); }
+
+Run slim(Run run) {
+  run.calibrations.clear();
+  run.boundaries.clear();
+  for (Point& point : run.points) make_slim(point);
+  return run;
+}
+
+Run slim_run_from_json(std::string_view text, std::string_view origin) {
+  std::vector<Point> points;
+  PartsOptions options{"points", lists_left_out(), [&](nlohmann::json&& part, std::size_t index) {
+                         points.push_back(read_point(Node(part, origin, fmt::format("/points/{}", index))));
+                         make_slim(points.back());
+                       }};
+  const auto document = parse_parts(text, origin, run_schema, Run::schema_version, options);
+  Run run = read_run(Node(document, origin));
+  run.calibrations.clear();
+  run.boundaries.clear();
+  run.points = std::move(points);
+  return run;
+}
 
 Run run_from_json(std::string_view text, std::string_view origin) {
   const auto document = parse_document(text, origin, run_schema, Run::schema_version);

@@ -25,6 +25,9 @@ enum class Domain {
 class Node {
  public:
   Node(const nlohmann::json& value, std::string_view origin) : value_(&value), origin_(origin) {}
+  /// A part of a document, at `path` in it.
+  Node(const nlohmann::json& value, std::string_view origin, std::string path)
+      : value_(&value), origin_(origin), path_(std::move(path)) {}
 
   /// A member that must be there; a member that may be missing (null counts as missing).
   [[nodiscard]] Node at(std::string_view key) const;
@@ -63,8 +66,6 @@ class Node {
   [[noreturn]] void fail(std::string_view what) const;
 
  private:
-  Node(const nlohmann::json& value, std::string_view origin, std::string path)
-      : value_(&value), origin_(origin), path_(std::move(path)) {}
   [[nodiscard]] Node child(const nlohmann::json& value, std::string_view key) const;
   [[nodiscard]] Node element(std::size_t index) const;
   [[nodiscard]] std::size_t array_size() const;

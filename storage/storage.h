@@ -38,9 +38,19 @@ Calibration calibration_from_json(std::string_view text, std::string_view origin
 /// Of a calibration or of a run, whose calibrations they are; a run may have none.
 std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
 
+/// The bytes of a regular file of at most `largest_file_bytes`. Throws ReadError.
+std::string read_text(const std::filesystem::path& file);
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
+
+/// A run without what comparing does not need: samples, other clocks, counters, calibrations, advice. Its medians,
+/// intervals and verdicts are as they were.
+Run slim(Run run);
+/// slim(read_run(file)), in a small part of the memory: points are read one by one, and of what is left out no more is
+/// checked than that it is JSON, of the samples that they are made of what numbers are made of.
+Run read_slim_run(const std::filesystem::path& file);
+Run slim_run_from_json(std::string_view text, std::string_view origin);
 
 /// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
 void check_writable(const std::filesystem::path& file);

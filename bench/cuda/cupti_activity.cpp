@@ -34,6 +34,7 @@ constexpr std::size_t fill_bytes = offsetof(FillRecord, end) + sizeof(FillRecord
 #if CUPTI_API_VERSION >= 130000
 static_assert(offsetof(KernelRecord, name) == offsetof(CUpti_ActivityKernel10, name) &&
               offsetof(KernelRecord, start) == offsetof(CUpti_ActivityKernel10, start) &&
+              offsetof(KernelRecord, localMemoryPerThread) == offsetof(CUpti_ActivityKernel10, localMemoryPerThread) &&
               offsetof(KernelRecord, blockZ) == offsetof(CUpti_ActivityKernel10, blockZ));
 #endif
 
@@ -222,6 +223,7 @@ class CuptiActivity final : public ActivitySource {
     kernel.registers = record.registersPerThread;
     kernel.static_shared_bytes = record.staticSharedMemory;
     kernel.dynamic_shared_bytes = record.dynamicSharedMemory;
+    kernel.local_bytes = record.localMemoryPerThread;
     return {std::move(kernel), record.start, record.end};
   }
 

@@ -23,6 +23,8 @@ struct KernelLaunch {
   std::int64_t static_shared_bytes = 0;    ///< of a block
   std::int64_t dynamic_shared_bytes = 0;   ///< of a block
   std::int64_t launches = 1;               ///< of this kernel in this shape, in one execution
+  /// Local memory reserved for a thread: what does not fit in its registers is spilt there. Absent in older runs.
+  std::optional<std::int64_t> local_bytes = std::nullopt;
   friend auto operator<=>(const KernelLaunch&, const KernelLaunch&) = default;
 };
 

@@ -58,6 +58,7 @@ TEST_F(FakeActivity, RecordsHoldWhatRanMeanwhile) {
   EXPECT_EQ(first.kernel->registers, 40);
   EXPECT_EQ(first.kernel->static_shared_bytes, 1024);
   EXPECT_EQ(first.kernel->dynamic_shared_bytes, 2048);
+  EXPECT_EQ(first.kernel->local_bytes, 16);
   EXPECT_EQ(first.start_nanoseconds, 1000U);
   EXPECT_EQ(first.end_nanoseconds, 3500U);
   EXPECT_FALSE(activity.records[1].kernel);

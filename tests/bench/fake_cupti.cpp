@@ -164,6 +164,7 @@ void fake_cupti_runs_kernel(const char* name, std::uint64_t start, std::uint64_t
   record.registersPerThread = 40;
   record.staticSharedMemory = 1024;
   record.dynamicSharedMemory = 2048;
+  record.localMemoryPerThread = 16;
   keep(record);
 }
 void fake_cupti_runs_copy(std::uint64_t start, std::uint64_t end) {

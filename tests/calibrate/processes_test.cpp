@@ -68,7 +68,7 @@ TEST(Processes, WhatOnlySomeHaveIsOfThoseAndWhatNoneHasIsAbsent) {
   EXPECT_DOUBLE_EQ(calibration.ceilings[1].value, 3e-6);
   ASSERT_EQ(calibration.absent.size(), 1U);
   EXPECT_EQ(calibration.absent[0].resource, "grid-sync");
-  EXPECT_THAT(calibration.warnings, ElementsAre("another process"));
+  EXPECT_TRUE(calibration.warnings.empty());
 }
 
 TEST(Processes, TheCalibrationsOwnProcessIsOneMore) {

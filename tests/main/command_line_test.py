@@ -443,7 +443,7 @@ class CommandLine(unittest.TestCase):
         base = self.changed("base.json", self.scale(1.0))
 
         def code(name, change, *flags):
-            return self.stored("compare", base, self.changed(name, change), *flags).returncode
+            return self.stored("compare", base, self.changed(name, change), "--process-noise=0.2", *flags).returncode
 
         def other_device(run):
             for part in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
@@ -461,8 +461,63 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(code("faster.json", self.scale(0.8)), 0)
         self.assertEqual(code("failing.json", failing), 2)
         self.assertEqual(code("other.json", other_device), 3)
+        self.assertEqual(code("other.json", other_device, "--force"), 0)
         self.assert_refused(self.stored("compare", base, "/nowhere.json"), "/nowhere.json")
         self.assert_refused(self.stored("compare", base, base, "--out=x.html"), ".md")
+
+    def processes(self, name, factor, count=5):
+        """A folder of runs as `count` processes would write them, 0.2 % apart."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        for i in range(count):
+            run = json.loads(pathlib.Path(self.changed("process.json", self.scale(factor * (1 + 0.002 * (i % 3))))).read_text())
+            run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z"
+            (folder / f"run-{i}.json").write_text(json.dumps(run))
+        return str(folder)
+
+    def test_compare_takes_several_processes_a_side(self):
+        base, slower = self.processes("base-runs", 1.0), self.processes("slower-runs", 1.05)
+        result = self.stored("compare", base, slower)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("1.05x slower", result.stdout)
+        self.assertIn("5 base and 5 new", result.stdout)
+        self.assertEqual(self.stored("compare", slower, base).returncode, 0, "a speed-up is no failure")
+        files = sorted(str(file) for file in pathlib.Path(slower).iterdir())
+        result = self.stored("compare", f"--base={base}", *[f"--new={file}" for file in files])
+        self.assertEqual(result.returncode, 1, result.stderr)
+        # One process a side: 4 % of noise are assumed, in which 5 % are lost, and that is said.
+        single = self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json")
+        self.assertEqual(single.returncode, 0)
+        self.assertIn("One process a side does not tell", single.stdout)
+        self.assertEqual(self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json", "--fail-on=inconclusive").returncode, 4)
+        empty = self.folder / "no-runs"
+        empty.mkdir(exist_ok=True)
+        self.assert_refused(self.stored("compare", base, str(empty)), "no run")
+        self.assert_refused(self.stored("compare", base), "--new")
+        self.assert_refused(self.stored("compare", f"--base={base}"), "new side")
+
+    def test_compare_refuses_bad_files(self):
+        base = self.changed("base.json", self.scale(1.0))
+        text = pathlib.Path(base).read_text()
+        bad = self.folder / "bad-run.json"
+        newer = json.loads(text)
+        newer["schema"]["version"] = 99
+        unitless = json.loads(text)
+        unitless["points"][0]["measurement"]["seconds"]["median"] = "3 ms"
+        cases = {"empty": ("", "empty"), "cut off": (text[: len(text) // 2], "cut off"), "foreign": ('{"benchmarks": []}', "not a gpubench run"),
+                 "newer": (json.dumps(newer), "newer"), "another unit": (json.dumps(unitless), "/points/0/measurement/seconds/median"),
+                 "not a number": (text.replace('"median": ', '"median": NaN, "x": ', 1), "JSON")}
+        for name, (content, word) in cases.items():
+            bad.write_text(content)
+            for arguments in ((base, str(bad)), (str(bad), base)):
+                with self.subTest(name):
+                    self.assert_refused(self.stored("compare", *arguments), "bad-run.json", word)
+        with open(bad, "wb") as file:
+            file.truncate((1 << 30) + 1)
+        self.assert_refused(self.stored("compare", base, str(bad)), "over the limit")
+        bad.unlink()
+        full = self.stored("compare", base, base, "--out=/dev/full/x.md")
+        self.assert_refused(full, "/dev/full/x.md")
 
     def test_compare_writes_reports(self):
         base = f"{self.folder}/run.json"

@@ -18,6 +18,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr double tenth_of_a_percent = 0.001;
 
@@ -57,8 +58,28 @@ gpubench::Run run_with(const std::vector<double>& samples, const std::string& na
   return run;
 }
 
+/// Of a machine whose processes hardly differ.
+CompareOptions quiet(double least_effect = 0.01) {
+  CompareOptions options;
+  options.least_effect = least_effect;
+  options.process_deviation = 0.0005;
+  return options;
+}
+
+/// Runs of one side, each a process whose medians are `seconds` times its factor, at each of the names.
+std::vector<gpubench::Run> processes(double seconds, const std::vector<double>& factors,
+                                     const std::vector<std::string>& names = {"op"}) {
+  std::vector<gpubench::Run> runs;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    runs.push_back(run_with(around(seconds * factors[i]), names[0]));
+    for (std::size_t j = 1; j < names.size(); ++j) add(runs.back(), names[j], around(seconds * factors[i]));
+    runs.back().context.created_utc = std::to_string(i);
+  }
+  return runs;
+}
+
 Change change_between(const std::vector<double>& base, const std::vector<double>& next, double least_effect = 0.01) {
-  const auto comparison = compare(run_with(base), run_with(next), {least_effect});
+  const auto comparison = compare(run_with(base), run_with(next), quiet(least_effect));
   EXPECT_EQ(comparison.points.size(), 1U);
   return comparison.points.at(0).change;
 }
@@ -73,7 +94,7 @@ TEST(Compare, TellsTheFourChangesApart) {
 TEST(Compare, TheLeastEffectMovesTheLine) {
   EXPECT_EQ(change_between(around(1.0), around(1.03), 0.01), Change::slower);
   EXPECT_EQ(change_between(around(1.0), around(1.03), 0.05), Change::same);
-  EXPECT_EQ(change_between(around(1.0), around(1.05), 0.05), Change::inconclusive);
+  EXPECT_EQ(change_between(around(1.0), around(1.0505), 0.05), Change::inconclusive);
 }
 
 TEST(Compare, FewSamplesDecideNothing) {
@@ -90,7 +111,7 @@ TEST(Compare, GivesTheSameIntervalEveryTime) {
 TEST(Compare, UsesTheIntervalsWhenTheSamplesWereNotKept) {
   auto base = run_with(around(1.0)), next = run_with(around(1.2));
   base.points[0].measurement.samples_seconds.clear();
-  auto comparison = compare(base, next, {});
+  auto comparison = compare(base, next, quiet());
   ASSERT_EQ(comparison.points.size(), 1U);
   EXPECT_EQ(comparison.points[0].change, Change::slower);
   EXPECT_NEAR(comparison.points[0].ratio.value, 1.2, 1e-12);
@@ -99,13 +120,13 @@ TEST(Compare, UsesTheIntervalsWhenTheSamplesWereNotKept) {
   EXPECT_EQ(comparison.points[0].change, Change::inconclusive);
 }
 
-TEST(Compare, PoolsRepetitions) {
+TEST(Compare, RepetitionsCountByTheirMedian) {
   gpubench::Run base = run_with(around(1.0, 0.0, 3));
   add(base, "op", around(3.0, 0.0, 4));
   base.points[1].measurement.repetition = 1;
   const auto comparison = compare(base, run_with(around(3.0)), {});
   ASSERT_EQ(comparison.points.size(), 1U);
-  EXPECT_DOUBLE_EQ(comparison.points[0].base_seconds, 3.0);
+  EXPECT_DOUBLE_EQ(comparison.points[0].base_seconds, 2.0);
   EXPECT_EQ(comparison.points[0].name, "op");
 }
 
@@ -160,7 +181,7 @@ TEST(Compare, ADifferentDeviceIsNotComparable) {
   auto comparison = compare(base, next, {});
   EXPECT_FALSE(comparison.comparable);
   EXPECT_THAT(comparison.points, IsEmpty());
-  EXPECT_THAT(comparison.differences, Contains("cpu: the device was 'Example CPU', is 'Another CPU'"));
+  EXPECT_THAT(comparison.forbidding, Contains("cpu: the device was 'Example CPU', is 'Another CPU'"));
   next = base;
   next.devices[0].kind = DeviceKind::cuda;
   EXPECT_FALSE(compare(base, next, {}).comparable);
@@ -177,13 +198,13 @@ TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
   const auto comparison = compare(base, next, {});
   EXPECT_THAT(comparison.points, IsEmpty());
   EXPECT_FALSE(comparison.comparable);
-  EXPECT_THAT(comparison.differences, Contains(HasSubstr("1 point left out, timed with another clock or cache state")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, timed with another clock or cache state")));
 }
 
 TEST(Compare, TimesOfZeroHaveNoRatio) {
   const auto comparison = compare(run_with(around(0.0)), run_with(around(1.0)), {});
   EXPECT_THAT(comparison.points, IsEmpty());
-  EXPECT_THAT(comparison.differences, Contains(HasSubstr("not above zero (first: op)")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("not above zero (first: op)")));
 }
 
 TEST(ExitCode, WorstComesFirst) {
@@ -205,7 +226,7 @@ TEST(ExitCode, WorstComesFirst) {
 }
 
 TEST(Compare, ARunComparedWithItselfIsTheSame) {
-  const auto comparison = compare(testing::sample_run(), testing::sample_run(), {});
+  const auto comparison = compare(testing::sample_run(), testing::sample_run(), quiet());
   EXPECT_EQ(comparison.points.size(), 8U);
   for (const auto& point : comparison.points) {
     EXPECT_EQ(point.change, Change::same) << point.name;
@@ -217,13 +238,160 @@ TEST(Compare, ARunComparedWithItselfIsTheSame) {
 
 TEST(Compare, JsonIsValidAndComplete) {
   gpubench::Run next = testing::sample_run();
-  for (double& sample : next.points[0].measurement.samples_seconds) sample *= 1.5;
-  const auto comparison = compare(testing::sample_run(), next, {});
+  next.points[0].measurement.seconds->median *= 1.5;
+  const auto comparison = compare(testing::sample_run(), next, quiet());
   const auto document = nlohmann::json::parse(json(comparison));
   EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
   ASSERT_EQ(document["points"].size(), 8U);
   EXPECT_EQ(document["points"][0]["change"], "slower");
   EXPECT_DOUBLE_EQ(document["points"][0]["ratio"], 1.5);
+}
+
+TEST(CompareProcesses, OneProcessASideAssumesNoiseAndSaysSo) {
+  const auto comparison = compare(run_with(around(1.0)), run_with(around(1.05)), {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].noise, NoiseSource::assumed);
+  EXPECT_EQ(comparison.points[0].change, Change::inconclusive) << "4 % of noise hide 5 %";
+  EXPECT_GT(comparison.points[0].smallest_seen, 0.08);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("One process a side does not tell"));
+  EXPECT_EQ(compare(run_with(around(1.0)), run_with(around(1.5)), {}).points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, TheProcessIsTheUnitNotTheSample) {
+  // Within a process the samples agree to 0.1 %; the processes lie 10 % apart.
+  const std::vector<double> scattered = {1.0, 1.1, 0.9, 1.05};
+  const auto comparison = compare(processes(1.0, scattered), processes(1.04, scattered), {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].change, Change::inconclusive);
+  EXPECT_NEAR(comparison.points[0].ratio.value, 1.04, 1e-9);
+  EXPECT_EQ(comparison.points[0].base_processes, 4);
+  EXPECT_NEAR(comparison.points[0].process_deviation, 0.086, 0.005);
+  const std::vector<double> close = {1.0, 1.001, 0.999, 1.0005};
+  EXPECT_EQ(compare(processes(1.0, close), processes(1.04, close), {}).points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, TheMoreCommonNoiseOfAllPointsIsNotTakenForMuchKnowledge) {
+  // Two processes a side, and 100 points that move together: two degrees of freedom, not two hundred.
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) names.push_back("op" + std::to_string(i));
+  const auto comparison = compare(processes(1.0, {1.0, 1.02}, names), processes(1.06, {1.0, 1.02}, names), {});
+  for (const auto& point : comparison.points) EXPECT_EQ(point.change, Change::inconclusive);
+}
+
+TEST(CompareProcesses, PairsTakeOffWhatBothShare) {
+  const std::vector<double> drifting = {1.0, 1.1, 1.2, 1.3, 1.4, 1.5};
+  CompareOptions options;
+  EXPECT_EQ(compare(processes(1.0, drifting), processes(1.05, drifting), options).points[0].change,
+            Change::inconclusive);
+  options.paired = true;
+  const auto comparison = compare(processes(1.0, drifting), processes(1.05, drifting), options);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_NEAR(*comparison.points[0].sign_test_p, 2.0 / 64.0, 1e-12);
+}
+
+TEST(CompareProcesses, FurtherRunsOfTheSameCodeTellTheNoise) {
+  const auto history = processes(2.0, {1.0, 1.001, 0.999, 1.002, 0.998});
+  const auto comparison = compare(processes(1.0, {1.0}), processes(1.05, {1.0}), CompareOptions{}, {history});
+  EXPECT_EQ(comparison.points[0].noise, NoiseSource::history);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, TheSameRunTwiceCountsOnce) {
+  auto base = processes(1.0, {1.0, 1.1});
+  base.push_back(base[0]);
+  const auto comparison = compare(base, processes(1.0, {1.0, 1.05}), {});
+  EXPECT_EQ(comparison.base_processes, 2);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 run of the base side is a copy")));
+}
+
+TEST(CompareProcesses, SidesMeasuredOneAfterTheOtherAreNamed) {
+  const auto base = processes(1.0, {1.0, 1.01, 1.02});
+  auto next = base;
+  for (auto& run : next) run.context.created_utc = "9" + run.context.created_utc;
+  EXPECT_THAT(compare(base, next, {}).notes, Contains(HasSubstr("all runs of one side are older")));
+  next[0].context.created_utc = "1";
+  EXPECT_THAT(compare(base, next, {}).notes, Not(Contains(HasSubstr("all runs of one side are older"))));
+}
+
+TEST(CompareProcesses, GapsAndDuplicatesAreNamed) {
+  auto next = processes(1.0, {1.0, 1.1, 1.2}, {"a", "b"});
+  next[1].points.pop_back();
+  add(next[2], "a", around(1.0));
+  const auto comparison = compare(processes(1.0, {1.0, 1.1, 1.2}, {"a", "b"}), next, {});
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point not in all runs: those that have it count (first: b)")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point several times in one run file")));
+}
+
+TEST(CompareProcesses, AnotherCardForbidsUnlessForced) {
+  gpubench::Run base = testing::sample_run(), next = testing::sample_run();
+  next.devices[0].properties["uuid"] = "GPU-9999";
+  next.devices[0].properties["driver"] = "575.2";
+  auto comparison = compare(base, next, quiet());
+  EXPECT_FALSE(comparison.comparable);
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_THAT(comparison.forbidding, ElementsAre("cuda:0: uuid was 'GPU-0123', is 'GPU-9999'"));
+  EXPECT_THAT(comparison.differences, ElementsAre("cuda:0: driver was '570.1', is '575.2'"));
+  CompareOptions options = quiet();
+  options.force = true;
+  comparison = compare(base, next, options);
+  EXPECT_TRUE(comparison.comparable);
+  EXPECT_TRUE(comparison.forced);
+  EXPECT_FALSE(comparison.points.empty());
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 0);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("by force"));
+  next.devices[0].properties.erase("uuid");
+  EXPECT_TRUE(compare(base, next, quiet()).comparable) << "what an older run does not know forbids nothing";
+}
+
+TEST(CompareProcesses, CodeUnchangedTimeChangedIsSaid) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  base.context.environment["host_code"] = next.context.environment["host_code"] = "x";
+  auto comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.code, CodeChange::same);
+  EXPECT_THAT(markdown(comparison), HasSubstr("Code unchanged, time changed"));
+  next.context.environment["host_code"] = "y";
+  comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.code, CodeChange::differs);
+  EXPECT_THAT(comparison.differences, IsEmpty());
+  next.context.environment.clear();
+  EXPECT_EQ(compare(base, next, quiet()).code, CodeChange::not_known);
+}
+
+TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  KernelLaunch kernel;
+  kernel.name = "scale(float*)";
+  kernel.grid = {132, 1, 1};
+  kernel.registers = 32;
+  kernel.local_bytes = 0;
+  for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity.emplace().kernels = {kernel};
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, launched alike");
+  next.points[0].measurement.activity->kernels[0].registers = 40;
+  next.points[0].measurement.activity->kernels[0].grid[0] = 264;
+  next.points[0].measurement.activity->kernels[0].local_bytes = 16;
+  const auto comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.points[0].kernels,
+            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16");
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
+  next.points[0].measurement.activity.reset();
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
+  base.context.environment = {{"host_code", "a"}, {"device_code", "k"}};
+  next.context.environment = {{"host_code", "b"}, {"device_code", "k"}};
+  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
+              HasSubstr("The kernels of both programs are the same"));
+}
+
+TEST(CompareProcesses, AChangeOfTheLimitIsSaidInWords) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  base.points[0].verdict.emplace();
+  base.points[0].verdict->regime = Regime::memory;
+  base.points[0].verdict->limiter = "dram";
+  base.points[0].verdict->achieved = 0.91;
+  next.points[0].verdict.emplace();
+  next.points[0].verdict->regime = Regime::overhead;
+  next.points[0].verdict->limiter = "launch";
+  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
+              HasSubstr("op went from DRAM-bound at 91 % to launch-bound"));
 }
 
 }  // namespace

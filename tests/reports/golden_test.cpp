@@ -44,7 +44,11 @@ gpubench::Run later_run() {
   return run;
 }
 
-Comparison comparison() { return compare(sample_run(), later_run(), {}); }
+Comparison comparison() {
+  CompareOptions options;
+  options.process_deviation = 0.001;
+  return compare(sample_run(), later_run(), options);
+}
 
 /// No line is wider than the terminal; with colour the same text comes between control sequences.
 void expect_fits(const std::string& text, int width) {

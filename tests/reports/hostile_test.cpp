@@ -26,7 +26,8 @@ Comparison hostile_comparison() {
   const std::string name = hostile_name();
   Comparison comparison = compare(hostile_run(), hostile_run(), {});
   comparison.only_in_base = comparison.only_in_new = comparison.failed_in_new = comparison.differences = {name};
-  for (auto& point : comparison.points) point.base_regime = point.device = name;
+  comparison.forbidding = comparison.notes = {name};
+  for (auto& point : comparison.points) point.base_regime = point.device = point.base_bound = name;
   return comparison;
 }
 
@@ -99,7 +100,7 @@ TEST(Hostile, CsvKeepsItsShape) {
   ASSERT_EQ(records.size(), hostile_run().points.size() + 1);
   for (const auto& record : records) EXPECT_EQ(record.size(), records[0].size());
   EXPECT_EQ(records[1][2], "'" + printable(hostile_name() + "/saxpy/1024/manual_time"));
-  for (const auto& record : parse_csv(csv(hostile_comparison()))) EXPECT_EQ(record.size(), 10U);
+  for (const auto& record : parse_csv(csv(hostile_comparison()))) EXPECT_EQ(record.size(), 16U);
 }
 
 TEST(Hostile, CsvNumbersAreComplete) {

@@ -221,7 +221,8 @@ KernelLaunch kernel_launch(Random& random) {
           random.whole(0, 255),
           random.whole(0, largest),
           random.whole(0, largest),
-          random.whole(0, largest)};
+          random.whole(0, largest),
+          random.flip() ? std::optional(random.whole(0, largest)) : std::nullopt};
 }
 
 ActivityCheck activity_check(Random& random) {

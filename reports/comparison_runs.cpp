@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/comparison_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/points.h"
+#include "statistics/statistics.h"
+
+namespace gpubench::reports {
+namespace {
+
+constexpr double normal_975 = 1.959963984540054;
+
+/// Of a logarithm, from the 95 % interval of its value.
+double standard_error_of(const Summary& seconds) {
+  const Interval& interval = seconds.median_ci95;
+  if (!(interval.low > 0.0) || !(interval.high > interval.low)) return 0.0;
+  return std::log(interval.high / interval.low) / (2.0 * normal_975);
+}
+
+/// Of several repetitions the median of their medians: each is one look at the same process.
+double median_of(const std::vector<const Measurement*>& measurements) {
+  std::vector<double> medians;
+  for (const Measurement* measurement : measurements) medians.push_back(measurement->seconds->median);
+  return statistics::median(medians);
+}
+
+void sum_up(const std::vector<const Measurement*>& measurements, ProcessPoint& point) {
+  point.clock = measurements.front()->clock;
+  point.cache_state = measurements.front()->cache_state;
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    const Measurement& measurement = *measurements[i];
+    point.unlike = point.unlike || measurement.clock != point.clock || measurement.cache_state != point.cache_state;
+    // Of one process, so not independent: several repetitions are known no better than the worst of them.
+    point.standard_error = std::max(point.standard_error, standard_error_of(*measurement.seconds));
+    point.samples = std::max(
+        {point.samples, measurement.seconds->count, static_cast<std::int64_t>(measurement.samples_seconds.size())});
+    for (std::size_t j = 0; j < i; ++j)
+      point.duplicate = point.duplicate || measurements[j]->repetition == measurement.repetition;
+  }
+  const double median = median_of(measurements);
+  if (median > 0.0 && std::isfinite(std::log(median))) point.log_seconds = std::log(median);
+}
+
+}  // namespace
+
+void PointIndex::add(const Run& run) {
+  for (const Point& point : run.points) {
+    const Key key{point.measurement.device, point.measurement.name};
+    if (places_.try_emplace(key, keys_.size()).second) keys_.push_back(key);
+  }
+}
+
+ProcessTable PointIndex::table_of(const Run& run) const {
+  ProcessTable table(keys_.size());
+  std::vector<std::vector<const Measurement*>> timed(keys_.size());
+  for (const Point& point : run.points) {
+    const auto place = places_.find({point.measurement.device, point.measurement.name});
+    if (place == places_.end()) continue;
+    ProcessPoint& entry = table[place->second];
+    const Status status = status_of(point.measurement);
+    if (status == Status::failed) ++entry.failed;
+    if (status == Status::timed) timed[place->second].push_back(&point.measurement);
+    const auto rank = [](const Point* p) {
+      return p == nullptr ? 3 : status_of(p->measurement) == Status::failed ? 0 : p->measurement.seconds ? 1 : 2;
+    };
+    if (rank(&point) < rank(entry.shown)) entry.shown = &point;
+    if (point.verdict && entry.verdict == nullptr) entry.verdict = &*point.verdict;
+  }
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i].timed = static_cast<int>(timed[i].size());
+    if (!timed[i].empty()) sum_up(timed[i], table[i]);
+  }
+  return table;
+}
+
+bool same_run(const Run& one, const Run& other) {
+  if (one.context.created_utc != other.context.created_utc || one.context.host != other.context.host ||
+      one.points.size() != other.points.size())
+    return false;
+  bool timed = false;
+  for (std::size_t i = 0; i < one.points.size(); ++i) {
+    const auto& a = one.points[i].measurement.seconds;
+    const auto& b = other.points[i].measurement.seconds;
+    if (a.has_value() != b.has_value() || (a && !(a->median == b->median))) return false;
+    timed = timed || a;
+  }
+  return timed;
+}
+
+std::string kernels_text(const Point* base, const Point* next) {
+  const auto kernels_of = [](const Point* point) -> const std::vector<KernelLaunch>* {
+    const bool known = point != nullptr && point->measurement.activity && !point->measurement.activity->kernels.empty();
+    return known ? &point->measurement.activity->kernels : nullptr;
+  };
+  const auto* const old = kernels_of(base);
+  const auto* const now = kernels_of(next);
+  if (old == nullptr || now == nullptr) return {};
+  if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
+  std::string text;
+  for (std::size_t i = 0; i < old->size(); ++i) {
+    const KernelLaunch& was = (*old)[i];
+    const KernelLaunch& is = (*now)[i];
+    const auto add = [&](std::string_view what, const auto& before, const auto& after) {
+      if (before != after) text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, before, after);
+    };
+    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
+    add("kernel", was.name, is.name);
+    add("grid", extent(was.grid), extent(is.grid));
+    add("block", extent(was.block), extent(is.block));
+    add("registers", was.registers, is.registers);
+    add("static shared bytes", was.static_shared_bytes, is.static_shared_bytes);
+    add("dynamic shared bytes", was.dynamic_shared_bytes, is.dynamic_shared_bytes);
+    add("launches", was.launches, is.launches);
+    if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
+  }
+  return text.empty() ? "the same kernels, launched alike" : text;
+}
+
+std::string bound_of(const Verdict* verdict) {
+  if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
+  std::string limiter = verdict->limiter;
+  // Else the limiter is the resource that would bind next.
+  if (verdict->regime == Regime::latency || limiter.empty()) limiter = name_of(verdict->regime);
+  if (verdict->regime == Regime::overhead && limiter != "launch") limiter = name_of(verdict->regime);
+  const bool is_level = limiter.size() == 2 && limiter[0] == 'l' && limiter[1] >= '0' && limiter[1] <= '9';
+  const bool is_type = limiter.size() == 4 && (limiter.starts_with("fp") || limiter.starts_with("bf"));
+  if (limiter == "dram" || is_level || is_type)
+    for (char& c : limiter)
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  // Of latency or overhead the rate reached says nothing: the limit is none of a rate.
+  const bool has_rate = verdict->regime == Regime::memory || verdict->regime == Regime::compute;
+  if (!verdict->achieved || !has_rate) return limiter + "-bound";
+  return fmt::format("{}-bound at {:.0f} %", limiter, 100.0 * *verdict->achieved);
+}
+
+}  // namespace gpubench::reports

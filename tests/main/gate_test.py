@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ab and gate as their user meets them: exit codes, messages, files. Arguments: the program, one whose work can be scaled, one that
+crashes, one that takes long, and the source folder."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GPUBENCH, PLANTED, CRASHING, SLOW, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:6])
+SAMPLE = SOURCE / "tests" / "reports" / "golden" / "run.json"
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-gate-test-"))
+        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), TMPDIR=str(cls.folder / "tmp"), COLUMNS="100")
+        for name in ("GITHUB_SHA", "CI_COMMIT_SHA", "GITHUB_STEP_SUMMARY", "GPUBENCH_PLANTED"):
+            cls.environment.pop(name, None)
+        (cls.folder / "tmp").mkdir()
+        # The slower program: the same with a variable set, without a shell.
+        cls.slower = cls.folder / "slower"
+        cls.slower.write_text(f"#!{sys.executable}\nimport os, sys\nos.environ['GPUBENCH_PLANTED'] = '2'\nos.execv({str(PLANTED)!r}, [{str(PLANTED)!r}] + sys.argv[1:])\n")
+        cls.slower.chmod(0o755)
+        subprocess.run([str(PLANTED), "--device=cpu", "--calibrate", "--quiet"], env=cls.environment, capture_output=True, timeout=120, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def gpubench(self, *arguments, **more):
+        environment = dict(self.environment, **more)
+        return subprocess.run([str(GPUBENCH), *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=300)
+
+    def assert_refused(self, result, *words, code=64):
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        last = result.stderr.strip().splitlines()[-1]
+        self.assertTrue(last.startswith("gpubench: "), last)
+        for word in words:
+            self.assertIn(word, last)
+
+    def processes(self, name, factor=1.0, count=4, change=None):
+        """A folder of runs as so many processes would write them, 0.3 % apart."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        for i in range(count):
+            run = json.loads(SAMPLE.read_text())
+            run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z {name}"
+            for j, point in enumerate(run["points"]):
+                seconds = point["measurement"].get("seconds")
+                for key, value in (seconds or {}).items():
+                    if isinstance(value, float):
+                        seconds[key] = value * factor * (1 + 0.003 * ((i * 7 + j * 3) % 5 - 2) / 2)
+                if seconds:
+                    middle = seconds["median"]
+                    seconds["median_ci95"] = [middle * 0.999, middle * 1.001] if isinstance(seconds["median_ci95"], list) else {"low": middle * 0.999, "high": middle * 1.001}
+                point["measurement"]["samples_seconds"] = []
+                point["measurement"].pop("block_sizes", None)
+                point["measurement"].pop("samples_clock_hz", None)
+            # What fails in the sample run is not what these tests are about.
+            run["points"] = [point for point in run["points"] if "failure" not in point["measurement"]]
+            if change:
+                change(run)
+            (folder / f"run-{i}.json").write_text(json.dumps(run))
+        return folder
+
+    # ab
+
+    AB = ("--", "--device=cpu", "--drift-check=off", "--time-budget=0.01", "--filter=^(chain/steps:5000|sum/n:16384)/")
+
+    def test_ab_finds_a_program_that_takes_twice_as_long(self):
+        out, keep = self.folder / "ab.json", self.folder / "kept"
+        result = self.gpubench("ab", PLANTED, self.slower, "--pairs=6", f"--keep={keep}", f"--out={out}", *self.AB)
+        document = json.loads(out.read_text())
+        self.assertEqual(document["code"], "same", "a script that runs the same program")
+        self.assertEqual([document["base_processes"], document["new_processes"]], [6, 6])
+        self.assertEqual(len(list(keep.glob("*/run-*.json"))), 12)
+        for point in document["points"]:
+            self.assertIn("sign_test_p", point)
+        # Twice the work is found on any machine that is not swamped.
+        if all(point["ratio_ci95"][0] > 1.1 for point in document["points"]):
+            self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        again = self.gpubench("compare", keep / "base", keep / "new", "--paired", f"--out={self.folder}/again.json")
+        self.assertEqual(again.returncode, result.returncode)
+        self.assertEqual(json.loads((self.folder / "again.json").read_text())["points"], document["points"])
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [], "nothing is left behind")
+
+    def test_ab_stops_when_its_time_is_over(self):
+        result = self.gpubench("ab", PLANTED, PLANTED, "--total-budget=6", "--precision=0.001", "--fail-on=never", *self.AB)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("the time budget is spent", result.stderr)
+        self.assert_refused(self.gpubench("ab", SLOW, SLOW, "--total-budget=0.3", "--", "--device=cpu"), "--total-budget")
+
+    def test_ab_says_which_program_failed(self):
+        crash = self.gpubench("ab", PLANTED, CRASHING, "--", "--device=cpu", "--drift-check=off", "--time-budget=0.01")
+        self.assert_refused(crash, str(CRASHING), "was ended by SIG", code=2)
+        self.assert_refused(self.gpubench("ab", PLANTED, "/nowhere/program", *self.AB), "/nowhere/program", code=2)
+        none = self.gpubench("ab", PLANTED, PLANTED, "--", "--device=cpu", "--filter=^nothing$")
+        self.assert_refused(none, "exit code 64", "matches the filter", code=2)
+        self.assert_refused(self.gpubench("ab", "/bin/true", PLANTED, *self.AB), "/bin/true", "left no run", code=2)
+        self.assert_refused(self.gpubench("ab", PLANTED), "PROGRAMS")
+        self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, "--", "--out=x.json"), "--keep")
+        self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, "--pairs=1"), "--pairs")
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
+    def test_ab_leaves_nothing_behind_when_interrupted(self):
+        process = subprocess.Popen([str(GPUBENCH), "ab", str(PLANTED), str(PLANTED), *self.AB], env=self.environment, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
+    # gate
+
+    def test_gate_from_the_first_baseline_to_a_regression(self):
+        store = f"--store={self.folder}/store"
+        base = self.processes("gate-base")
+        self.assert_refused(self.gpubench("gate", "check", base, store), "holds no baseline", code=3)
+        updated = self.gpubench("gate", "update", base, store, GITHUB_SHA="abc123")
+        self.assertEqual(updated.returncode, 0, updated.stderr)
+        self.assertIn("entry 1, 4 runs", updated.stderr)
+        summary, page, out = self.folder / "summary.md", self.folder / "page.md", self.folder / "check.json"
+        page.write_text("before\n")
+        same = self.gpubench("gate", "check", self.processes("gate-same"), store, f"--summary={summary}", f"--out={out}", GITHUB_STEP_SUMMARY=str(page))
+        self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+        self.assertIn("entry 1 (abc123)", same.stdout)
+        self.assertIn("## gpubench: ", summary.read_text())
+        self.assertTrue(page.read_text().startswith("before\n## gpubench: "))
+        self.assertEqual(json.loads(out.read_text())["schema"]["name"], "gpubench-comparison")
+        slower = self.processes("gate-slower", 1.2)
+        regression = self.gpubench("gate", "check", slower, store, f"--summary={summary}")
+        self.assertEqual(regression.returncode, 1, regression.stdout)
+        self.assertIn("## gpubench: slower than the baseline", summary.read_text())
+        self.assertEqual(self.gpubench("gate", "check", slower, store, "--fail-on=never").returncode, 0)
+        self.assertEqual(self.gpubench("gate", "check", self.processes("gate-faster", 0.8), store).returncode, 0, "a speed-up is no failure")
+        # What was slower is accepted by an update; the history says where it came.
+        for i in range(3):
+            self.assertEqual(self.gpubench("gate", "update", self.processes(f"accepted-{i}", 1.2), store, f"--label=accepted-{i}").returncode, 0)
+        self.assertEqual(self.gpubench("gate", "check", slower, store).returncode, 0)
+        history = self.gpubench("gate", "history", store, f"--out={self.folder}/history.json")
+        self.assertEqual(history.returncode, 0, history.stderr)
+        steps = json.loads((self.folder / "history.json").read_text())["steps"]
+        self.assertTrue(steps)
+        self.assertEqual({(step["entry"], step["label"]) for step in steps}, {(2, "accepted-0")})
+        self.assertIn("slower", history.stdout)
+
+    def test_gate_of_another_machine_is_not_comparable(self):
+        store = f"--store={self.folder}/store-of-cards"
+        self.gpubench("gate", "update", self.processes("card-1"), store)
+
+        def other_card(run):
+            for device in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
+                device["properties"]["uuid"] = "GPU-9999"
+
+        other = self.processes("card-2", change=other_card)
+        self.assert_refused(self.gpubench("gate", "check", other, store), "GPU-0123", "GPU-9999", code=3)
+        forced = self.gpubench("gate", "check", other, store, "--force")
+        self.assertEqual(forced.returncode, 0, forced.stdout + forced.stderr)
+        self.assertIn("by force", forced.stdout)
+        self.assertEqual(self.gpubench("gate", "update", other, store).returncode, 0)
+        self.assertEqual(self.gpubench("gate", "check", other, store).returncode, 0)
+        mixed = self.gpubench("gate", "update", self.folder / "card-1", other, store)
+        self.assert_refused(mixed, "not of one machine", "uuid")
+
+    def test_gate_names_points_that_failed_or_are_gone(self):
+        store = f"--store={self.folder}/store-of-failures"
+        self.gpubench("gate", "update", self.processes("sound"), store)
+
+        def fail_first(run):
+            measurement = run["points"][0]["measurement"]
+            del measurement["seconds"]
+            measurement["failure"] = {"kind": "error", "message": "broken"}
+
+        failing = self.gpubench("gate", "check", self.processes("failing", change=fail_first), store)
+        self.assertEqual(failing.returncode, 2, failing.stdout)
+        self.assertIn("failed in the new run: saxpy/1024", failing.stdout)
+        gone = self.gpubench("gate", "check", self.processes("gone", change=lambda run: run["points"].pop(0)), store)
+        self.assertEqual(gone.returncode, 0, gone.stdout)
+        self.assertIn("only in the base: saxpy/1024", gone.stdout)
+
+    def test_gate_refuses_a_damaged_store_and_keeps_it(self):
+        folder = self.folder / "damaged"
+        base = self.processes("for-damage")
+        self.gpubench("gate", "update", base, f"--store={folder}")
+        (entry,) = folder.glob("*/000001.json")
+        text = entry.read_text()
+        for content in ("", "{}", text[: len(text) // 2], SAMPLE.read_text(), text.replace('"version": 1', '"version": 77', 1)):
+            entry.write_text(content)
+            self.assert_refused(self.gpubench("gate", "check", base, f"--store={folder}"), "000001.json")
+            self.assertEqual(entry.read_text(), content)
+        entry.write_text(text)
+        self.assertEqual(self.gpubench("gate", "check", base, f"--store={folder}").returncode, 0)
+        self.assert_refused(self.gpubench("gate", "update", base, "--store=/dev/null/store"), "/dev/null/store")
+        self.assert_refused(self.gpubench("gate", "check", base, f"--store={folder}", "--summary=/nowhere-at-all\0/x.md".replace("\0", "") if os.geteuid() else "--summary=/dev/null/x.md"), "x.md")
+        self.assert_refused(self.gpubench("gate", "history", f"--store={self.folder}/no-store"), "holds no baseline")
+        self.assert_refused(self.gpubench("gate"), "subcommand")
+
+    def test_gate_updates_at_once_all_stay(self):
+        folder = self.folder / "busy"
+        base = self.processes("for-busy")
+        started = [subprocess.Popen([str(GPUBENCH), "gate", "update", str(base), f"--store={folder}", f"--label={i}", "--quiet"], env=self.environment) for i in range(6)]
+        self.assertEqual([process.wait(timeout=60) for process in started], [0] * 6)
+        entries = [json.loads(entry.read_text()) for entry in folder.glob("*/*.json")]
+        self.assertEqual(sorted(entry["label"] for entry in entries), [str(i) for i in range(6)])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)
