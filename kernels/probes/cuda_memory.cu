@@ -100,11 +100,9 @@ cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream)
 }
 
 constexpr auto side_by_side = WorkingSetStart::side_by_side;
-constexpr auto scattered = WorkingSetStart::scattered;
 constexpr auto neighbours = WorkingSetStart::neighbours;
-constexpr std::array working_set_table = {WorkingSetShape{256, 4, side_by_side},  WorkingSetShape{512, 4, side_by_side},
-                                          WorkingSetShape{1024, 2, side_by_side}, WorkingSetShape{256, 8, scattered},
-                                          WorkingSetShape{512, 4, scattered},     WorkingSetShape{1024, 2, scattered}};
+constexpr std::array working_set_table = {WorkingSetShape{256, 4, side_by_side}, WorkingSetShape{512, 4, side_by_side},
+                                          WorkingSetShape{1024, 2, side_by_side}};
 constexpr std::array merged_table = {WorkingSetShape{1024, 2, neighbours}, WorkingSetShape{512, 4, neighbours}};
 constexpr int most_working_set_threads = 1024;
 
@@ -115,10 +113,8 @@ __global__ void __launch_bounds__(most_working_set_threads)
                        ClockReading* clock) {
   unsigned first = blockIdx.x * blockDim.x;
   // Whole rounds of a block's threads, so that no warp's access begins within a line.
-  const std::uint64_t places = groups / blockDim.x;
-  if (where == neighbours) first = static_cast<unsigned>(places * blockIdx.x / gridDim.x) * blockDim.x;
-  if (where == scattered)  // by the golden ratio: blocks whose numbers are close start far apart
-    first = static_cast<unsigned>((places * (blockIdx.x * 2654435769U)) >> 32U) * blockDim.x;
+  if (where == neighbours)
+    first = static_cast<unsigned>(static_cast<std::uint64_t>(groups / blockDim.x) * blockIdx.x / gridDim.x) * blockDim.x;
   unsigned i = (first + threadIdx.x) % groups;
   const unsigned step = (where == side_by_side ? gridDim.x : 1) * blockDim.x % groups;
   float sum = 0.0F;
