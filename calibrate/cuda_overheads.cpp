@@ -183,8 +183,7 @@ class Overheads {
 void measure_overheads(Workbench& bench) {
   bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
                 [&] { timing_costs(bench); });
-  bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"},
-                [&] { Overheads(bench).run(); });
+  bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"}, [&] { Overheads(bench).run(); });
 }
 
 }  // namespace gpubench::calibrate

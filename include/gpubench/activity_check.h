@@ -43,8 +43,8 @@ struct ActivityCheck {
   std::optional<Estimate> seconds;
   /// From the start of its first kernel or copy to the end of its last; absent when it has only one.
   std::optional<Estimate> span_seconds;
-  std::vector<KernelLaunch> kernels;  ///< of one execution, in the order they start
-  std::int64_t copies = 0;            ///< copies and fills of one execution
+  std::vector<KernelLaunch> kernels;         ///< of one execution, in the order they start
+  std::int64_t copies = 0;                   ///< copies and fills of one execution
   std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
   std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;

@@ -10,9 +10,9 @@
 //   exp  17 = to powers of two 2 (multiply, round), two-term reduction 4 (2 FMA), polynomial 10 (5 FMA), scaling 1
 // A GPU evaluates exp partly on its special-function units: there the count overstates what the FP32 pipe does. Blends
 // of two polynomials and other extra work of an implementation do not count.
-#include "kernels/operations/operations.h"
-
 #include <fmt/format.h>
+
+#include "kernels/operations/operations.h"
 
 namespace gpubench::operations {
 namespace {
