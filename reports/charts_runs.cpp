@@ -43,6 +43,15 @@ Json run_tooltip() {
   return list;
 }
 
+/// All points, coloured and shaped by their run.
+Json run_points(const Json& x, const Json& y, const Several& several) {
+  return {
+      {"data", data("points")},
+      {"mark", {{"type", "point"}, {"style", "run-point"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}},
+      {"encoding",
+       {{"x", x}, {"y", y}, {"color", run_color(several)}, {"shape", run_shape(several)}, {"tooltip", run_tooltip()}}}};
+}
+
 Json rooflines(const Several& several) {
   const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
   const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
@@ -76,16 +85,8 @@ Json rooflines(const Several& several) {
                     {"transform", only("isValid(datum.run_label)")},
                     {"mark", label},
                     {"encoding", {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}}});
-  layers.push_back(
-      {{"data", data("points")},
-       {"transform", only(both(of_shown_regime, "datum.intensity > 0"))},
-       {"mark", {{"type", "point"}, {"style", "run-point"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}},
-       {"encoding",
-        {{"x", x},
-         {"y", point_y},
-         {"color", run_color(several)},
-         {"shape", run_shape(several)},
-         {"tooltip", run_tooltip()}}}});
+  layers.push_back(run_points(x, point_y, several));
+  layers.back()["transform"] = only(both(of_shown_regime, "datum.intensity > 0"));
   return spec(420, std::move(layers));
 }
 
@@ -104,16 +105,8 @@ Json times(const Several& several) {
                     {"transform", only(both(shown, "datum.low > 0"))},
                     {"mark", style("rule", "whisker")},
                     {"encoding", {{"x", x}, {"y", low}, {"y2", like("high")}, {"color", run_color(several)}}}});
-  layers.push_back(
-      {{"data", data("points")},
-       {"transform", only(shown)},
-       {"mark", {{"type", "point"}, {"style", "run-point"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}},
-       {"encoding",
-        {{"x", x},
-         {"y", y},
-         {"color", run_color(several)},
-         {"shape", run_shape(several)},
-         {"tooltip", run_tooltip()}}}});
+  layers.push_back(run_points(x, y, several));
+  layers.back()["transform"] = only(shown);
   return spec(340, std::move(layers));
 }
 
@@ -134,15 +127,10 @@ Json changes(const Several& several) {
                     {"transform", only("datum.ratio_low > 0")},
                     {"mark", style("rule", "whisker")},
                     {"encoding", {{"x", x}, {"y", low}, {"y2", like("ratio_high")}, {"color", run_color(several)}}}});
-  layers.push_back(
-      {{"data", data("changes")},
-       {"mark", {{"type", "point"}, {"style", "run-point"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}},
-       {"encoding",
-        {{"x", x},
-         {"y", y},
-         {"color", run_color(several)},
-         {"shape", run_shape(several)},
-         {"tooltip", tooltip({{"name", ""}, {"run", ""}, {"ratio_text", ""}, {"bounds", ""}})}}}});
+  auto points = run_points(x, y, several);
+  points["data"] = data("changes");
+  points["encoding"]["tooltip"] = tooltip({{"name", ""}, {"run", ""}, {"ratio_text", ""}, {"bounds", ""}});
+  layers.push_back(std::move(points));
   return spec(340, std::move(layers));
 }
 

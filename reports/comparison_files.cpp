@@ -126,7 +126,7 @@ std::string json(const Comparison& comparison) {
   document["code"] = name_of(comparison.code);
   document["device_code"] = name_of(comparison.device_code);
   document["least_effect"] = comparison.least_effect;
-  document["unit"] = comparison.sessions ? "session" : "process";
+  document["unit"] = comparison.updates ? "update" : "process";
   document["base_processes"] = comparison.base_processes;
   document["new_processes"] = comparison.new_processes;
   if (comparison.smallest_seen_by_half) {

@@ -92,7 +92,7 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
     sentences.push_back(fmt::format(
         "{} of the same code differ by {:.2g} % at half of the points, by {:.2g} % at the noisiest (standard "
         "deviation, from {}: {} base and {} new).",
-        comparison.sessions ? "Sessions" : "Processes", 100.0 * deviations[(deviations.size() - 1) / 2],
+        comparison.updates ? "Updates" : "Processes", 100.0 * deviations[(deviations.size() - 1) / 2],
         100.0 * deviations.back(), history ? "those of the store and these" : "these", comparison.base_processes,
         comparison.new_processes));
   }

@@ -44,14 +44,14 @@ std::vector<Run> runs_of(const Entries& entries) {
   return runs;
 }
 
-/// One run that stands for all of a session: of each point the geometric mean of the processes' medians, and its
+/// One run that stands for all of an update: of each point the geometric mean of the processes' medians, and its
 /// interval within the samples. A point that failed in one of them has failed.
-Run session_of(const std::vector<Run>& runs) {
+Run update_of(const std::vector<Run>& runs) {
   PointIndex index;
   for (const Run& run : runs) index.add(run);
   std::vector<ProcessTable> tables;
   for (const Run& run : runs) tables.push_back(index.table_of(run));
-  Run session = runs.front();
+  Run update = runs.front();
   std::vector<Point> points;
   for (std::size_t i = 0; i < index.keys().size(); ++i) {
     double sum = 0.0, variance = 0.0;
@@ -77,14 +77,14 @@ Run session_of(const std::vector<Run>& runs) {
     measurement.seconds->median = std::exp(mean);
     measurement.seconds->median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
   }
-  session.points = std::move(points);
-  return session;
+  update.points = std::move(points);
+  return update;
 }
 
-std::vector<Run> sessions_of(const Entries& entries) {
-  std::vector<Run> sessions;
-  for (const BaselineEntry* entry : entries) sessions.push_back(session_of(entry->runs));
-  return sessions;
+std::vector<Run> updates_of(const Entries& entries) {
+  std::vector<Run> updates;
+  for (const BaselineEntry* entry : entries) updates.push_back(update_of(entry->runs));
+  return updates;
 }
 
 std::string name_of(const BaselineEntry& entry) {
@@ -102,7 +102,7 @@ struct Series {
 /// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it.
 std::optional<double> neighbour_variance(const std::vector<double>& values) {
   constexpr double mad_to_deviation = 1.482602218505602;  // of a normal distribution
-  if (values.size() < fewest_entries_for_session_noise) return std::nullopt;
+  if (values.size() < fewest_entries_for_update_noise) return std::nullopt;
   std::vector<double> differences;
   for (std::size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
   const double deviation = mad_to_deviation * statistics::median(differences);
@@ -206,22 +206,21 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
                          const CompareOptions& options) {
   const std::vector<Entries> groups = by_code(entries);
   const Entries& baseline = groups.front();
-  const bool sessions = baseline.size() >= fewest_sessions;
+  const bool updates = baseline.size() >= fewest_updates;
   std::vector<std::vector<Run>> alike;
-  for (std::size_t i = 1; i < groups.size(); ++i)
-    alike.push_back(sessions ? sessions_of(groups[i]) : runs_of(groups[i]));
-  Comparison comparison = sessions ? compare(sessions_of(baseline), {session_of(runs)}, options, alike)
-                                   : compare(runs_of(baseline), runs, options, alike);
-  comparison.sessions = sessions;
+  for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));
+  Comparison comparison = updates ? compare(updates_of(baseline), {update_of(runs)}, options, alike)
+                                  : compare(runs_of(baseline), runs, options, alike);
+  comparison.updates = updates;
   std::vector<std::string> notes = {
       fmt::format("the baseline is {}{}", name_of(*baseline.front()),
                   baseline.size() > 1 ? fmt::format(", with {} more of the same code", baseline.size() - 1) : "")};
-  if (!sessions)
+  if (!updates)
     notes.push_back(
-        fmt::format("the baseline is of {} session{}: what changes from one session to another is not in the noise. "
+        fmt::format("the baseline is of {} update{}: what changes from one update to another is not in the noise. "
                     "Add the same code "
-                    "in {} sessions or more to have it in",
-                    baseline.size(), baseline.size() == 1 ? "" : "s", fewest_sessions));
+                    "in {} updates or more to have it in",
+                    baseline.size(), baseline.size() == 1 ? "" : "s", fewest_updates));
   comparison.notes.insert(comparison.notes.begin(), notes.begin(), notes.end());
   return comparison;
 }

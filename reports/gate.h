@@ -11,13 +11,13 @@
 
 namespace gpubench::reports {
 
-/// From so many sessions of one code on, what differs from one session (one `gate update`) to the next is known.
-inline constexpr std::size_t fewest_sessions = 3;
+/// From so many updates of one code on, what differs from one update (one `gate update`) to the next is known.
+inline constexpr std::size_t fewest_updates = 3;
 
 /// The baseline is the newest entry and, where the machine code is known, all entries of the same code. With three or
-/// more of those the session is the unit: each counts as one value, the mean over its processes, and so do the new
-/// runs, for they are of one session too. Else the process is the unit, and a note says that what changes from session
-/// to session is not in the noise. All other entries of one code tell of the noise. `entries` is not empty.
+/// more of those the update is the unit: each counts as one value, the mean over its processes, and so do the new
+/// runs, for they are of one update too. Else the process is the unit, and a note says that what changes from update
+/// to update is not in the noise. All other entries of one code tell of the noise. `entries` is not empty.
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
                          const CompareOptions& options);
 
@@ -34,8 +34,8 @@ struct Step {
   [[nodiscard]] double ratio() const { return after_seconds / before_seconds; }
 };
 
-/// With fewer entries their noise is that of processes alone: what differs from session to session is not known.
-inline constexpr std::size_t fewest_entries_for_session_noise = 7;
+/// With fewer entries their noise is that of processes alone: what differs from update to update is not known.
+inline constexpr std::size_t fewest_entries_for_update_noise = 7;
 
 struct History {
   std::size_t entries = 0;

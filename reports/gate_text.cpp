@@ -32,10 +32,10 @@ std::string summary_of(const History& history) {
   };
   std::string text = fmt::format("{} in {} over {}", count(history.steps.size(), "step", "steps"),
                                  count(history.points, "point", "points"), count(history.entries, "entry", "entries"));
-  if (history.entries < fewest_entries_for_session_noise)
+  if (history.entries < fewest_entries_for_update_noise)
     text +=
-        fmt::format("; with fewer than {} what differs from session to session is not known, and can look like a step",
-                    fewest_entries_for_session_noise);
+        fmt::format("; with fewer than {} what differs from update to update is not known, and can look like a step",
+                    fewest_entries_for_update_noise);
   return text;
 }
 

@@ -21,16 +21,16 @@ using ::testing::IsEmpty;
 
 constexpr int points = 20;
 
-/// A machine whose processes and sessions differ at random, in logarithms.
+/// A machine whose processes and updates differ at random, in logarithms.
 class Machine {
  public:
-  Machine(double process_deviation, double session_deviation, std::uint64_t seed)
-      : process_deviation_(process_deviation), session_deviation_(session_deviation), random_(seed) {}
+  Machine(double process_deviation, double update_deviation, std::uint64_t seed)
+      : process_deviation_(process_deviation), update_deviation_(update_deviation), random_(seed) {}
 
-  /// Runs of one session, with the first point slowed down by `factor`.
-  std::vector<gpubench::Run> session(int processes, double factor = 1.0, const std::string& code = "") {
+  /// Runs of one update, with the first point slowed down by `factor`.
+  std::vector<gpubench::Run> update(int processes, double factor = 1.0, const std::string& code = "") {
     std::normal_distribution<double> normal;
-    const double session = session_deviation_ * normal(random_);
+    const double update = update_deviation_ * normal(random_);
     std::vector<gpubench::Run> runs;
     for (int i = 0; i < processes; ++i) {
       gpubench::Run run;
@@ -44,7 +44,7 @@ class Machine {
         measurement.name = "op" + std::to_string(p);
         measurement.device = "cpu";
         const double time =
-            1e-5 * (p + 1) * (p == 0 ? factor : 1.0) * std::exp(session + process_deviation_ * normal(random_));
+            1e-5 * (p + 1) * (p == 0 ? factor : 1.0) * std::exp(update + process_deviation_ * normal(random_));
         measurement.seconds = statistics::summarize(std::vector<double>(10, time));
         run.points.push_back({measurement, std::nullopt});
       }
@@ -54,11 +54,11 @@ class Machine {
   }
 
   storage::BaselineEntry entry(int number, int processes, double factor = 1.0, const std::string& code = "") {
-    return {number, "v" + std::to_string(number), "2026-01-01T00:00:00Z", {}, session(processes, factor, code)};
+    return {number, "v" + std::to_string(number), "2026-01-01T00:00:00Z", {}, update(processes, factor, code)};
   }
 
  private:
-  double process_deviation_, session_deviation_;
+  double process_deviation_, update_deviation_;
   std::mt19937_64 random_;
   int count_ = 0;
 };
@@ -73,22 +73,22 @@ int changed(const Comparison& comparison) {
 TEST(Gate, FindsWhatIsSlowerThanTheNewestEntry) {
   Machine machine(0.003, 0.0, 1);
   const std::vector entries = {machine.entry(1, 5, 1.0, "a"), machine.entry(2, 5, 1.5, "b")};
-  const auto comparison = check_against(entries, machine.session(5, 1.6, "c"), {});
+  const auto comparison = check_against(entries, machine.update(5, 1.6, "c"), {});
   EXPECT_EQ(changed(comparison), 1);
   EXPECT_EQ(comparison.points[0].change, Change::slower);
   EXPECT_NEAR(comparison.points[0].ratio.value, 1.6 / 1.5, 0.01);
   EXPECT_EQ(comparison.points[0].noise, NoiseSource::history);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("the baseline is entry 2 (v2)")));
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("of 1 session:")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("of 1 update:")));
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 1);
-  EXPECT_EQ(changed(check_against(entries, machine.session(5, 1.5, "c"), {})), 0);
+  EXPECT_EQ(changed(check_against(entries, machine.update(5, 1.5, "c"), {})), 0);
 }
 
-TEST(Gate, WithThreeSessionsOfOneCodeTheSessionIsTheUnit) {
-  // Sessions lie 3 % apart, processes of one session 0.2 %: against the process noise alone every point would be an
+TEST(Gate, WithThreeUpdatesOfOneCodeTheSessionIsTheUnit) {
+  // Updates lie 3 % apart, processes of one update 0.2 %: against the process noise alone every point would be an
   // alarm.
   Machine machine(0.002, 0.03, 2);
-  int alarms_by_session = 0, alarms_by_process = 0;
+  int alarms_by_update = 0, alarms_by_process = 0;
   for (int i = 0; i < 20; ++i) {
     std::vector<storage::BaselineEntry> known, unknown;
     for (int e = 1; e <= 5; ++e) {
@@ -96,17 +96,17 @@ TEST(Gate, WithThreeSessionsOfOneCodeTheSessionIsTheUnit) {
       unknown.push_back(known.back());
       for (auto& run : unknown.back().runs) run.context.environment.clear();
     }
-    const auto runs = machine.session(3, 1.0, "a");
-    const auto by_session = check_against(known, runs, {});
-    EXPECT_TRUE(by_session.sessions);
-    EXPECT_EQ(by_session.base_processes, 5);
-    EXPECT_EQ(by_session.new_processes, 1);
-    alarms_by_session += changed(by_session);
+    const auto runs = machine.update(3, 1.0, "a");
+    const auto by_update = check_against(known, runs, {});
+    EXPECT_TRUE(by_update.updates);
+    EXPECT_EQ(by_update.base_processes, 5);
+    EXPECT_EQ(by_update.new_processes, 1);
+    alarms_by_update += changed(by_update);
     const auto by_process = check_against(unknown, runs, {});
-    EXPECT_FALSE(by_process.sessions);
+    EXPECT_FALSE(by_process.updates);
     alarms_by_process += changed(by_process);
   }
-  EXPECT_LE(alarms_by_session, 20 * points / 50);
+  EXPECT_LE(alarms_by_update, 20 * points / 50);
   EXPECT_GE(alarms_by_process, 20 * points / 4);
 }
 
@@ -114,7 +114,7 @@ TEST(Gate, AFailureInOneProcessIsAFailure) {
   Machine machine(0.002, 0.01, 3);
   std::vector<storage::BaselineEntry> entries;
   for (int e = 1; e <= 3; ++e) entries.push_back(machine.entry(e, 2, 1.0, "a"));
-  auto runs = machine.session(2, 1.0, "a");
+  auto runs = machine.update(2, 1.0, "a");
   runs[1].points[4].measurement.seconds.reset();
   runs[1].points[4].measurement.failure = Failure{FailureKind::error, "gone"};
   const auto comparison = check_against(entries, runs, {});
@@ -140,7 +140,7 @@ TEST(History, SaysInWhichEntryAStepCame) {
 }
 
 TEST(History, NoiseMakesFewSteps) {
-  // Sessions move all points together, so what counts is how many histories have any.
+  // Updates move all points together, so what counts is how many histories have any.
   int histories = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Machine machine(0.01, 0.02, seed);
