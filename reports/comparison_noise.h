@@ -14,13 +14,13 @@
 namespace gpubench::reports {
 
 /// The standard deviation of a process's median among processes of the same code, as a fraction, where neither several
-/// processes nor the user say it, and from how many degrees of freedom it is known.
+/// processes nor the user say it, and from how many degrees of freedom it is known. `seconds`: what the point takes.
 struct AssumedNoise {
   double deviation;
   double degrees;
   std::string_view source;
 };
-AssumedNoise assumed_noise(DeviceKind kind);
+AssumedNoise assumed_noise(DeviceKind kind, double seconds);
 
 /// Both sides of one point: logarithms of the medians of its processes.
 struct PointSides {

@@ -26,7 +26,7 @@ std::string assumed_sources(const Comparison& comparison) {
     const bool any = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
       return point.noise == NoiseSource::assumed && point.device.starts_with("cuda") == (kind == DeviceKind::cuda);
     });
-    if (any) text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", assumed_noise(kind).source);
+    if (any) text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", assumed_noise(kind, 1.0).source);
   }
   return text;
 }

@@ -153,7 +153,7 @@ class HistoryTable {
 
   [[nodiscard]] std::vector<double> variance(std::size_t point, const Series& series) const {
     const auto neighbours = neighbour_variance(series.values);
-    const double assumed = assumed_noise(kind_of(point)).deviation;
+    const double assumed = assumed_noise(kind_of(point), std::exp(series.values.front())).deviation;
     const auto& learnt = noise_.of_point[point];
     const double of_process = learnt ? learnt->variance : neighbours ? 0.0 : assumed * assumed;
     const double least = statistics::least_process_deviation * statistics::least_process_deviation;

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "reports/comparison_noise.h"
 #include "statistics/statistics.h"
 #include "tests/reports/sample_run.h"
 
@@ -255,6 +257,13 @@ TEST(CompareProcesses, OneProcessASideAssumesNoiseAndSaysSo) {
   EXPECT_GT(comparison.points[0].smallest_seen, 0.08);
   EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("One process a side does not tell"));
   EXPECT_EQ(compare(run_with(around(1.0)), run_with(around(1.5)), {}).points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, ShortTimesOfAGpuAreAssumedToDifferByMore) {
+  const double at_two_us = assumed_noise(DeviceKind::cuda, 2e-6).deviation;
+  EXPECT_NEAR(at_two_us, std::hypot(0.003, 0.03), 1e-12);
+  EXPECT_NEAR(assumed_noise(DeviceKind::cuda, 1e-3).deviation, 0.003, 1e-5);
+  EXPECT_EQ(assumed_noise(DeviceKind::cpu, 2e-6).deviation, assumed_noise(DeviceKind::cpu, 1.0).deviation);
 }
 
 TEST(CompareProcesses, TheProcessIsTheUnitNotTheSample) {

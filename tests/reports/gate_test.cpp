@@ -84,7 +84,7 @@ TEST(Gate, FindsWhatIsSlowerThanTheNewestEntry) {
   EXPECT_EQ(changed(check_against(entries, machine.update(5, 1.5, "c"), {})), 0);
 }
 
-TEST(Gate, WithThreeUpdatesOfOneCodeTheSessionIsTheUnit) {
+TEST(Gate, WithThreeUpdatesOfOneCodeTheUpdateIsTheUnit) {
   // Updates lie 3 % apart, processes of one update 0.2 %: against the process noise alone every point would be an
   // alarm.
   Machine machine(0.002, 0.03, 2);
