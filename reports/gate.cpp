@@ -152,6 +152,7 @@ class HistoryTable {
   }
 
   [[nodiscard]] std::vector<double> variance(std::size_t point, const Series& series) const {
+    if (series.values.empty()) return {};
     const auto neighbours = neighbour_variance(series.values);
     const double assumed = assumed_noise(kind_of(point), std::exp(series.values.front())).deviation;
     const auto& learnt = noise_.of_point[point];
