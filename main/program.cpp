@@ -19,31 +19,48 @@
 namespace gpubench {
 namespace {
 
+void check(int error, const std::string& program) {
+  if (error != 0) throw std::system_error(error, std::generic_category(), fmt::format("{} cannot be started", program));
+}
+
+/// How a process is to be started: members of their own, because a constructor that throws runs no destructor.
+struct FileActions {
+  FileActions() { check(posix_spawn_file_actions_init(&value), "a program"); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&value); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  posix_spawn_file_actions_t value{};
+};
+struct Attributes {
+  Attributes() { check(posix_spawnattr_init(&value), "a program"); }
+  ~Attributes() { posix_spawnattr_destroy(&value); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t value{};
+};
+
 class Started {
  public:
-  Started(const std::string& program, const std::vector<std::string>& arguments, const std::filesystem::path& log)
-      : program_(program) {
-    check(posix_spawn_file_actions_init(&actions_));
-    check(posix_spawnattr_init(&attributes_));
-    check(posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0));
-    check(posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0));
-    check(posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
-    check(posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP));
-    check(posix_spawnattr_setpgroup(&attributes_, 0));
+  Started(const std::string& program, const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+    const auto check = [&](int error) { gpubench::check(error, program); };
+    check(posix_spawn_file_actions_addopen(&actions_.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0));
+    check(posix_spawn_file_actions_addopen(&actions_.value, STDOUT_FILENO, "/dev/null", O_WRONLY, 0));
+    check(posix_spawn_file_actions_addopen(&actions_.value, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                           0600));
+    check(posix_spawnattr_setflags(&attributes_.value, POSIX_SPAWN_SETPGROUP));
+    check(posix_spawnattr_setpgroup(&attributes_.value, 0));
     std::vector<std::string> words = {program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
-    check(posix_spawnp(&id_, program.c_str(), &actions_, &attributes_, pointers.data(), environ));
+    check(posix_spawnp(&id_, program.c_str(), &actions_.value, &attributes_.value, pointers.data(), environ));
   }
   ~Started() {
     if (!done_) {
       end_by_force();
       wait_until_gone();
     }
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
   }
   Started(const Started&) = delete;
   Started& operator=(const Started&) = delete;
@@ -64,19 +81,14 @@ class Started {
   void end_by_force() const { ::kill(-id_, SIGKILL); }
 
  private:
-  void check(int error) const {
-    if (error != 0)
-      throw std::system_error(error, std::generic_category(), fmt::format("{} cannot be started", program_));
-  }
   /// But not for ever: a process that hangs in the driver cannot be ended.
   void wait_until_gone() {
     ProcessEnd end;
     for (int i = 0; i < 1000 && !ended(end); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
-  std::string program_;
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
+  FileActions actions_;
+  Attributes attributes_;
   pid_t id_ = -1;
   bool done_ = false;
 };
