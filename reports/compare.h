@@ -71,7 +71,7 @@ struct Comparison {
   bool forced = false;                     ///< compared although something forbids it
   CodeChange code = CodeChange::not_known;
   CodeChange device_code = CodeChange::not_known;  ///< of a GPU's kernels alone
-  bool updates = false;  ///< its units are updates of several processes each (reports/gate.h)
+  bool updates = false;                            ///< its units are updates of several processes each (reports/gate.h)
   int base_processes = 1;
   int new_processes = 1;
   double least_effect = 0.01;
