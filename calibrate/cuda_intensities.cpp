@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,19 +32,24 @@ class Intensities {
 
   void run() {
     if (count_ == 0) throw OutOfMemory("there was no memory for DRAM's probes either");
-    const int ridge = ridge_step();
-    Probe probe = ridge_probe(ridge);
-    SustainedLoad load(probe);  // visited before and after the others, so that its interval holds what their heat does
-    load.visit(bench_.instruments(), 0.5);
+    // Visited before and after the others, so that its interval holds what their heat does.
+    const std::optional<int> ridge = ridge_step();
+    std::optional<Probe> probe;
+    std::optional<SustainedLoad> load;
+    if (ridge) {
+      load.emplace(probe.emplace(ridge_probe(*ridge)));
+      load->visit(bench_.instruments(), 0.5);
+    }
     const auto steps = probes::intensity_steps();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       bench_.step("intensities", 0.8 * static_cast<double>(i) / static_cast<double>(steps.size()));
       add_point(steps[i]);
     }
-    load.visit(bench_.instruments(), 0.5);
-    if (!load.failure().empty()) throw CudaError(load.failure());
-    Ceiling bytes = load.ceiling(bench_.multiprocessors());
-    Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(ridge), bench_.calibration.find("fp32"));
+    if (!load) throw CudaError("it takes the ceilings of dram-read and fp32");
+    load->visit(bench_.instruments(), 0.5);
+    if (!load->failure().empty()) throw CudaError(load->failure());
+    Ceiling bytes = load->ceiling(bench_.multiprocessors());
+    Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(*ridge), bench_.calibration.find("fp32"));
     bench_.calibration.ceilings.push_back(std::move(bytes));
     bench_.calibration.ceilings.push_back(std::move(flops));
   }
@@ -80,15 +86,16 @@ class Intensities {
                                                   ceiling.clock_hz});
   }
 
-  /// The step at which the ceilings apart would need the same time, or what comes nearest.
-  int ridge_step() const {
+  /// The step at which the ceilings apart would need the same time, or what comes nearest; absent without
+  /// one of them.
+  [[nodiscard]] std::optional<int> ridge_step() const {
     const auto value = [&](const char* resource) {
       const Ceiling* found = bench_.calibration.find(resource);
       return found == nullptr ? 0.0 : found->value;
     };
     const double read = value("dram-read");
     const double fp32 = value("fp32");
-    if (read <= 0.0 || fp32 <= 0.0) throw CudaError("it takes the ceilings of dram-read and fp32");
+    if (read <= 0.0 || fp32 <= 0.0) return std::nullopt;
     const auto steps = probes::intensity_steps();
     return *std::ranges::min_element(steps, {},
                                      [&](int step) { return std::abs(std::log(flops_per_byte(step) * read / fp32)); });

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 
 #include "bench/host_clock.h"
 #include "main/order.h"
+#include "main/spawn.h"
 
 namespace gpubench {
 namespace {
@@ -59,45 +59,6 @@ std::vector<std::string> environment_with(const std::string& addition) {
   return words;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// What posix_spawn does besides starting the program.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    check(posix_spawn_file_actions_init(&actions_));
-    check(posix_spawnattr_init(&attributes_));
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  pid_t start(std::vector<char*>& arguments, std::vector<char*>& environment, int channel) {
-    check(posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0));
-    check(posix_spawn_file_actions_adddup2(&actions_, channel, channel));  // onto itself: no longer closed by exec
-    check(posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP));
-    check(posix_spawnattr_setpgroup(&attributes_, 0));
-    pid_t id = -1;
-    check(posix_spawn(&id, "/proc/self/exe", &actions_, &attributes_, arguments.data(), environment.data()));
-    return id;
-  }
-
- private:
-  static void check(int error) {
-    if (error != 0) fail(error, "posix_spawn");
-  }
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
 }  // namespace
 
 std::string words_of(const ProcessEnd& end) {
@@ -119,9 +80,9 @@ ChildProcess::ChildProcess(const std::filesystem::path& order) {
   fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
   std::vector<std::string> arguments = own_command_line();
   std::vector<std::string> environment = environment_with(fmt::format("{}:{}", theirs.number(), order.string()));
-  std::vector<char*> argument_pointers = pointers_to(arguments);
-  std::vector<char*> environment_pointers = pointers_to(environment);
-  id_ = SpawnSettings().start(argument_pointers, environment_pointers, theirs.number());
+  Spawn spawn("a process of its own cannot be started: posix_spawn");
+  spawn.keep(theirs.number());
+  id_ = spawn.start("/proc/self/exe", arguments, pointers_to(environment).data());
 }
 
 ChildProcess::~ChildProcess() {

@@ -100,6 +100,14 @@ std::vector<Flag> chosen_from_words(const std::vector<Place>& places) {
   return flags;
 }
 
+/// "'gate'|'gate check'": what a shell's case matches the subcommands by.
+std::string path_pattern(const std::vector<Place>& places) {
+  std::string paths;
+  for (const auto& place : places)
+    if (!place.path.empty()) paths += (paths.empty() ? "'" : "|'") + place.path + "'";
+  return paths;
+}
+
 std::string bash(const std::vector<Place>& places, const std::string& program) {
   std::string cases;
   for (const auto& place : places)
@@ -108,9 +116,6 @@ std::string bash(const std::vector<Place>& places, const std::string& program) {
   std::string values;
   for (const auto& flag : chosen_from_words(places))
     values += fmt::format("    {}) list='{}' ;;\n", flag.name, joined(flag.values));
-  std::string paths;
-  for (const auto& place : places)
-    if (!place.path.empty()) paths += (paths.empty() ? "'" : "|'") + place.path + "'";
   return fmt::format(
       R"(# Completion of {0} for bash: source this, or put it into ~/.local/share/bash-completion/completions/{0}
 _gpubench() {{
@@ -149,7 +154,7 @@ _gpubench() {{
 }}
 complete -F _gpubench {0}
 )",
-      program, paths, cases, values);
+      program, path_pattern(places), cases, values);
 }
 
 std::string zsh(const std::vector<Place>& places, const std::string& program) {
@@ -167,9 +172,6 @@ std::string zsh(const std::vector<Place>& places, const std::string& program) {
       cases += fmt::format("\n        '{}:{}'", place.subcommands[i], place.helps[i]);
     cases += ") ;;\n";
   }
-  std::string paths;
-  for (const auto& place : places)
-    if (!place.path.empty()) paths += (paths.empty() ? "'" : "|'") + place.path + "'";
   return fmt::format(R"(#compdef {0}
 # Completion of {0} for zsh: put it as _{0} into a folder of $fpath, or source it after compinit.
 _gpubench() {{
@@ -190,7 +192,7 @@ _gpubench() {{
 }}
 compdef _gpubench {0}
 )",
-                     program, paths, cases);
+                     program, path_pattern(places), cases);
 }
 
 std::string fish(const std::vector<Place>& places, const std::string& program) {
