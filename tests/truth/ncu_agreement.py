@@ -3,14 +3,13 @@
 
     ncu_agreement.py RUN.json EXECUTIONS NCU.csv
 
-RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: a line for each point, its name, a tab
-and its executions. NCU.csv is what ncu --csv --metrics gpu__time_duration.sum wrote of profiled_operations: a list of
-kernels, in which a spin kernel stands before each execution, of 2000 and 4000 cycles in turns.
+RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: a line for each point, its name, the
+executions in a graph of few, those in a graph of many, and how many of each there are. NCU.csv is what ncu --csv
+--metrics gpu__time_duration.sum --graph-profiling graph wrote of profiled_operations: for each point a spin kernel, the
+kernels of one execution, and those graphs in turns.
 
-A record holds what a kernel costs before and after its work, as the device time and its fixed cost do together: those
-are held against it. ncu adds more to any kernel, one that does nothing included. That is measured with kernels that wait
-for c and for 2 c cycles, twice the duration of the first less that of the second, and the device time alone is held
-against what is left of a duration without it."""
+A record holds what a kernel costs before and after its work, and so does what many executions take longer than few, one
+after the other: device time and its fixed cost together are held against both. What ncu adds to a graph falls out."""
 
 import csv
 import json
@@ -19,6 +18,7 @@ import statistics
 import sys
 
 MARKER = "spin_kernel"
+GRAPH = "graph"  # what ncu calls one that it measured as a whole
 METRIC = "gpu__time_duration.sum"
 SECONDS = {"s": 1.0, "second": 1.0, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
 LEAST_TOLERANCE_SECONDS = 1e-7
@@ -61,36 +61,33 @@ def extent(text):
     return sizes if len(sizes) == 3 else None
 
 
-def executions_of(kernels):
-    """The kernels of each execution."""
-    executions = []
+def points_of(kernels):
+    """What ncu lists of each point, in the order they ran: the kernels of one execution, and seconds of graphs."""
+    points = []
     for kernel in kernels:
         if MARKER in kernel[0]:
-            executions.append([])
-        elif executions:
-            executions[-1].append(kernel)
+            points.append(([], []))
+        elif not points:
+            raise Unreadable(f"ncu lists {kernel[0]} before the first point")
+        elif kernel[0] == GRAPH:
+            points[-1][1].append(kernel[3])
         else:
-            raise Unreadable(f"ncu lists {kernel[0]} before the first execution")
-    return executions
-
-
-def by_point(plan, executions):
-    """Point name to its executions. `plan` is (name, count) in the order they ran."""
-    if sum(count for _, count in plan) != len(executions):
-        raise Unreadable(f"ncu lists {len(executions)} executions, and {sum(count for _, count in plan)} ran")
-    points, start = {}, 0
-    for name, count in plan:
-        points[name] = executions[start:start + count]
-        start += count
+            points[-1][0].append(kernel)
     return points
 
 
-def fixed_cost(kernels):
-    """What the profiler's durations hold besides the work of a kernel, in seconds, from the markers."""
-    markers = [kernel[3] for kernel in kernels if MARKER in kernel[0]]
-    if len(markers) < 2:
-        raise Unreadable("ncu lists fewer than two spin kernels, so what it adds to a kernel cannot be told")
-    return 2 * statistics.median(markers[0::2]) - statistics.median(markers[1::2])
+def by_point(plan, points):
+    """Point name to its kernels and the seconds of an execution in a chain. `plan` is (name, few, many, pairs) in the
+    order they ran."""
+    if len(plan) != len(points):
+        raise Unreadable(f"ncu lists {len(points)} points, and {len(plan)} ran")
+    named = {}
+    for (name, few, many, pairs), (kernels, graphs) in zip(plan, points):
+        if len(graphs) != 2 * pairs:
+            raise Unreadable(f"ncu lists {len(graphs)} graphs of {name}, and {2 * pairs} ran")
+        named[name] = kernels, statistics.median(
+            (long - short) / (many - few) for short, long in zip(graphs[0::2], graphs[1::2]))
+    return named
 
 
 def short(name):
@@ -117,47 +114,43 @@ def device_seconds(measurement):
 
 
 def rows(run, points):
-    """(name, device, fixed cost, activity, ncu, kernels, remark) in seconds, of each profiled point that was checked."""
+    """(name, device, fixed cost, activity, ncu, remark) in seconds, of each profiled point that was checked."""
     for point in run["points"]:
         measurement = point["measurement"]
-        executions = points.get(measurement["name"])
-        if executions is None or measurement.get("repetition", 0) > 0:
+        if measurement["name"] not in points or measurement.get("repetition", 0) > 0:
             continue
+        kernels, ncu = points[measurement["name"]]
         name = measurement["name"].removesuffix("/manual_time")
         activity = measurement.get("activity", {})
-        ncu = statistics.median(sum(kernel[3] for kernel in execution) for execution in executions)
         if "expected_seconds" not in activity:
-            yield name, None, None, None, ncu, 0, activity.get("reason", "the run was made without --check")
+            yield name, None, None, None, ncu, activity.get("reason", "the run was made without --check")
             continue
         device, recorded = device_seconds(measurement), activity["seconds"]["value"]
         fixed = activity["expected_seconds"]["value"] - device
-        remark = "" if all(same_kernels(activity, execution) for execution in executions) else "ncu saw other kernels"
-        yield name, device, fixed, recorded, ncu, len(executions[0]), remark
+        yield name, device, fixed, recorded, ncu, "" if same_kernels(activity, kernels) else "ncu saw other kernels"
 
 
-def table(lines, ncu_fixed):
-    text = ["| point | device, us | its fixed cost, us | activity, us | ncu less its own cost, us | activity off by | ncu off by "
+def table(lines):
+    text = ["| point | device, us | its fixed cost, us | activity, us | ncu, us | activity off by | ncu off by "
             "| activity within 0.1 us or 1 % | ncu within |",
             "|---|---|---|---|---|---|---|---|---|"]
     agreeing, compared = [0, 0], [0, 0]
-    for name, device, fixed, recorded, ncu, kernels, remark in lines:
+    for name, device, fixed, recorded, ncu, remark in lines:
         if device is None:
-            text.append(f"| {name} | | | | {ncu * 1e6:.3f} with its own cost | | | not compared: {remark} | |")
+            text.append(f"| {name} | | | | {ncu * 1e6:.3f} | | | not compared: {remark} | |")
             continue
-        own_ncu = ncu - kernels * ncu_fixed
         cells, answers = [], []
-        for which, (seconds, expected) in enumerate(((recorded, device + fixed), (own_ncu, device))):
-            cells.append(f"{(seconds - expected) * 1e6:+.3f} us, {100 * (seconds / expected - 1):+.2f} %")
+        for which, seconds in enumerate((recorded, ncu)):
+            cells.append(f"{(seconds - device - fixed) * 1e6:+.3f} us, {100 * (seconds / (device + fixed) - 1):+.2f} %")
             if which == 1 and remark:
                 answers.append(remark)
                 continue
             compared[which] += 1
-            agreeing[which] += within(seconds, expected)
-            answers.append("yes" if within(seconds, expected) else "**no**")
-        figures = " | ".join(f"{seconds * 1e6:.3f}" for seconds in (device, fixed, recorded, own_ncu))
+            agreeing[which] += within(seconds, device + fixed)
+            answers.append("yes" if within(seconds, device + fixed) else "**no**")
+        figures = " | ".join(f"{seconds * 1e6:.3f}" for seconds in (device, fixed, recorded, ncu))
         text.append(f"| {name} | {figures} | {' | '.join(cells + answers)} |")
-    text += ["", f"What ncu adds to a kernel, measured with kernels that only wait: {ncu_fixed * 1e6:.2f} us.",
-             f"Within 0.1 us or 1 %: activity records {agreeing[0]} of {compared[0]} points, "
+    text += ["", f"Within 0.1 us or 1 %: activity records {agreeing[0]} of {compared[0]} points, "
              f"ncu {agreeing[1]} of {compared[1]}."]
     return "\n".join(text)
 
@@ -166,10 +159,11 @@ def main(run_file, plan_file, ncu_file):
     with open(run_file, encoding="utf-8") as file:
         run = json.load(file)
     with open(plan_file, encoding="utf-8") as file:
-        plan = [(name, int(count)) for name, count in (line.rstrip("\n").split("\t") for line in file if "\t" in line)]
+        fields = (line.rstrip("\n").split("\t") for line in file if "\t" in line)
+        plan = [(name, int(few), int(many), int(pairs)) for name, few, many, pairs in fields]
     with open(ncu_file, encoding="utf-8", errors="replace") as file:
         kernels = kernels_of(file)
-    print(table(rows(run, by_point(plan, executions_of(kernels))), fixed_cost(kernels)))
+    print(table(rows(run, by_point(plan, points_of(kernels)))))
 
 
 if __name__ == "__main__":
