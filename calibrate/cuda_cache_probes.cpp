@@ -44,15 +44,17 @@ void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<c
   const auto shape = shapes[best];
   Probe probe = cache_probe(resource, fmt::format("16-byte loads past L1 of {:.0f} MiB, read again and again{}",
                                                   static_cast<double>(set) / mebibyte, what));
-  probe.ceiling.shape = fmt::format("{} loads in flight a thread, {} threads a block, {}", shape.loads, shape.threads,
-                                    shape.start == probes::WorkingSetStart::side_by_side
-                                        ? "all blocks side by side through the set"
-                                        : "each block through the whole set from a start of its own");
+  probe.ceiling.shape =
+      fmt::format("{} loads in flight a thread, {} threads a block, {}", shape.loads, shape.threads,
+                  shape.start == probes::WorkingSetStart::side_by_side
+                      ? "all blocks side by side through the set"
+                      : "one block a multiprocessor, each through the whole set from a start of its own");
   probe.ceiling.conditions = "normal random data";
   probe.limit_for_clock = l2_port_bytes;
   if (shape.start != probes::WorkingSetStart::neighbours) {  // of merged requests there are fewer
     probe.counted = {{"lts__t_sectors_srcunit_tex.sum"}};
     probe.counted_factor = 32.0;
+    probe.work_is_as_counted = true;  // side by side a few are merged, too
   }
   bench.add_loops(std::move(probe), kernels[best]);
 }

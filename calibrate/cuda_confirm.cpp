@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "bench/metrics/metric_names.h"
 #include "bench/metrics/metric_source.h"
 #include "calibrate/cuda_workbench.h"
+#include "calibrate/rejection.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -66,6 +68,29 @@ void note(Calibration& calibration, const std::string& resource, const Confirmat
   for (auto& ceiling : calibration.ceilings)
     if (ceiling.resource == resource || ceiling.resource == resource + "-sustained")
       ceiling.confirmation = confirmation;
+}
+
+/// For a probe whose declared work is a bound only.
+void take_counted_work(Calibration& calibration, const std::string& resource, const Confirmation& confirmation) {
+  const auto ceiling =
+      std::ranges::find_if(calibration.ceilings, [&](const Ceiling& each) { return each.resource == resource; });
+  if (ceiling == calibration.ceilings.end()) return;
+  if (confirmation.ratio && *confirmation.ratio > 0.0 && *confirmation.ratio <= 1.0 + tolerated_count_difference) {
+    ceiling->method += fmt::format("; bytes as {} counted them, {:.1f} % of those that threads asked for",
+                                   confirmation.counter, 100.0 * *confirmation.ratio);
+    for (double* const figure : {&ceiling->value, &ceiling->ci95.low, &ceiling->ci95.high})
+      *figure *= *confirmation.ratio;
+    for (auto* const figure : {&ceiling->work_per_run, &ceiling->rate_per_clock})
+      if (*figure) **figure *= *confirmation.ratio;
+    ceiling->confirmation = Confirmation{confirmation.counter, 1.0, ""};
+    return;
+  }
+  calibration.absent.push_back(
+      {resource, confirmation.ratio
+                     ? fmt::format("rejected: {} counted {:.3f} times the bytes that threads ask for",
+                                   confirmation.counter, *confirmation.ratio)
+                     : "only counters tell which requests the GPU merged on their way: " + confirmation.reason});
+  calibration.ceilings.erase(ceiling);
 }
 
 struct Counting {
@@ -132,7 +157,10 @@ void confirm(Workbench& bench, double seconds) {
   std::size_t counted = 0;
   for (const auto& [key, group] : groups) count(bench, *source, group, deadline, counted, confirmations);
   for (std::size_t i = 0; i < bench.probes.size(); ++i)
-    if (is_counted(bench.probes[i])) note(bench.calibration, bench.probes[i].ceiling.resource, confirmations[i]);
+    if (is_counted(bench.probes[i])) {
+      const auto record = bench.probes[i].work_is_as_counted ? take_counted_work : note;
+      record(bench.calibration, bench.probes[i].ceiling.resource, confirmations[i]);
+    }
 }
 
 }  // namespace gpubench::calibrate

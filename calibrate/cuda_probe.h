@@ -78,6 +78,9 @@ struct Probe {
   /// Metrics whose sum times `counted_factor` is the work, in the order of preference; empty where none counts it.
   std::vector<std::vector<std::string>> counted;
   double counted_factor = 1.0;
+  /// The counted work takes the place of the declared, which is a bound of it only; without a count there is no
+  /// ceiling.
+  bool work_is_as_counted = false;
   double sustained_seconds = 0.0;  ///< how long it is to run without rest at the end; 0: not at all
 
   std::vector<double> values;

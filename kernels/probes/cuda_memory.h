@@ -47,7 +47,7 @@ enum class WorkingSetStart { side_by_side, neighbours };
 
 /// How the GPU goes through a working set: each thread has `loads` 16-byte loads in flight.
 struct WorkingSetShape {
-  int threads = 256;  ///< of a block; as many blocks as run at once
+  int threads = 256;  ///< of a block; as many blocks as run at once, of neighbours one on each multiprocessor
   int loads = 4;
   WorkingSetStart start = WorkingSetStart::side_by_side;
 };
