@@ -511,7 +511,7 @@ void Harness::count_executions(const State& state, const std::function<void()>& 
   bench::Replay replay = {prepare, once, [&] { return inputs.keep(once, executions_a_pass); }};
   replay.point = positions_.back();
   if (batch) {
-    replay.execute_many = [this, &batch](std::int64_t executions) { gpu_->run_chain(batch, executions); };
+    replay.chain = [this, &batch](std::int64_t executions) { return gpu_->chain(batch, executions); };
   }
   phase_->fill(current_, replay);
 }

@@ -23,8 +23,9 @@ struct Replay {
   /// To be called once before the first of several passes: notes what `prepare` is to bring inputs back to. Returns why
   /// it cannot, as a clause.
   std::function<std::optional<std::string>()> keep_inputs = {};
-  /// Runs the operation so many times in a chain, as it is timed. Empty where executions are only to be had one by one.
-  std::function<void(std::int64_t executions)> execute_many = {};
+  /// Makes a chain of so many executions, as they are timed: each call of what is returned runs it once. Empty where
+  /// executions are only to be had one by one.
+  std::function<std::function<void()>(std::int64_t executions)> chain = {};
   /// Which of the points that the phase goes over this is: the same in every round.
   std::size_t point = 0;
 };

@@ -16,12 +16,17 @@ namespace {
 /// and power limits follow the load.
 constexpr double warm_up_seconds = 20e-3;
 constexpr int least_warm_up = 3;
-/// The first ones that are recorded pay for the recording's own preparations.
-constexpr std::int64_t recorded_warm_up = 3;
 /// Odd, so that the median is one of the durations; its interval leaves out the five at either end.
 constexpr std::int64_t least_executions = 21;
 constexpr std::int64_t most_executions = 201;
-constexpr double recorded_seconds = 50e-3;
+constexpr double executions_seconds = 10e-3;
+/// The first ones that are recorded pay for the recording's own preparations. A chain is run as a whole before the run
+/// that counts: the first time it has yet to be sent to the GPU, node by node; and again until this time has passed,
+/// because the making of it let the GPU rest, which then starts with clocks higher than those of a kernel that is
+/// timed.
+constexpr double chain_warm_up_seconds = 10e-3;
+constexpr double most_chains = 5;
+constexpr std::int64_t first_executions = 3;
 
 /// Warms up, and returns what one execution takes on the host's clock.
 double warm_up(const Replay& replay) {
@@ -38,10 +43,14 @@ double warm_up(const Replay& replay) {
 }
 
 std::int64_t executions_for(double one_execution_seconds) {
-  const double fitting = recorded_seconds / std::max(one_execution_seconds, 1e-9);
+  const double fitting = executions_seconds / std::max(one_execution_seconds, 1e-9);
   return static_cast<std::int64_t>(
              std::clamp(fitting, static_cast<double>(least_executions), static_cast<double>(most_executions))) |
          1;
+}
+
+std::int64_t warm_up_chains_for(double chain_seconds) {
+  return static_cast<std::int64_t>(std::clamp(chain_warm_up_seconds / std::max(chain_seconds, 1e-9), 1.0, most_chains));
 }
 
 }  // namespace
@@ -63,14 +72,20 @@ ActivitySource& ActivityPhase::source() {
 
 ActivityCheck ActivityPhase::check(const Measurement& measurement, const Replay& replay) {
   ActivitySource& source = this->source();
-  const std::int64_t executions = executions_for(warm_up(replay));
+  const double one_execution_seconds = warm_up(replay);
+  const std::int64_t executions = executions_for(one_execution_seconds);
+  std::int64_t passed_over = first_executions;
   const ActivityRecords records = source.record([&] {
-    if (replay.execute_many)
-      replay.execute_many(recorded_warm_up + executions);
-    else
-      for (std::int64_t i = 0; i < recorded_warm_up + executions; ++i) replay.execute();
+    if (!replay.chain) {
+      for (std::int64_t i = 0; i < first_executions + executions; ++i) replay.execute();
+      return;
+    }
+    const std::int64_t chains = warm_up_chains_for(one_execution_seconds * static_cast<double>(executions));
+    const auto chain = replay.chain(executions);
+    for (std::int64_t i = 0; i < chains + 1; ++i) chain();
+    passed_over = chains * executions;
   });
-  ActivityCheck check = summarize(records, recorded_warm_up, executions);
+  ActivityCheck check = summarize(records, passed_over, executions);
   check.source = std::string(source.name());
   compare(check, measurement);
   return check;

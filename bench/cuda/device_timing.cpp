@@ -157,15 +157,17 @@ Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, c
   return known_.back().seconds;
 }
 
-void run_chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream) {
+std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream) {
   const auto graph = capture(batch, executions, stream);
-  std::optional<GraphExec> chain;
-  if (graph)
-    chain.emplace(*graph).launch(stream);
-  else
-    batch(stream, executions);
-  GPUBENCH_CUDA_CHECK(cudaGetLastError());
-  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+  const auto in_graph = graph ? std::make_shared<GraphExec>(*graph) : nullptr;
+  return [batch, executions, stream, in_graph] {
+    if (in_graph)
+      in_graph->launch(stream);
+    else
+      batch(stream, executions);
+    GPUBENCH_CUDA_CHECK(cudaGetLastError());
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+  };
 }
 
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,

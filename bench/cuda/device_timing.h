@@ -42,8 +42,8 @@ class FixedCosts {
   double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
 
-/// As Gpu::run_chain.
-void run_chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
+/// As Gpu::chain.
+std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
 /// By how much the fixed cost of kernels of these shapes comes out too large, because idle kernels outstay their
 /// cycles.
 double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream);

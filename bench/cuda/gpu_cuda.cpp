@@ -75,8 +75,8 @@ class CudaGpu final : public Gpu {
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
-  void run_chain(const DeviceBatch& batch, std::int64_t executions) override {
-    bench::run_chain(batch, executions, stream_.get());
+  std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
+    return bench::chain(batch, executions, stream_.get());
   }
   void flush_cache() override {
     if (!flush_) {
