@@ -19,6 +19,6 @@ trap 'rm -rf "$folder"' EXIT
 
 "$build/gpubench" --device=cuda:0 --check --filter="$filter" --quiet --out="$folder/run.json" >&2
 LC_ALL=C "$ncu" --csv --log-file "$folder/ncu.csv" --metrics gpu__time_duration.sum --print-units base --clock-control none --cache-control none \
-  --profile-from-start off --graph-profiling graph "$build/tests/truth/profiled_operations" "$folder/run.json" >"$folder/executions.txt" ||
+  --profile-from-start off "$build/tests/truth/profiled_operations" "$folder/run.json" >"$folder/executions.txt" ||
   fail "ncu or the program under it failed: $(grep '^==ERROR==' "$folder/ncu.csv" | head -1)"
 python3 tests/truth/ncu_agreement.py "$folder/run.json" "$folder/executions.txt" "$folder/ncu.csv"

@@ -365,8 +365,7 @@ Conditions read_conditions(const Nvml& nvml) {
   else
     missing.push_back(reasons.reason);
   // Without NVML all readings lack the same thing.
-  const auto [first, last] = std::ranges::unique(missing);
-  missing.erase(first, last);
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   conditions.absent_reason = fmt::format("{}", fmt::join(missing, "; "));
   return conditions;
 }

@@ -3,16 +3,15 @@
 
     ncu_agreement.py RUN.json EXECUTIONS NCU.csv
 
-RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: a line for each point, its name, the
-executions in a graph of few, those in a graph of many, and how many pairs of such graphs there are. NCU.csv is what ncu
---csv --metrics gpu__time_duration.sum --graph-profiling graph wrote of profiled_operations: for each point a spin kernel,
-the kernels of one execution, then pairs of graphs: of the operation, of kernels of its shapes that only wait for 2000
-cycles, and of such that wait for 4000.
+RUN.json is a run with --check. EXECUTIONS is what profiled_operations printed: a line for each point, its name, a tab
+and its executions. NCU.csv is what ncu --csv --metrics gpu__time_duration.sum wrote of profiled_operations: a list of
+kernels, in which before each execution stand a spin kernel and, for each kernel of the operation, two of its shape that
+only wait, for 2000 and 4000 cycles.
 
 A record holds what a kernel costs before and after its work, as the device time and its fixed cost do together: those
-are held against it. Under ncu the kernels of a graph stand further apart, those that do nothing included: twice what
-kernels take that wait for c cycles less what they take for 2 c is taken off what an execution takes, and the device time
-alone is held against what is left."""
+are held against it. ncu adds more to any kernel, one that does nothing included. That is measured with kernels of the
+same shape that wait for c and for 2 c cycles, twice the duration of the first less that of the second, and the device
+time alone is held against what is left of a duration without it."""
 
 import csv
 import json
@@ -21,8 +20,7 @@ import statistics
 import sys
 
 MARKER = "spin_kernel"
-GRAPH = "graph"  # what ncu calls one that it measured as a whole
-KINDS = 3  # of graphs: the operation, waiting for c cycles, waiting for 2 c
+IDLE = "idle_kernel"
 METRIC = "gpu__time_duration.sum"
 SECONDS = {"s": 1.0, "second": 1.0, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
 LEAST_TOLERANCE_SECONDS = 1e-7
@@ -65,34 +63,37 @@ def extent(text):
     return sizes if len(sizes) == 3 else None
 
 
-def points_of(kernels):
-    """What ncu lists of each point, in the order they ran: the kernels of one execution, and seconds of graphs."""
-    points = []
+def executions_of(kernels):
+    """Of each execution its kernels and, before them, those that only wait."""
+    executions = []
     for kernel in kernels:
         if MARKER in kernel[0]:
-            points.append(([], []))
-        elif not points:
-            raise Unreadable(f"ncu lists {kernel[0]} before the first point")
-        elif kernel[0] == GRAPH:
-            points[-1][1].append(kernel[3])
+            executions.append(([], []))
+        elif executions:
+            executions[-1][IDLE in kernel[0]].append(kernel)
         else:
-            points[-1][0].append(kernel)
+            raise Unreadable(f"ncu lists {kernel[0]} before the first execution")
+    return executions
+
+
+def by_point(plan, executions):
+    """Point name to its executions. `plan` is (name, count) in the order they ran."""
+    if sum(count for _, count in plan) != len(executions):
+        raise Unreadable(f"ncu lists {len(executions)} executions, and {sum(count for _, count in plan)} ran")
+    points, start = {}, 0
+    for name, count in plan:
+        points[name] = executions[start:start + count]
+        start += count
     return points
 
 
-def by_point(plan, points):
-    """Point name to its kernels, the seconds of an execution in a chain, and those that ncu adds to it. `plan` is (name,
-    few, many, pairs) in the order they ran."""
-    if len(plan) != len(points):
-        raise Unreadable(f"ncu lists {len(points)} points, and {len(plan)} ran")
-    named = {}
-    for (name, few, many, pairs), (kernels, graphs) in zip(plan, points):
-        if len(graphs) != KINDS * 2 * pairs:
-            raise Unreadable(f"ncu lists {len(graphs)} graphs of {name}, and {KINDS * 2 * pairs} ran")
-        seconds = [(long - short) / (many - few) for short, long in zip(graphs[0::2], graphs[1::2])]
-        execution, once, twice = (statistics.median(seconds[kind * pairs:(kind + 1) * pairs]) for kind in range(KINDS))
-        named[name] = kernels, execution, 2 * once - twice
-    return named
+def fixed_cost(idles):
+    """What the profiler's durations of an execution hold besides the work of its kernels, in seconds. `idles`: of each
+    execution the kernels that only wait. None without any."""
+    if not idles or not idles[0] or len({len(each) for each in idles}) > 1 or len(idles[0]) % 2:
+        return None
+    medians = [statistics.median(each[place][3] for each in idles) for place in range(len(idles[0]))]
+    return sum(2 * once - twice for once, twice in zip(medians[0::2], medians[1::2]))
 
 
 def short(name):
@@ -119,20 +120,23 @@ def device_seconds(measurement):
 
 
 def rows(run, points):
-    """(name, device, its fixed cost, activity, ncu, what that adds, remark) in seconds, of each profiled point."""
+    """(name, device, its fixed cost, activity, ncu, ncu's own cost, remark) in seconds, of each profiled point."""
     for point in run["points"]:
         measurement = point["measurement"]
-        if measurement["name"] not in points or measurement.get("repetition", 0) > 0:
+        executions = points.get(measurement["name"])
+        if executions is None or measurement.get("repetition", 0) > 0:
             continue
-        kernels, ncu, own = points[measurement["name"]]
         name = measurement["name"].removesuffix("/manual_time")
         activity = measurement.get("activity", {})
-        if "expected_seconds" not in activity:
-            yield name, None, None, None, ncu, own, activity.get("reason", "the run was made without --check")
+        ncu = statistics.median(sum(kernel[3] for kernel in kernels) for kernels, _ in executions)
+        own = fixed_cost([idles for _, idles in executions])
+        if "expected_seconds" not in activity or own is None:
+            yield name, None, None, None, ncu, None, activity.get("reason", "the run was made without --check")
             continue
         device, recorded = device_seconds(measurement), activity["seconds"]["value"]
         fixed = activity["expected_seconds"]["value"] - device
-        yield name, device, fixed, recorded, ncu, own, "" if same_kernels(activity, kernels) else "ncu saw other kernels"
+        remark = "" if all(same_kernels(activity, kernels) for kernels, _ in executions) else "ncu saw other kernels"
+        yield name, device, fixed, recorded, ncu, own, remark
 
 
 def table(lines):
@@ -142,7 +146,7 @@ def table(lines):
     agreeing, compared = [0, 0], [0, 0]
     for name, device, fixed, recorded, ncu, own, remark in lines:
         if device is None:
-            text.append(f"| {name} | | | | {ncu * 1e6:.3f} | {own * 1e6:.3f} | | | not compared: {remark} | |")
+            text.append(f"| {name} | | | | {ncu * 1e6:.3f} | | | | not compared: {remark} | |")
             continue
         cells, answers = [], []
         for which, (seconds, expected) in enumerate(((recorded, device + fixed), (ncu - own, device))):
@@ -164,11 +168,10 @@ def main(run_file, plan_file, ncu_file):
     with open(run_file, encoding="utf-8") as file:
         run = json.load(file)
     with open(plan_file, encoding="utf-8") as file:
-        fields = (line.rstrip("\n").split("\t") for line in file if "\t" in line)
-        plan = [(name, int(few), int(many), int(pairs)) for name, few, many, pairs in fields]
+        plan = [(name, int(count)) for name, count in (line.rstrip("\n").split("\t") for line in file if "\t" in line)]
     with open(ncu_file, encoding="utf-8", errors="replace") as file:
         kernels = kernels_of(file)
-    print(table(rows(run, by_point(plan, points_of(kernels)))))
+    print(table(rows(run, by_point(plan, executions_of(kernels)))))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def csv_of(*kernels):
 
 
 SPIN = "gpubench::truth::<unnamed>::spin_kernel(long long)"
-GRAPH = "graph"
+IDLE = "gpubench::bench::<unnamed>::idle_kernel(long long)"
 COPY = "void <unnamed>::copy_kernel<float>(const T1 *, T1 *, long)"
 
 
@@ -50,25 +50,17 @@ class Reading(unittest.TestCase):
             with self.assertRaisesRegex(agreement.Unreadable, words):
                 agreement.kernels_of(lines)
 
-    def test_points_begin_with_a_marker(self):
-        kernels = agreement.kernels_of(csv_of(*[line(i, name, "5") for i, name in enumerate((SPIN, COPY, COPY, GRAPH, SPIN, GRAPH, SPIN))]))
-        self.assertEqual([(len(execution), len(graphs)) for execution, graphs in agreement.points_of(kernels)], [(2, 1), (0, 1), (0, 0)])
+    def test_executions_begin_with_a_marker(self):
+        kernels = agreement.kernels_of(csv_of(*[line(i, name, "5") for i, name in enumerate((SPIN, IDLE, COPY, COPY, SPIN, COPY, SPIN))]))
+        self.assertEqual([(len(own), len(idle)) for own, idle in agreement.executions_of(kernels)], [(2, 1), (1, 0), (0, 0)])
         with self.assertRaisesRegex(agreement.Unreadable, "before the first"):
-            agreement.points_of(kernels[1:])
+            agreement.executions_of(kernels[1:])
 
-    def test_an_execution_takes_what_many_take_longer_than_few(self):
-        of_operation, waiting, twice = [1.0, 1.5, 3.0, 3.6, 1.0, 9.0], [1.0, 1.2] * 3, [2.0, 2.3, 1.0, 1.25, 1.0, 1.2]
-        points = agreement.by_point([("a", 10, 60, 3), ("b", 1, 2, 1)],
-                                    [(["k"], of_operation + waiting + twice), ([], [1.0, 3.0, 1.0, 2.0, 1.0, 2.5])])
-        self.assertEqual(points["a"][0], ["k"])
-        self.assertAlmostEqual(points["a"][1], 0.012)
-        self.assertAlmostEqual(points["a"][2], 2 * 0.004 - 0.005)
-        self.assertAlmostEqual(points["b"][1], 2.0)
-        self.assertAlmostEqual(points["b"][2], 0.5)
-        with self.assertRaisesRegex(agreement.Unreadable, "lists 1 points, and 2 ran"):
-            agreement.by_point([("a", 1, 2, 1), ("b", 1, 2, 1)], [([], [1.0, 2.0])])
-        with self.assertRaisesRegex(agreement.Unreadable, "lists 1 graphs of a, and 6 ran"):
-            agreement.by_point([("a", 1, 2, 1)], [([], [1.0])])
+    def test_points_take_their_executions_in_order(self):
+        points = agreement.by_point([("a", 2), ("b", 1)], [["1"], ["2"], ["3"]])
+        self.assertEqual(points, {"a": [["1"], ["2"]], "b": [["3"]]})
+        with self.assertRaisesRegex(agreement.Unreadable, "lists 2 executions, and 3 ran"):
+            agreement.by_point([("a", 3)], [[], []])
 
     def test_names_are_compared_without_what_each_tool_writes_in_its_own_way(self):
         for name in ("copy_kernel", COPY, "void (anonymous namespace)::copy_kernel<float>(float const*, float*, long)",
@@ -77,20 +69,29 @@ class Reading(unittest.TestCase):
 
 
 class Table(unittest.TestCase):
-    def lines(self, *points, profiled):
+    def lines(self, *points, executions):
         run = {"points": list(points)}
-        return list(agreement.rows(run, {name + "/manual_time": point for name, point in profiled.items()}))
+        return list(agreement.rows(run, {name + "/manual_time": runs for name, runs in executions.items()}))
 
-    def kernels(self, *names):
-        return [(name, [4096, 1, 1], [256, 1, 1], 1e-6) for name in names]
+    def execution(self, *seconds, idle=(2.2e-6, 3.2e-6), name=COPY):
+        """Its kernels, and those of its shape that only wait: 1.2 us more than they wait."""
+        return tuple([(each, [4096, 1, 1], [256, 1, 1], duration) for duration in durations]
+                     for each, durations in ((name, seconds), (IDLE, idle)))
 
-    def test_a_row_holds_device_time_and_fixed_cost_apart(self):
+    def test_the_median_of_executions_and_the_sum_of_their_kernels(self):
         recorded = measurement("copy/1", 5e-6, 5.05e-6, [COPY, COPY])
-        (name, device, fixed, activity, ncu, own, remark), = self.lines(
-            recorded, profiled={"copy/1": (self.kernels(COPY, COPY), 5.1e-6, 1.2e-6)})
-        self.assertEqual((name, activity, ncu, own, remark), ("copy/1", 5.05e-6, 5.1e-6, 1.2e-6, ""))
-        self.assertAlmostEqual(fixed, 0.5e-6, delta=1e-15)
-        self.assertAlmostEqual(device, 4.5e-6, delta=1e-15)
+        runs = [self.execution(2e-6, 3e-6), self.execution(2e-6, 3.1e-6), self.execution(2e-6, 9e-6)]
+        (name, device, fixed, activity, ncu, own, remark), = self.lines(recorded, executions={"copy/1": runs})
+        self.assertEqual((name, activity, remark), ("copy/1", 5.05e-6, ""))
+        for found, expected in ((fixed, 0.5e-6), (device, 4.5e-6), (ncu, 5.1e-6), (own, 1.2e-6)):
+            self.assertAlmostEqual(found, expected, delta=1e-15)
+
+    def test_what_the_profiler_adds_comes_from_kernels_that_wait(self):
+        idles = [self.execution(1e-6, idle=idle)[1] for idle in ((2.3e-6, 3.3e-6, 1.1e-6, 2e-6), (2.2e-6, 3.3e-6, 1e-6, 1.8e-6),
+                                                                 (2.3e-6, 3.4e-6, 0.9e-6, 1.7e-6))]
+        self.assertAlmostEqual(agreement.fixed_cost(idles), 1.3e-6 + 0.2e-6, delta=1e-15)
+        for none in ([], [[]], [idles[0][:3]], [idles[0], idles[1][:2]]):
+            self.assertIsNone(agreement.fixed_cost(none))
 
     def test_tolerance_is_a_tenth_of_a_microsecond_or_a_percent(self):
         self.assertTrue(agreement.within(2.59e-6, 2.5e-6))
@@ -100,12 +101,12 @@ class Table(unittest.TestCase):
 
     def test_rows_say_yes_no_or_why_not(self):
         lines = self.lines(measurement("copy/1", 2.5e-6, 2.55e-6, [COPY]), measurement("gemm/1", 1e-3, 1.02e-3, ["another"]),
-                           measurement("odd/1"), profiled={"copy/1": (self.kernels(COPY), 2.7e-6, 1.2e-6), "gemm/1": (self.kernels(COPY), 1e-3, 1e-6),
-                                                           "odd/1": (self.kernels(COPY), 1e-3, 1e-6)})
+                           measurement("odd/1"), executions={"copy/1": [self.execution(2.7e-6)], "gemm/1": [self.execution(1e-3)],
+                                                             "odd/1": [self.execution(1e-3)]})
         text = agreement.table(lines).splitlines()
         self.assertEqual(text[2], "| copy/1 | 2.000 | 0.500 | 2.550 | 2.700 | 1.200 | +0.050 us, +2.00 % | -0.500 us, -25.00 % | yes | **no** |")
         self.assertIn("| **no** | ncu saw other kernels |", text[3])
-        self.assertEqual(text[4], "| odd/1 | | | | 1000.000 | 1.000 | | | not compared: no CUPTI | |")
+        self.assertEqual(text[4], "| odd/1 | | | | 1000.000 | | | | not compared: no CUPTI | |")
         self.assertIn("activity records 1 of 2 points, ncu 0 of 1.", text[-1])
         self.assertEqual({row.count("|") for row in text[:5]}, {11})
 

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes the timed points of a stored run for a profiler that looks only between cudaProfilerStart and
-// cudaProfilerStop and takes a CUDA graph for one workload: ncu --profile-from-start off --graph-profiling graph. For
-// each point the profiler sees a spin kernel, which marks its beginning, then the kernels of one execution, then graphs
-// of few and of many executions in turns: what the many take longer is what executions take one after the other, as
-// gpubench times them. The same follows with kernels that only wait, in the launch shapes of the operation's own, as
-// the records of the run tell them, for 2000 and for 4000 cycles: what the profiler adds to kernels of these shapes.
-// Warm-ups, fills and checks are outside. Prints a line for each point: its name, the executions in a graph of few,
-// those in a graph of many, and how many pairs of graphs there are of each kind, with tabs between.
+// Executes the timed points of a stored run a few times each, for a profiler that looks only between cudaProfilerStart
+// and cudaProfilerStop: ncu --profile-from-start off. A spin kernel goes before each execution, so that the profiler's
+// list can be cut into executions. Between the two go kernels that only wait, in the launch shapes of the operation's
+// own, as the records of the run tell them: each for 2000 and for 4000 cycles, which tells what the profiler adds to
+// kernels of these shapes. Warm-ups, fills and checks are outside. Prints a line for each point: its name, a tab and
+// its executions.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/cuda/check.h"
-#include "bench/cuda/device_timing.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/cuda/working_stream.h"
 #include "bench/devices.h"
@@ -38,39 +33,27 @@ namespace {
 
 class Profiled final : public bench::LaterPhase {
  public:
-  /// `lines` of points that were executed outlives the phase.
-  Profiled(std::vector<std::string>& lines, const std::string& current) : lines_(lines), current_(current) {}
+  /// `names` of points that were executed, and what went wrong, outlive the phase.
+  Profiled(std::vector<std::string>& names, const std::string& current) : names_(names), current_(current) {}
+
+  static constexpr int executions = 5;
 
   void fill(Measurement& measurement, const bench::Replay& replay) override {
-    const std::vector<bench::LaunchShape> shapes = shapes_of(measurement);
-    if (!replay.chain || !measurement.seconds || shapes.empty())
-      return give_up(measurement, "it cannot be executed in a chain, has no time or no records");
-    // A profiler's time of a graph varies by tens of microseconds, whatever is in it.
-    const std::int64_t many = few + std::clamp(static_cast<std::int64_t>(20e-3 / measurement.seconds->median),
-                                               std::int64_t{50}, std::int64_t{2000});
     try {
-      std::vector<std::function<void()>> chains = {replay.chain(few), replay.chain(many)};
-      for (const long long cycles : {2000, 4000})
-        for (const std::int64_t length : {few, many}) {
-          const auto wait = [&shapes, cycles](cudaStream_t stream, std::int64_t executions) {
-            for (std::int64_t i = 0; i < executions; ++i)
-              for (const bench::LaunchShape& shape : shapes) bench::launch_idle(shape, cycles, stream);
-          };
-          wait(bench::working_stream(), 1);  // loads the kernel
-          chains.push_back(bench::chain(wait, length, bench::working_stream()));
-        }
-      for (const auto& chain : chains) chain();  // sends the graphs to the GPU
+      for (int i = 0; i < 3; ++i) replay.execute();
       GPUBENCH_CUDA_CHECK(cudaProfilerStart());
-      GPUBENCH_CUDA_CHECK(truth::launch_spin(2000, 132, bench::working_stream()));
-      GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-      replay.execute();
-      for (std::size_t kind = 0; kind < chains.size(); kind += 2)
-        for (int i = 0; i < pairs; ++i) {
-          chains[kind]();
-          chains[kind + 1]();
-        }
+      for (int i = 0; i < executions; ++i) {
+        GPUBENCH_CUDA_CHECK(truth::launch_spin(2000, 132, bench::working_stream()));
+        GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+        for (const bench::LaunchShape& shape : shapes_of(measurement))
+          for (const long long cycles : {2000, 4000}) {
+            bench::launch_idle(shape, cycles, bench::working_stream());
+            GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+          }
+        replay.execute();
+      }
       GPUBENCH_CUDA_CHECK(cudaProfilerStop());
-      lines_.push_back(fmt::format("{}\t{}\t{}\t{}", current_, few, many, pairs));
+      names_.push_back(current_);
     } catch (const std::exception& error) {
       give_up(measurement, error.what());
     }
@@ -79,9 +62,6 @@ class Profiled final : public bench::LaterPhase {
   [[nodiscard]] std::vector<std::string> warnings() const override { return warnings_; }
 
  private:
-  static constexpr std::int64_t few = 10;
-  static constexpr int pairs = 5;
-
   /// Of its kernels, in the order they run; empty without records.
   static std::vector<bench::LaunchShape> shapes_of(const Measurement& measurement) {
     std::vector<bench::LaunchShape> shapes;
@@ -96,7 +76,7 @@ class Profiled final : public bench::LaterPhase {
     return shapes;
   }
 
-  std::vector<std::string>& lines_;
+  std::vector<std::string>& names_;
   const std::string& current_;
   std::vector<std::string> warnings_;
 };
@@ -111,15 +91,15 @@ int run(const char* file) {
   if (run.devices.size() != 1)
     throw std::runtime_error(fmt::format("{} has {} devices; give a run of one GPU", file, run.devices.size()));
   const Plan plan = plan_of(bench::choose_devices(run.devices.front().id).front(), "");
-  std::vector<std::string> lines;
+  std::vector<std::string> names;
   std::string current;
   const PhaseAfterTiming phase = {
       "", "profiling", "profiled",
-      [&](const Device&) -> std::unique_ptr<bench::LaterPhase> { return std::make_unique<Profiled>(lines, current); }};
+      [&](const Device&) -> std::unique_ptr<bench::LaterPhase> { return std::make_unique<Profiled>(names, current); }};
   const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position, double) {
                           current = plan.points.at(position).name;
                         }).warnings;
-  for (const std::string& line : lines) fmt::print("{}\n", line);
+  for (const std::string& name : names) fmt::print("{}\t{}\n", name, Profiled::executions);
   for (const std::string& warning : warnings) fmt::print(stderr, "profiled_operations: {}\n", warning);
   return warnings.empty() ? 0 : 1;
 }
