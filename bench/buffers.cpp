@@ -19,7 +19,7 @@ void* allocate(Memory memory, std::size_t bytes) {
 
 void release(Memory memory, void* pointer, std::size_t bytes) noexcept {
   if (memory == Memory::device)
-    free_device(pointer);
+    free_device(pointer, bytes);
   else
     free_host(pointer, bytes);
 }

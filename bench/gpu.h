@@ -35,6 +35,7 @@ class Gpu {
   virtual void synchronize() = 0;
   /// Waits for everything on the GPU, on other streams too: what an operation does on the default stream to set itself
   /// up (a copy from pageable memory returns before it has arrived) is not waited for by a stream that does not block.
+  /// And for the clearing of memory that has been freed (bench/scrubbing.h).
   virtual void settle() = 0;
   /// Times batches on the stream, which the host fills ahead where it can.
   virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;

@@ -16,6 +16,9 @@ enum class Mode { quick, full };
 /// of their own. The launch is part of the rest, too, which needs it.
 enum class Part { all, of_process, all_but_of_process };
 
+/// Of device memory that a calibration or drift check of a GPU holds at a time, at most.
+inline constexpr double most_device_bytes = 17.0 * 1024 * 1024 * 1024;
+
 struct Options {
   Mode mode = Mode::quick;
   Part part = Part::all;  ///< of a GPU's; a CPU's is always measured whole

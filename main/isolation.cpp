@@ -14,6 +14,8 @@
 #include <system_error>
 
 #include "bench/host_clock.h"
+#include "bench/scrubbing.h"
+#include "calibrate/calibrate.h"
 #include "main/child_process.h"
 #include "main/interruption.h"
 #include "storage/storage.h"
@@ -191,6 +193,8 @@ Calibration Isolation::carry_out_for_ceilings(Order& order, const std::string& w
     if (const auto line = child.next_line(deadline - bench::steady_seconds()); line && line->starts_with("error "))
       error = line->substr(6);
   child.kill();
+  if (order.task == Order::Task::calibrate || order.task == Order::Task::check_drift)
+    bench::scrubbing().freed(calibrate::most_device_bytes, bench::steady_seconds());
   if (Interruption::noted() != 0) return {};
   if (!error.empty()) throw std::runtime_error(error);
   if (!child.ended()->well())

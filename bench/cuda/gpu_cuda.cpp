@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "bench/buffer_copies.h"
@@ -20,6 +22,7 @@
 #include "bench/cuda/working_stream.h"
 #include "bench/gpu.h"
 #include "bench/host_clock.h"
+#include "bench/scrubbing.h"
 
 namespace gpubench::bench {
 namespace {
@@ -58,7 +61,10 @@ class CudaGpu final : public Gpu {
   explicit CudaGpu(int index) : selected_(index), index_(index), nvml_(pci_bus_id(index)) {}
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_.get(); }
-  void settle() override { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); }
+  void settle() override {
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    std::this_thread::sleep_for(std::chrono::duration<double>(scrubbing().seconds_left(steady_seconds())));
+  }
   void synchronize() override {
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));

@@ -9,6 +9,8 @@
 #include "bench/cuda/check.h"
 #include "bench/cuda/fill.h"
 #include "bench/cuda/working_stream.h"
+#include "bench/host_clock.h"
+#include "bench/scrubbing.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -29,7 +31,10 @@ void* allocate_device(std::size_t bytes) {
   return pointer;
 }
 
-void free_device(void* pointer) noexcept { (void)cudaFree(pointer); }
+void free_device(void* pointer, std::size_t bytes) noexcept {
+  (void)cudaFree(pointer);
+  bench::scrubbing().freed(static_cast<double>(bytes), bench::steady_seconds());
+}
 
 void copy_from_device(void* host, const void* device, std::size_t bytes) {
   // The harness works on a stream that the default stream does not wait for.

@@ -25,7 +25,7 @@ void copy_within_device(void*, const void*, std::size_t) { throw CudaError(reaso
 namespace detail {
 
 void* allocate_device(std::size_t) { throw CudaError(bench::reason); }
-void free_device(void*) noexcept {}
+void free_device(void*, std::size_t) noexcept {}
 void copy_from_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void copy_to_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void fill_random_device(void*, Element, std::size_t, std::uint64_t) { throw CudaError(bench::reason); }

@@ -37,7 +37,7 @@ std::vector<BufferPlace> places_of(const detail::Buffers& buffers) {
 }
 
 std::shared_ptr<void> Inputs::allocate(std::size_t bytes, bool device) {
-  if (device) return {detail::allocate_device(bytes), detail::free_device};
+  if (device) return {detail::allocate_device(bytes), [bytes](void* pointer) { detail::free_device(pointer, bytes); }};
   return {detail::allocate_host(bytes), [bytes](void* pointer) { detail::free_host(pointer, bytes); }};
 }
 

@@ -54,7 +54,7 @@ struct ElementOf<__nv_bfloat16> : std::integral_constant<Element, Element::bfloa
 #endif
 
 void* allocate_device(std::size_t bytes);  ///< throws OutOfMemory or CudaError
-void free_device(void* pointer) noexcept;
+void free_device(void* pointer, std::size_t bytes) noexcept;
 void copy_from_device(void* host, const void* device, std::size_t bytes);
 void copy_to_device(void* device, const void* host, std::size_t bytes);
 /// Standard normal data (int32: uniform over all values), the same for the same seed.
