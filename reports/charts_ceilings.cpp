@@ -198,7 +198,7 @@ Json level_rows(const Run& run) {
       put_level(name, calibration.find(level.resource), level.capacity_bytes);
       Json row = {{"device", calibration.device.id},
                   {"capacity", rounded(level.capacity_bytes)},
-                  {"capacity_label", name + " ends at " + format_bytes(level.capacity_bytes)}};
+                  {"capacity_label", "half from " + name + " at " + format_bytes(level.capacity_bytes)}};
       if (level.capacity_ci95.low > 0) {
         put(row, "capacity_low", level.capacity_ci95.low);
         put(row, "capacity_high", level.capacity_ci95.high);

@@ -130,9 +130,10 @@ std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& st
 std::string levels_text(std::string_view lead, const std::vector<CacheLevel>& levels, const ConsoleStyle& style) {
   std::string text;
   for (const CacheLevel& level : levels) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} up to {} ({} to {})", printable(level.resource), format_bytes(level.capacity_bytes),
-                        format_bytes(level.capacity_ci95.low), format_bytes(level.capacity_ci95.high));
+    if (!text.empty()) text += "; ";
+    text += fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
+                        printable(level.resource), format_bytes(level.capacity_ci95.low),
+                        format_bytes(level.capacity_ci95.high));
   }
   return text.empty() ? "" : paragraph(lead, text, color::none, style);
 }

@@ -83,7 +83,7 @@ Table absent(const Calibration& calibration) {
 }
 
 Table levels(const Calibration& calibration) {
-  Table table{"Cache levels found", {{"level"}, {"capacity", true}, {"95 % interval", true}}, {}};
+  Table table{"Cache levels found", {{"level"}, {"half of the bytes from it at", true}, {"95 % interval", true}}, {}};
   for (const auto& level : calibration.levels)
     table.rows.push_back({level.resource, format_bytes(level.capacity_bytes),
                           format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
