@@ -152,8 +152,8 @@ void confirm(Workbench& bench, double seconds) {
   std::map<std::pair<std::size_t, std::vector<std::string>>, std::vector<Counting>> groups;
   for (std::size_t i = 0; source && i < bench.probes.size(); ++i)
     if (is_counted(bench.probes[i]))
-      if (auto way = way_of(*source, bench.probes[i], confirmations[i]))
-        groups[{source->passes(way->counters).value_or(0), way->counters}].push_back({i, *std::move(way)});
+      if (const auto way = way_of(*source, bench.probes[i], confirmations[i]))
+        groups[{source->passes(way->counters).value_or(0), way->counters}].push_back({i, *way});
   std::size_t counted = 0;
   for (const auto& [key, group] : groups) count(bench, *source, group, deadline, counted, confirmations);
   for (std::size_t i = 0; i < bench.probes.size(); ++i)

@@ -97,7 +97,7 @@ void print() {
       "| freed, GiB | slower for, ms | TB/s meanwhile | of the quiet rate | TB/s after | cleared at, TB/s "
       "| gpubench waits, ms |\n|---|---|---|---|---|---|---|\n",
       1e-12 * quiet);
-  for (const std::size_t gibibytes : {4, 12, 32, 64}) {
+  for (const std::size_t gibibytes : {4U, 12U, 32U, 64U}) {
     const std::size_t bytes = gibibytes * gibibyte;
     try {
       Memory memory(bytes);
