@@ -153,7 +153,7 @@ class Alternation {
     if (!ran || !std::filesystem::exists(file, none))
       throw ProgramFailed(fmt::format("{} {} in its run {} and left no run.{}", program, words_of(result.end),
                                       runs_[side].size() + 1, last_words(log)));
-    return storage::read_slim_run(file);
+    return storage::read_slim_run(file, storage::Clocks::all);
   }
 
   const Options& options_;

@@ -64,15 +64,15 @@ std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Opt
 
 }  // namespace
 
-std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks) {
   std::vector<Run> runs;
   for (const std::string& name : files_and_folders) {
     std::error_code error;
     if (!std::filesystem::is_directory(name, error)) {
-      runs.push_back(storage::read_slim_run(name));
+      runs.push_back(storage::read_slim_run(name, clocks));
       continue;
     }
-    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
+    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file, clocks));
   }
   return runs;
 }
@@ -106,8 +106,8 @@ int compare_command(const Options& options) {
   check_comparison_outputs(options);
   const auto [base_names, new_names] = sides_of(options);
   // Reading takes most of the time of a comparison.
-  auto base = std::async(std::launch::async, [&names = base_names] { return read_runs(names); });
-  const std::vector<Run> next = read_runs(new_names);
+  auto base = std::async(std::launch::async, [&names = base_names] { return read_runs(names, storage::Clocks::own); });
+  const std::vector<Run> next = read_runs(new_names, storage::Clocks::own);
   const std::vector<Run> old = base.get();
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
