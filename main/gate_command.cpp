@@ -45,6 +45,17 @@ void require_alike(const std::vector<Run>& runs) {
   }
 }
 
+/// Names the points that later checks by this clock will leave out.
+void say_without_clock(const Run& run, const std::string& clock) {
+  std::vector<std::string> names;
+  for (const Point& point : run.points)
+    if (!clock.empty() && point.measurement.seconds && seconds_by(point.measurement, clock) == nullptr)
+      names.push_back(reports::printable(point.measurement.name));
+  if (!names.empty())
+    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(), clock,
+                    fmt::join(names, ", ")));
+}
+
 int update(const Options& options) {
   const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
   require_alike(runs);
@@ -54,6 +65,8 @@ int update(const Options& options) {
   entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
   entry.added_utc = utc_now();
   entry.fingerprint = reports::fingerprint_of(runs.front());
+  entry.clock = options.compared_clock;
+  say_without_clock(runs.front(), entry.clock);
   for (const Run& run : runs) entry.runs.push_back(storage::slim(run, storage::Clocks::all));
   const auto file = storage::BaselineStore(options.store).add(entry);
   if (!options.quiet)
