@@ -46,9 +46,8 @@ struct ComparedPoint {
   double p_value = 1.0;
   /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
   double smallest_seen = 0.0;
-  /// Of the kernels that activity records name (--check): "the same kernels, launched alike", or what differs:
-  /// "registers 32
-  /// -> 40". Empty where a side has no records.
+  /// Of the kernels that activity records name (--check): "the same kernels, same code, launched alike", or what
+  /// differs: "kernel scale(float*): code differs, registers 32 -> 40". Empty where a side has no records.
   std::string kernels;
   double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
   NoiseSource noise = NoiseSource::assumed;

@@ -105,6 +105,7 @@ std::string kernels_text(const Point* base, const Point* next) {
   if (old == nullptr || now == nullptr) return {};
   if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
   std::string text;
+  bool code_known = true, same_code = true;
   for (std::size_t i = 0; i < old->size(); ++i) {
     const KernelLaunch& was = (*old)[i];
     const KernelLaunch& is = (*now)[i];
@@ -113,6 +114,13 @@ std::string kernels_text(const Point* base, const Point* next) {
     };
     const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
     add("kernel", was.name, is.name);
+    code_known = code_known && !was.code.empty() && !is.code.empty();
+    if (was.name != is.name || was.code.empty() || is.code.empty() || was.code == is.code) {
+      same_code = same_code && was.code == is.code;
+    } else {
+      same_code = false;
+      text += fmt::format("{}kernel {}: code differs", text.empty() ? "" : ", ", is.name);
+    }
     add("grid", extent(was.grid), extent(is.grid));
     add("block", extent(was.block), extent(is.block));
     add("registers", was.registers, is.registers);
@@ -121,7 +129,9 @@ std::string kernels_text(const Point* base, const Point* next) {
     add("launches", was.launches, is.launches);
     if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
   }
-  return text.empty() ? "the same kernels, launched alike" : text;
+  if (!code_known) return text.empty() ? "the same kernels, launched alike, code not known" : text;
+  if (text.empty()) return "the same kernels, same code, launched alike";
+  return same_code ? text + ", same code" : text;
 }
 
 std::string bound_of(const Verdict* verdict) {

@@ -61,7 +61,8 @@ class PointIndex {
 /// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.
 bool same_run(const Run& one, const Run& other);
 
-/// "the same kernels, launched alike" or what differs between their records; empty where a side has none.
+/// "the same kernels, same code, launched alike", or what differs between their records: "kernel scale(float*): code
+/// differs, registers 32 -> 40"; empty where a side has none.
 std::string kernels_text(const Point* base, const Point* next);
 
 /// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.
