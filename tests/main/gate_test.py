@@ -120,6 +120,33 @@ class Commands(unittest.TestCase):
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
+    def test_ab_takes_its_program_with_it_when_it_is_killed(self):
+        note = self.folder / "started"
+        note.unlink(missing_ok=True)
+        waits = self.folder / "waits"
+        waits.write_text(f"#!{sys.executable}\nimport os, time\nopen({str(note) + '.part'!r}, 'w').write(str(os.getpid()))\nos.rename({str(note) + '.part'!r}, {str(note)!r})\ntime.sleep(120)\n")
+        waits.chmod(0o755)
+        process = subprocess.Popen([str(GPUBENCH), "ab", str(waits), str(waits)], env=self.environment, stderr=subprocess.DEVNULL, text=True)
+        until = time.monotonic() + 60
+        while not note.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        child = int(note.read_text())
+        process.kill()
+        process.wait(timeout=60)
+
+        def runs():
+            try:
+                state = pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                return False
+            return state not in "ZX"
+
+        while runs() and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertFalse(runs(), "the program outlived ab")
+        shutil.rmtree(self.folder / "tmp")  # what a kill leaves
+        (self.folder / "tmp").mkdir()
+
     # gate
 
     def test_the_clock_that_is_compared(self):
