@@ -100,7 +100,9 @@ class Alternation {
       const double half = 0.5 * std::log(point.ratio.ci95.high / point.ratio.ci95.low);
       if (half > std::log1p(options_.precision) && point.p_value > share * reports::family_significance) ++open;
     }
-    if (open == 0) why_stopped_ = "every point is known well enough or decided";
+    if (open == 0)
+      why_stopped_ =
+          comparison.points.empty() ? "there is no point to compare" : "every point is known well enough or decided";
     open_ = open;
     return open == 0;
   }
