@@ -47,7 +47,7 @@ PointClock asked_clock(const SideClocks& base, const SideClocks& next, std::stri
   if (!why.empty()) return {asked, false, fmt::format("no {} time in {}: {}", asked, where, why)};
   Clocks own = in_base ? Clocks() : base.own;
   if (!in_new) own.insert(next.own.begin(), next.own.end());
-  return {asked, false, fmt::format("no {} time in {}, which has that of {}", asked, where, names_of(own))};
+  return {asked, false, fmt::format("no {} time in {}, timed by {}", asked, where, names_of(own))};
 }
 
 PointClock common_clock(const SideClocks& base, const SideClocks& next) {

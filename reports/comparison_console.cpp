@@ -112,8 +112,12 @@ std::string console(const Comparison& comparison, const ConsoleStyle& style) {
   for (const std::string& sentence : grounds_of(comparison))
     text += paragraph("", printable(sentence), color::dim, style);
   if (!comparison.comparable)
-    text += paragraph("", "not comparable: the ratios would mean nothing; see above why, --force goes on all the same",
-                      color::red, style);
+    text +=
+        paragraph("",
+                  comparison.forbidding.empty()
+                      ? "not comparable: there is no point to compare; see above why"
+                      : "not comparable: the ratios would mean nothing; see above why, --force goes on all the same",
+                  color::red, style);
   if (comparison.forced)
     text += paragraph("", "compared by force, although what is named above forbids it", color::red, style);
   return text;

@@ -257,8 +257,8 @@ TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
   EXPECT_EQ(comparison.points[0].name, "both");
   ASSERT_EQ(comparison.left_out.size(), 3U);
   EXPECT_EQ(comparison.left_out[0].name, "base alone");
-  EXPECT_EQ(comparison.left_out[0].reason, "no device time in the new run, which has that of stream");
-  EXPECT_EQ(comparison.left_out[1].reason, "no device time in either side, which has that of latency and stream");
+  EXPECT_EQ(comparison.left_out[0].reason, "no device time in the new run, timed by stream");
+  EXPECT_EQ(comparison.left_out[1].reason, "no device time in either side, timed by latency and stream");
   EXPECT_EQ(comparison.left_out[2].reason, "no device time in the new run: cannot be captured");
   const std::string text = console(comparison, {false, 200});
   EXPECT_THAT(text, HasSubstr("left out: base alone: no device time in the new run"));
@@ -287,6 +287,7 @@ TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
   EXPECT_EQ(comparison.left_out[0].reason,
             "timed by stream in the base and by latency in the new run, so that no clock is in both");
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("not comparable: there is no point to compare"));
 }
 
 TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
