@@ -100,7 +100,9 @@ class Alternation {
       const double half = 0.5 * std::log(point.ratio.ci95.high / point.ratio.ci95.low);
       if (half > std::log1p(options_.precision) && point.p_value > share * reports::family_significance) ++open;
     }
-    if (open == 0) why_stopped_ = "every point is known well enough or decided";
+    if (open == 0)
+      why_stopped_ =
+          comparison.points.empty() ? "there is no point to compare" : "every point is known well enough or decided";
     open_ = open;
     return open == 0;
   }
@@ -153,7 +155,7 @@ class Alternation {
     if (!ran || !std::filesystem::exists(file, none))
       throw ProgramFailed(fmt::format("{} {} in its run {} and left no run.{}", program, words_of(result.end),
                                       runs_[side].size() + 1, last_words(log)));
-    return storage::read_slim_run(file);
+    return storage::read_slim_run(file, storage::Clocks::all);
   }
 
   const Options& options_;

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <future>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "main/commands.h"
 #include "main/comparing.h"
 #include "main/terminal.h"
+#include "reports/comparison_clocks.h"
 #include "storage/storage.h"
 
 namespace gpubench {
@@ -62,17 +64,25 @@ std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Opt
   return {std::move(base), std::move(next)};
 }
 
+/// Both at once: reading takes most of the time of a comparison.
+std::pair<std::vector<Run>, std::vector<Run>> read_sides(const std::vector<std::string>& base,
+                                                         const std::vector<std::string>& next, storage::Clocks clocks) {
+  auto old = std::async(std::launch::async, [&] { return read_runs(base, clocks); });
+  std::vector<Run> now = read_runs(next, clocks);
+  return {old.get(), std::move(now)};
+}
+
 }  // namespace
 
-std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks) {
   std::vector<Run> runs;
   for (const std::string& name : files_and_folders) {
     std::error_code error;
     if (!std::filesystem::is_directory(name, error)) {
-      runs.push_back(storage::read_slim_run(name));
+      runs.push_back(storage::read_slim_run(name, clocks));
       continue;
     }
-    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
+    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file, clocks));
   }
   return runs;
 }
@@ -83,6 +93,7 @@ reports::CompareOptions compare_options(const Options& options) {
   result.process_deviation = options.process_deviation;
   result.force = options.force;
   result.paired = options.paired;
+  result.clock = options.compared_clock;
   return result;
 }
 
@@ -105,10 +116,10 @@ int report_comparison(const reports::Comparison& comparison, const Options& opti
 int compare_command(const Options& options) {
   check_comparison_outputs(options);
   const auto [base_names, new_names] = sides_of(options);
-  // Reading takes most of the time of a comparison.
-  auto base = std::async(std::launch::async, [&names = base_names] { return read_runs(names); });
-  const std::vector<Run> next = read_runs(new_names);
-  const std::vector<Run> old = base.get();
+  auto [old, next] =
+      read_sides(base_names, new_names, options.compared_clock.empty() ? storage::Clocks::own : storage::Clocks::all);
+  if (options.compared_clock.empty() && reports::own_clocks_differ(old, next))
+    std::tie(old, next) = read_sides(base_names, new_names, storage::Clocks::all);
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
                                  old.size(), next.size()));

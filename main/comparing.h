@@ -8,12 +8,13 @@
 #include "gpubench/run.h"
 #include "main/options.h"
 #include "reports/compare.h"
+#include "storage/storage.h"
 
 namespace gpubench {
 
 /// The runs of files and folders; of a folder all files named *.json, by name. Throws storage::ReadError, and
 /// UsageError for a folder without any.
-std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks);
 
 reports::CompareOptions compare_options(const Options& options);
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -89,15 +90,21 @@ std::string flag_words(const Place& place) {
   return joined(words);
 }
 
-/// Flags with words for values, of all places: a flag means the same everywhere.
-std::vector<Flag> chosen_from_words(const std::vector<Place>& places) {
-  std::vector<Flag> flags;
+/// bash's patterns of "PLACE:FLAG" with the words that the flag takes there: "*:--color" where they are the same
+/// everywhere.
+std::string value_cases(const std::vector<Place>& places) {
+  std::map<std::string, std::map<std::string, std::string>> patterns;  // by flag, by its words
   for (const auto& place : places)
     for (const auto& flag : place.flags)
-      if (!flag.values.empty() &&
-          std::none_of(flags.begin(), flags.end(), [&](const Flag& known) { return known.name == flag.name; }))
-        flags.push_back(flag);
-  return flags;
+      if (!flag.values.empty()) {
+        std::string& pattern = patterns[flag.name][joined(flag.values)];
+        pattern += fmt::format("{}'{}:{}'", pattern.empty() ? "" : "|", place.path, flag.name);
+      }
+  std::string cases;
+  for (const auto& [flag, by_words] : patterns)
+    for (const auto& [words, pattern] : by_words)
+      cases += fmt::format("    {}) list='{}' ;;\n", by_words.size() == 1 ? "*:" + flag : pattern, words);
+  return cases;
 }
 
 /// "'gate'|'gate check'": what a shell's case matches the subcommands by.
@@ -113,9 +120,6 @@ std::string bash(const std::vector<Place>& places, const std::string& program) {
   for (const auto& place : places)
     cases += fmt::format("    '{}') words='{}' subcommands='{}' ;;\n", place.path, flag_words(place),
                          joined(place.subcommands));
-  std::string values;
-  for (const auto& flag : chosen_from_words(places))
-    values += fmt::format("    {}) list='{}' ;;\n", flag.name, joined(flag.values));
   return fmt::format(
       R"(# Completion of {0} for bash: source this, or put it into ~/.local/share/bash-completion/completions/{0}
 _gpubench() {{
@@ -133,7 +137,7 @@ _gpubench() {{
   COMPREPLY=()
   if [[ $current == --*=* ]]; then
     flag=${{current%%=*}} value=${{current#*=}}
-    case $flag in
+    case $place:$flag in
 {3}    esac
     if [[ -n $list ]]; then
       COMPREPLY=($(compgen -W "$list" -- "$value"))
@@ -154,7 +158,7 @@ _gpubench() {{
 }}
 complete -F _gpubench {0}
 )",
-      program, path_pattern(places), cases, values);
+      program, path_pattern(places), cases, value_cases(places));
 }
 
 std::string zsh(const std::vector<Place>& places, const std::string& program) {

@@ -45,8 +45,19 @@ void require_alike(const std::vector<Run>& runs) {
   }
 }
 
+/// Names the points that later checks by this clock will leave out.
+void say_without_clock(const Run& run, const std::string& clock) {
+  std::vector<std::string> names;
+  for (const Point& point : run.points)
+    if (!clock.empty() && point.measurement.seconds && seconds_by(point.measurement, clock) == nullptr)
+      names.push_back(reports::printable(point.measurement.name));
+  if (!names.empty())
+    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(), clock,
+                    fmt::join(names, ", ")));
+}
+
 int update(const Options& options) {
-  const std::vector<Run> runs = read_runs(options.inputs);
+  const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
   require_alike(runs);
   const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
       runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
@@ -54,7 +65,9 @@ int update(const Options& options) {
   entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
   entry.added_utc = utc_now();
   entry.fingerprint = reports::fingerprint_of(runs.front());
-  for (const Run& run : runs) entry.runs.push_back(storage::slim(run));
+  entry.clock = options.compared_clock;
+  say_without_clock(runs.front(), entry.clock);
+  for (const Run& run : runs) entry.runs.push_back(storage::slim(run, storage::Clocks::all));
   const auto file = storage::BaselineStore(options.store).add(entry);
   if (!options.quiet)
     say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
@@ -117,7 +130,7 @@ void add_to_job_summary(const std::string& text) {
 int check(const Options& options) {
   check_comparison_outputs(options);
   if (options.summary_file) storage::check_writable(*options.summary_file);
-  const std::vector<Run> runs = read_runs(options.inputs);
+  const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
   const auto entries = baseline_for(runs.front(), options);
   if (entries.empty()) return options.fail_on == reports::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
   const reports::Comparison comparison = reports::check_against(entries, runs, compare_options(options));

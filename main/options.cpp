@@ -41,6 +41,7 @@ struct Raw {
   std::vector<std::string> new_runs;
   bool force = false;
   bool paired = false;
+  std::string compared_clock;
   std::string total_budget = "600";
   std::string precision = "1";
   std::string pairs;
@@ -162,6 +163,10 @@ const std::vector<Row>& table() {
        add_value<&Raw::process_noise>},
       {in_any_comparison, "--force", "", "", "Compare although devices or their settings differ in what forbids it",
        add_switch<&Raw::force>},
+      {in_any_comparison | in_gate_update, "--time", "device|stream|latency", "",
+       "Compare the times of this clock, and leave points without them out; without it each point's own, or where the "
+       "sides differ in that a clock that both have; what `gate update` is given holds for later checks",
+       add_choice<&Raw::compared_clock>},
       {in_compare, "--base", "RUN", "", "A further run, or folder of runs, of the base side; repeatable",
        add_value<&Raw::base_runs>},
       {in_compare, "--new", "RUN", "", "Likewise of the new side", add_value<&Raw::new_runs>},
@@ -383,6 +388,7 @@ void check_raw(const Raw& raw, Options& options) {
     options.process_deviation = parse_number("--process-noise", raw.process_noise, 0.0001, 1000.0) / 100.0;
   options.force = raw.force;
   options.paired = raw.paired;
+  options.compared_clock = raw.compared_clock;
   options.base_runs = raw.base_runs;
   options.new_runs = raw.new_runs;
   options.total_budget_seconds = parse_number("--total-budget", raw.total_budget, 0.1, 1e6);

@@ -52,6 +52,7 @@ struct Options {
   std::optional<double> process_deviation;
   bool force = false;
   bool paired = false;
+  std::string compared_clock;  ///< as reports::CompareOptions::clock
 
   // ab
   std::vector<std::string> program_arguments;  ///< after "--"

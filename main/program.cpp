@@ -22,6 +22,7 @@ class Started {
  public:
   Started(const std::string& program, const std::vector<std::string>& arguments, const std::filesystem::path& log) {
     Spawn spawn(fmt::format("{} cannot be started", program));
+    spawn.end_with_parent();
     spawn.open(STDOUT_FILENO, "/dev/null", O_WRONLY);
     spawn.open(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
     std::vector<std::string> words = {program};

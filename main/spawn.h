@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// posix_spawn with what every process that is started here has: a group of its own, and nothing on standard input.
+// Starting a process, with what every process that is started here has: a group of its own, and nothing on standard
+// input.
 #pragma once
 
 #include <spawn.h>
@@ -18,6 +19,9 @@ class Spawn {
   void open(int number, const char* file, int flags);
   /// It has the open file `number` of this process.
   void keep(int number);
+  /// It is to end by SIGKILL when the thread that starts it ends, however that ends. posix_spawn has no such attribute,
+  /// so that it is forked: not for a process that works with a GPU.
+  void end_with_parent() { ends_with_parent_ = true; }
   /// Starts a program, looked for in PATH where its name has no slash.
   pid_t start(const char* program, std::vector<std::string>& arguments, char** environment);
 
@@ -37,9 +41,19 @@ class Spawn {
     Attributes& operator=(const Attributes&) = delete;
     posix_spawnattr_t value{};
   };
+  struct Opened {
+    int number;
+    std::string file;
+    int flags;
+  };
   void check(int error) const;
+  pid_t fork_and_start(const char* program, char** arguments, char** environment) const;
+  [[nodiscard]] int become(const char* program, char** arguments, char** environment, pid_t parent) const;
 
   std::string failure_;
+  std::vector<Opened> opened_;
+  std::vector<int> kept_;
+  bool ends_with_parent_ = false;
   FileActions actions_;
   Attributes attributes_;
 };

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "reports/comparability.h"
+#include "reports/comparison_clocks.h"
 #include "reports/comparison_noise.h"
 #include "reports/comparison_runs.h"
 #include "reports/points.h"
@@ -26,8 +27,8 @@ std::string count_text(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-/// Counts points that are left out for one reason, and names the first.
-class LeftOut {
+/// Counts points that something is to be said of, and names the first.
+class Counted {
  public:
   void add(const std::string& name) {
     if (count_++ == 0) first_ = name;
@@ -48,6 +49,7 @@ struct Side {
   std::vector<ProcessTable> tables;
 
   [[nodiscard]] int timed(std::size_t point) const { return count(point, &ProcessPoint::timed); }
+  [[nodiscard]] int by_clock(std::size_t point) const { return count(point, &ProcessPoint::by_clock); }
   [[nodiscard]] int failed(std::size_t point) const { return count(point, &ProcessPoint::failed); }
   [[nodiscard]] const ProcessPoint* first_timed(std::size_t point) const {
     for (const ProcessTable& table : tables)
@@ -80,11 +82,14 @@ class Comparing {
     compare_contexts();
     for (const Side* side : {&base_, &next_})
       for (const Run* run : side->runs) index_.add(*run);
+    clocks_ = choose_clocks(index_, base_.runs, next_.runs, options_.clock);
+    std::vector<std::string_view> names;
+    for (const PointClock& clock : clocks_) names.push_back(clock.clock);
     for (Side* side : {&base_, &next_})
-      for (const Run* run : side->runs) side->tables.push_back(index_.table_of(*run));
+      for (const Run* run : side->runs) side->tables.push_back(index_.table_of(*run, names));
     for (const Runs& group : alike) {
       alike_.emplace_back();
-      for (const Run* run : group) alike_.back().push_back(index_.table_of(*run));
+      for (const Run* run : group) alike_.back().push_back(index_.table_of(*run, names));
     }
     std::set<std::string_view> devices;
     for (const auto& key : index_.keys()) devices.insert(key.device);
@@ -195,6 +200,8 @@ class Comparing {
       result_.failed_in_new.push_back(shown(point));
     } else if (next_.timed(point) == 0) {
       result_.only_in_base.push_back(shown(point));
+    } else if (!clocks_[point].absent_reason.empty()) {
+      result_.left_out.push_back({shown(point), clocks_[point].absent_reason});
     } else if (!timed_alike(point)) {
       unlike_.add(shown(point));
     } else if (!has_ratio(point)) {
@@ -205,14 +212,13 @@ class Comparing {
     }
   }
 
-  /// Times that answer different questions have no ratio.
+  /// Times with warm and with cold caches answer different questions.
   [[nodiscard]] bool timed_alike(std::size_t point) const {
     const ProcessPoint& first = *base_.first_timed(point);
     for (const Side* side : {&base_, &next_})
       for (const ProcessTable& table : side->tables) {
         const ProcessPoint& entry = table[point];
-        if (entry.timed > 0 && (entry.unlike || entry.clock != first.clock || entry.cache_state != first.cache_state))
-          return false;
+        if (entry.timed > 0 && (entry.unlike || entry.cache_state != first.cache_state)) return false;
       }
     return true;
   }
@@ -220,7 +226,7 @@ class Comparing {
   [[nodiscard]] bool has_ratio(std::size_t point) const {
     for (const Side* side : {&base_, &next_})
       for (const ProcessTable& table : side->tables)
-        if (table[point].timed > 0 && !table[point].log_seconds) return false;
+        if (table[point].by_clock > 0 && !table[point].log_seconds) return false;
     return true;
   }
 
@@ -229,7 +235,8 @@ class Comparing {
     for (const Side* side : {&base_, &next_})
       for (const ProcessTable& table : side->tables) duplicate = duplicate || table[point].duplicate;
     if (duplicate) duplicates_.add(shown(point));
-    const auto processes = static_cast<std::size_t>(base_.timed(point) + next_.timed(point));
+    if (clocks_[point].of_necessity) other_clock_.add(shown(point));
+    const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
     if (processes < base_.runs.size() + next_.runs.size()) gaps_.add(shown(point));
   }
 
@@ -301,6 +308,7 @@ class Comparing {
     const Verdict* const now = next_.verdict(point);
     if (old != nullptr) compared.base_regime = name_of(old->regime);
     if (now != nullptr) compared.new_regime = name_of(now->regime);
+    compared.clock = clocks_[point].clock;
     compared.base_bound = bound_of(old);
     compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
     compared.new_bound = bound_of(now);
@@ -360,10 +368,11 @@ class Comparing {
   }
 
   void note_left_out() {
-    left_out_ = unlike_.count() + without_ratio_.count() + unpaired_.count();
-    unlike_.note("left out, timed with another clock or cache state in another run", result_.notes);
+    left_out_ = result_.left_out.size() + unlike_.count() + without_ratio_.count() + unpaired_.count();
+    unlike_.note("left out, timed with another cache state in another run", result_.notes);
     without_ratio_.note("left out, with times that are not above zero", result_.notes);
     unpaired_.note("left out, with fewer than two pairs", result_.notes);
+    other_clock_.note("timed by other clocks on the two sides: compared by one that both have", result_.notes);
     duplicates_.note("several times in one run file: taken as repetitions", result_.notes);
     gaps_.note("not in all runs: those that have it count", result_.notes);
     if (!common_) result_.notes.emplace_back("no point is in both");
@@ -385,6 +394,7 @@ class Comparing {
   Side base_, next_;
   std::vector<std::vector<ProcessTable>> alike_;
   PointIndex index_;
+  std::vector<PointClock> clocks_;  ///< by point
   std::set<std::string> foreign_;
   bool several_devices_ = false;
   bool mixed_base_ = false;
@@ -394,7 +404,7 @@ class Comparing {
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
   std::vector<std::size_t> order_;
   std::set<std::pair<std::string, std::string>> few_samples_;
-  LeftOut unlike_, without_ratio_, unpaired_, duplicates_, gaps_;
+  Counted unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;
   statistics::StudentQuantiles quantiles_;
   Comparison result_;
 };

@@ -28,6 +28,7 @@ enum class NoiseSource {
 struct ComparedPoint {
   std::string name;
   std::string device;
+  std::string clock;          ///< of both times: "device", "stream", "latency" or "host"
   double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
   /// New over base, with its 95 % interval (of this point alone): of means over processes on the scale of logarithms;
@@ -45,9 +46,8 @@ struct ComparedPoint {
   double p_value = 1.0;
   /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
   double smallest_seen = 0.0;
-  /// Of the kernels that activity records name (--check): "the same kernels, launched alike", or what differs:
-  /// "registers 32
-  /// -> 40". Empty where a side has no records.
+  /// Of the kernels that activity records name (--check): "the same kernels, same code, launched alike", or what
+  /// differs: "kernel scale(float*): code differs, registers 32 -> 40". Empty where a side has no records.
   std::string kernels;
   double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
   NoiseSource noise = NoiseSource::assumed;
@@ -59,8 +59,15 @@ struct ComparedPoint {
 /// Whether the code itself differs, as far as both sides know (Context::environment, "host_code" and "device_code").
 enum class CodeChange { not_known, same, differs };
 
+/// A point of both sides without a ratio.
+struct LeftOutPoint {
+  std::string name;
+  std::string reason;
+};
+
 struct Comparison {
   std::vector<ComparedPoint> points;
+  std::vector<LeftOutPoint> left_out;     ///< for want of a clock that both sides have
   std::vector<std::string> only_in_base;  ///< names of points
   std::vector<std::string> only_in_new;
   std::vector<std::string> failed_in_new;  ///< timed in the base, failed in a new run
@@ -85,6 +92,9 @@ struct CompareOptions {
   std::optional<double> process_deviation = {};  ///< standard deviation of a process's median, where it is known
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
+  /// "device", "stream" or "latency": compare this one; empty: what each point's own time answers, or where the sides
+  /// differ in that a clock that both have.
+  std::string clock = {};
 };
 
 /// The chance of one or more false alarms among all points of a comparison.

@@ -39,6 +39,7 @@ nlohmann::ordered_json json_of(const ComparedPoint& point) {
   nlohmann::ordered_json item;
   item["name"] = point.name;
   item["device"] = point.device;
+  if (!point.clock.empty()) item["clock"] = point.clock;
   item["base_seconds"] = point.base_seconds;
   item["new_seconds"] = point.new_seconds;
   item["ratio"] = point.ratio.value;
@@ -63,7 +64,7 @@ nlohmann::ordered_json json_of(const ComparedPoint& point) {
 std::string csv_without_ratio(const std::vector<std::string>& names, std::string_view change) {
   std::string text;
   for (const auto& name : names)
-    text += csv_line({csv_text(name), "", "", "", "", "", "", std::string(change), "", "", "", "", "", "", "", ""});
+    text += csv_line({csv_text(name), "", "", "", "", "", "", std::string(change), "", "", "", "", "", "", "", "", ""});
   return text;
 }
 
@@ -76,18 +77,20 @@ std::string markdown(const Comparison& comparison) {
   text += markdown_text(summary_of(comparison)) + "\n";
   if (!comparison.points.empty()) {
     text += "\n";
-    text += markdown_row({"point", "device", "base", "new", "change", "95 % of ratio", "limit"});
-    text += markdown_row({":---", ":---", "---:", "---:", ":---", ":---", ":---"});
+    text += markdown_row({"point", "device", "clock", "base", "new", "change", "95 % of ratio", "limit"});
+    text += markdown_row({":---", ":---", ":---", "---:", "---:", ":---", ":---", ":---"});
     for (const auto* point : by_effect(comparison))
-      text += markdown_row({markdown_text(point->name), markdown_text(point->device),
+      text += markdown_row({markdown_text(point->name), markdown_text(point->device), markdown_text(point->clock),
                             format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
                             markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
   }
-  const std::string lists = markdown_list("failed in the new run", comparison.failed_in_new) +
-                            markdown_list("only in the base", comparison.only_in_base) +
-                            markdown_list("only in the new run", comparison.only_in_new) +
-                            markdown_list("forbids", comparison.forbidding) +
-                            markdown_list("differs", comparison.differences) + markdown_list("note", comparison.notes);
+  std::vector<std::string> left_out;
+  for (const LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
+  const std::string lists =
+      markdown_list("left out", left_out) + markdown_list("failed in the new run", comparison.failed_in_new) +
+      markdown_list("only in the base", comparison.only_in_base) +
+      markdown_list("only in the new run", comparison.only_in_new) + markdown_list("forbids", comparison.forbidding) +
+      markdown_list("differs", comparison.differences) + markdown_list("note", comparison.notes);
   for (const std::string& sentence : grounds_of(comparison)) text += "\n" + markdown_text(sentence) + "\n";
   return lists.empty() ? text : fmt::format("{}\n{}", text, lists);
 }
@@ -95,14 +98,18 @@ std::string markdown(const Comparison& comparison) {
 std::string csv(const Comparison& comparison) {
   std::string text = csv_line({"name", "device", "base_s", "new_s", "ratio", "ratio_ci95_low", "ratio_ci95_high",
                                "change", "base_regime", "new_regime", "adjusted_p", "smallest_slow_down_seen",
-                               "base_processes", "new_processes", "process_deviation", "noise_from"});
+                               "base_processes", "new_processes", "process_deviation", "noise_from", "clock"});
   for (const auto& point : comparison.points)
-    text += csv_line(
-        {csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds), csv_number(point.new_seconds),
-         csv_number(point.ratio.value), csv_number(point.ratio.ci95.low), csv_number(point.ratio.ci95.high),
-         std::string(name_of(point.change)), csv_text(point.base_regime), csv_text(point.new_regime),
-         csv_number(point.p_value), csv_number(point.smallest_seen), std::to_string(point.base_processes),
-         std::to_string(point.new_processes), csv_number(point.process_deviation), std::string(name_of(point.noise))});
+    text +=
+        csv_line({csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds),
+                  csv_number(point.new_seconds), csv_number(point.ratio.value), csv_number(point.ratio.ci95.low),
+                  csv_number(point.ratio.ci95.high), std::string(name_of(point.change)), csv_text(point.base_regime),
+                  csv_text(point.new_regime), csv_number(point.p_value), csv_number(point.smallest_seen),
+                  std::to_string(point.base_processes), std::to_string(point.new_processes),
+                  csv_number(point.process_deviation), std::string(name_of(point.noise)), csv_text(point.clock)});
+  std::vector<std::string> left_out;
+  for (const LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name);
+  text += csv_without_ratio(left_out, "left out");
   text += csv_without_ratio(comparison.failed_in_new, "failed in the new run");
   text += csv_without_ratio(comparison.only_in_base, "only in the base");
   return text + csv_without_ratio(comparison.only_in_new, "only in the new run");
@@ -116,6 +123,10 @@ std::string json(const Comparison& comparison) {
   Json points = Json::array();
   for (const auto& point : comparison.points) points.push_back(json_of(point));
   document["points"] = std::move(points);
+  Json left_out = Json::array();
+  for (const LeftOutPoint& point : comparison.left_out)
+    left_out.push_back({{"name", point.name}, {"reason", point.reason}});
+  document["left_out"] = std::move(left_out);
   document["failed_in_new"] = comparison.failed_in_new;
   document["only_in_base"] = comparison.only_in_base;
   document["only_in_new"] = comparison.only_in_new;

@@ -22,26 +22,25 @@ double standard_error_of(const Summary& seconds) {
 }
 
 /// Of several repetitions the median of their medians: each is one look at the same process.
-double median_of(const std::vector<const Measurement*>& measurements) {
-  std::vector<double> medians;
-  for (const Measurement* measurement : measurements) medians.push_back(measurement->seconds->median);
-  return statistics::median(medians);
-}
-
-void sum_up(const std::vector<const Measurement*>& measurements, ProcessPoint& point) {
-  point.clock = measurements.front()->clock;
+void sum_up(const std::vector<const Measurement*>& measurements, std::string_view clock, ProcessPoint& point) {
   point.cache_state = measurements.front()->cache_state;
+  std::vector<double> medians;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     const Measurement& measurement = *measurements[i];
-    point.unlike = point.unlike || measurement.clock != point.clock || measurement.cache_state != point.cache_state;
-    // Of one process, so not independent: several repetitions are known no better than the worst of them.
-    point.standard_error = std::max(point.standard_error, standard_error_of(*measurement.seconds));
-    point.samples = std::max(
-        {point.samples, measurement.seconds->count, static_cast<std::int64_t>(measurement.samples_seconds.size())});
+    point.unlike = point.unlike || measurement.cache_state != point.cache_state;
     for (std::size_t j = 0; j < i; ++j)
       point.duplicate = point.duplicate || measurements[j]->repetition == measurement.repetition;
+    const Summary* const seconds = seconds_by(measurement, clock);
+    if (seconds == nullptr) continue;
+    medians.push_back(seconds->median);
+    // Of one process, so not independent: several repetitions are known no better than the worst of them.
+    point.standard_error = std::max(point.standard_error, standard_error_of(*seconds));
+    const std::size_t kept = clock == measurement.clock ? measurement.samples_seconds.size() : 0;
+    point.samples = std::max({point.samples, seconds->count, static_cast<std::int64_t>(kept)});
   }
-  const double median = median_of(measurements);
+  point.by_clock = static_cast<int>(medians.size());
+  if (medians.empty()) return;
+  const double median = statistics::median(medians);
   if (median > 0.0 && std::isfinite(std::log(median))) point.log_seconds = std::log(median);
 }
 
@@ -54,16 +53,21 @@ void PointIndex::add(const Run& run) {
   }
 }
 
-ProcessTable PointIndex::table_of(const Run& run) const {
+std::optional<std::size_t> PointIndex::place_of(const Measurement& measurement) const {
+  const auto place = places_.find({measurement.device, measurement.name});
+  return place == places_.end() ? std::nullopt : std::optional(place->second);
+}
+
+ProcessTable PointIndex::table_of(const Run& run, const std::vector<std::string_view>& clocks) const {
   ProcessTable table(keys_.size());
   std::vector<std::vector<const Measurement*>> timed(keys_.size());
   for (const Point& point : run.points) {
-    const auto place = places_.find({point.measurement.device, point.measurement.name});
-    if (place == places_.end()) continue;
-    ProcessPoint& entry = table[place->second];
+    const auto place = place_of(point.measurement);
+    if (!place) continue;
+    ProcessPoint& entry = table[*place];
     const Status status = status_of(point.measurement);
     if (status == Status::failed) ++entry.failed;
-    if (status == Status::timed) timed[place->second].push_back(&point.measurement);
+    if (status == Status::timed) timed[*place].push_back(&point.measurement);
     const auto rank = [](const Point* p) {
       return p == nullptr ? 3 : status_of(p->measurement) == Status::failed ? 0 : p->measurement.seconds ? 1 : 2;
     };
@@ -72,7 +76,7 @@ ProcessTable PointIndex::table_of(const Run& run) const {
   }
   for (std::size_t i = 0; i < table.size(); ++i) {
     table[i].timed = static_cast<int>(timed[i].size());
-    if (!timed[i].empty()) sum_up(timed[i], table[i]);
+    if (!timed[i].empty()) sum_up(timed[i], clocks[i], table[i]);
   }
   return table;
 }
@@ -101,6 +105,7 @@ std::string kernels_text(const Point* base, const Point* next) {
   if (old == nullptr || now == nullptr) return {};
   if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
   std::string text;
+  bool code_known = true, same_code = true;
   for (std::size_t i = 0; i < old->size(); ++i) {
     const KernelLaunch& was = (*old)[i];
     const KernelLaunch& is = (*now)[i];
@@ -109,6 +114,13 @@ std::string kernels_text(const Point* base, const Point* next) {
     };
     const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
     add("kernel", was.name, is.name);
+    code_known = code_known && !was.code.empty() && !is.code.empty();
+    if (was.name != is.name || was.code.empty() || is.code.empty() || was.code == is.code) {
+      same_code = same_code && was.code == is.code;
+    } else {
+      same_code = false;
+      text += fmt::format("{}kernel {}: code differs", text.empty() ? "" : ", ", is.name);
+    }
     add("grid", extent(was.grid), extent(is.grid));
     add("block", extent(was.block), extent(is.block));
     add("registers", was.registers, is.registers);
@@ -117,7 +129,9 @@ std::string kernels_text(const Point* base, const Point* next) {
     add("launches", was.launches, is.launches);
     if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
   }
-  return text.empty() ? "the same kernels, launched alike" : text;
+  if (!code_known) return text.empty() ? "the same kernels, launched alike, code not known" : text;
+  if (text.empty()) return "the same kernels, same code, launched alike";
+  return same_code ? text + ", same code" : text;
 }
 
 std::string bound_of(const Verdict* verdict) {

@@ -17,14 +17,14 @@ namespace gpubench::reports {
 
 /// One point in one process: all its repetitions, and duplicates in one file.
 struct ProcessPoint {
-  int timed = 0;                      ///< measurements with a time
+  int timed = 0;                      ///< measurements with a time, by whatever clock
+  int by_clock = 0;                   ///< those with a time by the clock that is compared
   int failed = 0;                     ///< measurements that failed
   std::optional<double> log_seconds;  ///< of its median time; absent also where it is not above zero
   double standard_error = 0.0;        ///< of that, from the interval over blocks of samples
   std::int64_t samples = 0;
-  std::string_view clock;  ///< the question the time answers
   std::string_view cache_state;
-  bool unlike = false;     ///< its measurements differ in these
+  bool unlike = false;     ///< its measurements differ in that
   bool duplicate = false;  ///< stands several times as the same repetition
   const Verdict* verdict = nullptr;
   const Point* shown = nullptr;  ///< one of them: a failed one before a timed one before any other
@@ -42,8 +42,10 @@ class PointIndex {
   };
   /// All points of a run become known.
   void add(const Run& run);
-  /// What a run says of the points that are known; of others nothing.
-  [[nodiscard]] ProcessTable table_of(const Run& run) const;
+  /// What a run says of the points that are known, each by its clock of `clocks`; of others nothing.
+  [[nodiscard]] ProcessTable table_of(const Run& run, const std::vector<std::string_view>& clocks) const;
+  /// Absent for a point that is not known.
+  [[nodiscard]] std::optional<std::size_t> place_of(const Measurement& measurement) const;
   [[nodiscard]] const std::vector<Key>& keys() const { return keys_; }
 
  private:
@@ -59,7 +61,8 @@ class PointIndex {
 /// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.
 bool same_run(const Run& one, const Run& other);
 
-/// "the same kernels, launched alike" or what differs between their records; empty where a side has none.
+/// "the same kernels, same code, launched alike", or what differs between their records: "kernel scale(float*): code
+/// differs, registers 32 -> 40"; empty where a side has none.
 std::string kernels_text(const Point* base, const Point* next);
 
 /// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "reports/comparison_noise.h"
@@ -29,6 +30,27 @@ std::string assumed_sources(const Comparison& comparison) {
     if (any) text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", assumed_noise(kind, 1.0).source);
   }
   return text;
+}
+
+/// What a clock's times are, in words.
+std::string meaning_of(const std::string& clock) {
+  if (clock == "device") return "device (the operation alone)";
+  if (clock == "stream") return "stream (launched back to back)";
+  if (clock == "latency") return "latency (launch to finished)";
+  return clock;
+}
+
+/// "Compared by the clock stream (launched back to back)."; empty where no clock has a name.
+std::string clocks_sentence(const Comparison& comparison) {
+  std::map<std::string, std::size_t> clocks;
+  for (const ComparedPoint& point : comparison.points) ++clocks[point.clock];
+  clocks.erase("");
+  if (clocks.size() == 1) return fmt::format("Compared by the clock {}.", meaning_of(clocks.begin()->first));
+  std::string text;
+  for (const auto& [clock, count] : clocks)
+    text +=
+        fmt::format("{}{} at {} point{}", text.empty() ? "" : ", ", meaning_of(clock), count, count == 1 ? "" : "s");
+  return text.empty() ? text : fmt::format("Compared by the clocks {}.", text);
 }
 
 }  // namespace
@@ -63,6 +85,11 @@ std::string bound_change(const ComparedPoint& point) {
   return fmt::format("went from {} to {}", old, now);
 }
 
+bool several_clocks(const Comparison& comparison) {
+  return std::ranges::any_of(
+      comparison.points, [&](const ComparedPoint& point) { return point.clock != comparison.points.front().clock; });
+}
+
 std::vector<std::string> grounds_of(const Comparison& comparison) {
   std::vector<std::string> sentences;
   std::array<std::size_t, 4> sources{};
@@ -72,6 +99,7 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
     (point.noise == NoiseSource::assumed ? assumed : deviations).push_back(point.process_deviation);
   }
   if (comparison.points.empty()) return sentences;
+  if (std::string clocks = clocks_sentence(comparison); !clocks.empty()) sentences.push_back(std::move(clocks));
   if (!assumed.empty()) {
     const auto [least, most] = std::ranges::minmax(assumed);
     const std::string range = least == most ? fmt::format("{:.2g} %", 100.0 * least)
@@ -147,6 +175,7 @@ std::string summary_of(const Comparison& comparison) {
     if (count > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, what);
   };
   for (const Change change : shown_first) add(counts[static_cast<std::size_t>(change)], name_of(change));
+  add(comparison.left_out.size(), "left out");
   add(comparison.failed_in_new.size(), "failed in the new run");
   add(comparison.only_in_base.size(), "only in the base");
   add(comparison.only_in_new.size(), "only in the new run");

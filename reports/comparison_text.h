@@ -24,7 +24,10 @@ std::string bound_change(const ComparedPoint& point);
 std::string_view name_of(CodeChange change);   ///< "same", "differs", "not known"
 std::string_view name_of(NoiseSource source);  ///< "assumed", "given", "processes", "history"
 
-/// Sentences on what the comparison rests on: the noise, the least change that could be seen, the code.
+/// Whether not all points are compared by the same clock: then each says by which.
+bool several_clocks(const Comparison& comparison);
+
+/// Sentences on what the comparison rests on: the clock, the noise, the least change that could be seen, the code.
 std::vector<std::string> grounds_of(const Comparison& comparison);
 
 /// Slower points first, the worst at the top; then faster, inconclusive and same ones, each by the size of the effect.

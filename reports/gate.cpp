@@ -44,42 +44,86 @@ std::vector<Run> runs_of(const Entries& entries) {
   return runs;
 }
 
-/// One run that stands for all of an update: of each point the geometric mean of the processes' medians, and its
-/// interval within the samples. A point that failed in one of them has failed.
-Run update_of(const std::vector<Run>& runs) {
-  PointIndex index;
-  for (const Run& run : runs) index.add(run);
-  std::vector<ProcessTable> tables;
-  for (const Run& run : runs) tables.push_back(index.table_of(run));
-  Run update = runs.front();
-  std::vector<Point> points;
-  for (std::size_t i = 0; i < index.keys().size(); ++i) {
-    double sum = 0.0, variance = 0.0;
-    int count = 0;
-    const Point* shown = nullptr;
-    bool failed = false;
-    for (const ProcessTable& table : tables) {
-      const ProcessPoint& entry = table[i];
-      failed = failed || entry.failed > 0;
-      if (shown == nullptr || entry.failed > 0 || (shown->measurement.seconds == std::nullopt && entry.log_seconds))
-        shown = entry.shown != nullptr ? entry.shown : shown;
-      if (!entry.log_seconds) continue;
-      sum += *entry.log_seconds;
-      variance += entry.standard_error * entry.standard_error;
-      ++count;
-    }
-    points.push_back(*shown);
-    Measurement& measurement = points.back().measurement;
-    if (failed || count == 0) continue;
-    const double mean = sum / count;
-    const double half = 1.959963984540054 * std::sqrt(variance) / count;
-    measurement.samples_seconds.clear();
-    measurement.seconds->median = std::exp(mean);
-    measurement.seconds->median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
+/// Mean of the processes' medians by one clock, and its interval within the samples; absent when none has any.
+std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::size_t point, const Summary& like) {
+  double sum = 0.0, variance = 0.0;
+  int count = 0;
+  for (const ProcessTable& table : tables) {
+    const ProcessPoint& entry = table[point];
+    if (!entry.log_seconds) continue;
+    sum += *entry.log_seconds;
+    variance += entry.standard_error * entry.standard_error;
+    ++count;
   }
-  update.points = std::move(points);
-  return update;
+  if (count == 0) return std::nullopt;
+  const double mean = sum / count;
+  const double half = 1.959963984540054 * std::sqrt(variance) / count;
+  Summary result = like;
+  result.median = std::exp(mean);
+  result.median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
+  return result;
 }
+
+/// One run that stands for all of an update: of each point and clock the geometric mean of the processes' medians. A
+/// point that failed in one of them has failed.
+class Update {
+ public:
+  explicit Update(const std::vector<Run>& runs) : runs_(runs) {
+    for (const Run& run : runs) index_.add(run);
+    own_ = tables_by(std::vector<std::string_view>(index_.keys().size()));
+    // Each point by the own clock of the process that is shown, for a mean is of one clock.
+    std::vector<std::string_view> clocks;
+    for (std::size_t i = 0; i < index_.keys().size(); ++i) clocks.push_back(shown(i).measurement.clock);
+    own_ = tables_by(clocks);
+  }
+
+  Run run() {
+    Run update = runs_.front();
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < index_.keys().size(); ++i) {
+      points.push_back(shown(i));
+      Measurement& measurement = points.back().measurement;
+      const bool failed = std::ranges::any_of(own_, [&](const ProcessTable& table) { return table[i].failed > 0; });
+      if (failed || !measurement.seconds) continue;
+      measurement.samples_seconds.clear();
+      if (const auto mean = mean_of(own_, i, *measurement.seconds)) measurement.seconds = mean;
+      for (Timing& other : measurement.other_clocks)
+        if (other.seconds)
+          if (const auto mean = mean_of(by(other.clock), i, *other.seconds)) other.seconds = mean;
+    }
+    update.points = std::move(points);
+    return update;
+  }
+
+ private:
+  [[nodiscard]] std::vector<ProcessTable> tables_by(const std::vector<std::string_view>& clocks) const {
+    std::vector<ProcessTable> tables;
+    for (const Run& run : runs_) tables.push_back(index_.table_of(run, clocks));
+    return tables;
+  }
+  const std::vector<ProcessTable>& by(const std::string& clock) {
+    const auto [place, is_new] = others_.try_emplace(clock);
+    if (is_new) place->second = tables_by(std::vector<std::string_view>(index_.keys().size(), place->first));
+    return place->second;
+  }
+  /// A failed one before a timed one before any other.
+  [[nodiscard]] const Point& shown(std::size_t point) const {
+    const Point* result = nullptr;
+    for (const ProcessTable& table : own_) {
+      const ProcessPoint& entry = table[point];
+      if (result == nullptr || entry.failed > 0 || (!result->measurement.seconds && entry.timed > 0))
+        result = entry.shown != nullptr ? entry.shown : result;
+    }
+    return *result;
+  }
+
+  const std::vector<Run>& runs_;
+  PointIndex index_;
+  std::vector<ProcessTable> own_;
+  std::map<std::string, std::vector<ProcessTable>> others_;
+};
+
+Run update_of(const std::vector<Run>& runs) { return Update(runs).run(); }
 
 std::vector<Run> updates_of(const Entries& entries) {
   std::vector<Run> updates;
@@ -115,9 +159,10 @@ class HistoryTable {
   explicit HistoryTable(const std::vector<BaselineEntry>& entries) : entries_(entries) {
     for (const BaselineEntry& entry : entries)
       for (const Run& run : entry.runs) index_.add(run);
+    const std::vector<std::string_view> clocks = newest_clocks();
     for (const BaselineEntry& entry : entries) {
       tables_.emplace_back();
-      for (const Run& run : entry.runs) tables_.back().push_back(index_.table_of(run));
+      for (const Run& run : entry.runs) tables_.back().push_back(index_.table_of(run, clocks));
     }
     learn();
   }
@@ -125,18 +170,15 @@ class HistoryTable {
 
   [[nodiscard]] Series series(std::size_t point) const {
     Series result;
-    std::string_view clock, cache;
-    for (std::size_t e = entries_.size(); e-- > 0;) {  // the newest entry says which clock counts
+    std::optional<std::string_view> cache;
+    for (std::size_t e = entries_.size(); e-- > 0;) {  // the newest entry says what counts
       double sum = 0.0;
       int count = 0;
       for (const ProcessTable& table : tables_[e]) {
         const ProcessPoint& entry = table[point];
         if (!entry.log_seconds) continue;
-        if (clock.empty() && cache.empty()) {
-          clock = entry.clock;
-          cache = entry.cache_state;
-        }
-        if (entry.unlike || entry.clock != clock || entry.cache_state != cache) continue;
+        if (!cache) cache = entry.cache_state;
+        if (entry.unlike || entry.cache_state != *cache) continue;
         sum += *entry.log_seconds;
         ++count;
       }
@@ -165,6 +207,24 @@ class HistoryTable {
   }
 
  private:
+  /// Of each point the clock that the newest entry with a time of it is to be compared by, else its own.
+  [[nodiscard]] std::vector<std::string_view> newest_clocks() const {
+    std::vector<std::string_view> clocks(index_.keys().size());
+    std::vector<bool> known(clocks.size());
+    for (std::size_t e = entries_.size(); e-- > 0;)
+      for (const Run& run : entries_[e].runs)
+        for (const Point& point : run.points) {
+          const Measurement& measurement = point.measurement;
+          const auto place = index_.place_of(measurement);
+          if (!place || known[*place] || status_of(measurement) != Status::timed) continue;
+          known[*place] = true;
+          const std::string& asked = entries_[e].clock;
+          const bool has = !asked.empty() && seconds_by(measurement, asked) != nullptr;
+          clocks[*place] = has ? asked : measurement.clock;
+        }
+    return clocks;
+  }
+
   [[nodiscard]] DeviceKind kind_of(std::size_t point) const {
     return index_.keys()[point].device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
   }
@@ -204,9 +264,10 @@ double weighted_mean(const Series& series, std::size_t first, std::size_t last) 
 }  // namespace
 
 Comparison check_against(const std::vector<BaselineEntry>& entries, const std::vector<Run>& runs,
-                         const CompareOptions& options) {
+                         CompareOptions options) {
   const std::vector<Entries> groups = by_code(entries);
   const Entries& baseline = groups.front();
+  if (options.clock.empty()) options.clock = baseline.front()->clock;
   const bool updates = baseline.size() >= fewest_updates;
   std::vector<std::vector<Run>> alike;
   for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));

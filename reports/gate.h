@@ -18,8 +18,9 @@ inline constexpr std::size_t fewest_updates = 3;
 /// more of those the update is the unit: each counts as one value, the mean over its processes, and so do the new
 /// runs, for they are of one update too. Else the process is the unit, and a note says that what changes from update
 /// to update is not in the noise. All other entries of one code tell of the noise. `entries` is not empty.
+/// Without a clock in the options the newest entry's counts.
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
-                         const CompareOptions& options);
+                         CompareOptions options);
 
 /// A change of level in the history of a point.
 struct Step {

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev python3 python3-venv)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
 
 tests=OFF

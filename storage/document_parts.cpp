@@ -70,9 +70,9 @@ class Builder {
     }
     Json& parent = *open_.back();
     if (parent.is_array()) return &parent.emplace_back(std::forward<Value>(value));
-    Json& member = parent[key_];
-    member = std::forward<Value>(value);
-    return &member;
+    // A key that stands twice has its last value, as everywhere in nlohmann::json.
+    auto& members = parent.get_ref<Json::object_t&>();
+    return &members.insert_or_assign(std::move(key_), Json(std::forward<Value>(value))).first->second;
   }
 
   bool open(Json&& value) {

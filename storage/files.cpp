@@ -127,9 +127,9 @@ class InputFile {
 };
 
 /// Absent where the text must be read as it is.
-std::optional<std::string> squeezed_text(const std::filesystem::path& file) {
+std::optional<std::string> squeezed_text(const std::filesystem::path& file, Clocks clocks) {
   InputFile input(file);
-  Squeezer squeezer(input.size());
+  Squeezer squeezer(clocks, input.size());
   std::string piece(std::size_t{1} << 20, '\0');
   for (std::size_t left = input.size(); left > 0 && !squeezer.odd();) {
     const std::size_t count = input.read(piece.data(), std::min(piece.size(), left));
@@ -152,15 +152,15 @@ std::string read_text(const std::filesystem::path& file) {
 
 Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }
 
-Run read_slim_run(const std::filesystem::path& file) {
-  if (const auto text = squeezed_text(file)) {
+Run read_slim_run(const std::filesystem::path& file, Clocks clocks) {
+  if (const auto text = squeezed_text(file, clocks)) {
     try {
-      return slim_run_from_json(*text, file.string());
+      return slim_run_from_json(*text, file.string(), clocks);
     } catch (const ReadError&) {
       // Said again below, of the text as it is: with the place where it is wrong.
     }
   }
-  return slim_run_from_json(read_text(file), file.string());
+  return slim_run_from_json(read_text(file), file.string(), clocks);
 }
 
 Calibration read_calibration(const std::filesystem::path& file) {

@@ -237,6 +237,8 @@ Json json_of(const KernelLaunch& kernel) {
   result["dynamic_shared_bytes"] = kernel.dynamic_shared_bytes;
   result["launches"] = kernel.launches;
   set_optional(result, "local_bytes", kernel.local_bytes);
+  if (!kernel.code.empty()) result["code"] = kernel.code;
+  if (!kernel.code_absent_reason.empty()) result["code_absent_reason"] = kernel.code_absent_reason;
   return result;
 }
 
@@ -257,6 +259,8 @@ KernelLaunch read_kernel_launch(const Node& node) {
   kernel.dynamic_shared_bytes = count("dynamic_shared_bytes");
   kernel.launches = count("launches");
   if (const auto local = node.find("local_bytes")) kernel.local_bytes = local->integer(0, largest_integer);
+  if (const auto code = node.find("code")) kernel.code = code->text();
+  if (const auto reason = node.find("code_absent_reason")) kernel.code_absent_reason = reason->text();
   return kernel;
 }
 

@@ -155,19 +155,19 @@ Boundary read_boundary(const Node& node) {
 namespace {
 
 /// What `slim` leaves out of a point's lists, by the names they have in a file.
-const std::set<std::string, std::less<>>& lists_left_out() {
-  static const std::set<std::string, std::less<>> names = {"samples_seconds", "block_sizes", "samples_clock_hz",
-                                                           "other_clocks",    "variants",    "counters",
-                                                           "absent_counters", "advice",      "votes"};
+std::set<std::string, std::less<>> lists_left_out(Clocks clocks) {
+  std::set<std::string, std::less<>> names = {"samples_seconds", "block_sizes",     "samples_clock_hz", "variants",
+                                              "counters",        "absent_counters", "advice",           "votes"};
+  if (clocks == Clocks::own) names.emplace("other_clocks");
   return names;
 }
 
-void make_slim(Point& point) {
+void make_slim(Point& point, Clocks clocks) {
   Measurement& measurement = point.measurement;
   measurement.samples_seconds = {};
   measurement.block_sizes = {};
   measurement.samples_clock_hz = {};
-  measurement.other_clocks = {};
+  if (clocks == Clocks::own) measurement.other_clocks = {};
   measurement.variants = {};
   measurement.counters = {};
   measurement.absent_counters = {};
@@ -205,18 +205,18 @@ Run read_run(const Node& node) {
 
 std::string to_json(const Run& run) { return document_text(json_of(run), run_schema, Run::schema_version); }
 
-Run slim(Run run) {
+Run slim(Run run, Clocks clocks) {
   run.calibrations.clear();
   run.boundaries.clear();
-  for (Point& point : run.points) make_slim(point);
+  for (Point& point : run.points) make_slim(point, clocks);
   return run;
 }
 
-Run slim_run_from_json(std::string_view text, std::string_view origin) {
+Run slim_run_from_json(std::string_view text, std::string_view origin, Clocks clocks) {
   std::vector<Point> points;
-  PartsOptions options{"points", lists_left_out(), [&](nlohmann::json&& part, std::size_t index) {
-                         points.push_back(read_point(Node(part, origin, fmt::format("/points/{}", index))));
-                         make_slim(points.back());
+  PartsOptions options{"points", lists_left_out(clocks), [&](nlohmann::json&& part, std::size_t index) {
+                         points.push_back(read_point(Node(part, origin, "points", index)));
+                         make_slim(points.back(), clocks);
                        }};
   const auto document = parse_parts(text, origin, run_schema, Run::schema_version, options);
   Run run = read_run(Node(document, origin));

@@ -27,21 +27,42 @@ std::string pointer_token(std::string_view key) {
   return result;
 }
 
+/// Whether `value` itself, not one like it, is or is in `root`; then `path` leads there.
+bool find_place(const nlohmann::json& root, const nlohmann::json& value, std::string& path) {
+  if (&root == &value) return true;
+  const std::size_t before = path.size();
+  if (root.is_object()) {
+    for (const auto& [key, member] : root.get_ref<const nlohmann::json::object_t&>()) {
+      path += pointer_token(key);
+      if (find_place(member, value, path)) return true;
+      path.resize(before);
+    }
+  } else if (root.is_array()) {
+    std::size_t index = 0;
+    for (const auto& element : root) {
+      path += fmt::format("/{}", index++);
+      if (find_place(element, value, path)) return true;
+      path.resize(before);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
+std::string Node::path() const {
+  std::string path = list_.empty() ? "" : fmt::format("/{}/{}", list_, index_);
+  find_place(*root_, *value_, path);
+  return path.empty() ? "/" : path;
+}
+
 void Node::fail(std::string_view what) const {
-  throw ReadError(fmt::format("{}: {}: {}; {}", origin_, path_.empty() ? "/" : path_, what, remedy));
+  throw ReadError(fmt::format("{}: {}: {}; {}", origin_, path(), what, remedy));
 }
 
 void Node::fail_type(std::string_view wanted) const {
   fail(fmt::format("is {} where {} must stand", value_->is_null() ? "null" : value_->type_name(), wanted));
 }
-
-Node Node::child(const nlohmann::json& value, std::string_view key) const {
-  return {value, origin_, path_ + pointer_token(key)};
-}
-
-Node Node::element(std::size_t index) const { return {(*value_)[index], origin_, fmt::format("{}/{}", path_, index)}; }
 
 void Node::expect_object() const {
   if (!value_->is_object()) fail_type("an object");
@@ -52,14 +73,14 @@ Node Node::at(std::string_view key) const {
   expect_object();
   const auto place = value_->find(key);
   if (place == value_->end()) fail(fmt::format("'{}' is missing", key));
-  return child(*place, key);
+  return inner(*place);
 }
 
 std::optional<Node> Node::find(std::string_view key) const {
   expect_object();
   const auto place = value_->find(key);
   if (place == value_->end() || place->is_null()) return std::nullopt;
-  return child(*place, key);
+  return inner(*place);
 }
 
 std::string Node::text() const {
@@ -116,7 +137,8 @@ std::vector<std::string> Node::texts() const {
 }
 
 std::size_t Node::index_in(const std::string_view* names, std::size_t count) const {
-  const std::string word = text();
+  if (!value_->is_string()) fail_type("a text");
+  const auto& word = value_->get_ref<const std::string&>();
   const auto* const place = std::find(names, names + count, word);
   if (place == names + count)
     fail(fmt::format("is '{}', which is none of {}", excerpt(word), fmt::join(names, names + count, ", ")));

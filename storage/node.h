@@ -21,13 +21,15 @@ enum class Domain {
   probability,   ///< 0 to 1
 };
 
-/// One value of a document. Refers into it: the document and `origin` must outlive the node.
+/// One value of a document. Refers into it: the document, `origin` and `list` must outlive the node. Where it stands is
+/// looked for in the document only when an error is to name the place: a run has millions of values and few errors.
 class Node {
  public:
-  Node(const nlohmann::json& value, std::string_view origin) : value_(&value), origin_(origin) {}
-  /// A part of a document, at `path` in it.
-  Node(const nlohmann::json& value, std::string_view origin, std::string path)
-      : value_(&value), origin_(origin), path_(std::move(path)) {}
+  Node(const nlohmann::json& document, std::string_view origin)
+      : value_(&document), root_(&document), origin_(origin) {}
+  /// A part of a document that is held by itself: the element `index` of the document's member `list`.
+  Node(const nlohmann::json& part, std::string_view origin, std::string_view list, std::size_t index)
+      : value_(&part), root_(&part), origin_(origin), list_(list), index_(index) {}
 
   /// A member that must be there; a member that may be missing (null counts as missing).
   [[nodiscard]] Node at(std::string_view key) const;
@@ -59,23 +61,30 @@ class Node {
   template <class Visit>
   void each(Visit visit) const {
     expect_object();
-    for (const auto& item : value_->items()) visit(item.key(), child(item.value(), item.key()));
+    for (const auto& item : value_->items()) visit(item.key(), inner(item.value()));
   }
 
   /// Throws ReadError: "run.json: /points/3/name: <what>; <remedy>".
   [[noreturn]] void fail(std::string_view what) const;
 
  private:
-  [[nodiscard]] Node child(const nlohmann::json& value, std::string_view key) const;
-  [[nodiscard]] Node element(std::size_t index) const;
+  [[nodiscard]] Node inner(const nlohmann::json& value) const {
+    Node node = *this;
+    node.value_ = &value;
+    return node;
+  }
+  [[nodiscard]] Node element(std::size_t index) const { return inner((*value_)[index]); }
+  [[nodiscard]] std::string path() const;  ///< a JSON Pointer (RFC 6901)
   [[nodiscard]] std::size_t array_size() const;
   [[nodiscard]] std::size_t index_in(const std::string_view* names, std::size_t count) const;
   void expect_object() const;
   [[noreturn]] void fail_type(std::string_view wanted) const;
 
   const nlohmann::json* value_;
+  const nlohmann::json* root_;  ///< what `value_` is somewhere inside of
   std::string_view origin_;
-  std::string path_;  ///< a JSON Pointer (RFC 6901)
+  std::string_view list_;  ///< empty: the root is the whole document
+  std::size_t index_ = 0;
 };
 
 inline constexpr std::size_t largest_array = 1'000'000;

@@ -55,7 +55,19 @@ std::int64_t warm_up_chains_for(double chain_seconds) {
 
 }  // namespace
 
-ActivityPhase::ActivityPhase(Device device, Opener open) : device_(std::move(device)), open_(std::move(open)) {}
+ActivityPhase::ActivityPhase(Device device, Opener open, CodeReader read_code)
+    : device_(std::move(device)), open_(std::move(open)), read_code_(std::move(read_code)) {}
+
+KernelCode ActivityPhase::code_of_process(const Device& device) { return KernelCode::of_process(device.architecture); }
+
+void ActivityPhase::identify(std::vector<KernelLaunch>& kernels) {
+  if (!code_) code_ = read_code_(device_);
+  for (KernelLaunch& kernel : kernels) {
+    CodeOfKernel known = code_->of(kernel.name);
+    kernel.code = std::move(known.code);
+    kernel.code_absent_reason = std::move(known.absent_reason);
+  }
+}
 
 ActivitySource& ActivityPhase::source() {
   if (unavailable_) throw MetricsUnavailable(*unavailable_);
@@ -87,6 +99,7 @@ ActivityCheck ActivityPhase::check(const Measurement& measurement, const Replay&
   });
   ActivityCheck check = summarize(records, passed_over, executions);
   check.source = std::string(source.name());
+  identify(check.kernels);
   compare(check, measurement);
   return check;
 }

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/activity/activity_source.h"
+#include "bench/activity/kernel_code.h"
 #include "bench/later_phase.h"
 #include "gpubench/device.h"
 #include "gpubench/measurement.h"
@@ -19,18 +21,24 @@ class ActivityPhase final : public LaterPhase {
  public:
   using Opener = std::function<std::unique_ptr<ActivitySource>(const Device&)>;
 
-  explicit ActivityPhase(Device device, Opener open = open_activity_source);
+  using CodeReader = std::function<KernelCode(const Device&)>;
+
+  explicit ActivityPhase(Device device, Opener open = open_activity_source, CodeReader read_code = code_of_process);
 
   void fill(Measurement& measurement, const Replay& replay) override;
   void give_up(Measurement& measurement, const std::string& reason) override;
 
  private:
+  static KernelCode code_of_process(const Device& device);
   ActivitySource& source();
+  void identify(std::vector<KernelLaunch>& kernels);
   ActivityCheck check(const Measurement& measurement, const Replay& replay);
 
   Device device_;
   Opener open_;
+  CodeReader read_code_;
   std::unique_ptr<ActivitySource> source_;
+  std::optional<KernelCode> code_;  ///< once it was asked for
   std::optional<std::string> unavailable_;
 };
 

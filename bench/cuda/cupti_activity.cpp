@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cuda/cupti_activity.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/activity/kernel_code.h"
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
 #include "bench/metrics/metric_source.h"
@@ -142,14 +142,6 @@ class Recording {
   std::vector<CUpti_ActivityKind> enabled_;
 };
 
-/// Names of C++ functions as they stand in the source; others as they are.
-std::string readable(const char* name) {
-  if (name == nullptr) return "a kernel without a name";
-  int status = 0;
-  const std::unique_ptr<char, Free> source(abi::__cxa_demangle(name, nullptr, nullptr, &status));
-  return source ? source.get() : name;
-}
-
 class CuptiActivity final : public ActivitySource {
  public:
   explicit CuptiActivity(std::shared_ptr<const CuptiLibrary> library) : library_(std::move(library)) {
@@ -219,7 +211,7 @@ class CuptiActivity final : public ActivitySource {
     if (std::min({record.gridX, record.gridY, record.gridZ, record.blockX, record.blockY, record.blockZ}) < 1 ||
         threads > most_threads || record.staticSharedMemory < 0 || record.dynamicSharedMemory < 0)
       throw_unknown_layout();
-    kernel.name = readable(record.name);
+    kernel.name = record.name != nullptr ? demangled(record.name) : "a kernel without a name";
     kernel.registers = record.registersPerThread;
     kernel.static_shared_bytes = record.staticSharedMemory;
     kernel.dynamic_shared_bytes = record.dynamicSharedMemory;

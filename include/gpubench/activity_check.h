@@ -25,6 +25,10 @@ struct KernelLaunch {
   std::int64_t launches = 1;               ///< of this kernel in this shape, in one execution
   /// Local memory reserved for a thread: what does not fit in its registers is spilt there. Absent in older runs.
   std::optional<std::int64_t> local_bytes = std::nullopt;
+  /// Hash of its machine code: "fnv1a64 of sm_90 SASS: 85944171f73967e8". Empty in older runs, and where
+  /// `code_absent_reason` says why.
+  std::string code = {};
+  std::string code_absent_reason = {};
   friend auto operator<=>(const KernelLaunch&, const KernelLaunch&) = default;
 };
 

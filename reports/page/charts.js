@@ -19,6 +19,7 @@
   const cellsOf = {strip: "cell_to", map: "size_to"};  // charts with a row of cells for each operation
   const whole = new Set();  // those of them that show all operations
   let overviewWanted = !many;
+  let onPaper = false;  // while it is printed, all is light
 
   const lineSelect = byId("line");
   const linesOf = (id) => [...new Set(points.filter((row) => row.device === id && row.size > 0 && row.seconds).map((row) => row.line))];
@@ -138,13 +139,21 @@
     return spec;
   }
   function configFor() {
-    const config = structuredClone(report.themes[isDark() ? "dark" : "light"]);
+    const config = structuredClone(report.themes[isDark() && !onPaper ? "dark" : "light"]);
     if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 3; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
     if (many) config.aria = false;  // a canvas has no elements that a text of each mark could be said of
     return config;
   }
   const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip};
 
+  const sampleSpecs = new Map();  // of the samples drawn so far, by where
+  async function embedSamples(canvas) {
+    try {
+      await embed(canvas, structuredClone(sampleSpecs.get(canvas)), {...options, renderer: "svg", config: {...configFor(), aria: true}});
+    } catch (error) {
+      trouble("samples: " + error);
+    }
+  }
   /** The samples of a point, in its row of the table. */
   window.drawSamples = async (box, row) => {
     const found = embed && row.seconds ? samplesOf(row) : null;
@@ -162,11 +171,8 @@
     const [sequence, histogram] = spec.hconcat;
     histogram.width = room < 480 ? 60 : 150;
     sequence.width = Math.max(120, room - histogram.width - 110);
-    try {
-      await embed(canvas, spec, {...options, renderer: "svg", config: {...configFor(), aria: true}});
-    } catch (error) {
-      trouble("samples: " + error);
-    }
+    sampleSpecs.set(canvas, spec);
+    await embedSamples(canvas);
   };
 
   /** A click on a point: its operation in the charts of one operation, and in the table, with its facts open. */
@@ -280,6 +286,23 @@
     byId("next").addEventListener("click", () => move(1));
     regimeListeners.push(() => drawAll());
     themeListeners.push(() => drawAll());
+    // Drawing waits for nothing but promises that are settled by then: no file, no timer. So it is done before the page is laid
+    // out for paper. Should a browser not wait even for these, the charts are printed as they are, on their dark ground (style.css).
+    addEventListener("beforeprint", () => {
+      if (!isDark() || onPaper) return;
+      onPaper = true;
+      for (const canvas of [...sampleSpecs.keys()]) if (!canvas.isConnected) sampleSpecs.delete(canvas);
+      const shown = figures.filter((figure) => figure.offsetParent && views.has(figure));
+      Promise.all([...shown.map(draw), ...[...sampleSpecs.keys()].map(embedSamples)])
+        .then(() => { if (onPaper) root.dataset.paper = "light"; }).catch((error) => trouble("printing: " + error));
+    });
+    addEventListener("afterprint", () => {
+      if (!onPaper) return;
+      onPaper = false;
+      delete root.dataset.paper;
+      drawAll();
+      for (const canvas of sampleSpecs.keys()) embedSamples(canvas);
+    });
     let width = innerWidth;
     let resized = 0;
     addEventListener("resize", () => {

@@ -31,6 +31,7 @@ class CodeIdentity : public ::testing::Test {
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_shentsize = sizeof(Elf64_Shdr);
     header.e_shnum = 3;
     header.e_shstrndx = 2;

@@ -3,10 +3,13 @@
 
 Exit code 77: skipped, because there is no bash."""
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = sys.argv[1]
@@ -50,6 +53,8 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.complete("gpubench --color=ne", breaks="' '"), ["--color=never"])
         self.assertEqual(self.complete("gpubench --calibrate=f"), ["full"])
         self.assertEqual(self.complete("gpubench --resume=run"), ["run one.json"])
+        self.assertEqual(self.complete("gpubench --time="), ["device", "stream", "latency", "all"])
+        self.assertEqual(self.complete("gpubench gate check --time="), ["device", "stream", "latency"])
 
     def test_subcommands_and_files(self):
         self.assertEqual(self.complete("gpubench rep"), ["report"])
@@ -67,17 +72,81 @@ class Bash(unittest.TestCase):
                 self.assertIn("-l " + flag[2:] if shell == "fish" else flag, text, shell)
 
 
+def needs(shell):
+    return unittest.skipUnless(shutil.which(shell), f"there is no {shell} (Debian package {shell})")
+
+
 class OtherShells(unittest.TestCase):
-    def test_syntax(self):
-        """Parsed by the shells themselves where they are there."""
-        for shell, arguments in (("zsh", ["-n"]), ("fish", ["--no-execute"])):
-            if not shutil.which(shell):
-                continue
-            with tempfile.NamedTemporaryFile("w", suffix="." + shell) as file:
-                file.write(script(shell))
-                file.flush()
-                result = subprocess.run([shell, *arguments, file.name], capture_output=True, text=True, check=False)
-                self.assertEqual((result.returncode, result.stderr), (0, ""), shell)
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gpubench-completion-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def written(self, shell):
+        file = os.path.join(self.folder, "gpubench." + shell)
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(script(shell))
+        return file
+
+    def parse(self, *arguments):
+        result = subprocess.run([*arguments, self.written(arguments[0])], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    @needs("zsh")
+    def test_zsh(self):
+        self.parse("zsh", "-n")
+        self.assertEqual(self.zsh("gpubench --qui"), "--quiet")
+        self.assertEqual(self.zsh("gpubench gate che"), "gate check")
+        # The '=' that it adds is taken back where no value follows.
+        self.assertEqual(self.zsh("gpubench gate check --summ"), "gate check --summary")
+        self.assertEqual(self.zsh("gpubench compare --time=dev"), "compare --time=device")
+
+    def zsh(self, line):
+        """What a zsh at a terminal makes of a line and the tabulator: its words, printed by a function in the program's place."""
+        setup = os.path.join(self.folder, "setup.zsh")
+        with open(setup, "w", encoding="utf-8") as file:
+            file.write(f"PS1='>'\nautoload -Uz compinit && compinit -u -D\nsource '{self.written('zsh')}'\n"
+                       "gpubench() { print -r -- \"GOT<$*>\" }\n")
+        ours, theirs = pty.openpty()
+        environment = dict(os.environ, TERM="dumb", HOME=self.folder, ZDOTDIR=self.folder)
+        process = subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=self.folder, start_new_session=True)
+        os.close(theirs)
+        try:
+            text = self.until(ours, "", "% ", "# ")
+            for words, wanted in ((f"source {setup}; print READY$((1))", "READY1"), (line + "\t", None), ("", ">\r\n")):
+                os.write(ours, (words + ("" if wanted is None else "\n")).encode())
+                if wanted is None:
+                    time.sleep(0.5)  # or the end of the line is taken for part of what is to be completed
+                else:
+                    text = self.until(ours, text, wanted)
+            return text.split("GOT<")[-1].split(">\r")[0].strip()
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
+
+    def until(self, terminal, text, *wanted, seconds=60):
+        end = time.monotonic() + seconds
+        text = ""
+        while not any(words in text for words in wanted):
+            ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
+            self.assertTrue(ready, f"no {wanted} in {text!r}")
+            text += os.read(terminal, 65536).decode(errors="replace")
+        return text
+
+    @needs("fish")
+    def test_fish(self):
+        self.parse("fish", "--no-execute")
+        self.assertEqual(self.fish("gpubench --cal"), ["--calibrate", "--calibration"])
+        self.assertEqual(self.fish("gpubench gate che"), ["check"])
+        self.assertEqual(self.fish("gpubench compare --time="), ["--time=device", "--time=latency", "--time=stream"])
+        self.assertEqual(self.fish("gpubench compare --quie"), ["--quiet"])
+
+    def fish(self, line):
+        environment = dict(os.environ, HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
+        text = f"source '{self.written('fish')}'; complete --do-complete '{line}'"
+        result = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, cwd=self.folder, env=environment, check=True)
+        self.assertEqual(result.stderr, "")
+        return sorted(word.split("\t")[0] for word in result.stdout.split("\n") if word)
 
     def test_unknown_shell(self):
         result = subprocess.run([PROGRAM, "--completion=ksh"], capture_output=True, text=True, check=False)

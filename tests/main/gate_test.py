@@ -120,7 +120,78 @@ class Commands(unittest.TestCase):
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
+    def test_ab_takes_its_program_with_it_when_it_is_killed(self):
+        note = self.folder / "started"
+        note.unlink(missing_ok=True)
+        waits = self.folder / "waits"
+        waits.write_text(f"#!{sys.executable}\nimport os, time\nopen({str(note) + '.part'!r}, 'w').write(str(os.getpid()))\nos.rename({str(note) + '.part'!r}, {str(note)!r})\ntime.sleep(120)\n")
+        waits.chmod(0o755)
+        process = subprocess.Popen([str(GPUBENCH), "ab", str(waits), str(waits)], env=self.environment, stderr=subprocess.DEVNULL, text=True)
+        until = time.monotonic() + 60
+        while not note.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        child = int(note.read_text())
+        process.kill()
+        process.wait(timeout=60)
+
+        def runs():
+            try:
+                state = pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                return False
+            return state not in "ZX"
+
+        while runs() and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertFalse(runs(), "the program outlived ab")
+        shutil.rmtree(self.folder / "tmp")  # what a kill leaves
+        (self.folder / "tmp").mkdir()
+
     # gate
+
+    def test_the_clock_that_is_compared(self):
+        def clocks(stream, device):
+            """Times by two clocks, `stream` and `device` times what they were; without a stream factor by one."""
+
+            def change(run):
+                for point in run["points"]:
+                    measurement = point["measurement"]
+                    if "seconds" not in measurement:
+                        continue
+                    scaled = lambda factor: {
+                        key: [factor * end for end in value] if isinstance(value, list) else factor * value if isinstance(value, float) else value
+                        for key, value in measurement["seconds"].items()
+                    }
+                    other = {"clock": "device", "seconds": scaled(device), "executions_per_sample": 1, "method": "made up", "stop_reason": "count"}
+                    if stream is None:
+                        measurement.update({"seconds": scaled(device), "clock": "device", "other_clocks": []})
+                    else:
+                        measurement.update({"seconds": scaled(stream), "clock": "stream", "other_clocks": [other]})
+
+            return change
+
+        base = self.processes("clock-base", change=clocks(1.0, 0.5))
+        next_runs = self.processes("clock-next", change=clocks(1.2, 0.5))
+        device = self.processes("clock-device", change=clocks(None, 0.5))
+        default = self.gpubench("compare", base, next_runs)
+        self.assertEqual(default.returncode, 1, default.stdout + default.stderr)
+        self.assertIn("Compared by the clock stream", default.stdout)
+        asked = self.gpubench("compare", base, next_runs, "--time=device")
+        self.assertEqual(asked.returncode, 0, asked.stdout + asked.stderr)
+        self.assertIn("Compared by the clock device", asked.stdout)
+        common = self.gpubench("compare", base, device)
+        self.assertEqual(common.returncode, 0, common.stdout + common.stderr)
+        self.assertIn("Compared by the clock device", common.stdout)
+        missing = self.gpubench("compare", base, device, "--time=stream")
+        self.assertEqual(missing.returncode, 3, missing.stdout + missing.stderr)
+        self.assertIn("no stream time in the new run", missing.stdout)
+        store = f"--store={self.folder}/clock-store"
+        self.assertEqual(self.gpubench("gate", "update", base, store, "--time=device").returncode, 0)
+        self.assertEqual(self.gpubench("gate", "check", next_runs, store).returncode, 0)
+        self.assertEqual(self.gpubench("gate", "check", next_runs, store, "--time=stream").returncode, 1)
+        said = self.gpubench("gate", "update", base, store, "--time=latency")
+        self.assertIn("have no latency time and will be left out of checks", said.stderr)
+        self.assert_refused(self.gpubench("compare", base, base, "--time=all"), "--time")
 
     def test_gate_from_the_first_baseline_to_a_regression(self):
         store = f"--store={self.folder}/store"

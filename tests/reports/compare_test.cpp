@@ -7,8 +7,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "reports/comparison_clocks.h"
 #include "reports/comparison_noise.h"
 #include "statistics/statistics.h"
 #include "tests/reports/sample_run.h"
@@ -200,7 +202,110 @@ TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
   const auto comparison = compare(base, next, {});
   EXPECT_THAT(comparison.points, IsEmpty());
   EXPECT_FALSE(comparison.comparable);
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, timed with another clock or cache state")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, timed with another cache state")));
+}
+
+/// Timed by clocks, the first of which is the point's own.
+gpubench::Run clocked(const std::vector<std::pair<std::string, double>>& clocks, const std::string& name = "op") {
+  gpubench::Run run = run_with(around(clocks.front().second), name);
+  Measurement& measurement = run.points[0].measurement;
+  measurement.clock = clocks.front().first;
+  for (std::size_t i = 1; i < clocks.size(); ++i) {
+    Timing timing;
+    timing.clock = clocks[i].first;
+    timing.seconds = statistics::summarize(around(clocks[i].second));
+    measurement.other_clocks.push_back(timing);
+  }
+  return run;
+}
+
+CompareOptions by_clock(const std::string& clock) {
+  CompareOptions options = quiet();
+  options.clock = clock;
+  return options;
+}
+
+TEST(CompareClocks, TheClockAskedForIsCompared) {
+  const auto base = clocked({{"stream", 3.0}, {"device", 2.0}}), next = clocked({{"stream", 3.3}, {"device", 2.0}});
+  const auto own = compare(base, next, quiet());
+  ASSERT_EQ(own.points.size(), 1U);
+  EXPECT_EQ(own.points[0].clock, "stream");
+  EXPECT_EQ(own.points[0].change, Change::slower);
+  const auto device = compare(base, next, by_clock("device"));
+  ASSERT_EQ(device.points.size(), 1U);
+  EXPECT_EQ(device.points[0].clock, "device");
+  EXPECT_NEAR(device.points[0].new_seconds, 2.0, 1e-9);
+  EXPECT_EQ(device.points[0].change, Change::same);
+  EXPECT_THAT(console(device, {false, 200}), HasSubstr("Compared by the clock device (the operation alone)."));
+  EXPECT_THAT(markdown(device), HasSubstr("| device |"));
+  EXPECT_EQ(nlohmann::json::parse(json(device))["points"][0]["clock"], "device");
+}
+
+TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
+  gpubench::Run base = clocked({{"stream", 3.0}, {"device", 2.0}}, "both"), next = base;
+  const auto add_point = [](gpubench::Run& run, const gpubench::Run& other) { run.points.push_back(other.points[0]); };
+  add_point(base, clocked({{"stream", 1.0}, {"device", 1.0}}, "base alone"));
+  add_point(next, clocked({{"stream", 1.0}}, "base alone"));
+  add_point(base, clocked({{"stream", 1.0}}, "neither"));
+  add_point(next, clocked({{"latency", 1.0}}, "neither"));
+  add_point(base, clocked({{"stream", 1.0}, {"device", 1.0}}, "failed"));
+  add_point(next, clocked({{"stream", 1.0}, {"device", 1.0}}, "failed"));
+  next.points.back().measurement.other_clocks[0].seconds.reset();
+  next.points.back().measurement.other_clocks[0].reason = "cannot be captured";
+  const auto comparison = compare(base, next, by_clock("device"));
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].name, "both");
+  ASSERT_EQ(comparison.left_out.size(), 3U);
+  EXPECT_EQ(comparison.left_out[0].name, "base alone");
+  EXPECT_EQ(comparison.left_out[0].reason, "no device time in the new run, timed by stream");
+  EXPECT_EQ(comparison.left_out[1].reason, "no device time in either side, timed by latency and stream");
+  EXPECT_EQ(comparison.left_out[2].reason, "no device time in the new run: cannot be captured");
+  const std::string text = console(comparison, {false, 200});
+  EXPECT_THAT(text, HasSubstr("left out: base alone: no device time in the new run"));
+  EXPECT_THAT(text, HasSubstr("3 left out"));
+  EXPECT_THAT(markdown(comparison), HasSubstr("- left out: failed: no device time"));
+  EXPECT_EQ(nlohmann::json::parse(json(comparison))["left_out"][0]["name"], "base alone");
+  EXPECT_THAT(csv(comparison), HasSubstr("left out"));
+}
+
+TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
+  const auto base = clocked({{"stream", 3.0}, {"device", 2.0}}), next = clocked({{"device", 2.0}});
+  for (const auto& comparison : {compare(base, next, quiet()), compare(next, base, quiet())}) {
+    ASSERT_EQ(comparison.points.size(), 1U);
+    EXPECT_EQ(comparison.points[0].clock, "device");
+    EXPECT_EQ(comparison.points[0].change, Change::same);
+    EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by one that both have (first: op)")));
+  }
+  EXPECT_TRUE(own_clocks_differ({base}, {next}));
+  EXPECT_FALSE(own_clocks_differ({base}, {base}));
+}
+
+TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
+  const auto comparison = compare(clocked({{"stream", 3.0}}), clocked({{"latency", 3.0}}), quiet());
+  EXPECT_THAT(comparison.points, IsEmpty());
+  ASSERT_EQ(comparison.left_out.size(), 1U);
+  EXPECT_EQ(comparison.left_out[0].reason,
+            "timed by stream in the base and by latency in the new run, so that no clock is in both");
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("not comparable: there is no point to compare"));
+}
+
+TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
+  const auto both = clocked({{"stream", 3.0}, {"device", 2.0}});
+  auto other = clocked({{"device", 2.0}});
+  other.context.created_utc = "1";
+  const auto comparison = compare({both}, {both, other}, quiet());
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].clock, "device");
+  EXPECT_EQ(comparison.points[0].new_processes, 2);
+}
+
+TEST(CompareClocks, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
+  gpubench::Run base = clocked({{"stream", 3.0}});
+  base.points.push_back(clocked({{"host", 1.0}}, "on the host").points[0]);
+  const std::string text = console(compare(base, base, quiet()), {false, 200});
+  EXPECT_THAT(text, HasSubstr(" clock "));
+  EXPECT_THAT(text, HasSubstr("Compared by the clocks host at 1 point, stream (launched back to back) at 1 point."));
 }
 
 TEST(Compare, TimesOfZeroHaveNoRatio) {
@@ -374,13 +479,18 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   kernel.registers = 32;
   kernel.local_bytes = 0;
   for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity.emplace().kernels = {kernel};
-  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, launched alike");
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, launched alike, code not known");
+  for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, same code, launched alike");
+  next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 2";
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "kernel scale(float*): code differs");
+  next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
   next.points[0].measurement.activity->kernels[0].registers = 40;
   next.points[0].measurement.activity->kernels[0].grid[0] = 264;
   next.points[0].measurement.activity->kernels[0].local_bytes = 16;
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points[0].kernels,
-            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16");
+            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16, same code");
   EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
   next.points[0].measurement.activity.reset();
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");

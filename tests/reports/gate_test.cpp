@@ -54,7 +54,7 @@ class Machine {
   }
 
   storage::BaselineEntry entry(int number, int processes, double factor = 1.0, const std::string& code = "") {
-    return {number, "v" + std::to_string(number), "2026-01-01T00:00:00Z", {}, update(processes, factor, code)};
+    return {number, "v" + std::to_string(number), "2026-01-01T00:00:00Z", {}, {}, update(processes, factor, code)};
   }
 
  private:
@@ -120,6 +120,59 @@ TEST(Gate, AFailureInOneProcessIsAFailure) {
   const auto comparison = check_against(entries, runs, {});
   EXPECT_THAT(comparison.failed_in_new, ::testing::ElementsAre("op4"));
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 2);
+}
+
+/// Each point is timed by "stream", and by "device", whose times are `factor` of that.
+void add_device_clock(std::vector<gpubench::Run>& runs, double factor) {
+  for (gpubench::Run& run : runs)
+    for (Point& point : run.points) {
+      point.measurement.clock = "stream";
+      Timing timing;
+      timing.clock = "device";
+      timing.seconds = statistics::summarize(std::vector<double>(10, factor * point.measurement.seconds->median));
+      point.measurement.other_clocks = {timing};
+    }
+}
+
+TEST(Gate, TheClockThatTheBaselineIsForIsCompared) {
+  for (const int updates : {1, 3}) {
+    Machine machine(0.002, 0.0, 7);
+    std::vector<storage::BaselineEntry> entries;
+    for (int i = 0; i < updates; ++i) {
+      entries.push_back(machine.entry(i + 1, 3, 1.0, "a"));
+      entries.back().clock = "device";
+      add_device_clock(entries.back().runs, 0.5);
+    }
+    auto next = machine.update(3, 1.0, "a");
+    add_device_clock(next, 0.6);
+    const auto device = check_against(entries, next, {});
+    ASSERT_EQ(device.points.size(), std::size_t{points}) << updates;
+    EXPECT_EQ(device.points[0].clock, "device");
+    EXPECT_NEAR(device.points[0].ratio.value, 1.2, 0.02);
+    EXPECT_EQ(changed(device), points);
+    CompareOptions options;
+    options.clock = "stream";
+    EXPECT_EQ(changed(check_against(entries, next, options)), 0) << updates;
+  }
+}
+
+TEST(Gate, AMeanOverProcessesIsOfOneClock) {
+  Machine machine(0.002, 0.0, 7);
+  std::vector<storage::BaselineEntry> entries;
+  for (int i = 0; i < 3; ++i) {
+    entries.push_back(machine.entry(i + 1, 3, 1.0, "a"));
+    add_device_clock(entries.back().runs, 0.5);
+    for (Point& point : entries.back().runs[1].points) {  // this process was timed by "device" alone
+      point.measurement.clock = "device";
+      point.measurement.seconds = point.measurement.other_clocks[0].seconds;
+      point.measurement.other_clocks.clear();
+    }
+  }
+  auto next = machine.update(3, 1.0, "a");
+  add_device_clock(next, 0.5);
+  const auto comparison = check_against(entries, next, {});
+  ASSERT_EQ(comparison.points.size(), std::size_t{points});
+  EXPECT_NEAR(comparison.points[0].ratio.value, 1.0, 0.02);
 }
 
 TEST(History, SaysInWhichEntryAStepCame) {

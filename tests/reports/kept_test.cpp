@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/compare.h"
 #include "reports/other_tools.h"
 #include "reports/picture.h"
 #include "reports/reports.h"
@@ -65,6 +66,22 @@ TEST(Kept, RunsAreReadWithAllThatTheyHold) {
     EXPECT_EQ(run.calibrations.size(), document["calibrations"].size()) << file;
     EXPECT_EQ(storage::run_from_json(storage::to_json(run), "again"), run) << file;
   }
+}
+
+TEST(Kept, KernelsOfRunsBeforeTheirCodeWasKnownCompareWithoutIt) {
+  const auto run = storage::read_run(fs::path(GPUBENCH_KEPT) / "run-1-e.json");
+  std::size_t kernels = 0;
+  for (const Point& point : run.points)
+    if (point.measurement.activity)
+      for (const KernelLaunch& kernel : point.measurement.activity->kernels) {
+        ++kernels;
+        EXPECT_EQ(kernel.code + kernel.code_absent_reason, "");
+      }
+  EXPECT_GT(kernels, 0U);
+  const auto comparison = compare(run, run, {});
+  EXPECT_TRUE(std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
+    return point.kernels == "the same kernels, launched alike, code not known";
+  }));
 }
 
 TEST(Kept, RunsAreWrittenInEveryFormat) {
