@@ -159,6 +159,22 @@ double interquartile_mean(std::span<const double> sorted) {
   return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
 }
 
+Interval interquartile_mean_ci95(std::span<const double> sorted) {
+  const double centre = interquartile_mean(sorted);
+  const std::size_t outside = sorted.size() / 4;
+  const std::size_t inside = sorted.size() - 2 * outside;
+  if (inside < 2) return {centre, centre};
+  std::vector<double> winsorised(sorted.begin(), sorted.end());
+  for (double& x : winsorised) x = std::clamp(x, sorted[outside], sorted[sorted.size() - 1 - outside]);
+  const double middle = mean(winsorised);
+  double squares = 0.0;
+  for (const double x : winsorised) squares += (x - middle) * (x - middle);
+  const auto n = static_cast<double>(sorted.size());
+  const double error = std::sqrt(squares / (n - 1.0) / n) * n / static_cast<double>(inside);
+  const double half_width = student_975(inside - 1) * error;
+  return {centre - half_width, centre + half_width};
+}
+
 Interval median_ci95(std::span<const double> sorted) {
   const auto n = sorted.size();
   const auto rank = n < fewest_for_median_interval ? 1 : lower_rank(n);

@@ -22,6 +22,10 @@ double median(std::span<const double> samples);
 /// samples go by steps. A quarter of the samples, rounded down, is left out at either end. Throws std::invalid_argument
 /// without samples.
 double interquartile_mean(std::span<const double> sorted);
+/// Its 95 % interval, which holds it: t(h-1) times the winsorised standard deviation over (h / n) sqrt(n), h being how
+/// many samples are left in (Tukey and McLaughlin, Sankhya A 25, 1963). One sample is its own interval. Throws
+/// std::invalid_argument without samples.
+Interval interquartile_mean_ci95(std::span<const double> sorted);
 
 /// Distribution-free 95 % interval of the median from order statistics: the narrowest symmetric pair of ranks whose
 /// binomial(n, 1/2) coverage is at least 95 % (David and Nagaraja, Order Statistics, 3rd ed., section 7.1). Below six

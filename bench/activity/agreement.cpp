@@ -71,7 +71,7 @@ double summed_seconds(Records execution) {
 /// system does to a few.
 Estimate centre_of(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
-  return {statistics::interquartile_mean(seconds), statistics::median_ci95(seconds)};
+  return {statistics::interquartile_mean(seconds), statistics::interquartile_mean_ci95(seconds)};
 }
 
 /// Why records cannot be summed up; empty when they can.

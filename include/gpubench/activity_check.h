@@ -43,7 +43,7 @@ struct ActivityCheck {
   std::string reason;           ///< why there are no records, or nothing that they could be compared with
   std::string source;           ///< who recorded: "cupti activity"
   std::int64_t executions = 0;  ///< recorded, each by itself
-  /// Seconds of one execution: the durations of all that it runs, added up; the median of the executions.
+  /// Seconds of one execution: the durations of all that it runs, added up; the interquartile mean over the executions.
   std::optional<Estimate> seconds;
   /// From the start of its first kernel or copy to the end of its last; absent when it has only one.
   std::optional<Estimate> span_seconds;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "bench/activity/activity_phase.h"
@@ -26,13 +27,14 @@ ActivityRecords one_kernel_each(const std::vector<std::uint64_t>& durations) {
   return gpu.kept;
 }
 
-TEST(Activity, TheMedianOfExecutionsWithItsIntervalAndWithoutTheWarmUp) {
+TEST(Activity, TheMiddleOfExecutionsWithItsIntervalAndWithoutTheWarmUp) {
   const ActivityCheck check = summarize(one_kernel_each({90000, 5000, 10, 20, 30, 40, 50, 60, 70}), 2, 7);
   ASSERT_TRUE(check.seconds) << check.reason;
   EXPECT_EQ(check.executions, 7);
   EXPECT_DOUBLE_EQ(check.seconds->value, 40e-9);
-  EXPECT_DOUBLE_EQ(check.seconds->ci95.low, 10e-9);
-  EXPECT_DOUBLE_EQ(check.seconds->ci95.high, 70e-9);
+  // Five of the seven are left in; winsorised they are 20 20 30 40 50 60 60, and t(4) is 2.776.
+  EXPECT_NEAR(check.seconds->ci95.low, 40e-9 - 2.776445 * 17.320508e-9 * std::sqrt(7.0) / 5.0, 1e-14);
+  EXPECT_NEAR(check.seconds->ci95.high, 40e-9 + 2.776445 * 17.320508e-9 * std::sqrt(7.0) / 5.0, 1e-14);
   EXPECT_FALSE(check.span_seconds) << "one kernel's span is its duration";
   ASSERT_THAT(check.kernels, SizeIs(1));
   EXPECT_EQ(check.kernels[0].launches, 1);

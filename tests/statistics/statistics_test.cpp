@@ -44,6 +44,28 @@ TEST(Median, OddEvenUnsorted) {
 }
 
 // Ranks from published tables of the sign test's interval (Conover, Practical Nonparametric Statistics): n, lower rank.
+TEST(InterquartileMean, ItsIntervalIsThatOfTukeyAndMcLaughlin) {
+  // Winsorised: 3 3 3 4 5 6 6 6, of variance 2; a quarter is left out at either end, so the error is 1; t(3) is 3.182.
+  const Interval interval = interquartile_mean_ci95(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_NEAR(interval.low, 4.5 - 3.182446, 1e-5);
+  EXPECT_NEAR(interval.high, 4.5 + 3.182446, 1e-5);
+  const Interval equal = interquartile_mean_ci95(std::vector<double>(9, 2.0));
+  EXPECT_EQ(equal.low, 2.0);
+  EXPECT_EQ(equal.high, 2.0);
+  EXPECT_EQ(interquartile_mean_ci95(std::vector<double>{5}).high, 5.0);
+  EXPECT_THROW(interquartile_mean_ci95({}), std::invalid_argument);
+}
+
+TEST(InterquartileMean, ItsIntervalHoldsItWhereTheMedianLiesApart) {
+  std::vector<double> samples(201, 70.0);
+  for (std::size_t i = 0; i < 90; ++i) samples[i] = 66.0;
+  const double centre = interquartile_mean(samples);
+  const Interval interval = interquartile_mean_ci95(samples);
+  EXPECT_LT(interval.low, centre);
+  EXPECT_GT(interval.high, centre);
+  EXPECT_LT(interval.high, 70.0);
+}
+
 TEST(InterquartileMean, IsOfTheMiddleHalf) {
   EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{1, 2, 4, 100}), 3.0);
   EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{-50, 1, 2, 3, 6, 7, 8, 900}), 4.5);
