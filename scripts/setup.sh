@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev python3 python3-venv)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
+readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0)
 
 tests=OFF
 if [ "${1:-}" = "--tests" ]; then tests=ON; fi
@@ -65,16 +66,27 @@ elif ! command -v cmake >/dev/null; then
   stop "this is no Debian or Ubuntu: install cmake >= 3.25, a C++20 compiler, ninja, Google Benchmark, fmt, Eigen, nlohmann_json, CLI11 and GoogleTest, then call this again"
 fi
 
-# Charts: one wheel in a virtual environment of our own. Everything but the offline charts works without it.
-if [ ! -e build/venv/ready ] && [ -z "${GPUBENCH_NO_VENV:-}" ]; then
+# environment NAME PACKAGE...: wheels in a virtual environment of our own, build/NAME. Fails when they cannot be had; GPUBENCH_NO_VENV asks for none.
+environment() {
+  local name=$1
+  shift
+  if [ -e "build/$name/ready" ] || [ -n "${GPUBENCH_NO_VENV:-}" ]; then return 0; fi
   mkdir -p build
-  if python3 -m venv build/venv >build/venv.log 2>&1 &&
-     build/venv/bin/python -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 "$chart_library" >>build/venv.log 2>&1; then
-    touch build/venv/ready
+  if python3 -m venv "build/$name" >"build/$name.log" 2>&1 &&
+     "build/$name/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 "$@" >>"build/$name.log" 2>&1; then
+    touch "build/$name/ready"
   else
-    rm -rf build/venv
-    say "the chart library ($chart_library) cannot be had, see build/venv.log; going on: reports will load their charts from the network"
+    rm -rf "build/$name"
+    return 1
   fi
+}
+
+# Everything but the offline charts works without the chart library.
+environment venv "$chart_library" ||
+  say "the chart library ($chart_library) cannot be had, see build/venv.log; going on: reports will load their charts from the network"
+if [ "$tests" = ON ]; then
+  environment readers "${readers[@]}" ||
+    say "readers of what is written for other tools (${readers[*]}) cannot be had, see build/readers.log; going on: tests with them will skip"
 fi
 
 log=$(mktemp)

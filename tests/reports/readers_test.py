@@ -2,7 +2,8 @@
 """The tools themselves read what is written for them. Usage: readers_test.py WRITER compare_py|nvbench|open_metrics|junit
 
 Exit code 77: skipped, because the reader is not installed. GPUBENCH_READERS_PYTHON names a Python that has cuda-bench
-(with its extra "compare") and prometheus_client, of a virtual environment for instance; without it this Python is asked."""
+(with its extra "compare") and prometheus_client; without it that of build/readers, where scripts/setup.sh --tests puts
+them, or else this Python is asked."""
 import os
 import pathlib
 import subprocess
@@ -10,7 +11,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-PYTHON = os.environ.get("GPUBENCH_READERS_PYTHON", sys.executable)
+OWN_PYTHON = pathlib.Path(__file__).resolve().parents[2] / "build" / "readers" / "bin" / "python"
+PYTHON = os.environ.get("GPUBENCH_READERS_PYTHON", str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable)
 POINTS, TIMED, FAILED, SKIPPED = 10, 8, 1, 1  # of the sample
 
 
@@ -32,7 +34,7 @@ def run(*command, code=0):
 
 def needs(module, package):
     if subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode != 0:
-        skip(f"{PYTHON} has no {package}; GPUBENCH_READERS_PYTHON may name another Python")
+        skip(f"{PYTHON} has no {package}; scripts/setup.sh --tests installs it, and GPUBENCH_READERS_PYTHON may name another Python")
 
 
 def compare_py(folder):
