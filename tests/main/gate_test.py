@@ -30,7 +30,8 @@ class Commands(unittest.TestCase):
         cls.slower.write_text(f"#!{sys.executable}\nimport os, sys\nos.environ['GPUBENCH_PLANTED'] = '2'\nos.execv({str(PLANTED)!r}, [{str(PLANTED)!r}] + sys.argv[1:])\n")
         cls.slower.chmod(0o755)
         # Under AddressSanitizer a crash is to end by its signal all the same.
-        cls.environment["ASAN_OPTIONS"] = ":".join(filter(None, [cls.environment.get("ASAN_OPTIONS"), "handle_segv=0", "handle_abort=0"]))
+        for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
+            cls.environment[options] = ":".join(filter(None, [cls.environment.get(options), "handle_segv=0", "handle_abort=0"]))
         subprocess.run([str(PLANTED), "--device=cpu", "--calibrate", "--quiet"], env=cls.environment, capture_output=True, timeout=120, check=True)
 
     @classmethod
