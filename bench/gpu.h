@@ -45,8 +45,8 @@ class Gpu {
   virtual DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
   virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
-  /// Executions back to back as device_timing chains them, as one graph where they can be captured. Each call of what is
-  /// returned runs them and waits; the first one pays for the graph's way to the GPU.
+  /// Executions back to back as device_timing chains them, as one graph where they can be captured. Each call of what
+  /// is returned runs them and waits; the first one pays for the graph's way to the GPU.
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
   /// Enqueues a flush of the L2: what follows on the stream finds nothing there, and little to be written back.
   virtual void flush_cache() = 0;
