@@ -184,11 +184,26 @@ void add_matrix_probes(Workbench& bench) {
                                  probes::wgmma_shape_text,
                                  {tf32, fp16, bf16, fp8, int8},
                                  0.4}};
+  constexpr int hopper = 9;
+  constexpr int first_with_fp4 = 10;
   for (const Path& path : paths)
     for (const TensorType type : path.types) {
       const std::string resource = fmt::format("{}-{}", path.name, name_of(type));
+      if (path.launch == probes::launch_wgmma && bench.major != hopper) {
+        bench.absent(resource, fmt::format("wgmma is Hopper's alone (compute capability 9.0), and this GPU has {}.{}{}",
+                                           bench.major, bench.minor,
+                                           bench.major == 10 ? "; for its tcgen05 there is no probe yet" : ""));
+        continue;
+      }
       bench.attempt({resource, resource + "-zeros"}, [&] { add_matrix(bench, path, type); });
     }
+  for (const char* resource : {"mma-fp4", "mma-fp6"})
+    bench.absent(
+        resource,
+        bench.major < first_with_fp4
+            ? fmt::format("this GPU has no such units: compute capability {}.{}, and 10.0 is the first with them",
+                          bench.major, bench.minor)
+            : "there is no probe for it yet");
 }
 
 }  // namespace gpubench::calibrate
