@@ -139,15 +139,15 @@ __global__ void __launch_bounds__(most_working_set_threads)
 /// As many as run at once: a second wave would find what the first left in the cache. Of neighbours one on each
 /// multiprocessor: two would ask for one line at the same time, which L1 sends for only once.
 template <int loads>
-cudaError_t working_set_blocks(int threads, WorkingSetStart where, unsigned& blocks) {
+cudaError_t working_set_blocks(WorkingSetShape shape, unsigned& blocks) {
   int device = 0;
   int multiprocessors = 0;
   int resident = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   if (error == cudaSuccess)
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel<loads>, threads, 0);
-  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, where == neighbours ? 1 : most_blocks));
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel<loads>, shape.threads, 0);
+  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, shape.start == neighbours ? 1 : most_blocks));
   return error;
 }
 
@@ -155,7 +155,7 @@ template <int loads>
 cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std::size_t groups, double least_bytes,
                                   float* sink, ClockReading* clock, cudaStream_t stream, Launched& launched) {
   unsigned blocks = 0;
-  if (const cudaError_t error = working_set_blocks<loads>(shape.threads, shape.start, blocks); error != cudaSuccess) return error;
+  if (const cudaError_t error = working_set_blocks<loads>(shape, blocks); error != cudaSuccess) return error;
   const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
   if (shape.start == side_by_side && groups < threads) return cudaErrorInvalidValue;
   const double round = 16.0 * loads * static_cast<double>(threads);
@@ -223,9 +223,9 @@ cudaError_t smallest_working_set(std::size_t& bytes) {
   bytes = 0;
   for (const WorkingSetShape shape : working_set_table) {
     unsigned blocks = 0;
-    cudaError_t error = working_set_blocks<2>(shape.threads, shape.start, blocks);
-    if (shape.loads == 4) error = working_set_blocks<4>(shape.threads, shape.start, blocks);
-    if (shape.loads == 8) error = working_set_blocks<8>(shape.threads, shape.start, blocks);
+    cudaError_t error = working_set_blocks<2>(shape, blocks);
+    if (shape.loads == 4) error = working_set_blocks<4>(shape, blocks);
+    if (shape.loads == 8) error = working_set_blocks<8>(shape, blocks);
     if (error != cudaSuccess) return error;
     bytes = std::max(bytes, std::size_t{16} * static_cast<std::size_t>(shape.threads) * blocks);
   }
