@@ -51,10 +51,8 @@ class List {
 
 /// What a device spends before and after the work of such kernels even inside a graph.
 double fixed_seconds(const Measurement& measurement) {
-  if (measurement.clock == "device" && measurement.fixed_seconds) return measurement.fixed_seconds->value;
-  for (const auto& timing : measurement.other_clocks)
-    if (timing.clock == "device" && timing.fixed_seconds) return timing.fixed_seconds->value;
-  return 0.0;
+  const Estimate* const fixed = fixed_seconds_of(measurement);
+  return fixed != nullptr ? fixed->value : 0.0;
 }
 
 void advise_on_overhead(const Case& it, List& list) {
@@ -72,6 +70,18 @@ void advise_on_overhead(const Case& it, List& list) {
   }
   list.add("fuse it with the operation before or after it", evidence, it.seconds(),
            it.time.device_seconds ? *it.time.device_seconds : it.seconds() - it.overhead());
+}
+
+void advise_on_start(const Case& it, List& list) {
+  const double start = it.prediction.start_seconds();
+  const auto evidence = fmt::format("{} of {} go to starting blocks", with_unit(std::min(start, it.beside()), "s"),
+                                    with_unit(it.seconds(), "s"));
+  const char* const action =
+      "start fewer blocks that do more: more threads a block, more elements a thread, or a grid that strides";
+  if (const double busy = it.prediction.busy_seconds(); busy > 0.0)
+    list.add(action, evidence, it.seconds(), it.overhead() + it.beside() * std::min(busy / start, 1.0));
+  else
+    list.add_without_gain(action, evidence);
 }
 
 void advise_on_grid(const Case& it, List& list) {
@@ -96,6 +106,8 @@ void advise_on_latency(const Case& it, const Binding& binding, List& list) {
   if (binding.decision.regime == Regime::memory)
     list.add("keep more bytes in flight: wider accesses, more of them before their use, more blocks", evidence,
              it.seconds(), left);
+  else if (binding.decision.regime == Regime::overhead)
+    advise_on_start(it, list);
   else
     list.add("give each multiprocessor more independent work: more blocks, more chains in each thread", evidence,
              it.seconds(), left);
@@ -165,7 +177,10 @@ std::vector<Advice> advice_for(const Decision& decision, const Time& time, const
   const auto binding = binding_of(prediction);
   List list;
   if (decision.regime == Regime::overhead) {
-    advise_on_overhead(it, list);
+    if (is_launch(decision))
+      advise_on_overhead(it, list);
+    else
+      advise_on_start(it, list);
     return list.sorted();
   }
   if (decision.regime == Regime::unknown) return {};

@@ -131,7 +131,7 @@ class FittedSweep {
     const auto [segment, part] = split(place);
     return work_between(sweep_.sizes[segment].work, sweep_.sizes[segment + 1].work, part);
   }
-  /// Clock and counters go from one size's to the next, so that times do not jump at a size. Beyond the sweep clocks
+  /// Clock, counters and blocks go from one size's to the next, so that times do not jump at a size. Beyond the sweep clocks
   /// stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
   [[nodiscard]] Conditions conditions_at(double place) const {
     const auto [segment, part] = split(place);
@@ -152,8 +152,9 @@ class FittedSweep {
       if (const auto low = below.counted.flops.find(pipe); low != below.counted.flops.end())
         count = between(low->second, count, part);
     if (below.counted.has_levels() != result.counted.has_levels()) result.counted = {};
-    // A wave factor between two grids is nobody's.
-    result.grid.reset();
+    pass(below.fixed_seconds, result.fixed_seconds);
+    result.later_blocks = between(below.later_blocks, result.later_blocks, part);
+    result.wave_factor = wave_factor_at(segment, part);
     return result;
   }
   [[nodiscard]] Conditions conditions_beyond(std::size_t end, double place) const {
@@ -168,8 +169,22 @@ class FittedSweep {
       if (*count) **count *= bytes;
     if (result.counted.issue_seconds) *result.counted.issue_seconds *= size.work.total_flops() > 0.0 ? flops : bytes;
     for (auto& [pipe, count] : result.counted.flops) count *= flops;
-    result.grid.reset();
+    const auto [segment, part] = split(place);
+    const auto [below, above] = conditions_around(segment);
+    result.later_blocks = std::max(between(below.later_blocks, above.later_blocks, part), 0.0);
+    result.wave_factor = wave_factor_at(segment, part);
     return result;
+  }
+  [[nodiscard]] std::pair<Conditions, Conditions> conditions_around(std::size_t segment) const {
+    return {conditions_of(*sweep_.sizes[segment].measurements.front()),
+            conditions_of(*sweep_.sizes[segment + 1].measurements.front())};
+  }
+  /// A grid between two others is nobody's; what each of them leaves idle is, on the way from one to the other.
+  [[nodiscard]] double wave_factor_at(std::size_t segment, double part) const {
+    const auto [below, above] = conditions_around(segment);
+    const int units = machines_.machine.units;
+    return std::clamp(between(wave_factor(below.grid, units), wave_factor(above.grid, units), part), 1.0,
+                      std::max(static_cast<double>(units), 1.0));
   }
   /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
   [[nodiscard]] Time time_at(double place, const View& view) const {

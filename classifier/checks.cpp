@@ -31,6 +31,7 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
 /// Why the two may differ although neither is wrong; empty when nothing explains it.
 std::string reason_to_differ(const Verdict& verdict, std::string_view theirs) {
   const bool small = theirs == "small grid" || theirs == "latency";
+  if (verdict.limiter == block_start) return "the rule knows no rate at which blocks start";
   if (verdict.regime == Regime::overhead) return "the rule looks at the kernel alone and knows no launch";
   if (small && verdict.regime == Regime::memory)
     return "the rule's peak is the theoretical one of any unit; ours is what this access pattern reaches here";
@@ -74,7 +75,7 @@ std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::sp
   return std::isfinite(slope.value) && std::isfinite(slope.sigma) ? std::optional(slope) : std::nullopt;
 }
 
-Vote elasticity_vote(Regime regime, const Slope& slope) {
+Vote elasticity_vote(const Decision& decision, const Slope& slope) {
   constexpr double middle = 0.5;
   Vote vote{"elasticity", Outcome::undecided, "", ""};
   const double distance = slope.value - middle;
@@ -82,31 +83,29 @@ Vote elasticity_vote(Regime regime, const Slope& slope) {
   const bool follows = distance > 0.0;
   vote.says = !clear ? "neither" : follows ? "time follows the work" : "time does not follow the work";
   vote.evidence = fmt::format("time grows with power {:.2f} of what the limits need", slope.value);
-  if (!clear || regime == Regime::unknown || regime == Regime::latency) return vote;
-  vote.outcome = outcome_of(follows == (regime != Regime::overhead));
+  if (!clear || decision.regime == Regime::unknown || decision.regime == Regime::latency) return vote;
+  vote.outcome = outcome_of(follows != is_launch(decision));
   return vote;
 }
 
-std::optional<Vote> batching_vote(Regime regime, const Measurement& measurement) {
+std::optional<Vote> batching_vote(const Decision& decision, const Measurement& measurement) {
   const Summary* const device = seconds_by(measurement, "device");
   const Summary* const stream = seconds_by(measurement, "stream");
   if (device == nullptr || stream == nullptr || !(stream->median >= least_figure) || !(device->median >= 0.0) ||
       device->count == 0 || stream->count == 0)
     return std::nullopt;
-  double fixed = 0.0;
-  for (const auto& timing : measurement.other_clocks)
-    if (timing.clock == "device" && timing.fixed_seconds) fixed = timing.fixed_seconds->value;
-  if (measurement.clock == "device" && measurement.fixed_seconds) fixed = measurement.fixed_seconds->value;
-  const double graph = device->median + fixed;
+  const Estimate* const fixed = fixed_seconds_of(measurement);
+  const double graph = device->median + (fixed != nullptr ? fixed->value : 0.0);
   if (!std::isfinite(graph) || !std::isfinite(stream->median) || !(graph > 0.0)) return std::nullopt;
   const double part = 1.0 - device->median / stream->median;
   Vote vote{
-      "batching", Outcome::undecided, part >= 0.5 ? "overhead" : "not overhead",
+      "batching", Outcome::undecided,
+      part >= 0.5 ? "overhead" : decision.limiter == block_start ? "not the launch" : "not overhead",
       fmt::format("{} each in a graph, {} launched one by one", with_unit(graph, "s"), with_unit(stream->median, "s"))};
-  if (regime != Regime::unknown && std::abs(part - 0.5) > 0.05)
-    vote.outcome = outcome_of((part >= 0.5) == (regime == Regime::overhead));
+  if (decision.regime != Regime::unknown && std::abs(part - 0.5) > 0.05)
+    vote.outcome = outcome_of((part >= 0.5) == is_launch(decision));
   // Launches that the host cannot hand over faster hide the device's work; a graph would not gain what the share says.
-  if (vote.outcome == Outcome::disagrees && regime == Regime::overhead)
+  if (vote.outcome == Outcome::disagrees && is_launch(decision))
     vote.evidence += "; the host cannot launch faster, so the device's work hides behind the launches";
   return vote;
 }
@@ -174,7 +173,7 @@ std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::spa
   return Slope{-slope, std::sqrt(residuals / (count - 2.0) / xx)};
 }
 
-std::optional<Vote> clock_vote(Regime regime, std::string_view limiter, const Measurement& measurement) {
+std::optional<Vote> clock_vote(const Decision& decision, const Measurement& measurement) {
   const auto slope = clock_sensitivity(measurement.samples_seconds, measurement.samples_clock_hz);
   if (!slope) return std::nullopt;
   Vote vote{
@@ -184,8 +183,10 @@ std::optional<Vote> clock_vote(Regime regime, std::string_view limiter, const Me
   const bool of_others = slope->value + normal_975 * slope->sigma < 0.5;
   if (of_cores) vote.says = "work of the cores";
   if (of_others) vote.says = "not the cores";
-  const bool should_follow = regime == Regime::compute || (regime == Regime::memory && limiter != "dram");
-  const bool should_not = regime == Regime::overhead || (regime == Regime::memory && limiter == "dram");
+  const bool dram = decision.regime == Regime::memory && decision.limiter == "dram";
+  const bool should_follow = decision.regime == Regime::compute || decision.limiter == block_start ||
+                             (decision.regime == Regime::memory && !dram);
+  const bool should_not = is_launch(decision) || dram;
   if ((of_cores || of_others) && (should_follow || should_not)) vote.outcome = outcome_of(of_cores == should_follow);
   return vote;
 }
@@ -232,9 +233,10 @@ Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
 
 std::vector<Vote> votes_of(const Verdict& verdict, const Measurement& measurement, int units) {
   std::vector<Vote> votes;
-  if (auto vote = batching_vote(verdict.regime, measurement)) votes.push_back(*std::move(vote));
+  const Decision decision{verdict.regime, verdict.limiter};
+  if (auto vote = batching_vote(decision, measurement)) votes.push_back(*std::move(vote));
   for (auto& vote : perturbation_votes(verdict.regime, measurement)) votes.push_back(std::move(vote));
-  if (auto vote = clock_vote(verdict.regime, verdict.limiter, measurement)) votes.push_back(*std::move(vote));
+  if (auto vote = clock_vote(decision, measurement)) votes.push_back(*std::move(vote));
   if (const auto figures = speed_of_light(measurement, units)) votes.push_back(speed_of_light_vote(verdict, *figures));
   return votes;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "classifier/rules.h"
 #include "classifier/sweeps.h"
 #include "gpubench/measurement.h"
 #include "gpubench/run.h"
@@ -29,11 +30,11 @@ std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::sp
 
 /// Time that follows the work (slope over 0.5) is not overhead; time that does not is neither memory nor compute. With
 /// an additive launch the slope is the share of the work.
-Vote elasticity_vote(Regime regime, const Slope& slope);
+Vote elasticity_vote(const Decision& decision, const Slope& slope);
 
 /// What an execution costs when many go in one graph, against launching each: the device's own time and its fixed cost
 /// against the stream's. Absent without both clocks.
-std::optional<Vote> batching_vote(Regime regime, const Measurement& measurement);
+std::optional<Vote> batching_vote(const Decision& decision, const Measurement& measurement);
 
 /// What the variants of an operation say that do less of one kind of work: the share of the time that goes with it,
 /// (1 - t_variant / t) / (1 - part left). Over 0.5 of arithmetic is compute, of traffic memory; under it is neither.
@@ -45,7 +46,7 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
 std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz);
 
 /// A slope near 1 is work of the cores (compute, L1, L2), near 0 something with a clock of its own (DRAM, the launch).
-std::optional<Vote> clock_vote(Regime regime, std::string_view limiter, const Measurement& measurement);
+std::optional<Vote> clock_vote(const Decision& decision, const Measurement& measurement);
 
 /// NVIDIA Nsight Compute's two figures, in percent of peak.
 struct SpeedOfLight {

@@ -115,6 +115,9 @@ Counts draw_regimes(Regime decided, const Time& time, const Prediction& predicti
       pipes.push_back({resource.seconds, Factor(widening * std::hypot(resource.sigma, model_sigma), column++)});
   Counts counts{};
   const auto waste = normal_draws(column++);
+  const auto* const start_resource = prediction.largest(ResourceKind::start);
+  const Factor start(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0),
+                     column++);
   Figures figures = figures_of(time, prediction);
   const Figures base = figures;
   // Only time that no ceiling accounts for asks for an explanation.
@@ -125,6 +128,7 @@ Counts draw_regimes(Regime decided, const Time& time, const Prediction& predicti
     if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
     figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
     if (may_waste && waste[draw] > wasteful_beyond) figures.memory_seconds *= wastes[draw % wastes.size()];
+    figures.start_seconds = base.start_seconds * start.at(draw);
     figures.pipe_seconds = 0.0;
     for (const auto& pipe : pipes)
       figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));

@@ -32,7 +32,14 @@ std::string memory_ceiling(const Prediction& prediction) {
 
 std::string ceiling_of(const Binding& binding, const Prediction& prediction) {
   if (binding.decision.regime == Regime::memory) return memory_ceiling(prediction);
+  if (binding.decision.limiter == block_start) return "the rate at which blocks start";
   return fmt::format("the {} ceiling", display_name(binding.decision.limiter));
+}
+
+std::string start_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
+  return fmt::format("starts {} blocks, one after another, for {} of {}",
+                     measurement.launches ? measurement.launches->blocks : 0,
+                     with_unit(prediction.start_seconds(), "s"), with_unit(time.seconds, "s"));
 }
 
 std::string overhead_sentence(const Time& time, const Prediction& prediction) {
@@ -113,7 +120,8 @@ std::string sentence(const Decision& decision, const Time& time, const Measureme
                      const Prediction& prediction) {
   switch (decision.regime) {
     case Regime::overhead:
-      return overhead_sentence(time, prediction);
+      return is_launch(decision) ? overhead_sentence(time, prediction)
+                                 : start_sentence(time, measurement, prediction);
     case Regime::latency:
       return latency_sentence(time, measurement, prediction);
     case Regime::memory:
@@ -141,6 +149,9 @@ std::string overlap_note(const Prediction& prediction) {
 
 std::string excess_note(double excess, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
+  if (binding.decision.limiter == block_start)
+    return fmt::format("; at {} its blocks need {:.3g} times that: the ceiling is too low",
+                       ceiling_of(binding, prediction), excess);
   const bool memory = binding.decision.regime == Regime::memory;
   return fmt::format("; the {} {} come to {:.3g} times {}: {}", prediction.counted && memory ? "counted" : "declared",
                      memory ? "bytes" : "operations", excess, ceiling_of(binding, prediction),

@@ -23,6 +23,8 @@ constexpr double latency_prior_sigma = 1.0;
 constexpr double efficiency_prior_sigma = 0.5;
 /// Spread of a point beside its own interval: between processes, and what the model does not know.
 constexpr double least_sigma = 0.01;
+/// However a launch shape's own cost was misread, a launch keeps this part of what the others take.
+constexpr double least_of_launch = 0.1;
 constexpr double floor_exponent = 32.0;  // q: two queues of which the slower one counts
 constexpr int most_iterations = 40;
 constexpr double step_of_derivative = 1e-5;
@@ -44,7 +46,9 @@ struct Case {
   std::vector<int> level_efficiency;
   std::vector<double> counted_seconds;
   std::vector<std::pair<int, double>> pipes;  ///< efficiency, seconds at the ceiling
+  std::pair<int, double> start = {-1, 0.0};   ///< of blocks, likewise
   int near_at = -1;                           ///< place of the near half, or -1
+  double near_fraction = 0.0;                 ///< of a counted cache's traffic; its place is near_at
 };
 
 struct Problem {
@@ -52,6 +56,7 @@ struct Problem {
   Layout layout;
   Priors priors;
   double overlap = overlap_prior.value;
+  double fixed_seconds = 0.0;  ///< as in Fit
 };
 
 int index_of(const std::vector<std::string>& names, std::string_view name) {
@@ -72,10 +77,19 @@ Case case_of(const Observation& observation, const Form& form, const Layout& lay
   const auto& resources = observation.prediction.resources;
   auto& levels = result.demand.levels;
   for (const auto& resource : resources) {
+    if (resource.kind == ResourceKind::start) {
+      result.start = {efficiency_index(layout, resource.resource), resource.seconds};
+      continue;
+    }
     if (resource.kind == ResourceKind::pipe) {
       if (resource.seconds > 0.0)
         result.pipes.emplace_back(efficiency_index(layout, resource.resource), resource.seconds);
       continue;
+    }
+    const auto& counted_cache = observation.prediction.counted_cache;
+    if (form.near_level && counted_cache && counted_cache->resource == resource.resource) {
+      result.near_at = static_cast<int>(result.level_efficiency.size());
+      result.near_fraction = counted_cache->near_fraction();
     }
     result.level_efficiency.push_back(efficiency_index(layout, resource.resource));
     if (observation.prediction.counted) result.counted_seconds.push_back(resource.seconds);
@@ -116,8 +130,12 @@ FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::Vector
   double memory = 0.0;
   if (prediction.counted) {
     OverlapSum levels(overlap);
-    for (std::size_t i = 0; i < one.counted_seconds.size(); ++i)
-      levels.add(one.counted_seconds[i] / efficiency_at(parameters, one.level_efficiency[i]));
+    for (std::size_t i = 0; i < one.counted_seconds.size(); ++i) {
+      // The halves of a cache follow one another, as levels that were not counted do.
+      const double near = static_cast<int>(i) == one.near_at ? one.near_fraction : 0.0;
+      levels.add(one.counted_seconds[i] * ((1.0 - near) / efficiency_at(parameters, one.level_efficiency[i]) +
+                                           near / efficiency_at(parameters, layout.near_efficiency)));
+    }
     memory = levels.value();
   } else if (!one.demand.levels.empty()) {
     scratch.demand = one.demand;
@@ -136,10 +154,15 @@ FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::Vector
   }
   sum.add(memory);
   for (const auto& [index, seconds] : one.pipes) sum.add(seconds / efficiency_at(parameters, index));
+  OverlapSum with_start(overlap);
+  with_start.add(prediction.wave_factor * sum.value());
+  with_start.add(one.start.second / efficiency_at(parameters, one.start.first));
   FittedTime time;
-  time.device_seconds = prediction.wave_factor * sum.value();
+  time.device_seconds = with_start.value();
   if (layout.latency >= 0) time.device_seconds += factor_of(parameters[layout.latency]);
-  time.seconds = factor_of(parameters[layout.launch]) + time.device_seconds;
+  const double launch = factor_of(parameters[layout.launch]);
+  const double shape = prediction.fixed_seconds.value_or(problem.fixed_seconds) - problem.fixed_seconds;
+  time.seconds = std::max(launch + shape, least_of_launch * launch) + time.device_seconds;
   if (layout.floor >= 0) {
     OverlapSum slower(floor_exponent);
     slower.add(factor_of(parameters[layout.floor]));
@@ -239,7 +262,7 @@ bool overlaps(const std::vector<Observation>& observations) {
     const auto& prediction = observation.prediction;
     std::vector<double> seconds = {prediction.memory_seconds()};
     for (const auto& resource : prediction.resources)
-      if (resource.kind == ResourceKind::pipe) seconds.push_back(resource.seconds);
+      if (resource.kind != ResourceKind::memory) seconds.push_back(resource.seconds);
     std::ranges::sort(seconds, std::greater<>());
     return seconds.size() > 1 && seconds[1] > 0.5 * seconds[0] && seconds[0] > 0.0;
   });
@@ -269,12 +292,24 @@ class LayoutMaker {
   std::vector<double> sigmas_;
 };
 
+double mean_fixed_seconds(const std::vector<Observation>& observations) {
+  double sum = 0.0;
+  double count = 0.0;
+  for (const auto& observation : observations)
+    if (const auto& fixed = observation.prediction.fixed_seconds) {
+      sum += *fixed;
+      count += 1.0;
+    }
+  return count > 0.0 ? sum / count : 0.0;
+}
+
 Problem problem_of(const std::vector<Observation>& observations, const Form& form) {
   Problem problem;
   Layout& layout = problem.layout;
   LayoutMaker maker;
   const auto& first = observations.front().prediction;
   problem.overlap = first.overlap.value;
+  problem.fixed_seconds = mean_fixed_seconds(observations);
   const double launch = std::log(first.launch->seconds);
   const bool has_device = std::ranges::any_of(
       observations, [](const Observation& observation) { return observation.device_seconds.has_value(); });
@@ -339,6 +374,7 @@ Solution solve(const Problem& problem, const Form& form) {
   Fit& fit = solution.fit;
   fit.form = form;
   fit.layout = problem.layout;
+  fit.fixed_seconds = problem.fixed_seconds;
   fit.parameters = problem.priors.mean;
   residuals.at(fit.parameters, solution.residuals);
   double current = loss_of(solution.residuals, problem.priors, fit.parameters);
@@ -475,6 +511,7 @@ FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const 
   Problem problem;
   problem.layout = fit.layout;
   problem.overlap = prediction.overlap.value;
+  problem.fixed_seconds = fit.fixed_seconds;
   const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
   Scratch scratch;
   return evaluate(problem, case_of(observation, fit.form, fit.layout), parameters, scratch);
@@ -501,7 +538,10 @@ Fit fit_operation(const std::vector<Observation>& observations, std::size_t repl
   std::vector<Form> forms;
   for (std::size_t first = 0; first <= caches; ++first)
     for (const bool floor : {false, true}) forms.push_back({first, false, floor});
-  if (caches > 0)
+  const bool has_cache = caches > 0 || std::ranges::any_of(observations, [](const Observation& observation) {
+                           return observation.prediction.counted_cache.has_value();
+                         });
+  if (has_cache)
     for (const bool floor : {false, true}) forms.push_back({0, true, floor});
   std::optional<Form> best;
   double least = std::numeric_limits<double>::infinity();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model fitted to one operation's sweep.
 //
-//   W_i = l + kappa [ (sum_levels T_l / e_l)^p + sum_pipes (T_k / e_k)^p ]^(1/p)      the device's part
-//   t_i = t0 + W_i,  or with a launch floor h  ( h^q + (t0 + W_i)^q )^(1/q)
+//   S_i = kappa [ (sum_levels T_l / e_l)^p + sum_pipes (T_k / e_k)^p ]^(1/p)
+//   W_i = l + [ S_i^p + (T_start / e_start)^p ]^(1/p)                                 the device's part
+//   t_i = t0 + f_i - f + W_i,  or with a launch floor h  ( h^q + (t0 + f_i - f + W_i)^q )^(1/q)
 //
+// f_i is what the kernels' launch shapes cost before and after their work, as measured beside the time, and f the mean
+// of that over the sweep: a launch of 132 blocks takes longer than one of a single block (0.08 us on an H200).
 // t0, h, l, the efficiencies e, the caches' capacities, the hit exponent m and p are fitted in logarithms to the
 // logarithms of the times: Huber's loss on residuals over their standard deviations, with normal priors from the
 // calibration, so that a few sizes suffice and what no size shows stays at its prior. Solved by Levenberg and
@@ -58,6 +61,7 @@ struct Layout {
 struct Fit {
   Form form;
   Layout layout;
+  double fixed_seconds = 0.0;  ///< f; 0 where no size has one
   Eigen::VectorXd parameters;
   /// Draws from the parameters' distribution: residuals resampled in blocks of neighbouring sizes (they are correlated
   /// along the sweep), priors drawn, one Gauss-Newton step each from the solution.
@@ -66,7 +70,7 @@ struct Fit {
   double criterion = 0.0;     ///< Akaike's, for small samples; smaller is better
   int iterations = 0;
 
-  [[nodiscard]] double launch_seconds() const;
+  [[nodiscard]] double launch_seconds() const;  ///< t0
   /// The fitted efficiency; 1 of a resource that was not fitted.
   [[nodiscard]] double efficiency(std::string_view resource) const { return efficiency(resource, parameters); }
   /// The same by other parameters, such as a replicate's.

@@ -72,11 +72,15 @@ void add_levels(const Work& work, const Conditions& conditions, const Machine& m
   prediction.resources.push_back({"dram", ResourceKind::memory, 0.0, sigma});
 }
 
+double footprint_of(const Work& work) {
+  return work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : work.bytes();
+}
+
 void add_declared_memory(const Work& work, const Conditions& conditions, const Machine& machine,
                          Prediction& prediction) {
   const double bytes = work.bytes();
   auto& demand = prediction.demand;
-  demand.footprint_bytes = work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : bytes;
+  demand.footprint_bytes = footprint_of(work);
   demand.first_touch_bytes = conditions.cold ? std::min(bytes, demand.footprint_bytes) : 0.0;
   demand.other_bytes = bytes - demand.first_touch_bytes;
   add_levels(work, conditions, machine, prediction);
@@ -88,7 +92,7 @@ void add_declared_memory(const Work& work, const Conditions& conditions, const M
 }
 
 /// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.
-void add_counted_memory(const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+void add_counted_memory(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
   const Counted& counted = conditions.counted;
   const double dram = *counted.dram_read_bytes + *counted.dram_write_bytes;
   prediction.counted = true;
@@ -104,6 +108,7 @@ void add_counted_memory(const Conditions& conditions, const Machine& machine, Pr
     const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions);
     const double bytes = cache.resource == "l2" ? std::max(counted.l2_bytes.value_or(0.0), dram) : 0.0;
     prediction.resources.push_back({cache.resource, ResourceKind::memory, bytes / rate, cache.rate.sigma});
+    prediction.counted_cache = {cache.resource, cache.capacity_bytes, cache.hit_exponent, footprint_of(work)};
   }
   if (machine.dram.empty()) {
     if (dram > 0.0) prediction.missing.emplace_back("dram");
@@ -148,6 +153,13 @@ void add_issue(const Conditions& conditions, Prediction& prediction) {
   if (issue <= clearly_more * longest) return;
   std::erase_if(prediction.resources, is_pipe);
   prediction.resources.push_back({"issue", ResourceKind::pipe, issue, 0.0});
+}
+
+void add_block_start(const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+  if (!machine.block_start || !(conditions.later_blocks > 0.0)) return;
+  const Rate& rate = *machine.block_start;
+  const double per_second = rate.per_second * clock_ratio(block_start, rate, conditions);
+  prediction.resources.push_back({block_start, ResourceKind::start, conditions.later_blocks / per_second, rate.sigma});
 }
 
 std::optional<double> counter(const Measurement& measurement, std::string_view name) {
@@ -209,6 +221,8 @@ Machine machine_of(const Calibration& calibration) {
   machine.kind = calibration.device.kind;
   machine.units = calibration.device.units;
   if (const auto launch = rate_of(calibration, "launch")) machine.launch = Launch{launch->per_second, launch->sigma};
+  machine.block_start = rate_of(calibration, block_start);
+  if (machine.block_start) machine.block_start->per_second = 1.0 / machine.block_start->per_second;  // it is in seconds
   for (const auto& level : calibration.levels) {
     const auto rate = rate_of(calibration, level.resource);
     if (!rate || !usable(level.capacity_bytes)) continue;
@@ -258,7 +272,7 @@ Machine drawn(const Machine& machine, std::size_t draw) {
   for (auto& pipe : result.pipes)
     if (pipe) pipe->per_second *= factor(pipe->sigma);
   result.overlap.value *= factor(result.overlap.sigma);
-  for (auto* const rate : {&result.unit_l1, &result.unit_shared})
+  for (auto* const rate : {&result.unit_l1, &result.unit_shared, &result.block_start})
     if (*rate) (*rate)->per_second *= factor((*rate)->sigma);
   return result;
 }
@@ -291,7 +305,12 @@ Counted counted_in(const Measurement& measurement) {
 }
 
 Conditions conditions_of(const Measurement& measurement) {
-  return {measurement.clock_hz, measurement.cache_state == "cold", counted_in(measurement), measurement.grid};
+  Conditions conditions{measurement.clock_hz, measurement.cache_state == "cold", counted_in(measurement),
+                        measurement.grid, std::nullopt, 0.0, std::nullopt};
+  if (measurement.launches) conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
+  if (const Estimate* const fixed = fixed_seconds_of(measurement); fixed != nullptr && fixed->value <= largest_figure)
+    conditions.fixed_seconds = std::max(fixed->value, 0.0);
+  return conditions;
 }
 
 void MemoryDemand::split(std::vector<double>& bytes) const {
@@ -303,6 +322,10 @@ void MemoryDemand::split(std::vector<double>& bytes) const {
     rest -= bytes.back();
   }
   bytes.push_back(rest + first_touch_bytes);
+}
+
+double CountedCache::near_fraction() const {
+  return hit_fraction(footprint_bytes, 0.5 * capacity_bytes, hit_exponent.value);
 }
 
 std::pair<double, double> dram_seconds_per_byte(double write_fraction, const std::vector<DramMix>& mixes) {
@@ -361,16 +384,18 @@ Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity
 Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine) {
   Prediction prediction;
   prediction.launch = machine.launch;
+  prediction.fixed_seconds = conditions.fixed_seconds;
   prediction.overlap = machine.overlap;
   prediction.overlap_points = machine.overlap_points;
-  prediction.wave_factor = wave_factor(conditions.grid, machine.units);
+  prediction.wave_factor = conditions.wave_factor.value_or(wave_factor(conditions.grid, machine.units));
   prediction.resources.reserve(machine.caches.size() + 2 + work.flops.size() + conditions.counted.flops.size());
   if (conditions.counted.has_levels())
-    add_counted_memory(conditions, machine, prediction);
+    add_counted_memory(work, conditions, machine, prediction);
   else if (work.bytes() > 0.0)
     add_declared_memory(work, conditions, machine, prediction);
   add_pipes(work, conditions, machine, prediction);
   add_issue(conditions, prediction);
+  add_block_start(conditions, machine, prediction);
   return prediction;
 }
 
@@ -392,12 +417,24 @@ const ResourceTime* Prediction::largest(ResourceKind kind) const {
   return result;
 }
 
-double Prediction::work_seconds() const {
+double Prediction::start_seconds() const {
+  const auto* const start = largest(ResourceKind::start);
+  return start != nullptr ? start->seconds : 0.0;
+}
+
+double Prediction::busy_seconds() const {
   OverlapSum sum(overlap.value);
   sum.add(memory_seconds());
   for (const auto& resource : resources)
     if (resource.kind == ResourceKind::pipe) sum.add(resource.seconds);
   return wave_factor * sum.value();
+}
+
+double Prediction::work_seconds() const {
+  OverlapSum sum(overlap.value);
+  sum.add(busy_seconds());
+  sum.add(start_seconds());
+  return sum.value();
 }
 
 void OverlapSum::add(double seconds) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time model: work and ceilings in, time on every resource out.
 //
-//   t = t0 + kappa (sum_r T_r^p)^(1/p)
+//   t = t0 + ( (kappa S)^p + T_start^p )^(1/p)      S = (sum_r T_r^p)^(1/p)
 //
-// The launch t0 adds; throughput resources overlap; kappa is what an uneven last wave of blocks costs. On published
+// The launch t0 adds; throughput resources overlap; kappa is what an uneven last wave of blocks costs. T_start is what a
+// GPU needs to start the blocks of a grid, one after another (an H200: 0.60 ns each, of whatever size). On published
 // sweeps of small kernels the additive form leaves 2 to 3 % rms where max(t0, V/B) leaves 13 to 16 %, and
 // mixed-intensity sweeps fit p = 4 to 9 on two GPUs, more on others. Without counters the memory levels share the bytes
 // through a hit fraction and are one resource: their times follow one another, because one stream of accesses is served
@@ -48,6 +49,9 @@ inline constexpr Exponent overlap_prior = {8.0, 0.4};
 /// L2 to DRAM of a GH200.
 inline constexpr Exponent hit_prior = {10.0, 0.4};
 
+/// The resource that starts the blocks of a grid.
+inline constexpr std::string_view block_start = "block-start";
+
 /// A rate with its relative standard deviation.
 struct Rate {
   double per_second = 0.0;
@@ -80,7 +84,8 @@ struct Machine {
   DeviceKind kind = DeviceKind::cpu;
   int units = 0;  ///< multiprocessors; 0 when not known
   std::optional<Launch> launch;
-  std::vector<Cache> caches;  ///< from the smallest to the largest
+  std::optional<Rate> block_start;  ///< blocks a second
+  std::vector<Cache> caches;        ///< from the smallest to the largest
   std::vector<DramMix> dram;  ///< by growing share of writes; may be empty
   /// Of all multiprocessors together, and of counted traffic alone: nobody declares what goes through these.
   std::optional<Rate> unit_l1;
@@ -120,10 +125,14 @@ struct Conditions {
   bool cold = false;               ///< the caches hold nothing: the first touch of each byte goes to DRAM
   Counted counted;
   std::optional<Grid> grid;
+  std::optional<double> wave_factor;    ///< in place of the grid's
+  double later_blocks = 0.0;            ///< blocks whose start is no part of the launch; 0 where nobody knows
+  std::optional<double> fixed_seconds;  ///< what kernels of its launch shapes cost before and after their work
 };
 Conditions conditions_of(const Measurement& measurement);
 
-enum class ResourceKind { memory, pipe };
+/// start: of blocks.
+enum class ResourceKind { memory, pipe, start };
 
 /// The time that one resource needs at its ceiling.
 struct ResourceTime {
@@ -151,11 +160,25 @@ struct MemoryDemand {
   void split(std::vector<double>& bytes) const;
 };
 
+/// The last cache where levels were counted: how much of its traffic its nearer half serves is not.
+struct CountedCache {
+  std::string_view resource;  ///< lives as long as the machine
+  double capacity_bytes = 0.0;
+  Exponent hit_exponent;
+  double footprint_bytes = 0.0;
+
+  /// Of the traffic, if the nearer half is filled first.
+  [[nodiscard]] double near_fraction() const;
+};
+
 struct Prediction {
   std::optional<Launch> launch;
-  std::vector<ResourceTime> resources;  ///< every cache and DRAM, then the pipes; zero seconds where nothing is done
+  std::optional<double> fixed_seconds;  ///< as in Conditions
+  /// Every cache and DRAM, then the pipes, then the start of blocks; zero seconds where nothing is done.
+  std::vector<ResourceTime> resources;
   MemoryDemand demand;
   bool counted = false;      ///< memory levels were counted and overlap
+  std::optional<CountedCache> counted_cache;
   double wave_factor = 1.0;  ///< kappa
   Exponent overlap = overlap_prior;
   std::size_t overlap_points = 0;         ///< as in Machine
@@ -163,7 +186,9 @@ struct Prediction {
 
   [[nodiscard]] double memory_seconds() const;  ///< all levels: one after the other, or overlapping where counted
   [[nodiscard]] const ResourceTime* largest(ResourceKind kind) const;  ///< null when none takes time
-  [[nodiscard]] double work_seconds() const;                           ///< kappa (sum_r T_r^p)^(1/p), without launch
+  [[nodiscard]] double start_seconds() const;                          ///< T_start
+  [[nodiscard]] double busy_seconds() const;                           ///< kappa S
+  [[nodiscard]] double work_seconds() const;                           ///< ((kappa S)^p + T_start^p)^(1/p)
 };
 
 /// `machine` must outlive the result.

@@ -29,18 +29,24 @@ double Figures::needed_seconds() const {
   OverlapSum sum(overlap);
   sum.add(memory_seconds);
   sum.add(pipe_seconds);
+  sum.add(start_seconds);
   return sum.value();
 }
 
+bool Figures::starts_longest() const { return start_seconds > std::max(memory_seconds, pipe_seconds); }
+
 Regime Figures::regime_beside_launch() const {
-  const double longest = std::max(memory_seconds, pipe_seconds);
+  const double work = std::max(memory_seconds, pipe_seconds);
+  const double longest = std::max(work, start_seconds);
   const double rest = beside_launch();
-  // Two of the same length need no more than twice that: the powers are left out where they decide nothing.
+  // Three of the same length need no more than three times that: the powers are left out where they decide nothing.
   if (longest > 0.0 && (rest <= latency_ratio * longest ||
-                        (rest <= 2.0 * latency_ratio * longest && rest <= latency_ratio * needed_seconds())))
+                        (rest <= 3.0 * latency_ratio * longest && rest <= latency_ratio * needed_seconds()))) {
+    if (starts_longest()) return Regime::overhead;
     return memory_seconds >= pipe_seconds ? Regime::memory : Regime::compute;
-  // Time that no ceiling accounts for may be a missing ceiling's or the launch's.
-  const bool decidable = longest > 0.0 && complete && (launch_seconds || device_seconds);
+  }
+  // Time that no ceiling accounts for may be a missing ceiling's, the launch's, or that of work nobody declares.
+  const bool decidable = work > 0.0 && complete && (launch_seconds || device_seconds);
   return decidable ? Regime::latency : Regime::unknown;
 }
 
@@ -53,6 +59,7 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
   if (prediction.launch) figures.launch_seconds = prediction.launch->seconds;
   figures.memory_seconds = prediction.memory_seconds();
   if (const auto* pipe = prediction.largest(ResourceKind::pipe)) figures.pipe_seconds = pipe->seconds;
+  figures.start_seconds = prediction.start_seconds();
   figures.overlap = prediction.overlap.value;
   figures.complete = prediction.missing.empty();
   return figures;
@@ -62,6 +69,8 @@ Binding binding_of(const Prediction& prediction) {
   const auto* level = prediction.largest(ResourceKind::memory);
   const auto* pipe = prediction.largest(ResourceKind::pipe);
   const double memory = prediction.memory_seconds();
+  if (figures_of({}, prediction).starts_longest())
+    return {{Regime::overhead, block_start}, prediction.start_seconds()};
   if (level != nullptr && (pipe == nullptr || memory >= pipe->seconds))
     return {{Regime::memory, level->resource}, memory};
   if (pipe != nullptr) return {{Regime::compute, pipe->resource}, pipe->seconds};
@@ -69,9 +78,10 @@ Binding binding_of(const Prediction& prediction) {
 }
 
 Decision decide(const Time& time, const Prediction& prediction) {
-  const Regime regime = figures_of(time, prediction).regime();
+  const auto figures = figures_of(time, prediction);
+  const Regime regime = figures.regime();
   if (regime == Regime::unknown) return {};
-  if (regime == Regime::overhead) return {regime, "launch"};
+  if (regime == Regime::overhead) return {regime, figures.overhead_excess() >= 1.0 ? "launch" : block_start};
   if (regime == Regime::latency) return {regime, "latency"};
   return binding_of(prediction).decision;
 }
@@ -85,9 +95,14 @@ double overhead_seconds(const Time& time, const Prediction& prediction) {
 double margin(const Decision& from, const Decision& to, const Time& time, const Prediction& prediction) {
   const auto either = [&](Regime regime) { return from.regime == regime || to.regime == regime; };
   const auto figures = figures_of(time, prediction);
-  if (either(Regime::overhead)) return -std::log(figures.overhead_excess());
+  if (is_launch(from) || is_launch(to)) return -std::log(figures.overhead_excess());
   if (either(Regime::latency)) return std::log(figures.beside_launch() / (latency_ratio * figures.needed_seconds()));
   if (from.regime == to.regime) return std::log(seconds_of(from, prediction) / seconds_of(to, prediction));
+  if (either(Regime::overhead)) {
+    const auto& other = from.regime == Regime::overhead ? to : from;
+    const double work = other.regime == Regime::memory ? figures.memory_seconds : seconds_of(other, prediction);
+    return std::log(work / figures.start_seconds);
+  }
   const auto& pipe = from.regime == Regime::compute ? from : to;
   return std::log(figures.memory_seconds / seconds_of(pipe, prediction));
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The regime rules, in one place for points, draws and boundaries alike.
 //
-//   overhead   the launch takes at least half of the time
-//   latency    else, the time beside the launch is over 1.5 times what memory and the slowest pipe need side by side,
-//              (T_memory^p + T_pipe^p)^(1/p): under 67 % of every ceiling
+//   overhead   the launch takes at least half of the time; the limiter is the launch
+//   latency    else, the time beside the launch is over 1.5 times what memory, the slowest pipe and the start of blocks
+//              need side by side, (T_memory^p + T_pipe^p + T_start^p)^(1/p): under 67 % of every ceiling
+//   overhead   else, to start the blocks needs longest; that is the limiter
 //   memory     else, the memory levels together need longer than any pipe; the limiter is the slowest level
 //   compute    else; the limiter is the slowest pipe
 //
@@ -38,17 +39,20 @@ struct Figures {
   std::optional<double> device_seconds;
   std::optional<double> launch_seconds;
   double memory_seconds = 0.0;
-  double pipe_seconds = 0.0;  ///< of the slowest
+  double pipe_seconds = 0.0;   ///< of the slowest
+  double start_seconds = 0.0;  ///< of the blocks that start while others work
   double overlap = overlap_prior.value;
   bool complete = true;  ///< every ceiling that the work needs is there
 
   /// 1 where overhead begins to bind, more where it does; 0 when nothing is known of it.
   [[nodiscard]] double overhead_excess() const;
-  /// What memory and the slowest pipe need side by side: near the ridge neither can have its ceiling.
+  /// What memory, the slowest pipe and the start of blocks need side by side: near a ridge none can have its ceiling.
   [[nodiscard]] double needed_seconds() const;
   /// The time beside the launch: the device's own, else what a launch of nothing leaves.
   [[nodiscard]] double beside_launch() const;
   [[nodiscard]] Regime regime() const;
+  /// Nothing needs longer than to start the blocks.
+  [[nodiscard]] bool starts_longest() const;
   /// The same once the launch is known not to bind.
   [[nodiscard]] Regime regime_beside_launch() const;
 };
@@ -59,10 +63,14 @@ struct Decision {
   std::string_view limiter;  ///< empty when unknown; lives as long as the machine
   friend bool operator==(const Decision&, const Decision&) = default;
 };
+/// Whether it is overhead that each launch pays, rather than each block.
+inline bool is_launch(const Decision& decision) {
+  return decision.regime == Regime::overhead && decision.limiter != block_start;
+}
 
 /// The time of the resource that binds among those with a ceiling, memory levels counted together.
 struct Binding {
-  Decision decision;  ///< memory or compute; unknown when no resource takes time
+  Decision decision;  ///< memory, compute, or overhead by block-start; unknown when no resource takes time
   double seconds = 0.0;
 };
 Binding binding_of(const Prediction& prediction);

@@ -38,7 +38,7 @@ void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
     if (!slope) continue;
     for (const auto* measurement : sweep.sizes[i].measurements)
       if (const auto found = verdicts.find(measurement); found != verdicts.end())
-        found->second->votes.push_back(elasticity_vote(found->second->regime, *slope));
+        found->second->votes.push_back(elasticity_vote({found->second->regime, found->second->limiter}, *slope));
   }
 }
 

@@ -30,6 +30,12 @@ void scale(Summary& summary, double factor) {
     *value *= factor;
 }
 
+/// Those beyond one for each multiprocessor, if the blocks are spread alike over the kernels.
+std::int64_t later_blocks_on(const Machine& machine, const Launches& launches) {
+  const auto first = static_cast<double>(launches.kernels) * machine.units;  // of hostile input it has no integer
+  return first < static_cast<double>(launches.blocks) ? launches.blocks - static_cast<std::int64_t>(first) : 0;
+}
+
 /// The time on the other machine over that on the measured one; absent where a ceiling or a time is missing.
 std::optional<double> time_ratio(const Measurement& measurement, const Machine& from, const Machine& to) {
   if (!has_time(measurement) || !is_sound(measurement.work)) return std::nullopt;
@@ -37,6 +43,7 @@ std::optional<double> time_ratio(const Measurement& measurement, const Machine& 
   Conditions here = conditions_of(measurement);
   Conditions there = here;
   there.clock_hz.reset();  // the other device runs at a clock of its own
+  if (measurement.launches) there.later_blocks = static_cast<double>(later_blocks_on(to, *measurement.launches));
   const auto before = predict(measurement.work, here, from);
   const auto after = predict(measurement.work, there, to);
   if (!before.launch || !after.launch || !before.missing.empty() || !after.missing.empty()) return std::nullopt;
@@ -90,11 +97,13 @@ bool judge_by(const Calibration& calibration, const std::string& origin, Run& ru
     const bool same = is_same_device(device, calibration.device);
     if (!same) {
       const auto own = known.find(device.id);
-      for (auto& point : run.points)
-        if (point.measurement.device == device.id)
-          carry_over(point.measurement,
-                     own == known.end() ? std::nullopt : time_ratio(point.measurement, own->second, other), device.name,
-                     calibration.device.name);
+      for (auto& point : run.points) {
+        auto& measurement = point.measurement;
+        if (measurement.device != device.id) continue;
+        carry_over(measurement, own == known.end() ? std::nullopt : time_ratio(measurement, own->second, other),
+                   device.name, calibration.device.name);
+        if (measurement.launches) measurement.launches->later_blocks = later_blocks_on(other, *measurement.launches);
+      }
     }
     run.warnings.push_back(
         same ? fmt::format("{} is judged by the ceilings in {}.", device.id, origin)

@@ -40,14 +40,14 @@ bool is_finite(const Verdict& verdict) {
          std::ranges::all_of(verdict.shares, [](const Share& share) { return std::isfinite(share.fraction); });
 }
 
-/// The part that one resource has in the work time without the tail.
+/// The part that one resource has in what keeps the multiprocessors busy, the tail left out.
 double part_of(const ResourceTime& resource, const Prediction& prediction) {
   const double p = prediction.overlap.value;
-  const double work = prediction.work_seconds() / prediction.wave_factor;
-  if (resource.kind == ResourceKind::pipe) return std::pow(resource.seconds / work, p);
+  const double busy = prediction.busy_seconds() / prediction.wave_factor;
+  if (resource.kind == ResourceKind::pipe) return std::pow(resource.seconds / busy, p);
   const double memory = prediction.memory_seconds();
   const double within = prediction.counted ? std::pow(resource.seconds / memory, p) : resource.seconds / memory;
-  return std::pow(memory / work, p) * within;
+  return std::pow(memory / busy, p) * within;
 }
 
 Verdict decided(const Time& time, const Measurement& measurement, const Prediction& prediction,
@@ -58,7 +58,7 @@ Verdict decided(const Time& time, const Measurement& measurement, const Predicti
   verdict.regime = decision.regime;
   verdict.limiter = decision.limiter;
   verdict.shares = shares_of(time, prediction);
-  if (decision.regime != Regime::overhead && decision.regime != Regime::unknown) {
+  if (!is_launch(decision) && decision.regime != Regime::unknown) {
     const double ceiling_seconds = binding_of(prediction).seconds;
     verdict.achieved = ceiling_seconds / time.seconds;
     verdict.speed_up_left = time.seconds / ceiling_seconds;
@@ -118,10 +118,15 @@ std::vector<Share> shares_of(const Time& time, const Prediction& prediction) {
   const double launch = overhead_seconds(time, prediction) / time.seconds;
   add("launch", launch);
   const double explained = std::min(prediction.work_seconds() / time.seconds, 1.0 - launch);
-  const double without_tail = explained / prediction.wave_factor;
+  const double work = prediction.work_seconds();
+  const double busy =
+      work > 0.0 ? explained * std::pow(prediction.busy_seconds() / work, prediction.overlap.value) : 0.0;
+  const double without_tail = busy / prediction.wave_factor;
   for (const auto& resource : prediction.resources)
-    if (resource.seconds > 0.0) add(resource.resource, without_tail * part_of(resource, prediction));
-  add("tail", explained - without_tail);
+    if (resource.seconds > 0.0 && resource.kind != ResourceKind::start)
+      add(resource.resource, without_tail * part_of(resource, prediction));
+  add("tail", busy - without_tail);
+  add(block_start, explained - busy);
   add("unexplained", 1.0 - launch - explained);
   // s + (1 - s) is exactly 1 in binary floating point for 0 <= s <= 1, so the last share is what the others leave.
   double sum = 0.0;

@@ -27,7 +27,7 @@ bool is_sound(const Work& work);
 
 /// Shares of the time, exactly adding to 1: the launch; each resource by its part T_r^p of the work time that the model
 /// explains, the memory's part split among its levels by their times; "tail" for the uneven last wave of blocks;
-/// "unexplained" for the rest.
+/// "block-start" likewise; "unexplained" for the rest.
 std::vector<Share> shares_of(const Time& time, const Prediction& prediction);
 
 }  // namespace gpubench::classifier

@@ -216,9 +216,10 @@ Json rate() {
 }
 
 Json shares(const Run& run) {
-  // Families keep their regime's colour: fixed costs, memory from near to far, pipes, and grey for what nothing
+  // Families keep their regime's colour: overhead, memory from near to far, pipes, and grey for what nothing
   // accounts for.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{{"launch", "#D98F00"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known = {{{"launch", "#D98F00"},
+                                                                                   {"block-start", "#F2C14E"},
                                                                                    {"latency", "#CC79A7"},
                                                                                    {"l1", "#9CD3F2"},
                                                                                    {"l2", "#56B4E9"},

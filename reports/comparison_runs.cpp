@@ -139,7 +139,7 @@ std::string bound_of(const Verdict* verdict) {
   std::string limiter = verdict->limiter;
   // Else the limiter is the resource that would bind next.
   if (verdict->regime == Regime::latency || limiter.empty()) limiter = name_of(verdict->regime);
-  if (verdict->regime == Regime::overhead && limiter != "launch") limiter = name_of(verdict->regime);
+  if (verdict->regime == Regime::overhead && limiter != "launch" && limiter != "block-start") limiter = name_of(verdict->regime);
   const bool is_level = limiter.size() == 2 && limiter[0] == 'l' && limiter[1] >= '0' && limiter[1] <= '9';
   const bool is_type = limiter.size() == 4 && (limiter.starts_with("fp") || limiter.starts_with("bf"));
   if (limiter == "dram" || is_level || is_type)

@@ -347,6 +347,11 @@ Json json_of(const Measurement& measurement) {
   set_optional(result, "clock_hz", measurement.clock_hz);
   if (!measurement.clock_hz_source.empty()) result["clock_hz_source"] = measurement.clock_hz_source;
   if (measurement.conditions) result["conditions"] = json_of(*measurement.conditions);
+  if (measurement.launches) {
+    result["launches"]["kernels"] = measurement.launches->kernels;
+    result["launches"]["blocks"] = measurement.launches->blocks;
+    result["launches"]["later_blocks"] = measurement.launches->later_blocks;
+  }
   if (measurement.grid) {
     result["grid"]["blocks"] = measurement.grid->blocks;
     result["grid"]["blocks_per_multiprocessor"] = measurement.grid->blocks_per_multiprocessor;
@@ -392,6 +397,10 @@ Measurement read_measurement(const Node& node) {
   measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
   if (const auto source = node.find("clock_hz_source")) measurement.clock_hz_source = source->text();
   if (const auto conditions = node.find("conditions")) measurement.conditions = read_conditions(*conditions);
+  if (const auto launches = node.find("launches"))
+    measurement.launches = Launches{launches->at("kernels").integer(0, largest_integer),
+                                    launches->at("blocks").integer(0, largest_integer),
+                                    launches->at("later_blocks").integer(0, largest_integer)};
   if (const auto grid = node.find("grid"))
     measurement.grid = Grid{grid->at("blocks").integer(0, largest_integer),
                             grid->at("blocks_per_multiprocessor").integer(0, largest_integer)};

@@ -102,6 +102,14 @@ struct AbsentCounter {
   friend bool operator==(const AbsentCounter&, const AbsentCounter&) = default;
 };
 
+/// What one execution launches on a GPU.
+struct Launches {
+  std::int64_t kernels = 0;
+  std::int64_t blocks = 0;        ///< of all kernels together
+  std::int64_t later_blocks = 0;  ///< of them, those beyond one for each multiprocessor: they start while others work
+  friend bool operator==(const Launches&, const Launches&) = default;
+};
+
 /// The blocks of an operation's longest kernel.
 struct Grid {
   std::int64_t blocks = 0;
@@ -138,7 +146,9 @@ struct Measurement {
   std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
   std::string clock_hz_source;                 ///< how that was read
   std::optional<Conditions> conditions;        ///< absent where nothing reports any (a CPU)
-  std::optional<Grid> grid;                    ///< absent when the operation does not tell
+  std::optional<Launches> launches;            ///< absent on a CPU, and where an execution cannot be captured
+  /// As the operation says, else that of its kernels where they are all alike; absent when neither tells.
+  std::optional<Grid> grid;
   std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
@@ -155,6 +165,14 @@ inline const Summary* seconds_by(const Measurement& measurement, std::string_vie
   if (measurement.clock == clock) return measurement.seconds ? &*measurement.seconds : nullptr;
   for (const auto& timing : measurement.other_clocks)
     if (timing.clock == clock && timing.seconds) return &*timing.seconds;
+  return nullptr;
+}
+
+/// What the clock "device" took off, or null when it took nothing off or gave no time.
+inline const Estimate* fixed_seconds_of(const Measurement& measurement) {
+  if (measurement.clock == "device") return measurement.fixed_seconds ? &*measurement.fixed_seconds : nullptr;
+  for (const auto& timing : measurement.other_clocks)
+    if (timing.clock == "device" && timing.fixed_seconds) return &*timing.fixed_seconds;
   return nullptr;
 }
 

@@ -40,14 +40,14 @@ Measurement on_gpu(double stream, double device, Work work) {
 }
 
 TEST(Batching, ComparesAGraphWithSingleLaunches) {
-  const auto overhead = batching_vote(Regime::overhead, on_gpu(4e-6, 1e-6, {}));
+  const auto overhead = batching_vote({Regime::overhead, {}}, on_gpu(4e-6, 1e-6, {}));
   ASSERT_TRUE(overhead);
   EXPECT_EQ(overhead->outcome, Outcome::agrees);
   EXPECT_THAT(overhead->evidence, HasSubstr("1.50 us each in a graph, 4.00 us launched one by one"));
-  EXPECT_EQ(batching_vote(Regime::memory, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
-  EXPECT_EQ(batching_vote(Regime::memory, on_gpu(40e-6, 38e-6, {}))->outcome, Outcome::agrees);
-  EXPECT_EQ(batching_vote(Regime::memory, on_gpu(4e-6, 2e-6, {}))->outcome, Outcome::undecided);
-  EXPECT_FALSE(batching_vote(Regime::memory, measured(4e-6, {})));
+  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
+  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(40e-6, 38e-6, {}))->outcome, Outcome::agrees);
+  EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 2e-6, {}))->outcome, Outcome::undecided);
+  EXPECT_FALSE(batching_vote({Regime::memory, {}}, measured(4e-6, {})));
 }
 
 TEST(Elasticity, IsTheShareOfTheWork) {
@@ -67,10 +67,10 @@ TEST(Elasticity, IsTheShareOfTheWork) {
 }
 
 TEST(Elasticity, Outcomes) {
-  EXPECT_EQ(elasticity_vote(Regime::overhead, {1.0, 0.01}).outcome, Outcome::disagrees);
-  EXPECT_EQ(elasticity_vote(Regime::memory, {0.1, 0.01}).outcome, Outcome::disagrees);
-  EXPECT_EQ(elasticity_vote(Regime::memory, {0.1, 0.4}).outcome, Outcome::undecided);
-  EXPECT_EQ(elasticity_vote(Regime::latency, {1.0, 0.01}).outcome, Outcome::undecided);
+  EXPECT_EQ(elasticity_vote({Regime::overhead, {}}, {1.0, 0.01}).outcome, Outcome::disagrees);
+  EXPECT_EQ(elasticity_vote({Regime::memory, {}}, {0.1, 0.01}).outcome, Outcome::disagrees);
+  EXPECT_EQ(elasticity_vote({Regime::memory, {}}, {0.1, 0.4}).outcome, Outcome::undecided);
+  EXPECT_EQ(elasticity_vote({Regime::latency, {}}, {1.0, 0.01}).outcome, Outcome::undecided);
 }
 
 Measurement with_variant(Perturbation perturbation, double part_left, double seconds) {
@@ -125,9 +125,9 @@ TEST(ClockSensitivity, FromTheSpreadOfSamples) {
   auto measurement = measured(1e-3, {});
   measurement.samples_seconds = of_cores;
   measurement.samples_clock_hz = clocks;
-  EXPECT_EQ(clock_vote(Regime::compute, "fp32", measurement)->outcome, Outcome::agrees);
-  EXPECT_EQ(clock_vote(Regime::memory, "dram", measurement)->outcome, Outcome::disagrees);
-  EXPECT_EQ(clock_vote(Regime::latency, "latency", measurement)->outcome, Outcome::undecided);
+  EXPECT_EQ(clock_vote({Regime::compute, "fp32"}, measurement)->outcome, Outcome::agrees);
+  EXPECT_EQ(clock_vote({Regime::memory, "dram"}, measurement)->outcome, Outcome::disagrees);
+  EXPECT_EQ(clock_vote({Regime::latency, "latency"}, measurement)->outcome, Outcome::undecided);
 }
 
 TEST(SpeedOfLight, TheRulesClasses) {
