@@ -13,6 +13,7 @@
 #include "gpubench/conditions.h"
 #include "gpubench/device.h"
 #include "gpubench/estimate.h"
+#include "gpubench/measurement.h"
 #include "gpubench/state.h"
 
 namespace gpubench::bench {
@@ -22,6 +23,12 @@ struct DeviceTiming {
   std::unique_ptr<Clock> clock;           ///< null when it cannot be had
   std::string reason;                     ///< then why
   std::optional<Estimate> fixed_seconds;  ///< what its kernels cost before and after their work; taken off
+};
+
+/// What one execution launches; absent where it cannot be captured.
+struct LaunchedKernels {
+  std::optional<Launches> launches;
+  std::optional<Grid> grid;  ///< that of all its kernels, where they are alike
 };
 
 using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
@@ -45,6 +52,8 @@ class Gpu {
   virtual DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
   virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
+  /// Looks at a captured execution.
+  virtual LaunchedKernels launched_by(const DeviceBatch& batch) = 0;
   /// Executions back to back as device_timing chains them, as one graph where they can be captured. Each call of what
   /// is returned runs them and waits; the first one pays for the graph's way to the GPU.
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;

@@ -214,7 +214,7 @@ void Harness::execute(benchmark::State& google, const std::function<void(State&)
   }
   options_.exact_samples = given;
   current_.work = state.work();
-  current_.grid = state.grid();
+  if (state.grid()) current_.grid = state.grid();
   measurements_.push_back(std::move(current_));
   hand_over(google, measurements_.back(), measurements_.size() - 1);
 }
@@ -392,6 +392,9 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
     return count_executions(state, once, chill_device(state, batch).get(), batch);
   }
   run_once_and_check(state, once);
+  const bench::LaunchedKernels launched = gpu_->launched_by(batch);
+  current_.launches = launched.launches;
+  current_.grid = launched.grid;
   const auto cold = chill_device(state, batch);
   std::vector<bench::DeviceTiming> chosen;
   chosen.push_back(clock_for(clocks_.front(), batch, cold.get()));

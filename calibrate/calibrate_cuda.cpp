@@ -120,6 +120,7 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
     measure_links_of_process(bench);
   }
   if (for_process) return std::move(bench.calibration);
+  add_block_start_probe(bench);
   add_vector_probes(bench);
   bench.step("matrix products", 0.04);
   add_product_probes(bench);

@@ -111,10 +111,11 @@ class FittedSweep {
   static bool has_device_time(const SweepSize& size) {
     return time_of(*size.measurements.front()).device_seconds.has_value();
   }
-  /// Memory and compute alone: there the operation's own efficiencies decide, where its sweep shows them.
+  /// Memory, compute and the start of blocks: there the operation's own efficiencies decide, where its sweep shows
+  /// them.
   [[nodiscard]] bool meets_ridge(const Decision& from, const Decision& to) const {
     const auto of_work = [](const Decision& decision) {
-      return decision.regime == Regime::memory || decision.regime == Regime::compute;
+      return decision.regime == Regime::memory || decision.regime == Regime::compute || decision.limiter == block_start;
     };
     return fit_ != nullptr && of_work(from) && of_work(to) && (from.regime != to.regime || &from == &to);
   }
@@ -131,8 +132,8 @@ class FittedSweep {
     const auto [segment, part] = split(place);
     return work_between(sweep_.sizes[segment].work, sweep_.sizes[segment + 1].work, part);
   }
-  /// Clock, counters and blocks go from one size's to the next, so that times do not jump at a size. Beyond the sweep clocks
-  /// stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
+  /// Clock, counters and blocks go from one size's to the next, so that times do not jump at a size. Beyond the sweep
+  /// clocks stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
   [[nodiscard]] Conditions conditions_at(double place) const {
     const auto [segment, part] = split(place);
     if (part < 0.0 || part > 1.0) return conditions_beyond(part < 0.0 ? segment : segment + 1, place);

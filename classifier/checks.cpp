@@ -100,7 +100,9 @@ std::optional<Vote> batching_vote(const Decision& decision, const Measurement& m
   const double part = 1.0 - device->median / stream->median;
   Vote vote{
       "batching", Outcome::undecided,
-      part >= 0.5 ? "overhead" : decision.limiter == block_start ? "not the launch" : "not overhead",
+      part >= 0.5                       ? "overhead"
+      : decision.limiter == block_start ? "not the launch"
+                                        : "not overhead",
       fmt::format("{} each in a graph, {} launched one by one", with_unit(graph, "s"), with_unit(stream->median, "s"))};
   if (decision.regime != Regime::unknown && std::abs(part - 0.5) > 0.05)
     vote.outcome = outcome_of((part >= 0.5) == is_launch(decision));

@@ -120,8 +120,7 @@ std::string sentence(const Decision& decision, const Time& time, const Measureme
                      const Prediction& prediction) {
   switch (decision.regime) {
     case Regime::overhead:
-      return is_launch(decision) ? overhead_sentence(time, prediction)
-                                 : start_sentence(time, measurement, prediction);
+      return is_launch(decision) ? overhead_sentence(time, prediction) : start_sentence(time, measurement, prediction);
     case Regime::latency:
       return latency_sentence(time, measurement, prediction);
     case Regime::memory:

@@ -92,7 +92,8 @@ void add_declared_memory(const Work& work, const Conditions& conditions, const M
 }
 
 /// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.
-void add_counted_memory(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+void add_counted_memory(const Work& work, const Conditions& conditions, const Machine& machine,
+                        Prediction& prediction) {
   const Counted& counted = conditions.counted;
   const double dram = *counted.dram_read_bytes + *counted.dram_write_bytes;
   prediction.counted = true;
@@ -305,8 +306,13 @@ Counted counted_in(const Measurement& measurement) {
 }
 
 Conditions conditions_of(const Measurement& measurement) {
-  Conditions conditions{measurement.clock_hz, measurement.cache_state == "cold", counted_in(measurement),
-                        measurement.grid, std::nullopt, 0.0, std::nullopt};
+  Conditions conditions{measurement.clock_hz,
+                        measurement.cache_state == "cold",
+                        counted_in(measurement),
+                        measurement.grid,
+                        std::nullopt,
+                        0.0,
+                        std::nullopt};
   if (measurement.launches) conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
   if (const Estimate* const fixed = fixed_seconds_of(measurement); fixed != nullptr && fixed->value <= largest_figure)
     conditions.fixed_seconds = std::max(fixed->value, 0.0);

@@ -3,8 +3,8 @@
 //
 //   t = t0 + ( (kappa S)^p + T_start^p )^(1/p)      S = (sum_r T_r^p)^(1/p)
 //
-// The launch t0 adds; throughput resources overlap; kappa is what an uneven last wave of blocks costs. T_start is what a
-// GPU needs to start the blocks of a grid, one after another (an H200: 0.60 ns each, of whatever size). On published
+// The launch t0 adds; throughput resources overlap; kappa is what an uneven last wave of blocks costs. T_start is what
+// a GPU needs to start the blocks of a grid, one after another (an H200: 0.60 ns each, of whatever size). On published
 // sweeps of small kernels the additive form leaves 2 to 3 % rms where max(t0, V/B) leaves 13 to 16 %, and
 // mixed-intensity sweeps fit p = 4 to 9 on two GPUs, more on others. Without counters the memory levels share the bytes
 // through a hit fraction and are one resource: their times follow one another, because one stream of accesses is served
@@ -86,7 +86,7 @@ struct Machine {
   std::optional<Launch> launch;
   std::optional<Rate> block_start;  ///< blocks a second
   std::vector<Cache> caches;        ///< from the smallest to the largest
-  std::vector<DramMix> dram;  ///< by growing share of writes; may be empty
+  std::vector<DramMix> dram;        ///< by growing share of writes; may be empty
   /// Of all multiprocessors together, and of counted traffic alone: nobody declares what goes through these.
   std::optional<Rate> unit_l1;
   std::optional<Rate> unit_shared;
@@ -177,7 +177,7 @@ struct Prediction {
   /// Every cache and DRAM, then the pipes, then the start of blocks; zero seconds where nothing is done.
   std::vector<ResourceTime> resources;
   MemoryDemand demand;
-  bool counted = false;      ///< memory levels were counted and overlap
+  bool counted = false;  ///< memory levels were counted and overlap
   std::optional<CountedCache> counted_cache;
   double wave_factor = 1.0;  ///< kappa
   Exponent overlap = overlap_prior;

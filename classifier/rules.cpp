@@ -69,8 +69,7 @@ Binding binding_of(const Prediction& prediction) {
   const auto* level = prediction.largest(ResourceKind::memory);
   const auto* pipe = prediction.largest(ResourceKind::pipe);
   const double memory = prediction.memory_seconds();
-  if (figures_of({}, prediction).starts_longest())
-    return {{Regime::overhead, block_start}, prediction.start_seconds()};
+  if (figures_of({}, prediction).starts_longest()) return {{Regime::overhead, block_start}, prediction.start_seconds()};
   if (level != nullptr && (pipe == nullptr || memory >= pipe->seconds))
     return {{Regime::memory, level->resource}, memory};
   if (pipe != nullptr) return {{Regime::compute, pipe->resource}, pipe->seconds};

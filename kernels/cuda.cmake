@@ -10,7 +10,8 @@ endif()
 gpubench_room(cublaslt SOURCES ${cublaslt_source} PUBLIC gpubench::bench PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 
 target_sources(gpubench_probes PRIVATE probes/cuda_clock.cu probes/cuda_memory.cu probes/cuda_bulk.cu probes/cuda_cache.cu
-  probes/cuda_latency.cu probes/cuda_compute.cu probes/cuda_tensor.cu probes/cuda_atomics.cu probes/cuda_intensity.cu
+  probes/cuda_latency.cu probes/cuda_compute.cu probes/cuda_tensor.cu probes/cuda_atomics.cu probes/cuda_blocks.cu
+  probes/cuda_intensity.cu
   probes/cuda_limits.cpp)
 target_link_libraries(gpubench_probes PUBLIC CUDA::cudart_static)
 

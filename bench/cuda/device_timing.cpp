@@ -60,7 +60,7 @@ Substitute substitute_for(const GraphContent& content) {
   if (!content.entangled.empty()) return {{}, content.entangled + ", so nothing is taken off"};
   if (content.kernels.empty()) return {{}, "no kernels, so nothing is taken off"};
   Substitute result;
-  for (const auto& shape : content.kernels) result.shapes.push_back(one_block_each(shape));
+  for (const auto& kernel : content.kernels) result.shapes.push_back(one_block_each(kernel.shape));
   const std::size_t count = content.kernels.size();
   result.note = count == 1 ? "less what one kernel costs before and after its work"
                            : fmt::format("less what {} kernels cost before and after their work", count);

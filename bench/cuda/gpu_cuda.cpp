@@ -12,10 +12,12 @@
 
 #include "bench/buffer_copies.h"
 #include "bench/cuda/blocker.h"
+#include "bench/cuda/chains.h"
 #include "bench/cuda/check.h"
 #include "bench/cuda/device_timing.h"
 #include "bench/cuda/fill.h"
 #include "bench/cuda/flush.h"
+#include "bench/cuda/graph_content.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
 #include "bench/cuda/stream_clock.h"
@@ -80,6 +82,14 @@ class CudaGpu final : public Gpu {
   }
   std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
+  }
+  LaunchedKernels launched_by(const DeviceBatch& batch) override {
+    const auto graph = capture(batch, 1, stream_.get());
+    if (!graph) return {};
+    const GraphContent content = content_of(graph->get());
+    int multiprocessors = 0;
+    GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, index_));
+    return {launches_of(content, multiprocessors), common_grid_of(content)};
   }
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
     return bench::chain(batch, executions, stream_.get());

@@ -142,11 +142,11 @@ struct Measurement {
   std::vector<Variant> variants;     ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;           ///< "warm" or "cold"
   StopReason stop_reason = StopReason::interval;
-  bool verified = false;                       ///< the operation offers a check and its result passed it
-  std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
-  std::string clock_hz_source;                 ///< how that was read
-  std::optional<Conditions> conditions;        ///< absent where nothing reports any (a CPU)
-  std::optional<Launches> launches;            ///< absent on a CPU, and where an execution cannot be captured
+  bool verified = false;                 ///< the operation offers a check and its result passed it
+  std::optional<double> clock_hz;        ///< SM or core clock of the point; absent when it could not be read
+  std::string clock_hz_source;           ///< how that was read
+  std::optional<Conditions> conditions;  ///< absent where nothing reports any (a CPU)
+  std::optional<Launches> launches;      ///< absent on a CPU, and where an execution cannot be captured
   /// As the operation says, else that of its kernels where they are all alike; absent when neither tells.
   std::optional<Grid> grid;
   std::vector<Counter> counters;               ///< by name, ascending; empty when none were asked for

@@ -73,7 +73,7 @@ class State {
 
   /// The blocks of the longest kernel, and how many of them fit on one multiprocessor at once
   /// (cudaOccupancyMaxActiveBlocksPerMultiprocessor): with these a verdict can tell a small grid and an uneven last
-  /// wave.
+  /// wave. gpubench finds them itself where an operation can be captured and its kernels are alike.
   void grid(std::integral auto blocks, std::integral auto blocks_per_multiprocessor) {
     grid_ = Grid{static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_per_multiprocessor)};
   }

@@ -168,10 +168,29 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
   ASSERT_TRUE(graph);
   const GraphContent content = content_of(graph->get());
   ASSERT_EQ(content.kernels.size(), 2U);
-  EXPECT_TRUE(content.kernels[0] == first);
-  EXPECT_TRUE(content.kernels[1] == second);
+  EXPECT_TRUE(content.kernels[0].shape == first);
+  EXPECT_TRUE(content.kernels[1].shape == second);
+  EXPECT_GE(content.kernels[0].blocks_per_multiprocessor.value_or(0), 8) << "small blocks, many at once";
+  EXPECT_GE(content.kernels[1].blocks_per_multiprocessor.value_or(0), 1);
+  EXPECT_LT(content.kernels[1].blocks_per_multiprocessor.value_or(99), 8) << "60 kB of shared memory each";
   EXPECT_EQ(content.other_nodes, 1);
   EXPECT_EQ(content.entangled, "");
+}
+
+TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
+  const LaunchShape shape = {{1000, 1, 1}, {256, 1, 1}, 0, {1, 1, 1}};
+  const auto launched = gpu_->launched_by([&](cudaStream_t stream, std::int64_t executions) {
+    for (std::int64_t i = 0; i < executions; ++i) launch_idle(shape, 0, stream);
+  });
+  EXPECT_EQ(launched.launches, (Launches{1, 1000, 1000 - gpus().front().units}));
+  ASSERT_TRUE(launched.grid);
+  EXPECT_EQ(launched.grid->blocks, 1000);
+  int resident_threads = 0;
+  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&resident_threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0));
+  EXPECT_EQ(launched.grid->blocks_per_multiprocessor, resident_threads / 256);
+  const auto waiting =
+      gpu_->launched_by([](cudaStream_t stream, std::int64_t) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
+  EXPECT_FALSE(waiting.launches) << "it cannot be captured";
 }
 
 TEST_F(Cuda, AnEmptyKernelHasOneBlockForEachMultiprocessor) {

@@ -298,5 +298,26 @@ TEST(Boundaries, AgreeWithThePoints) {
   }
 }
 
+TEST(Boundaries, WhereBlocksBecomeTooSmall) {
+  // 4 GB from DRAM take 1 ms, whatever the number of blocks; a million of them take 1 ms to start.
+  gpubench::Run run;
+  const auto calibration = gpu_that_starts_blocks();
+  run.calibrations = {calibration};
+  const auto machine = machine_of(calibration);
+  for (std::int64_t blocks = 1 << 17; blocks <= 1 << 23; blocks *= 2) {
+    auto measurement = measured_blocks(1.0, streaming(4e9, 0.0), blocks);
+    const double seconds = 2e-6 + predict(measurement.work, conditions_of(measurement), machine).work_seconds();
+    measurement = measured_blocks(seconds, streaming(4e9, 0.0), blocks);
+    measurement.arguments = {{"blocks", blocks}};
+    run.points.push_back({std::move(measurement), std::nullopt});
+  }
+  classify(run);
+  EXPECT_EQ(run.points.front().verdict->limiter, "dram");
+  EXPECT_EQ(run.points.back().verdict->limiter, "block-start");
+  const auto* const boundary = find_boundary(run, "dram", "block-start");
+  ASSERT_NE(boundary, nullptr);
+  EXPECT_NEAR(boundary->at, 1e6, 0.05e6);
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

@@ -169,5 +169,15 @@ TEST(SpeedOfLight, AgreementCountsPairs) {
   EXPECT_EQ(agreement.at({"latency", Regime::memory}), 1U);
 }
 
+TEST(Votes, BlocksAreNoLaunch) {
+  const Decision blocks{Regime::overhead, "block-start"};
+  EXPECT_EQ(elasticity_vote(blocks, {1.0, 0.01}).outcome, Outcome::agrees);
+  EXPECT_EQ(elasticity_vote(blocks, {0.1, 0.01}).outcome, Outcome::disagrees);
+  const auto batching = batching_vote(blocks, on_gpu(40e-6, 38e-6, {}));
+  EXPECT_EQ(batching->outcome, Outcome::agrees);
+  EXPECT_EQ(batching->says, "not the launch");
+  EXPECT_EQ(batching_vote(blocks, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

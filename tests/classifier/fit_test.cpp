@@ -171,5 +171,57 @@ TEST(Fit, GradientLeadsDownhillOnARidge) {
   EXPECT_LT(fit.iterations, 12);  // a wrong gradient still creeps there
 }
 
+/// Empty kernels of more and more blocks on gpu_that_starts_blocks: 1.5 us to launch one block, by `per_shape` more as
+/// the grid grows to a block on each multiprocessor, and 1.1 ns for each block that starts.
+std::vector<Observation> empty_grids(const Machine& machine, double per_shape, bool shapes_known) {
+  std::vector<Observation> result;
+  for (const std::int64_t blocks : {1, 4, 16, 64, 256, 1024, 4096, 16384}) {
+    auto measurement = measured_blocks(1.0, {}, blocks);
+    const double shape = per_shape * std::log2(static_cast<double>(std::min<std::int64_t>(blocks, 128)));
+    auto conditions = conditions_of(measurement);
+    if (shapes_known) conditions.fixed_seconds = 0.4e-6 + shape;
+    auto prediction = predict({}, conditions, machine);
+    const double seconds = 1.5e-6 + shape + 1.1 * prediction.start_seconds();
+    result.push_back({std::move(prediction), seconds, 0.001, std::nullopt, 0.0});
+  }
+  return result;
+}
+
+TEST(Fit, BlocksThatStart) {
+  const auto machine = machine_of(gpu_that_starts_blocks());
+  const auto fit = fit_operation(empty_grids(machine, 0.0, true));
+  EXPECT_NEAR(fit.launch_seconds(), 1.5e-6, 0.01e-6);
+  EXPECT_NEAR(fit.efficiency("block-start"), 1.0 / 1.1, 0.01);
+  EXPECT_LT(fit.residual_rms, 0.005);
+}
+
+TEST(Fit, ALaunchCostsWhatItsShapeCosts) {
+  const auto machine = machine_of(gpu_that_starts_blocks());
+  const auto known = fit_operation(empty_grids(machine, 0.03e-6, true));
+  EXPECT_LT(known.residual_rms, 0.005);
+  EXPECT_NEAR(known.fixed_seconds, 0.4e-6 + 0.03e-6 * (0 + 2 + 4 + 6 + 4 * 7) / 8.0, 1e-15);
+  EXPECT_NEAR(known.launch_seconds(), 1.1e-6 + known.fixed_seconds, 0.01e-6) << "that of the mean shape";
+  EXPECT_GT(fit_operation(empty_grids(machine, 0.03e-6, false)).residual_rms, 0.02);
+}
+
+TEST(Fit, ACountedCacheMayHaveANearerHalf) {
+  const auto machine = machine_of(gpu());
+  std::vector<Observation> observations;
+  for (const double megabytes : {1.0, 4.0, 10.0, 14.0, 28.0, 32.0, 36.0}) {
+    Work work = streaming(100e6, 0.0);
+    work.footprint_bytes = megabytes * 1e6;
+    Conditions conditions;
+    conditions.counted.dram_read_bytes = conditions.counted.dram_write_bytes = 0.0;
+    conditions.counted.l2_bytes = 100e6;
+    auto prediction = predict(work, conditions, machine);
+    const double seconds = 2e-6 + 12.5e-6 / (megabytes < 20.0 ? 0.8 : 0.5);
+    observations.push_back({std::move(prediction), seconds, 0.002, std::nullopt, 0.0});
+  }
+  const auto fit = fit_operation(observations);
+  EXPECT_TRUE(fit.form.near_level);
+  EXPECT_LT(fit.residual_rms, 0.01);
+  EXPECT_NEAR(fit.efficiency("l2"), 0.5, 0.03);
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

@@ -38,6 +38,14 @@ inline Calibration gpu() {
   return result;
 }
 
+/// The same with 100 multiprocessors, and a block that starts in a nanosecond.
+inline Calibration gpu_that_starts_blocks() {
+  Calibration result = gpu();
+  result.device.units = 100;
+  result.ceilings.push_back(ceiling("block-start", 1e-9));
+  return result;
+}
+
 /// 1 us to start a parallel region; L1 32 kB at 1 TB/s, L2 1 MB at 400 GB/s, L3 32 MB at 150 GB/s, DRAM 20 GB/s; 1
 /// TFLOP/s FP32.
 inline Calibration cpu() {
@@ -83,6 +91,13 @@ inline Measurement measured(double seconds, Work work, std::string device = "cud
       seconds;
   summary.median_ci95 = {seconds * (1.0 - relative_half_width), seconds * (1.0 + relative_half_width)};
   result.seconds = summary;
+  return result;
+}
+
+/// The same launched as one kernel on those 100 multiprocessors.
+inline Measurement measured_blocks(double seconds, Work work, std::int64_t blocks) {
+  Measurement result = measured(seconds, std::move(work));
+  result.launches = Launches{1, blocks, blocks > 100 ? blocks - 100 : 0};
   return result;
 }
 

@@ -440,5 +440,54 @@ TEST(Machine, OverlapFromTheIntensitySweep) {
   EXPECT_EQ(machine.overlap_points, calibration.intensity_sweep.size());
 }
 
+TEST(BlockStart, TakesTimeBeyondTheFirstBlocks) {
+  const auto machine = machine_of(gpu_that_starts_blocks());
+  const auto prediction = predict(streaming(4e6, 0.0), conditions_of(measured_blocks(1.0, {}, 10100)), machine);
+  EXPECT_NEAR(prediction.start_seconds(), 10e-6, 1e-15);
+  EXPECT_EQ(predict({}, conditions_of(measured_blocks(1.0, {}, 100)), machine).start_seconds(), 0.0);
+  EXPECT_EQ(predict({}, conditions_of(measured(1.0, {})), machine).start_seconds(), 0.0)
+      << "blocks that nobody counted";
+  EXPECT_EQ(predict({}, conditions_of(measured_blocks(1.0, {}, 10100)), machine_of(gpu())).start_seconds(), 0.0);
+  EXPECT_TRUE(predict({}, conditions_of(measured_blocks(1.0, {}, 10100)), machine_of(gpu())).missing.empty())
+      << "an older calibration has no such ceiling";
+}
+
+TEST(BlockStart, OverlapsWithTheWorkAndHasNoTail) {
+  auto prediction =
+      predict(streaming(4e6, 0.0), conditions_of(measured_blocks(1.0, {}, 600)), machine_of(gpu_that_starts_blocks()));
+  prediction.overlap.value = 2.0;  // 0.5 us from L2, 0.5 us to start
+  EXPECT_NEAR(prediction.busy_seconds(), 0.5e-6, 1e-12);
+  EXPECT_NEAR(prediction.work_seconds(), 0.5e-6 * std::sqrt(2.0), 1e-12);
+  prediction.wave_factor = 3.0;
+  EXPECT_NEAR(prediction.work_seconds(), 0.5e-6 * std::sqrt(10.0), 1e-12);
+}
+
+TEST(BlockStart, FollowsTheClock) {
+  auto calibration = gpu_that_starts_blocks();
+  find(calibration, "block-start").clock_hz = 2e9;
+  auto conditions = conditions_of(measured_blocks(1.0, {}, 1100));
+  conditions.clock_hz = 1e9;
+  EXPECT_NEAR(predict({}, conditions, machine_of(calibration)).start_seconds(), 2e-6, 1e-15);
+}
+
+TEST(Conditions, TheFixedCostOfItsLaunchShapes) {
+  auto measurement = measured(1e-6, {});
+  EXPECT_FALSE(conditions_of(measurement).fixed_seconds);
+  Timing device;
+  device.clock = "device";
+  device.fixed_seconds = Estimate{0.5e-6, {0.4e-6, 0.6e-6}};
+  measurement.other_clocks = {device};
+  EXPECT_EQ(conditions_of(measurement).fixed_seconds, 0.5e-6);
+  measurement.other_clocks[0].fixed_seconds->value = nan;
+  EXPECT_FALSE(conditions_of(measurement).fixed_seconds);
+}
+
+TEST(CountedCache, ItsNearerHalfIsFilledFirst) {
+  const CountedCache cache{"l2", 40e6, {10.0, 0.1}, 20e6};
+  EXPECT_DOUBLE_EQ(cache.near_fraction(), 0.5);
+  EXPECT_GT((CountedCache{"l2", 40e6, {10.0, 0.1}, 10e6}.near_fraction()), 0.99);
+  EXPECT_LT((CountedCache{"l2", 40e6, {10.0, 0.1}, 35e6}.near_fraction()), 0.01);
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -95,6 +97,33 @@ TEST(Margin, ZeroAtEachFrontier) {
   EXPECT_DOUBLE_EQ(margin(l2, dram, seconds(5.0), p), 0.0);
   EXPECT_DOUBLE_EQ(margin(fp32, dram, seconds(5.0), p), 0.0);
   EXPECT_GT(margin(latency, dram, seconds(7.1), p), 0.0);
+}
+
+TEST(Rules, ToStartBlocksIsOverhead) {
+  const Decision blocks{Regime::overhead, "block-start"};
+  const auto longest = prediction_of({{"dram", memory, 2.0, 0.0}, {"block-start", ResourceKind::start, 4.0, 0.0}});
+  EXPECT_EQ(decide(seconds(5.5), longest), blocks);
+  EXPECT_EQ(binding_of(longest).decision, blocks);
+  EXPECT_EQ(binding_of(longest).seconds, 4.0);
+  EXPECT_EQ(decide(seconds(1.9), longest), (Decision{Regime::overhead, "launch"})) << "the launch takes half of it";
+  EXPECT_EQ(decide(seconds(20.0), longest), (Decision{Regime::latency, "latency"}));
+  const auto shorter = prediction_of({{"dram", memory, 4.0, 0.0}, {"block-start", ResourceKind::start, 2.0, 0.0}});
+  EXPECT_EQ(decide(seconds(5.5), shorter), (Decision{Regime::memory, "dram"}));
+  const auto alone = prediction_of({{"block-start", ResourceKind::start, 4.0, 0.0}});
+  EXPECT_EQ(decide(seconds(5.5), alone), blocks);
+  EXPECT_EQ(decide(seconds(20.0), alone).regime, Regime::unknown) << "work that nobody declares";
+}
+
+TEST(Rules, WhereBlocksGiveWay) {
+  const auto prediction = prediction_of(
+      {{"dram", memory, 2.0, 0.0}, {"fp32", pipe, 3.0, 0.0}, {"block-start", ResourceKind::start, 4.0, 0.0}});
+  const Decision blocks{Regime::overhead, "block-start"};
+  const Time time = seconds(9.0);
+  EXPECT_NEAR(margin(blocks, {Regime::memory, "dram"}, time, prediction), std::log(2.0 / 4.0), 1e-12);
+  EXPECT_NEAR(margin({Regime::compute, "fp32"}, blocks, time, prediction), std::log(3.0 / 4.0), 1e-12);
+  EXPECT_NEAR(margin({Regime::overhead, "launch"}, blocks, time, prediction), std::log(9.0 / 2.0), 1e-12);
+  EXPECT_NEAR(margin(blocks, {Regime::latency, "latency"}, time, prediction),
+              std::log(8.0 / (1.5 * prediction.work_seconds())), 1e-12);
 }
 
 }  // namespace

@@ -64,5 +64,18 @@ TEST(JudgeBy, WhatCannotBeCarriedOverLosesItsTime) {
   EXPECT_FALSE(judge_by(cpu(), "c.json", run));
 }
 
+TEST(JudgeBy, MoreMultiprocessorsHaveFewerBlocksToStartLater) {
+  auto here = gpu_that_starts_blocks();
+  here.device.name = "G";
+  auto there = gpu_that_starts_blocks();
+  there.device.name = "H";
+  there.device.units = 5100;
+  auto run = run_on(here, 2e-6 + 10e-6, streaming(1e3, 0.0));
+  run.points[0].measurement.launches = Launches{1, 10100, 10000};
+  EXPECT_TRUE(judge_by(there, "h.json", run));
+  EXPECT_EQ(run.points[0].measurement.launches, (Launches{1, 10100, 5000}));
+  EXPECT_NEAR(run.points[0].measurement.seconds->median, 2e-6 + 5e-6, 0.01e-6);
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

@@ -233,5 +233,30 @@ TEST(Certainty, Thresholds) {
   EXPECT_EQ(certainty_of(0.7999), Certainty::boundary);
 }
 
+TEST(Classify, BlocksThatTakeLongestToStart) {
+  // 2 us to launch, 1 us of DRAM, 100 us of starting blocks.
+  const auto verdict = classify(measured_blocks(103e-6, streaming(4e6, 0.0), 100100), gpu_that_starts_blocks());
+  EXPECT_EQ(verdict.regime, Regime::overhead);
+  EXPECT_EQ(verdict.limiter, "block-start");
+  EXPECT_GT(verdict.confidence, 0.99);
+  EXPECT_NEAR(*verdict.achieved, 100.0 / 103.0, 1e-9);
+  EXPECT_EQ(verdict.evidence, "starts 100100 blocks, one after another, for 100 us of 103 us");
+  EXPECT_NEAR(share_of(verdict, "launch"), 2.0 / 103.0, 1e-9);
+  EXPECT_NEAR(share_of(verdict, "block-start"), 100.0 / 103.0, 1e-6);
+  EXPECT_NEAR(share_of(verdict, "unexplained"), 1.0 / 103.0, 1e-6);
+  ASSERT_EQ(verdict.advice.size(), 1U);
+  EXPECT_TRUE(verdict.advice[0].action.starts_with("start fewer blocks that do more")) << verdict.advice[0].action;
+  EXPECT_NEAR(*verdict.advice[0].gain, 103.0 / (2.0 + 101.0 * 0.005), 0.01);  // L2 serves 4 MB in 0.5 us
+  EXPECT_FALSE(classify(measured_blocks(103e-6, {}, 100100), gpu_that_starts_blocks()).advice.front().gain)
+      << "what is left of blocks that do nothing is not known";
+}
+
+TEST(Classify, BlocksThatStartFasterThanTheirCeiling) {
+  const auto verdict = classify(measured_blocks(52e-6, streaming(4e6, 0.0), 100100), gpu_that_starts_blocks());
+  EXPECT_NE(verdict.evidence.find("the rate at which blocks start its blocks need 1.92 times that"), std::string::npos)
+      << verdict.evidence;
+  EXPECT_LT(verdict.confidence, 0.8);
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

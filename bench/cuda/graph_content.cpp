@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda/graph_content.h"
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "bench/cuda/check.h"
+
+namespace gpubench::bench {
+namespace {
+
+std::int64_t blocks_of(const LaunchShape& shape) {
+  return static_cast<std::int64_t>(shape.grid.x) * shape.grid.y * shape.grid.z;
+}
+
+/// The driver's own functions, without linking libcuda: libraries load kernels that the runtime does not know.
+template <class Function>
+Function driver_function(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  GPUBENCH_CUDA_CHECK(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result));
+  if (result != cudaDriverEntryPointSuccess) throw CudaError(std::string("the driver has no ") + name);
+  return reinterpret_cast<Function>(function);
+}
+
+void check_driver(CUresult result, const char* call) {
+  if (result != CUDA_SUCCESS)
+    throw CudaError(std::string(call) + " failed: driver error " + std::to_string(static_cast<int>(result)));
+}
+
+std::optional<int> blocks_per_multiprocessor(const CUDA_KERNEL_NODE_PARAMS& params) {
+  static const auto occupancy = driver_function<decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  // The driver takes a context's function and a library's kernel alike.
+  const CUfunction function = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
+  const auto threads = static_cast<int>(params.blockDimX * params.blockDimY * params.blockDimZ);
+  int blocks = 0;
+  const CUresult result = occupancy(&blocks, function, threads, params.sharedMemBytes);
+  return result == CUDA_SUCCESS && blocks > 0 ? std::optional(blocks) : std::nullopt;
+}
+
+GraphKernel kernel_of(cudaGraphNode_t node) {
+  static const auto get_params = driver_function<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams");
+  static const auto get_attribute =
+      driver_function<decltype(&cuGraphKernelNodeGetAttribute)>("cuGraphKernelNodeGetAttribute");
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  check_driver(get_params(node, &params), "cuGraphKernelNodeGetParams");
+  GraphKernel kernel;
+  LaunchShape& shape = kernel.shape;
+  shape.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
+  shape.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
+  shape.shared_bytes = params.sharedMemBytes;
+  CUlaunchAttributeValue value = {};
+  if (get_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) == CUDA_SUCCESS && value.clusterDim.x > 0)
+    shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+  kernel.blocks_per_multiprocessor = blocks_per_multiprocessor(params);
+  return kernel;
+}
+
+std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
+  std::size_t count = 0;
+  GPUBENCH_CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0) GPUBENCH_CUDA_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
+  return nodes;
+}
+
+struct Edges {
+  std::map<cudaGraphNode_t, std::vector<cudaGraphNode_t>> after;
+  bool programmatic = false;
+};
+
+Edges edges_of(cudaGraph_t graph) {
+  std::size_t count = 0;
+#if CUDART_VERSION >= 13000
+  GPUBENCH_CUDA_CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
+#else
+  GPUBENCH_CUDA_CHECK(cudaGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &count));
+#endif
+  std::vector<cudaGraphNode_t> from(count);
+  std::vector<cudaGraphNode_t> to(count);
+  std::vector<cudaGraphEdgeData> data(count);
+  if (count > 0) {
+#if CUDART_VERSION >= 13000
+    GPUBENCH_CUDA_CHECK(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count));
+#else
+    GPUBENCH_CUDA_CHECK(cudaGraphGetEdges_v2(graph, from.data(), to.data(), data.data(), &count));
+#endif
+  }
+  Edges edges;
+  for (std::size_t i = 0; i < count; ++i) {
+    edges.after[from[i]].push_back(to[i]);
+    edges.programmatic = edges.programmatic || data[i].type == cudaGraphDependencyTypeProgrammatic;
+  }
+  return edges;
+}
+
+void add_content(cudaGraph_t graph, GraphContent& content);
+
+void add_node(cudaGraphNode_t node, GraphContent& content) {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  GPUBENCH_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
+  if (type == cudaGraphNodeTypeKernel) {
+    content.kernels.push_back(kernel_of(node));
+  } else if (type == cudaGraphNodeTypeGraph) {
+    cudaGraph_t child = nullptr;
+    GPUBENCH_CUDA_CHECK(cudaGraphChildGraphNodeGetGraph(node, &child));
+    add_content(child, content);
+  } else if (type != cudaGraphNodeTypeEmpty) {
+    ++content.other_nodes;
+  }
+}
+
+/// Follows the chain from the node that none comes before; anything but a chain is entangled.
+void add_content(cudaGraph_t graph, GraphContent& content) {
+  const auto nodes = nodes_of(graph);
+  const auto edges = edges_of(graph);
+  if (edges.programmatic) content.entangled = "its kernels overlap by programmatic dependent launch";
+  std::size_t roots = 0;
+  GPUBENCH_CUDA_CHECK(cudaGraphGetRootNodes(graph, nullptr, &roots));
+  const bool chain = roots <= 1 && std::all_of(edges.after.begin(), edges.after.end(),
+                                               [](const auto& entry) { return entry.second.size() == 1; });
+  if (!chain) {
+    content.entangled = "its nodes run side by side";
+    for (const auto node : nodes) add_node(node, content);
+    return;
+  }
+  if (roots == 0) return;
+  cudaGraphNode_t node = nullptr;
+  GPUBENCH_CUDA_CHECK(cudaGraphGetRootNodes(graph, &node, &roots));
+  while (node != nullptr) {
+    add_node(node, content);
+    const auto next = edges.after.find(node);
+    node = next == edges.after.end() ? nullptr : next->second.front();
+  }
+}
+
+}  // namespace
+
+GraphContent content_of(cudaGraph_t graph) {
+  GraphContent content;
+  add_content(graph, content);
+  return content;
+}
+
+Launches launches_of(const GraphContent& content, int multiprocessors) {
+  Launches launches;
+  for (const GraphKernel& kernel : content.kernels) {
+    const std::int64_t blocks = blocks_of(kernel.shape);
+    ++launches.kernels;
+    launches.blocks += blocks;
+    launches.later_blocks += std::max<std::int64_t>(blocks - multiprocessors, 0);
+  }
+  return launches;
+}
+
+std::optional<Grid> common_grid_of(const GraphContent& content) {
+  std::optional<Grid> common;
+  for (const GraphKernel& kernel : content.kernels) {
+    if (!kernel.blocks_per_multiprocessor) return std::nullopt;
+    const Grid grid{blocks_of(kernel.shape), *kernel.blocks_per_multiprocessor};
+    if (common && !(*common == grid)) return std::nullopt;
+    common = grid;
+  }
+  return common;
+}
+
+}  // namespace gpubench::bench
