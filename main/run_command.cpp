@@ -41,6 +41,14 @@ void check_outputs(const Options& options) {
   if (options.google.out) storage::check_writable(*options.google.out);
 }
 
+std::string nothing_to_measure(const std::vector<Device>& devices, const std::string& filter) {
+  if (filter.empty())
+    return fmt::format("This program has no operation for the chosen device ({}); choose another with --device.",
+                       devices.front().id);
+  return fmt::format(
+      "No operation of this program matches the filter '{}' on the chosen device; --list names them all.", filter);
+}
+
 void list_points(const std::vector<Device>& devices, const std::string& filter) {
   for (const Device& device : devices) {
     std::string previous;
@@ -394,10 +402,7 @@ int run_command(const Options& options, const std::string& program, const std::v
   plans.reserve(devices.size());
   for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
   if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
-    throw UsageError(
-        fmt::format("No operation of this program matches the filter '{}' on the chosen device; --list names "
-                    "them all.",
-                    options.filter));
+    throw UsageError(nothing_to_measure(devices, options.filter));
   run.devices = devices;
   return measure_all(options, plans, std::move(run));
 }
