@@ -6,222 +6,19 @@
 #include <limits>
 #include <utility>
 
-#include "classifier/draws.h"
+#include "classifier/fitted_sweep.h"
 #include "classifier/rules.h"
-#include "classifier/verdict.h"
 #include "statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
 
-constexpr std::size_t fewest_sizes = 3;
 constexpr int steps_between_sizes = 16;
 constexpr int bisections = 40;
-constexpr std::size_t replicate_count = 500;
 /// Times whose ratio changes by less than this per e-fold of the argument run side by side.
 constexpr double least_slope = 0.01;
-/// How far a boundary has a figure beyond the sweep, and how far its name is looked for.
-constexpr double farthest_figure = 2.0;
+/// How far beyond the sweep the name of a boundary is looked for.
 constexpr double farthest_name = 1024.0;
-constexpr double most_places_per_doubling = 64.0;
-/// A fit that leaves more than this is no model of the operation (a chase, say, whose time is each level's latency).
-constexpr double worst_residual = 0.25;
-/// Work and times whose largest is no more than this times their smallest are the same.
-constexpr double same_within = 1.02;
-
-/// One draw of the machine's and the times' errors, or the figures as they are.
-struct View {
-  Machine machine;             ///< with the fitted figures
-  Eigen::VectorXd parameters;  ///< of the fit; empty without one
-  std::optional<std::size_t> draw;
-};
-
-/// Times and work along a sweep: by the fit, or without one on lines through the measured sizes, in logarithms.
-class FittedSweep {
- public:
-  /// `fit` may be null.
-  FittedSweep(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines)
-      : sweep_(sweep), fit_(fit), machines_(machines), own_{machines.machine, {}, std::nullopt} {
-    if (fit != nullptr) own_ = {with_fitted_figures(machines.machine, *fit, fit->parameters), fit->parameters, {}};
-    has_device_ = fit != nullptr ? std::ranges::any_of(sweep.sizes, &has_device_time)
-                                 : std::ranges::all_of(sweep.sizes, &has_device_time);
-  }
-
-  [[nodiscard]] const View& view() const { return own_; }
-  [[nodiscard]] const Sweep& sweep() const { return sweep_; }
-  [[nodiscard]] bool has_fit() const { return fit_ != nullptr; }
-  [[nodiscard]] std::size_t draws() const {
-    return fit_ != nullptr ? std::min(fit_->replicates.size(), machines_.draws.size()) : machines_.draws.size();
-  }
-  [[nodiscard]] View drawn_view(std::size_t draw) const {
-    View view{machines_.draws[draw], {}, draw};
-    if (fit_ == nullptr) return view;
-    // Capacities and exponents come from the fit, which knows the calibration's as its prior.
-    for (std::size_t i = 0; i < view.machine.caches.size(); ++i) {
-      view.machine.caches[i].capacity_bytes = machines_.machine.caches[i].capacity_bytes;
-      view.machine.caches[i].hit_exponent = machines_.machine.caches[i].hit_exponent;
-    }
-    view.parameters = fit_->replicates[draw];
-    view.machine = with_fitted_figures(std::move(view.machine), *fit_, view.parameters);
-    return view;
-  }
-
-  // A place is the index of a size and the part of the way to the next; it goes on beyond the first and the last.
-  [[nodiscard]] double last() const { return static_cast<double>(sweep_.sizes.size() - 1); }
-  [[nodiscard]] double argument_at(double place) const {
-    const auto [segment, part] = split(place);
-    return between(sweep_.sizes[segment].argument, sweep_.sizes[segment + 1].argument, part);
-  }
-  /// The place beyond the first or the last size where the argument has this ratio to theirs; that size itself where
-  /// arguments have no logarithm.
-  [[nodiscard]] double place_beyond(bool above, double ratio) const {
-    const auto& sizes = sweep_.sizes;
-    const std::size_t segment = above ? sizes.size() - 2 : 0;
-    const double low = sizes[segment].argument;
-    const double high = sizes[segment + 1].argument;
-    const double end = above ? last() : 0.0;
-    if (!(low > 0.0) || !(high > low)) return end;
-    // Sizes that lie close together say little about what is far beyond them.
-    const double parts = std::min(std::log(ratio) / std::log(high / low), most_places_per_doubling * std::log2(ratio));
-    return above ? end + parts : end - parts;
-  }
-
-  /// Where boundaries have a figure: up to half and twice the sizes, and without a fit no further than they go.
-  [[nodiscard]] double first_place() const { return fit_ == nullptr ? 0.0 : place_beyond(false, farthest_figure); }
-  [[nodiscard]] double last_place() const { return fit_ == nullptr ? last() : place_beyond(true, farthest_figure); }
-
-  [[nodiscard]] Decision decision_at(double place) const {
-    const auto prediction = predict(work_at(place), conditions_at(place), own_.machine);
-    const auto decision = decide(time_at(place, own_), prediction);
-    if (!meets_ridge(decision, decision)) return decision;
-    return binding_of(as_fitted(prediction, own_)).decision;
-  }
-  [[nodiscard]] bool is_counted_at(double place) const { return conditions_at(place).counted.has_levels(); }
-  [[nodiscard]] double margin_at(double place, const Decision& from, const Decision& to, const View& view) const {
-    if (meets_ridge(from, to)) {
-      // Efficiencies are those of the calibration's own ceilings, and come from the same times.
-      const auto machine = with_fitted_figures(machines_.machine, *fit_, view.parameters);
-      return margin(from, to, time_at(place, view),
-                    as_fitted(predict(work_at(place), conditions_at(place), machine), view));
-    }
-    return margin(from, to, time_at(place, view), predict(work_at(place), conditions_at(place), view.machine));
-  }
-
- private:
-  static bool has_device_time(const SweepSize& size) {
-    return time_of(*size.measurements.front()).device_seconds.has_value();
-  }
-  /// Memory, compute and the start of blocks: there the operation's own efficiencies decide, where its sweep shows
-  /// them.
-  [[nodiscard]] bool meets_ridge(const Decision& from, const Decision& to) const {
-    const auto of_work = [](const Decision& decision) {
-      return decision.regime == Regime::memory || decision.regime == Regime::compute || decision.limiter == block_start;
-    };
-    return fit_ != nullptr && of_work(from) && of_work(to) && (from.regime != to.regime || &from == &to);
-  }
-  [[nodiscard]] Prediction as_fitted(Prediction prediction, const View& view) const {
-    for (auto& resource : prediction.resources)
-      resource.seconds /= fit_->efficiency(resource.resource, view.parameters);
-    return prediction;
-  }
-  [[nodiscard]] std::pair<std::size_t, double> split(double place) const {
-    const double segment = std::clamp(std::floor(place), 0.0, last() - 1.0);
-    return {static_cast<std::size_t>(segment), place - segment};
-  }
-  [[nodiscard]] Work work_at(double place) const {
-    const auto [segment, part] = split(place);
-    return work_between(sweep_.sizes[segment].work, sweep_.sizes[segment + 1].work, part);
-  }
-  /// Clock, counters and blocks go from one size's to the next, so that times do not jump at a size. Beyond the sweep
-  /// clocks stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
-  [[nodiscard]] Conditions conditions_at(double place) const {
-    const auto [segment, part] = split(place);
-    if (part < 0.0 || part > 1.0) return conditions_beyond(part < 0.0 ? segment : segment + 1, place);
-    const auto below = conditions_of(*sweep_.sizes[segment].measurements.front());
-    auto result = conditions_of(*sweep_.sizes[segment + 1].measurements.front());
-    const auto pass = [part = part](const std::optional<double>& low, std::optional<double>& high) {
-      if (low && high) high = between(*low, *high, part);
-    };
-    pass(below.clock_hz, result.clock_hz);
-    pass(below.counted.dram_read_bytes, result.counted.dram_read_bytes);
-    pass(below.counted.dram_write_bytes, result.counted.dram_write_bytes);
-    pass(below.counted.l2_bytes, result.counted.l2_bytes);
-    pass(below.counted.l1_bytes, result.counted.l1_bytes);
-    pass(below.counted.shared_bytes, result.counted.shared_bytes);
-    pass(below.counted.issue_seconds, result.counted.issue_seconds);
-    for (auto& [pipe, count] : result.counted.flops)
-      if (const auto low = below.counted.flops.find(pipe); low != below.counted.flops.end())
-        count = between(low->second, count, part);
-    if (below.counted.has_levels() != result.counted.has_levels()) result.counted = {};
-    pass(below.fixed_seconds, result.fixed_seconds);
-    result.later_blocks = between(below.later_blocks, result.later_blocks, part);
-    result.wave_factor = wave_factor_at(segment, part);
-    return result;
-  }
-  [[nodiscard]] Conditions conditions_beyond(std::size_t end, double place) const {
-    const auto& size = sweep_.sizes[end];
-    auto result = conditions_of(*size.measurements.front());
-    const Work work = work_at(place);
-    const auto ratio = [](double here, double there) { return there > 0.0 ? here / there : 1.0; };
-    const double bytes = ratio(work.bytes(), size.work.bytes());
-    const double flops = ratio(work.total_flops(), size.work.total_flops());
-    for (auto* const count : {&result.counted.dram_read_bytes, &result.counted.dram_write_bytes,
-                              &result.counted.l2_bytes, &result.counted.l1_bytes, &result.counted.shared_bytes})
-      if (*count) **count *= bytes;
-    if (result.counted.issue_seconds) *result.counted.issue_seconds *= size.work.total_flops() > 0.0 ? flops : bytes;
-    for (auto& [pipe, count] : result.counted.flops) count *= flops;
-    const auto [segment, part] = split(place);
-    const auto [below, above] = conditions_around(segment);
-    result.later_blocks = std::max(between(below.later_blocks, above.later_blocks, part), 0.0);
-    result.wave_factor = wave_factor_at(segment, part);
-    return result;
-  }
-  [[nodiscard]] std::pair<Conditions, Conditions> conditions_around(std::size_t segment) const {
-    return {conditions_of(*sweep_.sizes[segment].measurements.front()),
-            conditions_of(*sweep_.sizes[segment + 1].measurements.front())};
-  }
-  /// A grid between two others is nobody's; what each of them leaves idle is, on the way from one to the other.
-  [[nodiscard]] double wave_factor_at(std::size_t segment, double part) const {
-    const auto [below, above] = conditions_around(segment);
-    const int units = machines_.machine.units;
-    return std::clamp(between(wave_factor(below.grid, units), wave_factor(above.grid, units), part), 1.0,
-                      std::max(static_cast<double>(units), 1.0));
-  }
-  /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
-  [[nodiscard]] Time time_at(double place, const View& view) const {
-    Time time;
-    if (fit_ == nullptr) {
-      const auto [segment, part] = split(place);
-      const auto below = drawn_time(segment, view);
-      const auto above = drawn_time(segment + 1, view);
-      time.seconds = between(below.seconds, above.seconds, part);
-      if (has_device_) time.device_seconds = between(*below.device_seconds, *above.device_seconds, part);
-      return time;
-    }
-    const auto fitted =
-        fitted_time(*fit_, view.parameters, predict(work_at(place), conditions_at(place), machines_.machine));
-    time.seconds = fitted.seconds;
-    if (has_device_) time.device_seconds = fitted.device_seconds;
-    return time;
-  }
-  /// A measured time, or a draw of it from its interval.
-  [[nodiscard]] Time drawn_time(std::size_t size, const View& view) const {
-    Time time = time_of(*sweep_.sizes[size].measurements.front());
-    if (!view.draw) return time;
-    const auto factor = [&](double sigma, std::size_t column) {
-      return std::exp(std::min(sigma, 5.0) * normal_draws(column)[*view.draw % draw_count]);
-    };
-    time.seconds *= factor(time.sigma, 2 * size);
-    if (time.device_seconds) *time.device_seconds *= factor(time.device_sigma, 2 * size + 1);
-    return time;
-  }
-
-  const Sweep& sweep_;
-  const Fit* fit_;
-  const MachineWithErrors& machines_;
-  View own_;
-  bool has_device_ = false;
-};
 
 /// Change of the margin per e-fold of the argument; absent where the argument has no logarithm.
 std::optional<double> slope_at(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
@@ -340,54 +137,7 @@ std::optional<Boundary> boundary_beyond(const FittedSweep& fitted, bool above) {
   return std::nullopt;
 }
 
-std::vector<Observation> observations_of(const Sweep& sweep, const Machine& machine) {
-  std::vector<Observation> result;
-  for (const auto& size : sweep.sizes)
-    for (const auto* measurement : size.measurements) {
-      const auto time = time_of(*measurement);
-      auto prediction = predict(size.work, conditions_of(*measurement), machine);
-      if (!std::isfinite(prediction.work_seconds())) continue;
-      result.push_back({std::move(prediction), time.seconds, time.sigma, time.device_seconds, time.device_sigma});
-    }
-  return result;
-}
-
 }  // namespace
-
-MachineWithErrors with_errors(Machine machine) {
-  MachineWithErrors result{std::move(machine), {}};
-  result.draws.reserve(replicate_count);
-  for (std::size_t draw = 0; draw < replicate_count; ++draw) result.draws.push_back(drawn(result.machine, draw));
-  return result;
-}
-
-std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErrors& machines) {
-  if (sweep.sizes.size() < fewest_sizes) return "fewer than three sizes";
-  if (!machines.machine.launch) return "no launch ceiling";
-  double least_work = std::numeric_limits<double>::infinity();
-  double most_work = 0.0;
-  double least_time = std::numeric_limits<double>::infinity();
-  double most_time = 0.0;
-  for (const auto& observation : observations_of(sweep, machines.machine)) {
-    const double work = observation.prediction.work_seconds();
-    least_work = std::min(least_work, work);
-    most_work = std::max(most_work, work);
-    least_time = std::min(least_time, observation.seconds);
-    most_time = std::max(most_time, observation.seconds);
-  }
-  if (most_work <= same_within * least_work && most_time > same_within * least_time)
-    return "it declares the same work at every size, and its time differs";
-  return std::nullopt;
-}
-
-std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines) {
-  if (why_no_model(sweep, machines)) return std::nullopt;
-  const auto observations = observations_of(sweep, machines.machine);
-  if (observations.size() < fewest_sizes) return std::nullopt;
-  auto fit = fit_operation(observations, replicate_count);
-  if (!fit.parameters.allFinite() || !(fit.residual_rms <= worst_residual)) return std::nullopt;
-  return fit;
-}
 
 std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines) {
   std::vector<Boundary> boundaries;

@@ -2,32 +2,12 @@
 // Where an operation changes regime or limiter along its sweep.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "classifier/fit.h"
-#include "classifier/model.h"
-#include "classifier/sweeps.h"
+#include "classifier/sweep_fit.h"
 #include "gpubench/verdict.h"
 
 namespace gpubench::classifier {
-
-/// A machine with draws of it from its intervals, made once per calibration.
-struct MachineWithErrors {
-  Machine machine;
-  std::vector<Machine> draws;
-};
-MachineWithErrors with_errors(Machine machine);
-
-/// Why an operation's times cannot be modelled from its work: fewer than three sizes, no launch ceiling, or times that
-/// differ where the declared work does not (an argument that is a duration, say). Absent where they can.
-std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErrors& machines);
-
-/// The operation's fit with its bootstrap; absent where there is no model, and where the best leaves residuals of more
-/// than 25 % rms.
-std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines);
 
 /// The boundaries of one sweep, by growing argument. The rules that give points their regimes are applied to the fitted
 /// time and to the work between measured sizes: the launch gives way where t(n) = 2 t0, memory levels where their times

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operation's sweep made ready to be fitted: parameters with their priors, and residuals as a function of them.
+#pragma once
+
+#include <Eigen/Core>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "classifier/fit.h"
+
+namespace gpubench::classifier {
+
+/// Spread of a point beside its own interval: between processes, and what the model does not know.
+inline constexpr double least_sigma = 0.01;
+
+/// e^parameter, within what figures may be, however hostile the input.
+double factor_of(double parameter);
+/// The place of a resource's efficiency in the parameters; -1 where it is not fitted.
+int efficiency_index(const Layout& layout, std::string_view resource);
+/// The efficiency at a place; 1 where that is -1.
+double efficiency_at(const Eigen::VectorXd& parameters, int index);
+
+/// One normal prior a parameter.
+struct Priors {
+  Eigen::VectorXd mean;
+  Eigen::VectorXd precision;  ///< 1 / variance
+};
+
+/// The levels of one observation as the form has them, made ready once.
+struct Case {
+  const Observation* observation = nullptr;
+  MemoryDemand demand;
+  /// By level: which efficiency, or -1, and for counted levels their seconds.
+  std::vector<int> level_efficiency;
+  std::vector<double> counted_seconds;
+  std::vector<std::pair<int, double>> pipes;  ///< efficiency, seconds at the ceiling
+  std::pair<int, double> start = {-1, 0.0};   ///< of blocks, likewise
+  int near_at = -1;                           ///< place of the near half, or -1
+  double near_fraction = 0.0;                 ///< of a counted cache's traffic; its place is near_at
+};
+
+struct Problem {
+  std::vector<Case> cases;
+  Layout layout;
+  Priors priors;
+  double overlap = overlap_prior.value;
+  double fixed_seconds = 0.0;  ///< as in Fit
+};
+
+/// At least one observation, each with a launch.
+Problem problem_of(const std::vector<Observation>& observations, const Form& form);
+/// The levels of one observation as the form has them.
+Case case_of(const Observation& observation, const Form& form, const Layout& layout);
+
+/// Room for the levels of one case, so that evaluating does not allocate.
+struct Scratch {
+  MemoryDemand demand;
+  std::vector<double> bytes;
+};
+
+/// The fitted form's time of one case.
+FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::VectorXd& parameters, Scratch& scratch);
+
+/// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
+class Residuals {
+ public:
+  /// Of a problem that outlives them.
+  explicit Residuals(const Problem& problem);
+  [[nodiscard]] Eigen::Index count() const { return static_cast<Eigen::Index>(logarithms_.size()); }
+  [[nodiscard]] double sigma(Eigen::Index i) const { return sigmas_[static_cast<std::size_t>(i)]; }
+
+  void at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out);
+
+ private:
+  void add(double seconds, double sigma);
+
+  const Problem& problem_;
+  std::vector<double> logarithms_;
+  std::vector<double> sigmas_;
+  Scratch scratch_;
+};
+
+}  // namespace gpubench::classifier

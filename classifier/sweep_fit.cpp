@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/sweep_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "classifier/verdict.h"
+
+namespace gpubench::classifier {
+namespace {
+
+constexpr std::size_t replicate_count = 500;
+/// A fit that leaves more than this is no model of the operation (a chase, say, whose time is each level's latency).
+constexpr double worst_residual = 0.25;
+/// Work and times whose largest is no more than this times their smallest are the same.
+constexpr double same_within = 1.02;
+
+std::vector<Observation> observations_of(const Sweep& sweep, const Machine& machine) {
+  std::vector<Observation> result;
+  for (const auto& size : sweep.sizes)
+    for (const auto* measurement : size.measurements) {
+      const auto time = time_of(*measurement);
+      auto prediction = predict(size.work, conditions_of(*measurement), machine);
+      if (!std::isfinite(prediction.work_seconds())) continue;
+      result.push_back({std::move(prediction), time.seconds, time.sigma, time.device_seconds, time.device_sigma});
+    }
+  return result;
+}
+
+}  // namespace
+
+MachineWithErrors with_errors(Machine machine) {
+  MachineWithErrors result{std::move(machine), {}};
+  result.draws.reserve(replicate_count);
+  for (std::size_t draw = 0; draw < replicate_count; ++draw) result.draws.push_back(drawn(result.machine, draw));
+  return result;
+}
+
+std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErrors& machines) {
+  if (sweep.sizes.size() < fewest_sizes) return "fewer than three sizes";
+  if (!machines.machine.launch) return "no launch ceiling";
+  double least_work = std::numeric_limits<double>::infinity();
+  double most_work = 0.0;
+  double least_time = std::numeric_limits<double>::infinity();
+  double most_time = 0.0;
+  for (const auto& observation : observations_of(sweep, machines.machine)) {
+    const double work = observation.prediction.work_seconds();
+    least_work = std::min(least_work, work);
+    most_work = std::max(most_work, work);
+    least_time = std::min(least_time, observation.seconds);
+    most_time = std::max(most_time, observation.seconds);
+  }
+  if (most_work <= same_within * least_work && most_time > same_within * least_time)
+    return "it declares the same work at every size, and its time differs";
+  return std::nullopt;
+}
+
+std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines) {
+  if (why_no_model(sweep, machines)) return std::nullopt;
+  const auto observations = observations_of(sweep, machines.machine);
+  if (observations.size() < fewest_sizes) return std::nullopt;
+  auto fit = fit_operation(observations, replicate_count);
+  if (!fit.parameters.allFinite() || !(fit.residual_rms <= worst_residual)) return std::nullopt;
+  return fit;
+}
+
+}  // namespace gpubench::classifier
