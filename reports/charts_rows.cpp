@@ -87,6 +87,17 @@ std::string conditions_text(const Conditions& conditions) {
   return text;
 }
 
+/// In words: "1 kernel of 8192 blocks, 16 at once on a multiprocessor".
+std::string launches_text(const Measurement& measurement) {
+  if (!measurement.launches) return {};
+  const Launches& launches = *measurement.launches;
+  auto text = fmt::format("{} kernel{} of {} block{}{}", launches.kernels, launches.kernels == 1 ? "" : "s",
+                          launches.blocks, launches.blocks == 1 ? "" : "s", launches.kernels > 1 ? " in all" : "");
+  if (measurement.grid)
+    text += fmt::format(", {} at once on a multiprocessor", measurement.grid->blocks_per_multiprocessor);
+  return text;
+}
+
 void put_time(Json& row, const Measurement& measurement) {
   if (!measurement.seconds) return;
   const auto& seconds = *measurement.seconds;
@@ -111,6 +122,7 @@ void put_time(Json& row, const Measurement& measurement) {
   put(row, "clock_hz", measurement.clock_hz);
   if (!measurement.clock_hz_source.empty()) row["clock_hz_source"] = printable(measurement.clock_hz_source);
   if (measurement.launch_seconds) put(row, "launch", measurement.launch_seconds->value);
+  if (const auto text = launches_text(measurement); !text.empty()) row["launches"] = text;
   if (measurement.conditions)
     if (const auto text = conditions_text(*measurement.conditions); !text.empty()) row["conditions"] = printable(text);
 }

@@ -95,32 +95,27 @@ bool same_run(const Run& one, const Run& other) {
   return timed;
 }
 
-std::string kernels_text(const Point* base, const Point* next) {
-  const auto kernels_of = [](const Point* point) -> const std::vector<KernelLaunch>* {
-    const bool known = point != nullptr && point->measurement.activity && !point->measurement.activity->kernels.empty();
-    return known ? &point->measurement.activity->kernels : nullptr;
-  };
-  const auto* const old = kernels_of(base);
-  const auto* const now = kernels_of(next);
-  if (old == nullptr || now == nullptr) return {};
-  if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
+namespace {
+
+/// Clauses that tell two launches apart, and what is known of their code.
+struct KernelDifferences {
   std::string text;
-  bool code_known = true, same_code = true;
-  for (std::size_t i = 0; i < old->size(); ++i) {
-    const KernelLaunch& was = (*old)[i];
-    const KernelLaunch& is = (*now)[i];
-    const auto add = [&](std::string_view what, const auto& before, const auto& after) {
-      if (before != after) text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, before, after);
-    };
-    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
-    add("kernel", was.name, is.name);
-    code_known = code_known && !was.code.empty() && !is.code.empty();
-    if (was.name != is.name || was.code.empty() || is.code.empty() || was.code == is.code) {
-      same_code = same_code && was.code == is.code;
-    } else {
-      same_code = false;
+  bool code_known = true;
+  bool same_code = true;
+
+  template <class Value>
+  void add(std::string_view what, const Value& before, const Value& after) {
+    if (before != after) text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, before, after);
+  }
+  void add_code(const KernelLaunch& was, const KernelLaunch& is) {
+    const bool known = !was.code.empty() && !is.code.empty();
+    code_known = code_known && known;
+    same_code = same_code && was.code == is.code;
+    if (known && was.name == is.name && was.code != is.code)
       text += fmt::format("{}kernel {}: code differs", text.empty() ? "" : ", ", is.name);
-    }
+  }
+  void add_launch(const KernelLaunch& was, const KernelLaunch& is) {
+    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
     add("grid", extent(was.grid), extent(is.grid));
     add("block", extent(was.block), extent(is.block));
     add("registers", was.registers, is.registers);
@@ -129,9 +124,45 @@ std::string kernels_text(const Point* base, const Point* next) {
     add("launches", was.launches, is.launches);
     if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
   }
-  if (!code_known) return text.empty() ? "the same kernels, launched alike, code not known" : text;
+};
+
+/// Where no records tell of single kernels.
+std::string launches_text(const Measurement& was, const Measurement& is) {
+  KernelDifferences differences;
+  if (was.launches && is.launches) {
+    differences.add("kernels", was.launches->kernels, is.launches->kernels);
+    differences.add("blocks", was.launches->blocks, is.launches->blocks);
+  }
+  if (was.grid && is.grid)
+    differences.add("blocks at once on a multiprocessor", was.grid->blocks_per_multiprocessor,
+                    is.grid->blocks_per_multiprocessor);
+  return differences.text;
+}
+
+}  // namespace
+
+std::string kernels_text(const Point* base, const Point* next) {
+  const auto kernels_of = [](const Point* point) -> const std::vector<KernelLaunch>* {
+    const bool known = point != nullptr && point->measurement.activity && !point->measurement.activity->kernels.empty();
+    return known ? &point->measurement.activity->kernels : nullptr;
+  };
+  const auto* const old = kernels_of(base);
+  const auto* const now = kernels_of(next);
+  if (old == nullptr || now == nullptr)
+    return base != nullptr && next != nullptr ? launches_text(base->measurement, next->measurement) : std::string();
+  if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
+  KernelDifferences differences;
+  for (std::size_t i = 0; i < old->size(); ++i) {
+    const KernelLaunch& was = (*old)[i];
+    const KernelLaunch& is = (*now)[i];
+    differences.add("kernel", was.name, is.name);
+    differences.add_code(was, is);
+    differences.add_launch(was, is);
+  }
+  const std::string& text = differences.text;
+  if (!differences.code_known) return text.empty() ? "the same kernels, launched alike, code not known" : text;
   if (text.empty()) return "the same kernels, same code, launched alike";
-  return same_code ? text + ", same code" : text;
+  return differences.same_code ? text + ", same code" : text;
 }
 
 std::string bound_of(const Verdict* verdict) {
@@ -139,7 +170,8 @@ std::string bound_of(const Verdict* verdict) {
   std::string limiter = verdict->limiter;
   // Else the limiter is the resource that would bind next.
   if (verdict->regime == Regime::latency || limiter.empty()) limiter = name_of(verdict->regime);
-  if (verdict->regime == Regime::overhead && limiter != "launch" && limiter != "block-start") limiter = name_of(verdict->regime);
+  if (verdict->regime == Regime::overhead && limiter != "launch" && limiter != "block-start")
+    limiter = name_of(verdict->regime);
   const bool is_level = limiter.size() == 2 && limiter[0] == 'l' && limiter[1] >= '0' && limiter[1] <= '9';
   const bool is_type = limiter.size() == 4 && (limiter.starts_with("fp") || limiter.starts_with("bf"));
   if (limiter == "dram" || is_level || is_type)

@@ -62,7 +62,8 @@ class PointIndex {
 bool same_run(const Run& one, const Run& other);
 
 /// "the same kernels, same code, launched alike", or what differs between their records: "kernel scale(float*): code
-/// differs, registers 32 -> 40"; empty where a side has none.
+/// differs, registers 32 -> 40". Where a side has none, what differs between the numbers of kernels and blocks that
+/// they launch; empty where nothing is known to.
 std::string kernels_text(const Point* base, const Point* next);
 
 /// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.

@@ -68,6 +68,12 @@ std::string seconds(const Row& row) {
 /// Empty where it was not counted.
 std::string csv_count(std::size_t count) { return count > 0 ? fmt::format("{}", count) : ""; }
 
+template <auto member>
+std::string launched(const Row& row) {
+  const auto& launches = row.measurement().launches;
+  return launches ? fmt::format("{}", (*launches).*member) : "";
+}
+
 /// The highest of the readings around the point, empty without any.
 template <auto member>
 std::string highest(const Row& row) {
@@ -130,6 +136,13 @@ constexpr std::array columns = {
     CsvColumn{"launch_s",
               [](const Row& row) {
                 return row.measurement().launch_seconds ? csv_number(row.measurement().launch_seconds->value) : "";
+              }},
+    CsvColumn{"launched_kernels", launched<&Launches::kernels>},
+    CsvColumn{"launched_blocks", launched<&Launches::blocks>},
+    CsvColumn{"blocks_per_multiprocessor",
+              [](const Row& row) {
+                const auto& grid = row.measurement().grid;
+                return grid ? fmt::format("{}", grid->blocks_per_multiprocessor) : "";
               }},
     CsvColumn{"power_high_w", highest<&Conditions::power_watts>},
     CsvColumn{"temperature_high_c", highest<&Conditions::temperature_celsius>},

@@ -103,6 +103,7 @@ function facts(row) {
     ["extremes", row.seconds ? seconds(row.minimum) + " to " + seconds(row.maximum) : ""], ["MAD", seconds(row.mad)],
     ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + (row.blocks ? " in " + count(row.blocks) + " blocks" : "") + ", stopped by " + row.stop : ""],
     ["dropped samples", row.dropped ? count(row.dropped) + ", under a throttled clock" : ""], ["host's launch", seconds(row.launch, 4)],
+    ["launches", row.launches],
     ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
     ["advice", row.advice, true], ["checks", row.checks, true],

@@ -494,6 +494,15 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
   next.points[0].measurement.activity.reset();
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
+  for (gpubench::Run* run : {&base, &next}) {
+    run->points[0].measurement.launches = Launches{1, 132, 0};
+    run->points[0].measurement.grid = Grid{132, 8};
+  }
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
+  next.points[0].measurement.launches = Launches{1, 264, 132};
+  next.points[0].measurement.grid = Grid{264, 4};
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels,
+            "blocks 132 -> 264, blocks at once on a multiprocessor 8 -> 4");
   base.context.environment = {{"host_code", "a"}, {"device_code", "k"}};
   next.context.environment = {{"host_code", "b"}, {"device_code", "k"}};
   EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),

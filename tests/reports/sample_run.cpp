@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reports/sample_run.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -127,6 +128,9 @@ void add_saxpy(Run& run) {
     work.footprint_bytes = 8 * n;
     work.flops[fp32] = 2 * n;
     run.points.push_back({timed("saxpy", {{"", sizes[i]}}, times[i], work), verdicts[i]});
+    const std::int64_t blocks = std::max<std::int64_t>(sizes[i] / 1024, 1);
+    run.points.back().measurement.launches = Launches{1, blocks, std::max<std::int64_t>(blocks - 132, 0)};
+    run.points.back().measurement.grid = Grid{blocks, 8};
     auto& verdict = *run.points.back().verdict;
     if (verdict.regime == Regime::overhead)
       verdict.advice = {{"launch less often: batch the work", "2.10 us go to the launch", 22.0},
