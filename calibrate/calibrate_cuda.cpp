@@ -113,6 +113,7 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
   // Before links use other streams: from then on every kernel may cost more (bench/cuda/working_stream.h).
   bench.step("launch", 0.02);
   measure_launch(bench);
+  if (!for_process) measure_launch_step(bench);
   if (bench.full && options.part != Part::all_but_of_process) {
     bench.step("overheads", 0.03);
     measure_overheads(bench);

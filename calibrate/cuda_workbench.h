@@ -101,6 +101,7 @@ void add_matrix_probes(Workbench& bench);         ///< mma.sync and wgmma
 void add_product_probes(Workbench& bench);        ///< cuBLASLt
 void add_atomics_probes(Workbench& bench);        ///< global and shared
 void measure_latencies(Workbench& bench);         ///< pointer chases and their curve
+void measure_launch_step(Workbench& bench);       ///< before any other stream is used
 void add_block_start_probe(Workbench& bench);     ///< of a grid
 void measure_overheads(Workbench& bench);         ///< launches, events, synchronisation, small copies
 void measure_links_of_process(Workbench& bench);  ///< pageable and managed host memory: where it lies is by chance

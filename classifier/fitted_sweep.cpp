@@ -178,7 +178,8 @@ Time FittedSweep::drawn_time(std::size_t size, const View& view) const {
   const auto factor = [&](double sigma, std::size_t column) {
     return std::exp(std::min(sigma, 5.0) * normal_draws(column)[*view.draw % draw_count]);
   };
-  time.seconds *= factor(time.sigma, 2 * size);
+  const auto& measurement = *sweep_.sizes[size].measurements.front();
+  time.seconds *= factor(sigma_beside_model(time, measurement, machines_.machine), 2 * size);
   if (time.device_seconds) *time.device_seconds *= factor(time.device_sigma, 2 * size + 1);
   return time;
 }

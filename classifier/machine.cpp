@@ -69,6 +69,7 @@ Machine machine_of(const Calibration& calibration) {
   machine.kind = calibration.device.kind;
   machine.units = calibration.device.units;
   if (const auto launch = rate_of(calibration, "launch")) machine.launch = Launch{launch->per_second, launch->sigma};
+  if (const auto step = rate_of(calibration, "launch-step")) machine.launch_step_seconds = step->per_second;
   machine.block_start = rate_of(calibration, block_start);
   if (machine.block_start) machine.block_start->per_second = 1.0 / machine.block_start->per_second;  // it is in seconds
   for (const auto& level : calibration.levels) {

@@ -73,9 +73,10 @@ struct Machine {
   DeviceKind kind = DeviceKind::cpu;
   int units = 0;  ///< multiprocessors; 0 when not known
   std::optional<Launch> launch;
-  std::optional<Rate> block_start;  ///< blocks a second
-  std::vector<Cache> caches;        ///< from the smallest to the largest
-  std::vector<DramMix> dram;        ///< by growing share of writes; may be empty
+  double launch_step_seconds = 0.0;  ///< in which the times of launches in a stream climb; 0 where not measured
+  std::optional<Rate> block_start;   ///< blocks a second
+  std::vector<Cache> caches;         ///< from the smallest to the largest
+  std::vector<DramMix> dram;         ///< by growing share of writes; may be empty
   /// Of all multiprocessors together, and of counted traffic alone: nobody declares what goes through these.
   std::optional<Rate> unit_l1;
   std::optional<Rate> unit_shared;

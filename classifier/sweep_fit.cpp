@@ -24,12 +24,18 @@ std::vector<Observation> observations_of(const Sweep& sweep, const Machine& mach
       const auto time = time_of(*measurement);
       auto prediction = predict(size.work, conditions_of(*measurement), machine);
       if (!std::isfinite(prediction.work_seconds())) continue;
-      result.push_back({std::move(prediction), time.seconds, time.sigma, time.device_seconds, time.device_sigma});
+      result.push_back({std::move(prediction), time.seconds, sigma_beside_model(time, *measurement, machine),
+                        time.device_seconds, time.device_sigma});
     }
   return result;
 }
 
 }  // namespace
+
+double sigma_beside_model(const Time& time, const Measurement& measurement, const Machine& machine) {
+  const bool in_stream = seconds_by(measurement, "stream") != nullptr;
+  return std::hypot(time.sigma, in_stream ? machine.launch_step_seconds / (std::sqrt(12.0) * time.seconds) : 0.0);
+}
 
 MachineWithErrors with_errors(Machine machine) {
   MachineWithErrors result{std::move(machine), {}};

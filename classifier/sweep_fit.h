@@ -9,6 +9,7 @@
 
 #include "classifier/fit.h"
 #include "classifier/machine.h"
+#include "classifier/rules.h"
 #include "classifier/sweeps.h"
 
 namespace gpubench::classifier {
@@ -19,6 +20,10 @@ struct MachineWithErrors {
   std::vector<Machine> draws;
 };
 MachineWithErrors with_errors(Machine machine);
+
+/// Relative standard deviation of a time about one that knows no steps: beside its own, that of an even distribution
+/// over a step of launches, where it was taken of launches in a stream.
+double sigma_beside_model(const Time& time, const Measurement& measurement, const Machine& machine);
 
 /// A sweep with fewer sizes has neither fit nor boundaries.
 inline constexpr std::size_t fewest_sizes = 3;

@@ -51,7 +51,7 @@ void check(const Calibration& calibration, const std::vector<std::string>& resou
 TEST(CudaCalibrate, Quick) {
   if (bench::gpus().empty()) GTEST_SKIP() << "no GPU to test on: " << bench::why_no_gpu();
   check(calibrate_first(Mode::quick), {"dram-read", "dram-write", "dram-copy", "dram-triad", "l2", "fp32", "fp64",
-                                       "tensor-bf16", "tensor-fp16", "launch", "block-start"});
+                                       "tensor-bf16", "tensor-fp16", "launch", "launch-step", "block-start"});
 }
 
 TEST(CudaCalibrate, Full) {
@@ -86,6 +86,7 @@ TEST(CudaCalibrate, Full) {
                                         "sin",
                                         "division",
                                         "launch",
+                                        "launch-step",
                                         "block-start",
                                         "launch-stream",
                                         "launch-synchronised",

@@ -9,6 +9,7 @@
 
 #include "classifier/classifier.h"
 #include "classifier/rules.h"
+#include "classifier/verdict.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -317,6 +318,21 @@ TEST(Boundaries, WhereBlocksBecomeTooSmall) {
   const auto* const boundary = find_boundary(run, "dram", "block-start");
   ASSERT_NE(boundary, nullptr);
   EXPECT_NEAR(boundary->at, 1e6, 0.05e6);
+}
+
+TEST(Boundaries, LaunchesThatClimbInStepsAreKnownLessWell) {
+  // Waiting kernels in a stream: 1 us to launch, and no clock but in steps of 0.1 us.
+  Machine machine;
+  const auto spread = [&](double step) {
+    machine.launch_step_seconds = step;
+    auto measurement = measured(2e-6, {});
+    measurement.clock = "stream";
+    return sigma_beside_model(time_of(measurement), measurement, machine);
+  };
+  EXPECT_NEAR(spread(0.0), 0.0051, 0.0001);
+  EXPECT_NEAR(spread(0.1e-6), std::hypot(0.0051, 0.1 / 2.0 / std::sqrt(12.0)), 0.0001);
+  const auto on_host = measured(2e-6, {});
+  EXPECT_NEAR(sigma_beside_model(time_of(on_host), on_host, machine), 0.0051, 0.0001) << "not of launches in a stream";
 }
 
 }  // namespace

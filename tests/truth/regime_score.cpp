@@ -208,9 +208,23 @@ Farthest farthest_of(const classifier::Sweep& sweep, const classifier::Fit& fit,
   return result;
 }
 
+/// What the steps of launches in a stream alone would leave: no model of the work knows where in a step a time falls.
+double rms_of_steps(const classifier::Sweep& sweep, const classifier::Machine& machine) {
+  double squares = 0.0;
+  for (const auto& size : sweep.sizes) {
+    const auto& measurement = *size.measurements.front();
+    if (seconds_by(measurement, "stream") == nullptr) continue;
+    const double step = machine.launch_step_seconds / classifier::time_of(measurement).seconds;
+    squares += step * step / 12.0;
+  }
+  return std::sqrt(squares / static_cast<double>(sweep.sizes.size()));
+}
+
 void print_residuals(const Run& run) {
   fmt::print(
-      "| operation | sizes | model residual, rms | largest | at | rms without that |\n|---|---|---|---|---|---|\n");
+      "| operation | sizes | model residual, rms | largest | at | rms without that | rms of an even distribution over "
+      "a "
+      "step of launches |\n|---|---|---|---|---|---|---|\n");
   for (const auto& calibration : run.calibrations) {
     const auto machines = classifier::with_errors(classifier::machine_of(calibration));
     for (const auto& sweep : classifier::sweeps_of(run)) {
@@ -218,10 +232,11 @@ void print_residuals(const Run& run) {
       fmt::print("| {} ({}) | {} | ", sweep.operation, sweep.argument, sweep.sizes.size());
       if (const auto fit = classifier::fit_of(sweep, machines)) {
         const auto farthest = farthest_of(sweep, *fit, machines.machine);
-        fmt::print("{:.1f} % | {:+.1f} % | {:.9g} | {:.1f} % |\n", 100.0 * fit->residual_rms, 100.0 * farthest.residual,
-                   farthest.argument, 100.0 * farthest.rms_of_others);
+        fmt::print("{:.1f} % | {:+.1f} % | {:.9g} | {:.1f} % | {:.1f} % |\n", 100.0 * fit->residual_rms,
+                   100.0 * farthest.residual, farthest.argument, 100.0 * farthest.rms_of_others,
+                   100.0 * rms_of_steps(sweep, machines.machine));
       } else {
-        fmt::print("no model: {} | | | |\n",
+        fmt::print("no model: {} | | | | |\n",
                    classifier::why_no_model(sweep, machines).value_or("the best fit leaves more than 25 %"));
       }
     }
