@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps in which back-to-back launches of longer and longer kernels take longer: a GPU looks only now and then
-// whether a kernel has ended (an H200 every tenth of a microsecond or so, otherwise in every process).
+// The steps in which back-to-back launches of longer and longer kernels take longer, as if a GPU looked only now and
+// then whether a kernel has ended (on an H200 every tenth of a microsecond or so, at other places in every process).
 #include <fmt/format.h>
 
 #include <utility>
