@@ -17,8 +17,8 @@ constexpr int steps_between_sizes = 16;
 constexpr int bisections = 40;
 /// Times whose ratio changes by less than this per e-fold of the argument run side by side.
 constexpr double least_slope = 0.01;
-/// How far beyond the sweep the name of a boundary is looked for.
-constexpr double farthest_name = 1024.0;
+/// How far beyond what has a figure the name of a boundary is looked for.
+constexpr int doublings_to_a_name = 9;
 
 /// Change of the margin per e-fold of the argument; absent where the argument has no logarithm.
 std::optional<double> slope_at(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
@@ -125,8 +125,8 @@ std::optional<Boundary> boundary_beyond(const FittedSweep& fitted, bool above) {
   const double edge = fitted.place_beyond(above, farthest_figure);
   if (edge == fitted.place_beyond(above, 1.0)) return std::nullopt;
   const Decision here = fitted.decision_at(edge);
-  for (double ratio = 2.0 * farthest_figure; ratio <= farthest_name; ratio *= 2.0) {
-    const double place = fitted.place_beyond(above, ratio);
+  for (int doublings = 1; doublings <= doublings_to_a_name; ++doublings) {
+    const double place = fitted.place_beyond(above, std::ldexp(farthest_figure, doublings));
     const Decision there = fitted.decision_at(place);
     if (there == here) continue;
     if (!is_crossing(fitted, place, here, there)) return std::nullopt;
@@ -145,9 +145,11 @@ std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const Ma
   const FittedSweep fitted(sweep, fit, machines);
   if (fit != nullptr)
     if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));
+  const double first = fitted.first_place();
   const double last = fitted.last_place();
-  for (double place = fitted.first_place(); place < last; place += 1.0 / steps_between_sizes)
-    add_boundaries_between(fitted, place, std::min(place + 1.0 / steps_between_sizes, last), boundaries);
+  const auto place_after = [&](int steps) { return std::min(first + steps / double{steps_between_sizes}, last); };
+  for (int steps = 0; place_after(steps) < last; ++steps)
+    add_boundaries_between(fitted, place_after(steps), place_after(steps + 1), boundaries);
   if (fit != nullptr)
     if (auto above = boundary_beyond(fitted, true)) boundaries.push_back(*std::move(above));
   return boundaries;

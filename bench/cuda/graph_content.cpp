@@ -35,7 +35,7 @@ std::optional<int> blocks_per_multiprocessor(const CUDA_KERNEL_NODE_PARAMS& para
   static const auto occupancy = driver_function<decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>(
       "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   // The driver takes a context's function and a library's kernel alike.
-  const CUfunction function = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
+  auto* const function = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
   const auto threads = static_cast<int>(params.blockDimX * params.blockDimY * params.blockDimZ);
   int blocks = 0;
   const CUresult result = occupancy(&blocks, function, threads, params.sharedMemBytes);
