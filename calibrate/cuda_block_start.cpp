@@ -24,14 +24,12 @@ void add_block_start_probe(Workbench& bench) {
     for (int i = 0; i < launches; ++i)
       check_cuda(probes::launch_empty_blocks(blocks, stream), "launching empty blocks");
   };
-  Probe probe;
-  probe.ceiling.resource = "block-start";
-  probe.ceiling.unit = "s";
-  probe.ceiling.group = CeilingGroup::overhead;
-  probe.ceiling.method = fmt::format(
-      "{} back-to-back kernels of {} blocks of {} threads that end at once, less as many of {} blocks, over "
-      "the blocks between",
-      launches, many, probes::threads_of_empty_block, few);
+  Probe probe = overhead_probe(
+      "block-start",
+      fmt::format(
+          "{} back-to-back kernels of {} blocks of {} threads that end at once, less as many of {} blocks, over "
+          "the blocks between",
+          launches, many, probes::threads_of_empty_block, few));
   probe.measure = [&bench, launch, few, many] {
     launch(few);  // the first one of a process also loads the kernel
     const double less = bench.timer.seconds([&] { launch(few); });

@@ -29,15 +29,11 @@ void measure_launch_step(Workbench& bench) {
     bench::Blocker blocker(bench.stream);
     bench::Event start;
     bench::Event stop;
-    Probe probe;
-    probe.ceiling.resource = "launch-step";
-    probe.ceiling.unit = "s";
-    probe.ceiling.group = CeilingGroup::overhead;
-    probe.ceiling.method = fmt::format(
-        "{} back-to-back launches, enqueued while the stream was held, of kernels that wait 0, {}, ... {} cycles; "
-        "sqrt(12) "
-        "times the rms distance of the times of a launch from the line through them",
-        launches, cycles_apart, (durations - 1) * cycles_apart);
+    Probe probe = overhead_probe(
+        "launch-step", fmt::format("{} back-to-back launches, enqueued while the stream was held, of kernels that wait "
+                                   "0, {}, ... {} cycles; sqrt(12) times the rms distance of the times of a launch "
+                                   "from the line through them",
+                                   launches, cycles_apart, (durations - 1) * cycles_apart));
     probe.measure = [&] {
       std::vector<double> seconds;
       for (int i = 0; i < durations; ++i) {

@@ -26,15 +26,6 @@ constexpr int repeats = 9;
 constexpr int timing_repeats = 7;
 constexpr int timing_repeats_of_several = 3;
 
-Probe overhead(const std::string& resource, const std::string& method) {
-  Probe probe;
-  probe.ceiling.resource = resource;
-  probe.ceiling.unit = "s";
-  probe.ceiling.group = CeilingGroup::overhead;
-  probe.ceiling.method = method;
-  return probe;
-}
-
 /// The costs that `gpubench doctor` tells, measured several times.
 void timing_costs(Workbench& bench) {
   const std::map<std::string, std::string> resources = {{"globaltimer step", "globaltimer-step"},
@@ -49,7 +40,7 @@ void timing_costs(Workbench& bench) {
     for (const auto& cost : bench::measure_costs(*bench.gpu)) {
       const auto name = resources.find(cost.what);
       if (name == resources.end()) continue;
-      Probe& probe = probes.try_emplace(cost.what, overhead(name->second, cost.method)).first->second;
+      Probe& probe = probes.try_emplace(cost.what, overhead_probe(name->second, cost.method)).first->second;
       if (cost.seconds)
         probe.values.push_back(*cost.seconds);
       else
@@ -100,9 +91,9 @@ class Overheads {
     constexpr int few = 50;
     constexpr int many = 300;  // a held stream takes some 1000 before the host has to wait
     Probe probe =
-        overhead(resource, fmt::format("{} that wait in the stream behind a kernel, GPU time of {} less that of "
-                                       "{}, over {}",
-                                       what, many, few, many - few));
+        overhead_probe(resource, fmt::format("{} that wait in the stream behind a kernel, GPU time of {} less that of "
+                                             "{}, over {}",
+                                             what, many, few, many - few));
     probe.measure = [this, enqueue] {
       const auto time = [&](int count) {
         blocker_.hold();
@@ -123,7 +114,7 @@ class Overheads {
 
   /// What a call costs the host.
   void call(const char* resource, const char* what, int calls, const std::function<void()>& work) {
-    Probe probe = overhead(resource, fmt::format("{}, host clock, mean of {} calls in a row", what, calls));
+    Probe probe = overhead_probe(resource, fmt::format("{}, host clock, mean of {} calls in a row", what, calls));
     probe.measure = [calls, work] {
       GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
       const double start = bench::steady_seconds();
@@ -135,10 +126,10 @@ class Overheads {
 
   void host_callback() {
     constexpr int calls = 200;
-    Probe probe = overhead("host-callback",
-                           fmt::format("cudaLaunchHostFunc of an empty function, {} in a stream, host clock from "
-                                       "the first to the end of the last, over their number",
-                                       calls));
+    Probe probe = overhead_probe("host-callback",
+                                 fmt::format("cudaLaunchHostFunc of an empty function, {} in a stream, host clock from "
+                                             "the first to the end of the last, over their number",
+                                             calls));
     probe.measure = [this] {
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
       const double start = bench::steady_seconds();
@@ -154,9 +145,9 @@ class Overheads {
   void grid_sync() {
     constexpr int syncs = 1000;
     Probe probe =
-        overhead("grid-sync", fmt::format("cooperative grid of a block of 256 threads on each multiprocessor; "
-                                          "mean of {} synchronisations, timed in the kernel",
-                                          syncs));
+        overhead_probe("grid-sync", fmt::format("cooperative grid of a block of 256 threads on each multiprocessor; "
+                                                "mean of {} synchronisations, timed in the kernel",
+                                                syncs));
     probe.measure = [this] {
       probes::Launched launched;
       const cudaError_t error = probes::launch_grid_syncs(

@@ -109,6 +109,15 @@ std::optional<double> SmClock::during(const std::function<void()>& enqueue, doub
   return read(multiprocessors_);
 }
 
+Probe overhead_probe(std::string resource, std::string method) {
+  Probe probe;
+  probe.ceiling.resource = std::move(resource);
+  probe.ceiling.unit = "s";
+  probe.ceiling.group = CeilingGroup::overhead;
+  probe.ceiling.method = std::move(method);
+  return probe;
+}
+
 void sample(Probe& probe, const Instruments& with) {
   if (!probe.failure.empty()) return;
   try {

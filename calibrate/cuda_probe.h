@@ -93,6 +93,9 @@ struct Probe {
   std::string failure;  ///< why it was given up; empty while it works
 };
 
+/// A probe of what something costs, in seconds; `measure` is to be set.
+Probe overhead_probe(std::string resource, std::string method);
+
 /// Whatever a sample needs of the GPU.
 struct Instruments {
   Timer& timer;

@@ -55,37 +55,27 @@ __global__ void copy_kernel(const float4* x, float4* y, std::int64_t n) {
   if (i < n) y[i] = x[i];
 }
 
-void copy(State& state) {
-  const auto n = state.range(0);
+void copy(State& state, std::int64_t n, std::int64_t block_threads) {
   auto x = state.device_vector<float>(n);
   auto y = state.device_vector<float>(n);
   state.reads(n * 4);
   state.writes(n * 4);
   const auto* from = reinterpret_cast<const float4*>(x.data());
   auto* to = reinterpret_cast<float4*>(y.data());
-  state.measure([=](cudaStream_t stream) { copy_kernel<<<blocks_for(n / 4), threads, 0, stream>>>(from, to, n / 4); });
+  const auto blocks = static_cast<unsigned>((n / 4 + block_threads - 1) / block_threads);
+  state.measure([=](cudaStream_t stream) {
+    copy_kernel<<<blocks, static_cast<unsigned>(block_threads), 0, stream>>>(from, to, n / 4);
+  });
 }
+void copy(State& state) { copy(state, state.range(0), threads); }
 void overhead_copy(State& state) { copy(state); }
 GPU_BENCHMARK(overhead_copy)->ArgName("n")->RangeMultiplier(4)->Range(64, 65536);
 
-/// The same in blocks of other sizes: the fewer threads a block has, the more blocks there are to start.
-void copy_in_blocks(State& state, std::int64_t n, std::int64_t blocks) {
-  auto x = state.device_vector<float>(n);
-  auto y = state.device_vector<float>(n);
-  state.reads(n * 4);
-  state.writes(n * 4);
-  const auto* from = reinterpret_cast<const float4*>(x.data());
-  auto* to = reinterpret_cast<float4*>(y.data());
-  const auto block_threads = static_cast<unsigned>(n / 4 / blocks);
-  state.measure([=](cudaStream_t stream) {
-    copy_kernel<<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(from, to, n / 4);
-  });
-}
 /// Blocks that copy 256 bytes each, a fifth of what memory could meanwhile.
-void overhead_small_blocks(State& state) { copy_in_blocks(state, 64 * state.range(0), state.range(0)); }
+void overhead_small_blocks(State& state) { copy(state, 64 * state.range(0), 16); }
 GPU_BENCHMARK(overhead_small_blocks)->ArgName("blocks")->RangeMultiplier(4)->Range(1 << 14, 1 << 20);
 /// The same bytes in more and more blocks.
-void sweep_blocks(State& state) { copy_in_blocks(state, 64 * mega, state.range(0)); }
+void sweep_blocks(State& state) { copy(state, 64 * mega, 16 * mega / state.range(0)); }
 GPU_BENCHMARK(sweep_blocks)->ArgName("blocks")->RangeMultiplier(2)->Range(1 << 14, 1 << 22);
 
 // Latency.
