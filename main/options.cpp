@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/metrics/metric_names.h"
+#include "classifier/checks.h"
 #include "main/completion.h"
 #include "reports/drawing.h"
 #include "reports/picture.h"
@@ -136,9 +137,10 @@ const std::vector<Row>& table() {
        "Hardware counters of each point, read after all timing (none): bytes moved and occupancy, FLOPs by pipe, or "
        "CUPTI's names",
        add_value<&Raw::metrics>},
-      {in_run, "--check", "activity", "activity",
+      {in_run, "--check", "activity|ncu-rule,...", "activity",
        "Hold device times against a second clock, after all timing is done: the driver's own records of kernels, by "
-       "CUPTI; where the two disagree, a warning says so",
+       "CUPTI; where the two disagree, a warning says so. ncu-rule: count the two metrics of Nsight Compute's "
+       "SpeedOfLight rule, and set what it says beside the verdicts",
        add_value<&Raw::check>},
       {in_run, "--adaptive", "SIZES", "16",
        "Add sizes between those that are registered, by bisection, where the verdict changes or is unsure, until a "
@@ -293,8 +295,8 @@ std::vector<std::string> parse_checks(const std::string& text) {
   while (!text.empty() && start <= text.size()) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
     names.push_back(text.substr(start, comma - start));
-    if (names.back() != "activity")
-      throw UsageError(fmt::format("--check knows no check '{}'; it takes activity.", names.back()));
+    if (names.back() != "activity" && names.back() != "ncu-rule")
+      throw UsageError(fmt::format("--check knows no check '{}'; it takes activity, ncu-rule.", names.back()));
     start = comma + 1;
   }
   return names;
@@ -367,6 +369,9 @@ void check_raw(const Raw& raw, Options& options) {
     throw UsageError(error.what());
   }
   options.checks = parse_checks(raw.check);
+  if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
+    for (const std::string_view metric : {classifier::sm_throughput, classifier::memory_throughput})
+      if (std::ranges::find(options.metrics, metric) == options.metrics.end()) options.metrics.emplace_back(metric);
   options.isolate = raw.isolate;
   if (!raw.isolate_timeout.empty() && !raw.isolate)
     throw UsageError("--isolate-timeout says how long a point may take with --isolate; give that too.");

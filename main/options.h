@@ -36,7 +36,7 @@ struct Options {
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< as Harness::set_cache_state
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
-  std::vector<std::string> checks;   ///< of device times, by name: "activity"
+  std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
   bool isolate = false;
   double isolate_timeout_seconds = 120.0;
   std::optional<std::string> resume_file;

@@ -67,7 +67,7 @@ check() {
   done
   python3 scripts/cache_table.py "$directory/cache-warm.json" "$directory/cache-cold.json" | tee "$directory/cache.md"
   step "regimes known by construction"
-  ./build-gpu/tests/truth/regimes --color=never --quiet --metrics=core,flops --out="$directory/regimes.json" || code=$?
+  ./build-gpu/tests/truth/regimes --color=never --quiet --metrics=core,flops --check=ncu-rule --out="$directory/regimes.json" || code=$?
   ./build-gpu/tests/truth/regime_score "$directory/regimes.json" | tee "$directory/classifier.md"
   rm -rf "$XDG_CACHE_HOME"
   return "$code"

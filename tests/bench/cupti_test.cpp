@@ -96,6 +96,15 @@ TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
   EXPECT_EQ(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half", "dram_read_bytes"}).passes(), 2U);
 }
 
+TEST_P(OfChip, TheTwoMetricsOfNvidiasRuleCanBeCounted) {
+  const CuptiHost host(library_, GetParam().name);
+  const PassPlan plan = plan_on(host, {"sm__throughput.avg.pct_of_peak_sustained_elapsed",
+                                       "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"});
+  std::cout << GetParam().name << ": " << plan.passes() << " passes\n";
+  EXPECT_TRUE(plan.absent.empty()) << plan.absent.front().name << ": " << plan.absent.front().reason;
+  EXPECT_GE(plan.passes(), 1U);
+}
+
 TEST_P(OfChip, OneBadNameFailsASetAndIsFoundOut) {
   const CuptiHost host(library_, GetParam().name);
   EXPECT_EQ(host.passes({"lts__t_bytes.sum", "no__such_metric.sum"}), std::nullopt);

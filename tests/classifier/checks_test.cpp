@@ -179,5 +179,19 @@ TEST(Votes, BlocksAreNoLaunch) {
   EXPECT_EQ(batching_vote(blocks, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
 }
 
+TEST(SpeedOfLight, EveryDifferenceHasAReason) {
+  for (const Regime regime : {Regime::overhead, Regime::latency, Regime::memory, Regime::compute})
+    for (const char* const limiter : {"launch", "block-start", "latency", "dram", "l2", "fp32", "tensor-bf16", "issue"})
+      for (int sm = 0; sm <= 100; sm += 10)
+        for (int memory = 0; memory <= 100; memory += 10) {
+          Verdict verdict;
+          verdict.regime = regime;
+          verdict.limiter = limiter;
+          const auto vote = speed_of_light_vote(verdict, {double(sm), double(memory), 0.5});
+          const auto end_of_figures = vote.evidence.find("of peak") + 7;
+          EXPECT_EQ(vote.evidence.size() > end_of_figures + 10, vote.outcome == Outcome::disagrees) << vote.evidence;
+        }
+}
+
 }  // namespace
 }  // namespace gpubench::classifier

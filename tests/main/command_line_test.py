@@ -345,6 +345,16 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(point["measurement"]["activity"]["agreement"], "not_compared")
         self.assertNotIn("activity", (self.folder / "run.json").read_text())
 
+    def test_the_rule_of_nsight_compute_asks_for_its_two_metrics(self):
+        out = self.folder / "rule.json"
+        result = self.gpubench("--check=ncu-rule", "--metrics=core", "--filter=^copy/n:1024/", f"--out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (point,) = json.loads(out.read_text())["points"]
+        asked = {absent["name"] for absent in point["measurement"]["absent_counters"]}
+        self.assertLess({"sm__throughput.avg.pct_of_peak_sustained_elapsed", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+                         "dram_read_bytes"}, asked)
+        self.assertNotIn("activity", point["measurement"])
+
     def test_checks_of_other_names_are_refused(self):
         for flag in ("--check=ncu", "--check=activity,", "--check=activity,ncu"):
             self.assert_refused(self.gpubench(flag, "--filter=^copy/n:1024/"), "activity")

@@ -63,6 +63,19 @@ class GpuCheck(unittest.TestCase):
         for point in run["points"]:
             self.assertTrue(point["measurement"].get("counters") or point["measurement"].get("absent_counters"))
 
+    def test_the_rule_of_nsight_compute_stands_beside_the_verdicts(self):
+        out = self.folder / "rule.json"
+        result = subprocess.run([GPUBENCH, "--device=cuda:0", "--check=ncu-rule", "--metrics=core", POINTS, f"--out={out}"],
+                                env=self.environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        votes = [vote for point in json.loads(out.read_text())["points"] for vote in point["verdict"].get("votes", [])]
+        rule = [vote for vote in votes if vote["check"] == "ncu-rule"]
+        self.assertEqual(len(rule), 4, votes)
+        for vote in rule:
+            self.assertIn(vote["outcome"], ("agrees", "disagrees", "undecided"))
+            self.assertRegex(vote["evidence"], r"^compute \d+ %, memory \d+ % of peak" + ("; ." if vote["outcome"] == "disagrees" else ""))
+        self.assertIn("ncu's rule", result.stdout)
+
     def test_without_a_device_time_there_is_nothing_to_compare_with(self):
         _, run = self.checked("--time=stream")
         self.assertEqual(len(run["warnings"]), 1, run["warnings"])

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "classifier/boundaries.h"
+#include "classifier/checks.h"
 #include "classifier/classifier.h"
 #include "classifier/sweeps.h"
 #include "classifier/verdict.h"
@@ -244,6 +246,39 @@ void print_residuals(const Run& run) {
   fmt::print("\n");
 }
 
+/// What NVIDIA's rule says beside the verdicts, and why the two differ where they do.
+void print_rule(const Run& run) {
+  const auto agreement = classifier::agreement_of(run);
+  if (agreement.empty()) return;
+  std::map<std::string, std::array<std::size_t, regime_names.size()>> rows;
+  for (const auto& [classes, count] : agreement) rows[classes.first][static_cast<std::size_t>(classes.second)] += count;
+  fmt::print("## Nsight Compute's SpeedOfLight rule beside the verdicts\n\n| rule |");
+  for (const auto& name : regime_names) fmt::print(" {} |", name);
+  fmt::print("\n|---|---|---|---|---|---|\n");
+  for (const auto& [theirs, counts] : rows) {
+    fmt::print("| {} |", theirs);
+    for (const std::size_t count : counts) fmt::print(" {} |", count);
+    fmt::print("\n");
+  }
+  std::map<std::string, int> reasons;
+  int agree = 0;
+  int undecided = 0;
+  for (const auto& point : run.points) {
+    if (!point.verdict) continue;
+    for (const auto& vote : point.verdict->votes) {
+      if (vote.check != "ncu-rule") continue;
+      agree += vote.outcome == Outcome::agrees ? 1 : 0;
+      undecided += vote.outcome == Outcome::undecided ? 1 : 0;
+      if (vote.outcome == Outcome::disagrees) ++reasons[vote.evidence.substr(vote.evidence.find("; ") + 2)];
+    }
+  }
+  fmt::print("\n{} points agree; of {} the rule has no class, or there is no verdict. The others:\n\n", agree,
+             undecided);
+  fmt::print("| points | why the two differ |\n|---|---|\n");
+  for (const auto& [reason, count] : reasons) fmt::print("| {} | {} |\n", count, reason);
+  fmt::print("\n");
+}
+
 bool has_counters(const Run& run) {
   return std::any_of(run.points.begin(), run.points.end(),
                      [](const Point& point) { return !point.measurement.counters.empty(); });
@@ -261,6 +296,7 @@ bool print_scores(const Run& run, std::string_view title) {
   }
   print_boundaries(run);
   print_residuals(run);
+  print_rule(run);
   return !points.empty();
 }
 
