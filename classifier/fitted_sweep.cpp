@@ -20,6 +20,10 @@ FittedSweep::FittedSweep(const Sweep& sweep, const Fit* fit, const MachineWithEr
   if (fit != nullptr) own_ = {with_fitted_figures(machines.machine, *fit, fit->parameters), fit->parameters, {}};
   has_device_ = fit != nullptr ? std::ranges::any_of(sweep.sizes, &has_device_time)
                                : std::ranges::all_of(sweep.sizes, &has_device_time);
+  for (const auto& size : sweep.sizes) {
+    auto& conditions = conditions_.emplace_back(conditions_of(*size.measurements.front()));
+    conditions.wave_factor = wave_factor(conditions.grid, machines.machine.units);
+  }
 }
 
 std::size_t FittedSweep::draws() const {
@@ -102,8 +106,8 @@ Work FittedSweep::work_at(double place) const {
 Conditions FittedSweep::conditions_at(double place) const {
   const auto [segment, part] = split(place);
   if (part < 0.0 || part > 1.0) return conditions_beyond(part < 0.0 ? segment : segment + 1, place);
-  const auto below = conditions_of(*sweep_.sizes[segment].measurements.front());
-  auto result = conditions_of(*sweep_.sizes[segment + 1].measurements.front());
+  const auto& below = conditions_[segment];
+  auto result = conditions_[segment + 1];
   const auto pass = [part = part](const std::optional<double>& low, std::optional<double>& high) {
     if (low && high) high = between(*low, *high, part);
   };
@@ -126,7 +130,7 @@ Conditions FittedSweep::conditions_at(double place) const {
 
 Conditions FittedSweep::conditions_beyond(std::size_t end, double place) const {
   const auto& size = sweep_.sizes[end];
-  auto result = conditions_of(*size.measurements.front());
+  auto result = conditions_[end];
   const Work work = work_at(place);
   const auto ratio = [](double here, double there) { return there > 0.0 ? here / there : 1.0; };
   const double bytes = ratio(work.bytes(), size.work.bytes());
@@ -137,22 +141,15 @@ Conditions FittedSweep::conditions_beyond(std::size_t end, double place) const {
   if (result.counted.issue_seconds) *result.counted.issue_seconds *= size.work.total_flops() > 0.0 ? flops : bytes;
   for (auto& [pipe, count] : result.counted.flops) count *= flops;
   const auto [segment, part] = split(place);
-  const auto [below, above] = conditions_around(segment);
-  result.later_blocks = std::max(between(below.later_blocks, above.later_blocks, part), 0.0);
+  result.later_blocks =
+      std::max(between(conditions_[segment].later_blocks, conditions_[segment + 1].later_blocks, part), 0.0);
   result.wave_factor = wave_factor_at(segment, part);
   return result;
 }
 
-std::pair<Conditions, Conditions> FittedSweep::conditions_around(std::size_t segment) const {
-  return {conditions_of(*sweep_.sizes[segment].measurements.front()),
-          conditions_of(*sweep_.sizes[segment + 1].measurements.front())};
-}
-
 double FittedSweep::wave_factor_at(std::size_t segment, double part) const {
-  const auto [below, above] = conditions_around(segment);
-  const int units = machines_.machine.units;
-  return std::clamp(between(wave_factor(below.grid, units), wave_factor(above.grid, units), part), 1.0,
-                    std::max(static_cast<double>(units), 1.0));
+  const double most = std::max(static_cast<double>(machines_.machine.units), 1.0);
+  return std::clamp(between(*conditions_[segment].wave_factor, *conditions_[segment + 1].wave_factor, part), 1.0, most);
 }
 
 Time FittedSweep::time_at(double place, const View& view) const {

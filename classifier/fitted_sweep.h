@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "classifier/rules.h"
 #include "classifier/sweep_fit.h"
@@ -60,7 +61,6 @@ class FittedSweep {
   /// clocks stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
   [[nodiscard]] Conditions conditions_at(double place) const;
   [[nodiscard]] Conditions conditions_beyond(std::size_t end, double place) const;
-  [[nodiscard]] std::pair<Conditions, Conditions> conditions_around(std::size_t segment) const;
   /// A grid between two others is nobody's; what each of them leaves idle is, on the way from one to the other.
   [[nodiscard]] double wave_factor_at(std::size_t segment, double part) const;
   /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
@@ -72,6 +72,7 @@ class FittedSweep {
   const Fit* fit_;
   const MachineWithErrors& machines_;
   View own_;
+  std::vector<Conditions> conditions_;  ///< of each size, with its wave factor in place of its grid
   bool has_device_ = false;
 };
 

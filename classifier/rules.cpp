@@ -68,10 +68,10 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
 Binding binding_of(const Prediction& prediction) {
   const auto* level = prediction.largest(ResourceKind::memory);
   const auto* pipe = prediction.largest(ResourceKind::pipe);
-  const double memory = prediction.memory_seconds();
-  if (figures_of({}, prediction).starts_longest()) return {{Regime::overhead, block_start}, prediction.start_seconds()};
-  if (level != nullptr && (pipe == nullptr || memory >= pipe->seconds))
-    return {{Regime::memory, level->resource}, memory};
+  const auto figures = figures_of({}, prediction);
+  if (figures.starts_longest()) return {{Regime::overhead, block_start}, figures.start_seconds};
+  if (level != nullptr && figures.memory_seconds >= figures.pipe_seconds)
+    return {{Regime::memory, level->resource}, figures.memory_seconds};
   if (pipe != nullptr) return {{Regime::compute, pipe->resource}, pipe->seconds};
   return {};
 }

@@ -215,9 +215,9 @@ double rms_of_steps(const classifier::Sweep& sweep, const classifier::Machine& m
   double squares = 0.0;
   for (const auto& size : sweep.sizes) {
     const auto& measurement = *size.measurements.front();
-    if (seconds_by(measurement, "stream") == nullptr) continue;
-    const double step = machine.launch_step_seconds / classifier::time_of(measurement).seconds;
-    squares += step * step / 12.0;
+    auto time = classifier::time_of(measurement);
+    time.sigma = 0.0;
+    squares += std::pow(classifier::sigma_beside_model(time, measurement, machine), 2);
   }
   return std::sqrt(squares / static_cast<double>(sweep.sizes.size()));
 }
