@@ -104,27 +104,37 @@ void advise_on_latency(const Case& it, const Binding& binding, List& list) {
                                     with_unit(binding.seconds, "s"), display_name(binding.decision.limiter));
   const double left = it.overhead() + binding.seconds;
   if (binding.decision.regime == Regime::memory)
-    list.add("keep more bytes in flight: wider accesses, more of them before their use, more blocks", evidence,
-             it.seconds(), left);
+    list.add(it.machine.kind == DeviceKind::cuda
+                 ? "keep more bytes in flight: wider accesses, more of them before their use, more blocks"
+                 : "keep more bytes in flight: wider accesses, more of them before their use, software prefetch",
+             evidence, it.seconds(), left);
   else if (binding.decision.regime == Regime::overhead)
     advise_on_start(it, list);
   else
-    list.add("give each multiprocessor more independent work: more blocks, more chains in each thread", evidence,
-             it.seconds(), left);
+    list.add(it.machine.kind == DeviceKind::cuda
+                 ? "give each multiprocessor more independent work: more blocks, more chains in each thread"
+                 : "give each core more independent work: more chains in each loop, wider vectors",
+             evidence, it.seconds(), left);
 }
 
-/// Bytes moved that nobody asked for.
+/// Bytes that the busiest memory level moves and nobody asked for. Sparing them leaves what the other resources need.
+/// Nothing is said where moving them takes less than a third of the time: what a kernel that moves next to nothing has
+/// counted besides, such as its own code, slows nothing.
 void advise_on_waste(const Case& it, List& list) {
-  const auto& counted = it.prediction.counted;
-  const auto count = counted_in(it.measurement);
+  const ResourceTime* const level = it.prediction.largest(ResourceKind::memory);
   const double declared = it.measurement.work.bytes();
-  if (!counted || declared <= 0.0) return;
-  const double moved = std::max(count.l2_bytes.value_or(0.0), *count.dram_read_bytes + *count.dram_write_bytes);
-  const double waste = moved / declared;
-  if (waste < 1.25) return;
+  if (!it.prediction.counted || level == nullptr || declared <= 0.0 || 3.0 * level->seconds < it.beside()) return;
+  const auto count = counted_in(it.measurement);
+  const double dram = *count.dram_read_bytes + *count.dram_write_bytes;
+  const double moved = level->resource == "dram" ? dram : std::max(count.l2_bytes.value_or(0.0), dram);
+  if (moved < 1.25 * declared) return;
+  const double needed = declared / moved;
+  double left = it.beside() - std::min(level->seconds, it.beside()) * (1.0 - needed);
+  for (const ResourceTime& each : it.prediction.resources)
+    left = std::max(left, each.kind == ResourceKind::memory ? each.seconds * needed : each.seconds);
   list.add("let neighbouring threads access neighbouring addresses (coalesce), and read nothing twice",
            fmt::format("{} moved for {} declared", with_unit(moved, "B"), with_unit(declared, "B")), it.seconds(),
-           it.overhead() + it.beside() / waste);
+           it.overhead() + left);
 }
 
 void advise_on_memory(const Case& it, List& list) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "classifier/boundaries.h"
 #include "classifier/checks.h"
 #include "classifier/classifier.h"
+#include "classifier/parallel.h"
 #include "classifier/rules.h"
 #include "classifier/sweeps.h"
 #include "classifier/verdict.h"
@@ -16,7 +19,8 @@ namespace {
 using Machines = std::map<std::string_view, MachineWithErrors>;  // by device
 
 void judge_points(const Machines& machines, Run& run) {
-  for (auto& point : run.points) {
+  for_each_in_parallel(run.points.size(), 16, [&](std::size_t i) {
+    auto& point = run.points[i];
     const auto& measurement = point.measurement;
     const auto found = machines.find(measurement.device);
     if (!measurement.seconds || found == machines.end()) {
@@ -24,12 +28,12 @@ void judge_points(const Machines& machines, Run& run) {
     } else {
       point.verdict = verdict_of(measurement, found->second.machine, measurement.device);
     }
-  }
+  });
 }
 
 /// What grows with an operation is seen only beside its other sizes.
 void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
-                          std::map<const Measurement*, Verdict*>& verdicts) {
+                          const std::map<const Measurement*, Verdict*>& verdicts) {
   std::vector<double> needed;
   for (const auto& size : sweep.sizes)
     needed.push_back(binding_of(predict(size.work, conditions_of(*size.measurements.front()), machine)).seconds);
@@ -53,15 +57,18 @@ void classify(Run& run) {
   for (auto& point : run.points)
     if (point.verdict) verdicts.emplace(&point.measurement, &*point.verdict);
   run.boundaries.clear();
-  for (const auto& sweep : sweeps_of(run)) {
-    const auto found = machines.find(sweep.device);
-    if (found == machines.end()) continue;
-    add_elasticity_votes(sweep, found->second.machine, verdicts);
-    const auto fit = fit_of(sweep, found->second);
-    auto boundaries = boundaries_of(sweep, fit ? &*fit : nullptr, found->second);
-    run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(boundaries.begin()),
-                          std::make_move_iterator(boundaries.end()));
-  }
+  const auto sweeps = sweeps_of(run);
+  std::vector<std::vector<Boundary>> boundaries(sweeps.size());
+  for_each_in_parallel(sweeps.size(), 1, [&](std::size_t i) {
+    const auto found = machines.find(sweeps[i].device);
+    if (found == machines.end()) return;
+    add_elasticity_votes(sweeps[i], found->second.machine, verdicts);
+    const auto fit = fit_of(sweeps[i], found->second);
+    boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second);
+  });
+  for (auto& each : boundaries)
+    run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(each.begin()),
+                          std::make_move_iterator(each.end()));
 }
 
 }  // namespace gpubench::classifier

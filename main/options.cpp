@@ -455,7 +455,7 @@ Options parse_command_line(int argc, char** argv) {
   gate->require_subcommand(1);
   const GateActions gate_actions = add_gate_actions(*gate, raw);
   CLI::App* const report = app.add_subcommand(
-      "report", "Show a stored run, or write it in other formats; of several, lay them over one another");
+      "report", "Show a stored run, judged anew, or write it in other formats; of several, lay them over one another");
   report->add_option("RUNS", raw.inputs, "RUN.json ...")->expected(1, reports::most_runs)->required();
   add_rows(*report, in_report, raw);
   CLI::App* const doctor =

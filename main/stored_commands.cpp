@@ -2,8 +2,10 @@
 // Commands that work from stored runs and need no device.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
+#include "classifier/classifier.h"
 #include "classifier/transfer.h"
 #include "main/commands.h"
 #include "main/terminal.h"
@@ -15,11 +17,12 @@
 namespace gpubench {
 namespace {
 
-/// With other ceilings than those of the run.
-void judge_anew(const std::string& file, Run& run) {
-  const Calibration calibration = storage::read_calibration(file);
-  if (!classifier::judge_by(calibration, file, run))
-    throw UsageError(fmt::format("{} holds the ceilings of a {}, and the run has no device of that kind.", file,
+/// By this gpubench, whichever wrote the file, with the ceilings of the run or with those in another file.
+void judge_anew(const std::optional<std::string>& file, Run& run) {
+  if (!file) return classifier::classify(run);
+  const Calibration calibration = storage::read_calibration(*file);
+  if (!classifier::judge_by(calibration, *file, run))
+    throw UsageError(fmt::format("{} holds the ceilings of a {}, and the run has no device of that kind.", *file,
                                  calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
 }
 
@@ -36,7 +39,7 @@ int report_several(const Options& options) {
   std::vector<reports::NamedRun> runs;
   for (std::size_t i = 0; i < files.size(); ++i) {
     runs.push_back({labels[i], storage::read_run(files[i])});
-    if (options.calibration_file) judge_anew(*options.calibration_file, runs.back().run);
+    judge_anew(options.calibration_file, runs.back().run);
   }
   if (!options.quiet && options.outputs.empty()) {
     const reports::ConsoleStyle style = stdout_style(options.color);
@@ -58,7 +61,7 @@ int report_command(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
   if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
-  if (options.calibration_file) judge_anew(*options.calibration_file, run);
+  judge_anew(options.calibration_file, run);
   if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
   for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;

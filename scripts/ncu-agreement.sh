@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU and Nsight Compute: device times of some built-in operations beside the durations of activity records and of ncu,
-# as a table in Markdown on stdout. Clocks are left alone and caches stay warm, as when gpubench times. Takes less than a minute once there is a
+# and the two figures of ncu's SpeedOfLight rule as both count them, as tables in Markdown on stdout. Clocks are left alone and caches stay warm, as when gpubench times. Takes about a minute once there is a
 # calibration.
 #   ./scripts/ncu-agreement.sh [BUILD_FOLDER [FILTER]]
 set -euo pipefail
@@ -17,8 +17,16 @@ done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-"$build/gpubench" --device=cuda:0 --check --filter="$filter" --quiet --out="$folder/run.json" >&2
-LC_ALL=C "$ncu" --csv --log-file "$folder/ncu.csv" --metrics gpu__time_duration.sum --print-units base --clock-control none --cache-control none \
-  --profile-from-start off "$build/tests/truth/profiled_operations" "$folder/run.json" >"$folder/executions.txt" ||
-  fail "ncu or the program under it failed: $(grep '^==ERROR==' "$folder/ncu.csv" | head -1)"
-python3 tests/truth/ncu_agreement.py "$folder/run.json" "$folder/executions.txt" "$folder/ncu.csv"
+"$build/gpubench" --device=cuda:0 --check=activity,ncu-rule --filter="$filter" --quiet --out="$folder/run.json" >&2
+# profiled NAME METRICS: what ncu says of the same points.
+profiled() {
+  LC_ALL=C "$ncu" --csv --log-file "$folder/$1.csv" --metrics "$2" --print-units base --clock-control none --cache-control none \
+    --profile-from-start off "$build/tests/truth/profiled_operations" "$folder/run.json" >"$folder/$1.txt" ||
+    fail "ncu or the program under it failed: $(grep '^==ERROR==' "$folder/$1.csv" | head -1)"
+}
+# Apart: with more than one pass, ncu replays each kernel, and its durations are of one that follows itself.
+profiled times gpu__time_duration.sum
+python3 tests/truth/ncu_agreement.py "$folder/run.json" "$folder/times.txt" "$folder/times.csv"
+profiled rule gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed
+printf '\n'
+python3 tests/truth/ncu_rule.py "$folder/run.json" "$folder/rule.txt" "$folder/rule.csv"

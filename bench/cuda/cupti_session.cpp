@@ -6,13 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <string>
+
+#include "bench/metrics/kernel_ranges.h"
 
 namespace gpubench::bench {
 namespace {
 
 /// Of a batch. The counter data takes 80 KiB for each with gpubench's core metrics.
 constexpr std::uint32_t ranges_of_a_batch = 128;
+/// Of an operation that is counted kernel by kernel.
+constexpr std::uint32_t most_kernels = 128;
 
 constexpr const char* counted_nothing =
     "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
@@ -29,16 +34,17 @@ CuptiSession::CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontex
 
 CuptiSession::~CuptiSession() { close(); }
 
-void CuptiSession::begin(const CuptiHost::Configuration& configuration) {
+void CuptiSession::begin(const CuptiHost::Configuration& configuration, Ranges ranges) {
   if (configuration_ == &configuration) return;
   end_batch();
   close();
   counted_.clear();
   configuration_ = &configuration;
+  kind_ = ranges;
 }
 
 void CuptiSession::count(std::size_t point, const Replay& replay) {
-  if (configuration_->passes() > 1)
+  if (configuration_->passes() > 1 || kind_ == Ranges::of_kernels)
     counted_[point] = {count_by_itself(replay), ""};
   else
     count_in_batch(point, replay);
@@ -71,6 +77,7 @@ void CuptiSession::count_in_batch(std::size_t point, const Replay& replay) {
 
 /// Counts one execution.
 void CuptiSession::run_range(const std::string& name, const Replay& replay) {
+  if (kind_ == Ranges::of_kernels) return replay.execute();
   auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
   push.pRangeProfilerObject = object_;
   push.pRangeName = name.c_str();
@@ -115,7 +122,8 @@ void CuptiSession::lose_batch(const std::string& reason) {
 CuptiSession::Values CuptiSession::count_by_itself(const Replay& replay) {
   bool keep_gave_zeros = false;
   try {
-    if (object_ != nullptr && keep_works_) {
+    // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
+    if (object_ != nullptr && keep_works_ && kind_ == Ranges::of_operations) {
       try {
         Values values = attempt(true, replay);
         const bool something = counted_something(values);
@@ -142,7 +150,7 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     reset();
   } else {
     open();
-    configure(1);
+    configure(kind_ == Ranges::of_kernels ? most_kernels : 1);
   }
   const std::string name = next_name();
   const std::size_t most = keep ? passes_ : configuration_->passes();
@@ -155,6 +163,10 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     start();
     run_range(name, replay);
     const auto [result, done] = stop();
+    if (kind_ == Ranges::of_kernels && result == CUPTI_ERROR_UNKNOWN)
+      throw MetricsUnavailable(
+          "CUPTI gave up counting kernel by kernel, as it does where an operation launches a CUDA graph; ask for "
+          "counters that are not set against elapsed time, or launch the kernels one by one");
     library_->check(result, "cuptiRangeProfilerStop");
     complete = done;
   }
@@ -162,10 +174,32 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
   passes_ = passes;
   decode();
+  return kind_ == Ranges::of_kernels ? values_of_kernels() : values_of(name);
+}
+
+CuptiSession::Values CuptiSession::values_of(const std::string& name) const {
   const auto places = ranges();
   const auto place = places.find(name);
   if (place == places.end()) throw MetricsUnavailable(counted_nothing);
   return configuration_->values(image_, place->second);
+}
+
+CuptiSession::Values CuptiSession::values_of_kernels() const {
+  const auto& metrics = configuration_->metrics();
+  std::vector<Values> by_metric(metrics.size());
+  const std::size_t kernels = ranges_decoded();
+  if (kernels == 0) throw MetricsUnavailable(counted_nothing);
+  for (std::size_t kernel = 0; kernel < kernels; ++kernel) {
+    const Values values = configuration_->values(image_, kernel);
+    for (std::size_t i = 0; i < metrics.size(); ++i) by_metric[i].push_back(values[i]);
+  }
+  const auto duration = std::ranges::find(metrics, kernel_duration);
+  if (duration == metrics.end()) throw std::logic_error("ranges of kernels are counted without their duration");
+  const Values& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
+  Values result;
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    result.push_back(over_all_kernels(metrics[i], by_metric[i], durations));
+  return result;
 }
 
 /// A name of its own for each range: those of one name add up, and counter data may keep what was read out before.
@@ -205,10 +239,8 @@ void CuptiSession::configure(std::uint32_t most_ranges) {
   set.pConfig = configuration_->image().data();
   set.counterDataImageSize = image_.size();
   set.pCounterDataImage = image_.data();
-  // One range around the whole operation, however many kernels it has, and the operation run again for each pass. The
-  // other way round, a range for each kernel and replay by CUPTI, saves and restores all memory that the kernels
-  // write, runs kernels one by one that may wait for each other, and leaves their counters to be matched up.
-  set.range = CUPTI_UserRange;
+  // The operation is run again for each pass. Replay by CUPTI would save and restore all memory that kernels write.
+  set.range = kind_ == Ranges::of_kernels ? CUPTI_AutoRange : CUPTI_UserRange;
   set.replayMode = CUPTI_UserReplay;
   set.maxRangesPerPass = most_ranges;
   set.numNestingLevels = 1;
@@ -242,19 +274,27 @@ void CuptiSession::decode() {
   auto parameters = sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
   library_->check(library_->cuptiRangeProfilerDecodeData(&parameters), "cuptiRangeProfilerDecodeData");
+  if (parameters.numOfRangeDropped > 0 && kind_ == Ranges::of_kernels)
+    throw MetricsUnavailable(fmt::format(
+        "the operation launches more than {} kernels, and CUPTI has no room to count more one by one", most_kernels));
   if (parameters.numOfRangeDropped > 0)
     throw MetricsUnavailable("CUPTI dropped a range that was to be counted; run the point again");
 }
 
-/// Where each range lies in the counter data, by name.
-std::map<std::string, std::size_t> CuptiSession::ranges() const {
+std::size_t CuptiSession::ranges_decoded() const {
   using Info = CUpti_RangeProfiler_GetCounterDataInfo_Params;
   auto info = sized<Info>(CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
   info.pCounterDataImage = image_.data();
   info.counterDataImageSize = image_.size();
   library_->check(library_->cuptiRangeProfilerGetCounterDataInfo(&info), "cuptiRangeProfilerGetCounterDataInfo");
+  return info.numTotalRanges;
+}
+
+/// Where each range lies in the counter data, by name.
+std::map<std::string, std::size_t> CuptiSession::ranges() const {
   std::map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < info.numTotalRanges; ++i) {
+  const std::size_t count = ranges_decoded();
+  for (std::size_t i = 0; i < count; ++i) {
     using Range = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params;
     auto range = sized<Range>(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE);
     range.pCounterDataImage = image_.data();

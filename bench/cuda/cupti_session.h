@@ -23,6 +23,8 @@ namespace gpubench::bench {
 /// read out together. A point of several passes needs a start and a stop for each, and is read out by itself; it is
 /// counted with the profiler as the point before left it, and where that goes wrong with one that is enabled anew. (An
 /// enabled profiler takes another configuration as well, runs all passes of it, and gives no value.)
+/// A range is a whole operation. Counters over elapsed time (kernel_ranges.h) have one for each kernel, which CUPTI
+/// lays itself, one kernel after the other; kernels of a CUDA graph are beyond it then.
 class CuptiSession {
  public:
   CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
@@ -36,9 +38,12 @@ class CuptiSession {
     std::string lost;  ///< why there are none
   };
 
-  /// Ranges are counted with this configuration, which must outlive the session, from here on.
-  void begin(const CuptiHost::Configuration& configuration);
-  /// Counts one range. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
+  enum class Ranges : std::uint8_t { of_operations, of_kernels };
+
+  /// Points are counted with this configuration, which must outlive the session, from here on. Ranges of kernels need
+  /// kernel_duration in it.
+  void begin(const CuptiHost::Configuration& configuration, Ranges ranges);
+  /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
   void count(std::size_t point, const Replay& replay);
   /// What was counted since the last call, by point.
   [[nodiscard]] std::map<std::size_t, Counted> read();
@@ -49,6 +54,8 @@ class CuptiSession {
   void count_in_batch(std::size_t point, const Replay& replay);
   Values count_by_itself(const Replay& replay);
   Values attempt(bool keep, const Replay& replay);
+  [[nodiscard]] Values values_of(const std::string& name) const;
+  [[nodiscard]] Values values_of_kernels() const;
   void open();
   void enable();
   void configure(std::uint32_t most_ranges);
@@ -60,6 +67,7 @@ class CuptiSession {
   void lose_batch(const std::string& reason);
   void decode();
   [[nodiscard]] std::map<std::string, std::size_t> ranges() const;
+  [[nodiscard]] std::size_t ranges_decoded() const;
   CUptiResult pop();
   std::pair<CUptiResult, bool> stop();
   void close();
@@ -67,6 +75,7 @@ class CuptiSession {
   std::shared_ptr<const CuptiLibrary> library_;
   CUcontext context_;
   const CuptiHost::Configuration* configuration_ = nullptr;
+  Ranges kind_ = Ranges::of_operations;
   CUpti_RangeProfiler_Object* object_ = nullptr;
   bool started_ = false;
   bool in_range_ = false;

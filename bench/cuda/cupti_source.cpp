@@ -18,6 +18,7 @@
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
 #include "bench/cuda/cupti_session.h"
+#include "bench/metrics/kernel_ranges.h"
 
 namespace gpubench::bench {
 namespace {
@@ -85,7 +86,9 @@ class CuptiSource final : public MetricSource {
 
   void begin(const std::vector<std::string>& metrics) override {
     metrics_ = &metrics_of(metrics);
-    session_.begin(metrics_->second);
+    const bool of_kernels = std::ranges::any_of(metrics, is_over_elapsed_time);
+    session_.begin(metrics_->second,
+                   of_kernels ? CuptiSession::Ranges::of_kernels : CuptiSession::Ranges::of_operations);
   }
   void count(std::size_t point, const Replay& replay) override { session_.count(point, replay); }
   [[nodiscard]] std::map<std::size_t, MetricValues> read() override {
@@ -126,17 +129,19 @@ class CuptiSource final : public MetricSource {
   Metrics& metrics_of(const std::vector<std::string>& metrics) {
     auto place = configurations_.find(metrics);
     if (place == configurations_.end())
-      place = configurations_.try_emplace(metrics, CuptiHost::Configuration(host_, with_witness(metrics))).first;
+      place = configurations_.try_emplace(metrics, CuptiHost::Configuration(host_, with_companion(metrics))).first;
     return *place;
   }
 
-  /// With a counter that is zero for no kernel, if it costs no pass: else a point that does none of what is counted
-  /// looks like one that was not counted.
-  [[nodiscard]] std::vector<std::string> with_witness(const std::vector<std::string>& metrics) const {
-    constexpr std::string_view witness = "smsp__inst_executed.sum";
-    if (std::find(metrics.begin(), metrics.end(), witness) != metrics.end()) return metrics;
+  /// With what weighs kernels, where each has a range of its own. Else with a counter that is zero for no kernel, if it
+  /// costs no pass: without, a point that does none of what is counted looks like one that was not counted.
+  [[nodiscard]] std::vector<std::string> with_companion(const std::vector<std::string>& metrics) const {
+    const bool of_kernels = std::ranges::any_of(metrics, is_over_elapsed_time);
+    const std::string_view companion = of_kernels ? kernel_duration : "smsp__inst_executed.sum";
+    if (std::ranges::find(metrics, companion) != metrics.end()) return metrics;
     std::vector<std::string> more = metrics;
-    more.emplace_back(witness);
+    more.emplace_back(companion);
+    if (of_kernels) return more;
     const auto one_more = host_.unit(more.back()) ? host_.passes(more) : std::nullopt;
     return one_more && one_more == host_.passes(metrics) ? more : metrics;
   }

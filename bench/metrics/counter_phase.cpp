@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/metrics/declared_work.h"
+#include "bench/metrics/kernel_ranges.h"
 #include "bench/metrics/metric_names.h"
 
 namespace gpubench::bench {
@@ -71,7 +72,6 @@ void CounterPhase::fill(Measurement& measurement, const Replay& replay) {
   const auto [place, first_round] = counted_.try_emplace(replay.point);
   Counted& counted = place->second;
   if (first_round) {
-    counted.source = std::string(source_->name());
     measurement.counters.clear();  // a resumed run's point may have some
     measurement.absent_counters.clear();
   }
@@ -89,8 +89,7 @@ void CounterPhase::count(Counted& counted, const Replay& replay) {
   const std::size_t passes = plan_.groups[round_].passes;
   if (passes > 1 && replay.keep_inputs) {
     if (const auto reason = replay.keep_inputs()) {
-      counted.source =
-          fmt::format("{}, some in {} passes, each on what the one before left: {}", source_->name(), passes, *reason);
+      counted.condition = fmt::format(", some in {} passes, each on what the one before left: {}", passes, *reason);
       warn(fmt::format("On {}, the passes of some points had different inputs, as those points' counters say.",
                        device_.id));
     }
@@ -144,8 +143,11 @@ void CounterPhase::finish(std::size_t point, Measurement& measurement) {
       else if (missing.empty())
         missing = why_missing(metric.name, counter);
     }
+    const bool of_kernels = std::ranges::any_of(metric.terms, is_over_elapsed_time, &ResolvedMetric::Term::counter);
     if (missing.empty())
-      measurement.counters.push_back({metric.name, sum, metric.unit, counted.source});
+      measurement.counters.push_back(
+          {metric.name, sum, metric.unit,
+           fmt::format("{}{}{}", source_->name(), of_kernels ? ", each kernel by itself" : "", counted.condition)});
     else
       measurement.absent_counters.push_back({metric.name, missing});
   }

@@ -46,7 +46,7 @@ class CounterPhase final : public LaterPhase {
   /// What the rounds gave for a point.
   struct Counted {
     MetricValues values;
-    std::string source;
+    std::string condition;  ///< under which some were counted, empty for none
   };
 
   void open();

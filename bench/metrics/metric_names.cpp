@@ -27,11 +27,9 @@ struct Alias {
   std::vector<Way> ways;
 };
 
-/// No duration is among them. CUPTI's own (gpu__time_duration) spans the range, and a range of ours, which may hold
-/// several kernels, opens and closes on the device around them: measured on an H200 it reads 28 % more than the kernel
-/// takes. Only a range that CUPTI lays around each single kernel is free of that, at the price of running the kernels
-/// one by one. Times are what gpubench's clocks are for, and they are read with CUPTI off. For the same reason cycles
-/// and shares are those of active SMs, never of the elapsed range; the clock is a ratio, which the range cannot bend.
+/// No duration is among them, and nothing that is set against one (kernel_ranges.h): those take a range for each kernel
+/// and several passes. Times are what gpubench's clocks are for, and they are read with CUPTI off. Cycles and shares
+/// are those of active SMs, never of the elapsed range; the clock is a ratio, which the range cannot bend.
 ///
 /// FADD, FMUL and FFMA are counted by thread with the predicate on. FADD2, FMUL2 and FFMA2 (Blackwell) do two each.
 /// HADD2, HMUL2 and HFMA2 do two each as well, for __half and __nv_bfloat16 alike; scalar half code uses only one of

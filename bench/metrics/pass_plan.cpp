@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+
+#include "bench/metrics/kernel_ranges.h"
 
 namespace gpubench::bench {
 namespace {
@@ -55,17 +58,10 @@ void join_last_group(std::vector<PassGroup>& groups, const PassesOf& passes_of) 
   }
 }
 
-}  // namespace
-
-std::size_t PassPlan::passes() const {
-  std::size_t sum = 0;
-  for (const PassGroup& group : groups) sum += group.passes;
-  return sum;
-}
-
-PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
-                     const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of) {
-  PassPlan plan;
+/// Puts metrics that may all be counted together into groups, and into `plan` what cannot be counted.
+std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of,
+                                 PassPlan& plan) {
+  std::vector<PassGroup> groups;
   for (const ResolvedMetric& metric : metrics) {
     const auto alone = passes_of(with({}, metric));
     if (!alone || *alone == 0) {
@@ -80,14 +76,38 @@ PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
     plan.metrics.push_back(metric);
     PassGroup* home = nullptr;
     if (*alone == 1)
-      for (PassGroup& group : plan.groups)
+      for (PassGroup& group : groups)
         if (home == nullptr && group.passes == 1 && passes_of(with(group.counters, metric)) == std::size_t{1})
           home = &group;
-    if (home == nullptr) home = &plan.groups.emplace_back(PassGroup{{}, *alone});
+    if (home == nullptr) home = &groups.emplace_back(PassGroup{{}, *alone});
     home->counters = with(std::move(home->counters), metric);
   }
-  merge_long_groups(plan.groups, passes_of);
-  join_last_group(plan.groups, passes_of);
+  merge_long_groups(groups, passes_of);
+  join_last_group(groups, passes_of);
+  return groups;
+}
+
+bool has_kernel_ranges(const ResolvedMetric& metric) {
+  return std::ranges::any_of(metric.terms, [](const auto& term) { return is_over_elapsed_time(term.counter); });
+}
+
+}  // namespace
+
+std::size_t PassPlan::passes() const {
+  std::size_t sum = 0;
+  for (const PassGroup& group : groups) sum += group.passes;
+  return sum;
+}
+
+PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
+                     const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of) {
+  std::vector<ResolvedMetric> of_operations;
+  std::vector<ResolvedMetric> of_kernels;
+  for (const ResolvedMetric& metric : metrics)
+    (has_kernel_ranges(metric) ? of_kernels : of_operations).push_back(metric);
+  PassPlan plan;
+  plan.groups = groups_of(of_operations, passes_of, plan);
+  for (PassGroup& group : groups_of(of_kernels, passes_of, plan)) plan.groups.push_back(std::move(group));
   return plan;
 }
 

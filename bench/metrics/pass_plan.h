@@ -35,6 +35,7 @@ inline constexpr std::size_t most_passes_of_a_metric = 8;
 /// come from one execution as far as the hardware allows, which the scheduler behind a single large configuration does
 /// not promise. Groups of several passes, if counting them all together takes fewer, become one, and groups after the
 /// first that add no pass to it join it: each group is a round over all points.
+/// Counters over elapsed time (kernel_ranges.h) share no group with others: they have ranges of their own.
 /// `passes_of` tells how many passes counters need together, or nothing when they cannot be counted.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -151,6 +152,58 @@ TEST_F(Counters, ANameOfTheChipIsCountedAndAWrongOneSpoilsNothing) {
   EXPECT_GT(value(measurement, "smsp__inst_executed.sum"), 0.0);
   ASSERT_EQ(measurement.absent_counters.size(), 1U);
   EXPECT_EQ(measurement.absent_counters[0].name, "no__such_metric.sum");
+}
+
+constexpr const char* memory_share = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
+
+TEST_F(Counters, SharesOfElapsedTimeAreThoseOfTheKernelsAlone) {
+  const DeviceVector<float> from(count);
+  DeviceVector<float> to(count);
+  // A range around the operation would hold an idle device for longer than this kernel works.
+  constexpr unsigned part = blocks / 32;
+  const auto launch = [&](cudaStream_t stream) {
+    copy_kernel<<<part, threads, 0, stream>>>(reinterpret_cast<const float4*>(from.data()),
+                                              reinterpret_cast<float4*>(to.data()));
+  };
+  const auto names = std::string(memory_share) + ",gpu__time_duration.sum";
+  const auto one = counted(names, launch);
+  EXPECT_GT(value(one, memory_share), 60.0);
+  EXPECT_LE(value(one, memory_share), 100.5);
+  const auto three = counted(names, [&](cudaStream_t stream) {
+    for (int i = 0; i < 3; ++i) launch(stream);
+  });
+  EXPECT_NEAR(value(three, memory_share) / value(one, memory_share), 1.0, 0.1);
+  EXPECT_NEAR(value(three, "gpu__time_duration.sum") / value(one, "gpu__time_duration.sum"), 3.0, 0.4);
+}
+
+TEST_F(Counters, AGraphHasNoSharesOfElapsedTimeAndTheNextPointHas) {
+  DeviceVector<float> out(count / 4);
+  const auto launch = [&](cudaStream_t stream) { fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F); };
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t graph_exec = nullptr;
+  GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(gpu_->stream(), cudaStreamCaptureModeThreadLocal));
+  launch(gpu_->stream());
+  GPUBENCH_CUDA_CHECK(cudaStreamEndCapture(gpu_->stream(), &graph));
+  GPUBENCH_CUDA_CHECK(cudaGraphInstantiate(&graph_exec, graph, 0));
+  CounterPhase phase(gpus().front(), parse_metrics("sm__throughput.avg.pct_of_peak_sustained_elapsed,flops_fp32"));
+  const auto replay_of = [&](const std::function<void()>& enqueue) -> Replay {
+    const auto once = [this, enqueue] {
+      enqueue();
+      gpu_->synchronize();
+    };
+    return {once, once};
+  };
+  Measurement of_graph;
+  go_over(phase, of_graph, replay_of([&] { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(graph_exec, gpu_->stream())); }));
+  expect_near(value(of_graph, "flops_fp32"), 2.0 * chain * (count / 4), "fp32 of a graph");
+  ASSERT_EQ(of_graph.absent_counters.size(), 1U);
+  std::cout << "a graph: " << of_graph.absent_counters[0].reason << "\n";
+  Measurement of_kernel;
+  go_over(phase, of_kernel, replay_of([&] { launch(gpu_->stream()); }));
+  EXPECT_GT(value(of_kernel, "sm__throughput.avg.pct_of_peak_sustained_elapsed"), 20.0);
+  expect_near(value(of_kernel, "flops_fp32"), 2.0 * chain * (count / 4), "fp32");
+  GPUBENCH_CUDA_CHECK(cudaGraphExecDestroy(graph_exec));
+  GPUBENCH_CUDA_CHECK(cudaGraphDestroy(graph));
 }
 
 /// A phase whose effort can be asked for.

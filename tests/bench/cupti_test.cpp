@@ -380,6 +380,53 @@ TEST_F(FakeCupti, ARoundForEachConfiguration) {
   EXPECT_EQ(calls(), "IErCS()()()sDdErCS()()()sDd");
 }
 
+TEST_F(FakeCupti, WhatIsSetAgainstElapsedTimeIsCountedKernelByKernel) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  const auto launches = function<void(double)>("fake_cupti_launches");
+  const auto of_durations = [&](std::vector<double> durations) {
+    Replay each = replay();
+    each.execute = [this, launches, durations] {
+      executed_ += 'x';
+      for (const double duration : durations) launches(duration);
+    };
+    return each;
+  };
+  {
+    const auto source = open();
+    const std::string rate = "fake__serial.sum.per_second";
+    // Kernels 1 and 2 of all that are decoded, then 3 and 4: each point has its own.
+    EXPECT_THAT(count_alone(*source, {rate}, of_durations({100.0, 300.0})).values, ElementsAre(Pair(rate, 1.75)));
+    const auto values = count_alone(*source, {"gpu__time_duration.sum", rate}, of_durations({300.0, 100.0})).values;
+    EXPECT_THAT(values, ElementsAre(Pair(rate, 3.25), Pair("gpu__time_duration.sum", 400.0)));
+    EXPECT_THROW(count_alone(*source, {rate}, of_durations({})), MetricsUnavailable) << "no kernel";
+    try {
+      count_alone(*source, {rate}, of_durations(std::vector<double>(1000, 1.0)));
+      ADD_FAILURE() << "counted more kernels than there is room for";
+    } catch (const MetricsUnavailable& error) {
+      EXPECT_THAT(error.what(), HasSubstr("more than 128 kernels"));
+    }
+    EXPECT_THAT(count_alone(*source, {"fake__a.sum"}, replay()).values, ElementsAre(Pair("fake__a.sum", 11.0)));
+  }
+  EXPECT_EQ(executed_, "pxpxpxpxpxpxpxpxpxpx");
+  EXPECT_EQ(calls(), "IErCSsSsDdErCSsSsDdErCSsSsDdErCSsSsDdErCS()sS()sDdi");
+}
+
+TEST_F(FakeCupti, AGraphCannotBeCountedKernelByKernelAndTheNextPointCan) {
+  const auto source = open();
+  source->begin({"fake__serial.sum.per_second"});
+  setenv("FAKE_CUPTI_FAILS", "cuptiRangeProfilerStop=999", 1);
+  try {
+    source->count(1, replay());
+    ADD_FAILURE() << "counted";
+  } catch (const MetricsUnavailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("CUDA graph"));
+  }
+  unsetenv("FAKE_CUPTI_FAILS");
+  const auto launches = function<void(double)>("fake_cupti_launches");
+  source->count(2, {[] {}, [&] { launches(5.0); }});
+  EXPECT_THAT(source->read().at(2).values, ElementsAre(Pair("fake__serial.sum.per_second", 1.0)));
+}
+
 TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"cuptiProfilerInitialize=35", "--cap-add=SYS_ADMIN"},

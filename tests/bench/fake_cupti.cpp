@@ -6,6 +6,7 @@
 //                                     is "empty", "zero" or the one before ("stale"), passes are too few ("short")
 //   FAKE_CUPTI_INSTRUCTIONS           the chip counts instructions, too
 //   FAKE_CUPTI_VGPU, _OLD_GPU, _DROPS, _EMPTY, _ENDLESS
+// Kernels that fake_cupti_launches tells of have a range each, if the profiler is to lay them.
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_profiler_host.h>
@@ -57,6 +58,8 @@ struct Profiler {
   std::size_t ranges = 0;          ///< decoded since it was configured
   std::uint8_t* image = nullptr;
   std::size_t most_ranges = 0;     ///< of a pass
+  bool of_kernels = false;         ///< it lays the ranges
+  std::vector<double> durations;   ///< of the kernels of a pass, ns
   std::vector<std::string> names;  ///< of ranges since the first pass
 };
 Profiler& profiler() {
@@ -74,6 +77,7 @@ struct Range {
   char name[24] = {};
   std::uint64_t passes = 0;
   std::uint64_t serial = 0;
+  double duration = 0.0;
   bool zero = false;
 };
 struct Image {
@@ -180,6 +184,11 @@ void fake_cupti_runs_fill(std::uint64_t start, std::uint64_t end) {
   record.start = start;
   record.end = end;
   keep(record);
+}
+
+/// The operation launches a kernel that takes so many nanoseconds.
+void fake_cupti_launches(double duration) {
+  if (profiler().started && profiler().of_kernels) profiler().durations.push_back(duration);
 }
 
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
@@ -309,8 +318,10 @@ CUptiResult CUPTIAPI cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_Ev
       value = 0.0;
     else if (name == "fake__passes.sum")
       value = static_cast<double>(range.passes);
-    else if (name == "fake__serial.sum")
+    else if (name == "fake__serial.sum" || name == "fake__serial.sum.per_second")
       value = static_cast<double>(range.serial);
+    else if (name == "gpu__time_duration.sum")
+      value = range.duration;
     else
       value = static_cast<double>(name.size());
   }
@@ -333,8 +344,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   const CUptiResult result = called("cuptiRangeProfilerSetConfig", "C");
   if (result != CUPTI_SUCCESS) return result;
   Profiler& it = profiler();
-  const bool right = parameters->range == CUPTI_UserRange && parameters->replayMode == CUPTI_UserReplay;
-  if (!right || !it.enabled || it.started) return CUPTI_ERROR_INVALID_OPERATION;
+  it.of_kernels = parameters->range == CUPTI_AutoRange;
+  if (parameters->replayMode != CUPTI_UserReplay || !it.enabled || it.started) return CUPTI_ERROR_INVALID_OPERATION;
   if (it.configurations > 0) return CUPTI_ERROR_INVALID_OPERATION;  // the real one takes it, and gives no values
   std::uint64_t metrics = 0;
   std::memcpy(&metrics, parameters->pConfig, sizeof(metrics));
@@ -352,6 +363,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) 
   if (result != CUPTI_SUCCESS) return result;
   if (profiler().configurations == 0 || profiler().started || keeps("refuse")) return CUPTI_ERROR_INVALID_OPERATION;
   profiler().started = true;
+  profiler().durations.clear();
   return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* parameters) {
@@ -363,7 +375,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* par
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* parameters) {
   auto& names = profiler().names;
-  if (!profiler().started) return CUPTI_ERROR_INVALID_OPERATION;
+  if (!profiler().started || profiler().of_kernels) return CUPTI_ERROR_INVALID_OPERATION;
   if (std::find(names.begin(), names.end(), parameters->pRangeName) == names.end()) {
     if (names.size() == profiler().most_ranges) return CUPTI_ERROR_MAX_LIMIT_REACHED;
     names.emplace_back(parameters->pRangeName);
@@ -376,6 +388,11 @@ CUptiResult CUPTIAPI cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Par
 CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* parameters) {
   Profiler& it = profiler();
   Image image = read(it.image);
+  std::size_t dropped = wanted("FAKE_CUPTI_DROPS") ? 1 : 0;
+  if (it.of_kernels) {
+    for (std::size_t i = 0; i < it.durations.size() && i < it.most_ranges; ++i) it.names.push_back(std::to_string(i));
+    dropped += it.durations.size() - it.names.size();
+  }
   if (!wanted("FAKE_CUPTI_EMPTY") && !keeps("empty")) {
     for (const std::string& name : it.names) {
       Range& range = image.ranges[image.count++];
@@ -383,13 +400,14 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
       range.passes = it.stops;
       range.serial = ++decoded;
       range.zero = keeps("zero");
+      if (it.of_kernels) range.duration = it.durations.at(std::stoul(name));
     }
     std::memcpy(it.image, &image, sizeof(image));
   }
   it.stops = 0;
   it.names.clear();
   ++it.ranges;
-  parameters->numOfRangeDropped = wanted("FAKE_CUPTI_DROPS") ? 1 : 0;
+  parameters->numOfRangeDropped = dropped;
   return called("cuptiRangeProfilerDecodeData", "D");
 }
 CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params* parameters) {

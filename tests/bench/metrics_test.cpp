@@ -9,6 +9,7 @@
 
 #include "bench/metrics/counter_phase.h"
 #include "bench/metrics/declared_work.h"
+#include "bench/metrics/kernel_ranges.h"
 #include "bench/metrics/metric_names.h"
 #include "bench/metrics/pass_plan.h"
 #include "tests/bench/fake_metric_source.h"
@@ -148,6 +149,37 @@ TEST(PassPlan, GroupsOfOnePassRideWithALongOneWhereTheyCostNothing) {
   EXPECT_THAT(plan.groups[2].counters, ElementsAre("long", "2"));
 }
 
+TEST(PassPlan, CountersOverElapsedTimeShareNoGroupWithOthers) {
+  const auto plan = plan_passes({metric("a", {"x.pct_of_peak_sustained_elapsed"}), metric("b", {"1"}),
+                                 metric("c", {"y.sum.per_second"}), metric("d", {"2"})},
+                                [](const Names&) { return 1; });
+  ASSERT_THAT(plan.groups, SizeIs(2));
+  EXPECT_THAT(plan.groups[0].counters, ElementsAre("1", "2"));
+  EXPECT_THAT(plan.groups[1].counters, ElementsAre("x.pct_of_peak_sustained_elapsed", "y.sum.per_second"));
+}
+
+TEST(KernelRanges, CountersOverElapsedTimeAreKnownByTheirNames) {
+  for (const char* name : {"gpu__time_duration.sum", "gpu__time_duration.avg", "dram__bytes.sum.per_second",
+                           "sm__x.sum.per_cycle_elapsed", "sm__throughput.avg.pct_of_peak_sustained_elapsed"})
+    EXPECT_TRUE(is_over_elapsed_time(name)) << name;
+  std::vector<std::string> ours = core_metrics();
+  for (auto& more : flops_metrics()) ours.push_back(std::move(more));
+  for (const auto& metric :
+       resolve(ours, "GH100", [](const std::string&) { return std::optional<std::string>("bytes"); }).metrics)
+    for (const auto& term : metric.terms) EXPECT_FALSE(is_over_elapsed_time(term.counter)) << term.counter;
+}
+
+TEST(KernelRanges, DurationsAddUpAndOthersAreMeansByDuration) {
+  using Values = std::vector<std::optional<double>>;
+  const Values durations = {100.0, 300.0};
+  EXPECT_EQ(over_all_kernels(kernel_duration, durations, durations), 400.0);
+  EXPECT_EQ(over_all_kernels("x.sum.per_second", Values{8.0, 4.0}, durations), 5.0);
+  EXPECT_EQ(over_all_kernels("x.sum.per_second", Values{8.0, std::nullopt}, durations), std::nullopt);
+  EXPECT_EQ(over_all_kernels("x.sum.per_second", Values{8.0, 4.0}, Values{100.0, std::nullopt}), std::nullopt);
+  EXPECT_EQ(over_all_kernels("x.sum.per_second", Values{8.0}, Values{0.0}), std::nullopt) << "no time to weigh with";
+  EXPECT_EQ(over_all_kernels("x.sum.per_second", {}, {}), std::nullopt);
+}
+
 TEST(PassPlan, WhatCannotBeCountedIsAbsent) {
   const auto plan = plan_passes({metric("refused", {"1"}), metric("endless", {"2"}), metric("fine", {"3"})},
                                 [](const Names& counters) -> std::optional<std::size_t> {
@@ -196,6 +228,17 @@ TEST(CounterPhase, ValuesAreKeyedAndOrderedByName) {
   EXPECT_EQ(prepared, 1);
   EXPECT_EQ(executed, 1);
   EXPECT_THAT(phase.warnings(), ElementsAre("No l1_bytes on cuda:0: FK100 has no counter for it."));
+}
+
+TEST(CounterPhase, ACounterOfKernelsSaysSo) {
+  FakeChip chip = copying_chip();
+  chip.metrics["lts__t_bytes.sum.per_second"] = {5e12, "byte/s", false};
+  CounterPhase phase(gpu(), {"l2_bytes", "lts__t_bytes.sum.per_second"}, opener(chip));
+  Measurement measurement;
+  go_over(phase, measurement, {[] {}, [] {}});
+  EXPECT_THAT(measurement.counters,
+              ElementsAre(Counter{"l2_bytes", 5e8, "bytes", "fake"},
+                          Counter{"lts__t_bytes.sum.per_second", 5e12, "byte/s", "fake, each kernel by itself"}));
 }
 
 TEST(CounterPhase, EachPassStartsFromThePreparedState) {

@@ -279,6 +279,18 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("copy/n:1024", result.stdout)
 
+    def test_report_judges_anew(self):
+        run = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
+        judged = [point for point in run["points"] if "verdict" in point]
+        self.assertTrue(judged)
+        for point in judged:
+            point["verdict"].update(regime="compute", limiter="nonsense", evidence="of an older classifier")
+        (self.folder / "older.json").write_text(json.dumps(run), encoding="utf-8")
+        for name in ("run", "older"):
+            result = self.stored("report", f"{self.folder}/{name}.json", f"--out={self.folder}/anew-{name}.csv")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual((self.folder / "anew-older.csv").read_text(), (self.folder / "anew-run.csv").read_text())
+
     def test_formats_of_other_tools(self):
         names = ("other.gbench.json", "other.nvbench.json", "other.prom", "other.junit.xml")
         result = self.stored("report", f"{self.folder}/run.json", *[f"--out={self.folder}/{name}" for name in names])

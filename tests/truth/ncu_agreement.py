@@ -22,7 +22,7 @@ import sys
 MARKER = "spin_kernel"
 IDLE = "idle_kernel"
 METRIC = "gpu__time_duration.sum"
-SECONDS = {"s": 1.0, "second": 1.0, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
+UNITS = {"%": 1.0, "s": 1.0, "second": 1.0, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}  # of a second, and shares
 LEAST_TOLERANCE_SECONDS = 1e-7
 TOLERANCE_SHARE = 0.01
 
@@ -31,8 +31,9 @@ class Unreadable(Exception):
     """One sentence: what is wrong with which input."""
 
 
-def kernels_of(lines):
-    """(name, grid, block, seconds) of each kernel, in the order they ran, from ncu's CSV and the log around it."""
+def kernels_of(lines, metric=METRIC):
+    """(name, grid, block, value) of each kernel, in the order they ran, from ncu's CSV and the log around it. A value is
+    in seconds or per cent."""
     lines = list(lines)
     header = next((i for i, line in enumerate(lines) if line.startswith('"ID"') and "Metric Value" in line), None)
     if header is None:
@@ -40,17 +41,17 @@ def kernels_of(lines):
         raise Unreadable(f"ncu wrote no table{': ' + errors if errors else ''}")
     kernels = []
     for row in csv.DictReader(lines[header:]):
-        if row.get("Metric Name") != METRIC:  # ncu's own messages between and after, too
+        if row.get("Metric Name") != metric:  # ncu's own messages between and after, too
             continue
         unit = row["Metric Unit"]
-        if unit not in SECONDS:
-            raise Unreadable(f"ncu gives {METRIC} in '{unit}', which is no known unit of time")
+        if unit not in UNITS:
+            raise Unreadable(f"ncu gives {metric} in '{unit}', which is no known unit of time or share")
         try:
-            seconds = float(row["Metric Value"].replace(",", "")) * SECONDS[unit]
+            value = float(row["Metric Value"].replace(",", "")) * UNITS[unit]
             place = int(row["ID"])
         except ValueError:
-            raise Unreadable(f"ncu gives {METRIC} of kernel {row['ID']} as '{row['Metric Value']}', which is no number") from None
-        kernels.append((place, (row["Kernel Name"], extent(row.get("Grid Size")), extent(row.get("Block Size")), seconds)))
+            raise Unreadable(f"ncu gives {metric} of kernel {row['ID']} as '{row['Metric Value']}', which is no number") from None
+        kernels.append((place, (row["Kernel Name"], extent(row.get("Grid Size")), extent(row.get("Block Size")), value)))
     return [kernel for _, kernel in sorted(kernels, key=lambda entry: entry[0])]
 
 
@@ -164,11 +165,16 @@ def table(lines):
     return "\n".join(text)
 
 
-def main(run_file, plan_file, ncu_file):
+def run_and_plan(run_file, plan_file):
     with open(run_file, encoding="utf-8") as file:
         run = json.load(file)
     with open(plan_file, encoding="utf-8") as file:
         plan = [(name, int(count)) for name, count in (line.rstrip("\n").split("\t") for line in file if "\t" in line)]
+    return run, plan
+
+
+def main(run_file, plan_file, ncu_file):
+    run, plan = run_and_plan(run_file, plan_file)
     with open(ncu_file, encoding="utf-8", errors="replace") as file:
         kernels = kernels_of(file)
     print(table(rows(run, by_point(plan, executions_of(kernels)))))
