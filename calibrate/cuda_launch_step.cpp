@@ -37,11 +37,11 @@ void measure_launch_step(Workbench& bench) {
     probe.measure = [&] {
       std::vector<double> seconds;
       for (int i = 0; i < durations; ++i) {
-        blocker.hold();
-        start.record(bench.stream);
-        for (int k = 0; k < launches; ++k) bench::launch_idle(shape, i * cycles_apart, bench.stream);
-        stop.record(bench.stream);
-        blocker.release();
+        blocker.hold_while([&] {
+          start.record(bench.stream);
+          for (int k = 0; k < launches; ++k) bench::launch_idle(shape, i * cycles_apart, bench.stream);
+          stop.record(bench.stream);
+        });
         stop.wait();
         blocker.check();
         seconds.push_back(bench::seconds_between(start, stop) / launches);

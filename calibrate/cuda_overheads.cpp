@@ -96,11 +96,11 @@ class Overheads {
                                              what, many, few, many - few));
     probe.measure = [this, enqueue] {
       const auto time = [&](int count) {
-        blocker_.hold();
-        start_.record(bench_.stream);
-        for (int i = 0; i < count; ++i) enqueue();
-        stop_.record(bench_.stream);
-        blocker_.release();
+        blocker_.hold_while([&] {
+          start_.record(bench_.stream);
+          for (int i = 0; i < count; ++i) enqueue();
+          stop_.record(bench_.stream);
+        });
         stop_.wait();
         blocker_.check();
         return bench::seconds_between(start_, stop_);

@@ -64,6 +64,17 @@ void Blocker::release() {
   shared_->released = number_;
 }
 
+void Blocker::hold_while(const std::function<void()>& enqueue) {
+  hold();
+  try {
+    enqueue();
+  } catch (...) {
+    release();
+    throw;
+  }
+  release();
+}
+
 void Blocker::check() const {
   if (number_ == 0 || shared_->timed_out != number_) return;
   throw CudaError("the stream was held for " + std::to_string(static_cast<int>(limit_seconds)) +

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace gpubench::bench {
 
@@ -20,9 +21,8 @@ class Blocker {
   Blocker(const Blocker&) = delete;
   Blocker& operator=(const Blocker&) = delete;
 
-  /// Enqueues a kernel of one thread that spins until `release`, or until the limit.
-  void hold();
-  void release();
+  /// Holds the stream while `enqueue` fills it; lets go also when that throws, and passes it on.
+  void hold_while(const std::function<void()>& enqueue);
   /// After a synchronisation: throws CudaError with the likely cause when the last hold ended by the limit.
   void check() const;
 
@@ -33,6 +33,10 @@ class Blocker {
   };
 
  private:
+  /// Enqueues a kernel of one thread that spins until `release`, or until the limit.
+  void hold();
+  void release();
+
   cudaStream_t stream_;
   Shared* shared_ = nullptr;         ///< pinned host memory
   Shared* device_shared_ = nullptr;  ///< the same, as the GPU sees it

@@ -32,9 +32,8 @@ std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, 
 
 ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_length) {
   prepare(short_length, long_length);
-  blocker_.hold();
   Event& second_start = chill_.flush ? second_start_ : middle_;
-  try {
+  blocker_.hold_while([&] {
     if (chill_.flush) chill_.flush();
     sm_clock_.begin();
     start_.record(stream_);
@@ -47,11 +46,7 @@ ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_le
     enqueue(long_length);
     end_.record(stream_);
     sm_clock_.end();
-  } catch (...) {
-    blocker_.release();
-    throw;
-  }
-  blocker_.release();
+  });
   GPUBENCH_CUDA_CHECK(cudaGetLastError());
   end_.wait();
   blocker_.check();

@@ -94,14 +94,7 @@ class HeldStreamClock final : public StreamClock {
 
  private:
   double held(std::int64_t executions) {
-    blocker_.hold();
-    try {
-      enqueue(executions);
-    } catch (...) {
-      blocker_.release();
-      throw;
-    }
-    blocker_.release();
+    blocker_.hold_while([&] { enqueue(executions); });
     const double seconds = elapsed();
     blocker_.check();
     return seconds;

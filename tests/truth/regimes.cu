@@ -200,7 +200,7 @@ void fma_chains(State& state, gpubench::Pipe pipe, int blocks, int block_threads
 void overhead_fma(State& state) {
   fma_chains<float, 8>(state, gpubench::fp32, multiprocessors(), threads, 0, state.range(0));
 }
-GPU_BENCHMARK(overhead_fma)->ArgName("count")->RangeMultiplier(2)->Range(16, 64);
+GPU_BENCHMARK(overhead_fma)->ArgName("count")->RangeMultiplier(2)->Range(4, 64);
 
 /// One warp with one chain on each multiprocessor: it waits for each result.
 void latency_one_chain(State& state) {
