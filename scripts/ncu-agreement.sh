@@ -18,15 +18,15 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 "$build/gpubench" --device=cuda:0 --check=activity,ncu-rule --filter="$filter" --quiet --out="$folder/run.json" >&2
-# profiled NAME METRICS: what ncu says of the same points.
+# profiled NAME METRICS EXECUTIONS: what ncu says of the same points.
 profiled() {
   LC_ALL=C "$ncu" --csv --log-file "$folder/$1.csv" --metrics "$2" --print-units base --clock-control none --cache-control none \
-    --profile-from-start off "$build/tests/truth/profiled_operations" "$folder/run.json" >"$folder/$1.txt" ||
+    --profile-from-start off "$build/tests/truth/profiled_operations" "$folder/run.json" "$3" >"$folder/$1.txt" ||
     fail "ncu or the program under it failed: $(grep '^==ERROR==' "$folder/$1.csv" | head -1)"
 }
 # Apart: with more than one pass, ncu replays each kernel, and its durations are of one that follows itself.
-profiled times gpu__time_duration.sum
+profiled times gpu__time_duration.sum 5
 python3 tests/truth/ncu_agreement.py "$folder/run.json" "$folder/times.txt" "$folder/times.csv"
-profiled rule gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed
+profiled rule gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed 1
 printf '\n'
 python3 tests/truth/ncu_rule.py "$folder/run.json" "$folder/rule.txt" "$folder/rule.csv"

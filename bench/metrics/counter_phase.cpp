@@ -21,6 +21,20 @@ void sort_by_name(Measurement& measurement) {
   std::sort(measurement.absent_counters.begin(), measurement.absent_counters.end(), by_name);
 }
 
+/// Whether counters by instruction passed kernels over: none counted, or far fewer instructions than ran.
+bool passed_kernels_over(const std::map<std::string, double>& values) {
+  constexpr double far_fewer = 0.5;
+  const auto seen = values.find(std::string(all_by_instruction));
+  if (seen == values.end()) return false;
+  const auto all = values.find("smsp__inst_executed.sum");
+  return seen->second <= 0.0 || (all != values.end() && seen->second < far_fewer * all->second);
+}
+
+bool is_by_instruction(const ResolvedMetric& metric) {
+  return std::ranges::any_of(metric.terms,
+                             [](const auto& term) { return term.counter.find(by_instruction) != std::string::npos; });
+}
+
 }  // namespace
 
 CounterPhase::CounterPhase(Device device, std::vector<std::string> names, Opener open)
@@ -133,9 +147,12 @@ void CounterPhase::finish(std::size_t point, Measurement& measurement) {
     if (counted.values.values.contains(counter)) return counter + " came back without a value";
     return "the run was stopped before it was counted";
   };
+  const bool kernels_missing = passed_kernels_over(counted.values.values);
   for (const ResolvedMetric& metric : plan_.metrics) {
     double sum = 0.0;
     std::string missing;
+    if (kernels_missing && is_by_instruction(metric))
+      missing = "the GPU counts it for no kernel of a CUDA graph, and the operation launches such";
     for (const auto& [factor, counter] : metric.terms) {
       const auto value = counted.values.values.find(counter);
       if (value != counted.values.values.end() && std::isfinite(value->second))

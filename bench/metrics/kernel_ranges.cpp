@@ -9,7 +9,7 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr std::string_view durations_begin = "gpu__time_duration.";
+constexpr std::string_view durations_begin = "gpu__time_";
 
 }  // namespace
 

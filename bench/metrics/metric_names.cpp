@@ -178,8 +178,6 @@ Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
         result.metrics.push_back({name, alias->unit, *std::move(terms)});
       else
         result.absent.push_back({name, fmt::format("{} has no counter for it", chip)});
-    } else if (name.starts_with("gpu__time")) {
-      result.absent.push_back({name, "a counted range takes longer than its kernels; read the point's time instead"});
     } else if (const auto unit = name.find('.') == std::string::npos ? std::nullopt : unit_of(name)) {
       result.metrics.push_back({name, *unit, {{1.0, name}}});
     } else {

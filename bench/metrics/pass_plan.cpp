@@ -58,6 +58,17 @@ void join_last_group(std::vector<PassGroup>& groups, const PassesOf& passes_of) 
   }
 }
 
+void add_witness(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
+  const ResolvedMetric witness = {"", "", {{1.0, std::string(all_by_instruction)}}};
+  for (PassGroup& group : groups) {
+    const bool needed = std::ranges::any_of(
+        group.counters, [](const auto& counter) { return counter.find(by_instruction) != std::string::npos; });
+    if (!needed) continue;
+    auto more = with(group.counters, witness);
+    if (passes_of(more) == group.passes) group.counters = std::move(more);
+  }
+}
+
 /// Puts metrics that may all be counted together into groups, and into `plan` what cannot be counted.
 std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of,
                                  PassPlan& plan) {
@@ -84,6 +95,7 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
   }
   merge_long_groups(groups, passes_of);
   join_last_group(groups, passes_of);
+  add_witness(groups, passes_of);
   return groups;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/metrics/metric_names.h"
@@ -18,6 +19,12 @@ struct PassGroup {
   std::vector<std::string> counters;  ///< each once
   std::size_t passes = 1;
 };
+
+/// Part of the name of each counter that tells instructions apart. On an H200 they count nothing of the kernels of a
+/// CUDA graph, whatever else is counted there, and say zero.
+inline constexpr std::string_view by_instruction = "__sass_";
+/// One of them that is zero for no kernel.
+inline constexpr std::string_view all_by_instruction = "smsp__sass_inst_executed.sum";
 
 struct PassPlan {
   std::vector<PassGroup> groups;
@@ -36,6 +43,7 @@ inline constexpr std::size_t most_passes_of_a_metric = 8;
 /// not promise. Groups of several passes, if counting them all together takes fewer, become one, and groups after the
 /// first that add no pass to it join it: each group is a round over all points.
 /// Counters over elapsed time (kernel_ranges.h) share no group with others: they have ranges of their own.
+/// With counters by instruction goes all_by_instruction, where that costs no pass: it shows whether they counted.
 /// `passes_of` tells how many passes counters need together, or nothing when they cannot be counted.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);

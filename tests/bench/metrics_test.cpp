@@ -89,14 +89,13 @@ TEST(MetricNames, AFusedMultiplyAddIsTwoAndPackedOnesAreCountedWhereThereAreAny)
 TEST(MetricNames, WhatTheChipLacksIsAbsentWithTheReasonAndSpoilsNothingElse) {
   const auto resolution =
       resolve_on({{"l1tex__t_bytes.sum", "byte"}, {"lts__t_sectors", "sector"}},
-                 {"l1_bytes", "l2_bytes", "no__such.sum", "lts__t_sectors", "gpu__time_duration.sum"});
+                 {"l1_bytes", "l2_bytes", "no__such.sum", "lts__t_sectors"});
   ASSERT_THAT(resolution.metrics, SizeIs(1));
   EXPECT_EQ(resolution.metrics[0].name, "l1_bytes");
-  ASSERT_THAT(resolution.absent, SizeIs(4));
+  ASSERT_THAT(resolution.absent, SizeIs(3));
   EXPECT_EQ(resolution.absent[0], (AbsentCounter{"l2_bytes", "FK100 has no counter for it"}));
   EXPECT_EQ(resolution.absent[1].reason, "FK100 has no metric of this name");
   EXPECT_THAT(resolution.absent[2].reason, HasSubstr("write lts__t_sectors.sum"));
-  EXPECT_THAT(resolution.absent[3].reason, HasSubstr("read the point's time instead"));
 }
 
 ResolvedMetric metric(const std::string& name, const Names& counters) {
@@ -147,6 +146,16 @@ TEST(PassPlan, GroupsOfOnePassRideWithALongOneWhereTheyCostNothing) {
   EXPECT_THAT(plan.groups[0].counters, ElementsAre("1"));
   EXPECT_THAT(plan.groups[1].counters, ElementsAre("3"));
   EXPECT_THAT(plan.groups[2].counters, ElementsAre("long", "2"));
+}
+
+TEST(PassPlan, CountersByInstructionTakeTheirWitnessAlongWhereItCostsNothing) {
+  const std::vector<ResolvedMetric> metrics = {metric("a", {"1"}), metric("b", {"smsp__sass_x.sum"})};
+  const auto passes_of_two = [](std::size_t a_pass) {
+    return [a_pass](const Names& counters) { return (counters.size() + a_pass - 1) / a_pass; };
+  };
+  EXPECT_THAT(plan_passes(metrics, passes_of_two(3)).groups.at(0).counters,
+              ElementsAre("1", "smsp__sass_x.sum", std::string(all_by_instruction)));
+  EXPECT_THAT(plan_passes(metrics, passes_of_two(2)).groups.at(0).counters, ElementsAre("1", "smsp__sass_x.sum"));
 }
 
 TEST(PassPlan, CountersOverElapsedTimeShareNoGroupWithOthers) {
@@ -228,6 +237,24 @@ TEST(CounterPhase, ValuesAreKeyedAndOrderedByName) {
   EXPECT_EQ(prepared, 1);
   EXPECT_EQ(executed, 1);
   EXPECT_THAT(phase.warnings(), ElementsAre("No l1_bytes on cuda:0: FK100 has no counter for it."));
+}
+
+TEST(CounterPhase, CountersByInstructionThatPassKernelsOverAreAbsent) {
+  FakeChip chip = copying_chip();
+  chip.metrics["smsp__inst_executed.sum"] = {1000.0, "inst", false};
+  chip.metrics["smsp__sass_x.sum"] = {7.0, "inst", false};
+  CounterPhase phase(gpu(), {"smsp__sass_x.sum", "instructions"}, opener(chip));
+  for (const auto& [seen, there] :
+       {std::pair(1000.0, true), std::pair(990.0, true), std::pair(300.0, false), std::pair(0.0, false)}) {
+    chip.metrics[std::string(all_by_instruction)] = {seen, "inst", false};
+    Measurement measurement;
+    go_over(phase, measurement, {[] {}, [] {}});
+    ASSERT_EQ(measurement.counters.size(), there ? 2U : 1U) << seen;
+    EXPECT_EQ(measurement.counters[0].name, "instructions");
+    if (there) continue;
+    EXPECT_EQ(measurement.absent_counters.at(0).name, "smsp__sass_x.sum");
+    EXPECT_THAT(measurement.absent_counters.at(0).reason, HasSubstr("CUDA graph"));
+  }
 }
 
 TEST(CounterPhase, ACounterOfKernelsSaysSo) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes the timed points of a stored run a few times each, for a profiler that looks only between cudaProfilerStart
-// and cudaProfilerStop: ncu --profile-from-start off. A spin kernel goes before each execution, so that the profiler's
-// list can be cut into executions. Between the two go kernels that only wait, in the launch shapes of the operation's
-// own, as the records of the run tell them: each for 2000 and for 4000 cycles, which tells what the profiler adds to
-// kernels of these shapes. Warm-ups, fills and checks are outside. Prints a line for each point: its name, a tab and
-// its executions.
+// Executes the timed points of a stored run five times each, or as often as it is told, for a profiler that looks only
+// between cudaProfilerStart and cudaProfilerStop: ncu --profile-from-start off. A spin kernel goes before each
+// execution, so that the profiler's list can be cut into executions. Between the two go kernels that only wait, in the
+// launch shapes of the operation's own, as the records of the run tell them: each for 2000 and for 4000 cycles, which
+// tells what the profiler adds to kernels of these shapes. Warm-ups, fills and checks are outside. Prints a line for
+// each point: its name, a tab and its executions.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -34,15 +35,14 @@ namespace {
 class Profiled final : public bench::LaterPhase {
  public:
   /// `names` of points that were executed, and what went wrong, outlive the phase.
-  Profiled(std::vector<std::string>& names, const std::string& current) : names_(names), current_(current) {}
-
-  static constexpr int executions = 5;
+  Profiled(std::vector<std::string>& names, const std::string& current, int executions)
+      : names_(names), current_(current), executions_(executions) {}
 
   void fill(Measurement& measurement, const bench::Replay& replay) override {
     try {
       for (int i = 0; i < 3; ++i) replay.execute();
       GPUBENCH_CUDA_CHECK(cudaProfilerStart());
-      for (int i = 0; i < executions; ++i) {
+      for (int i = 0; i < executions_; ++i) {
         GPUBENCH_CUDA_CHECK(truth::launch_spin(2000, 132, bench::working_stream()));
         GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
         for (const bench::LaunchShape& shape : shapes_of(measurement))
@@ -78,10 +78,11 @@ class Profiled final : public bench::LaterPhase {
 
   std::vector<std::string>& names_;
   const std::string& current_;
+  int executions_;
   std::vector<std::string> warnings_;
 };
 
-int run(const char* file) {
+int run(const char* file, int executions) {
   if (bench::gpus().empty()) {
     fmt::print(stderr, "profiled_operations: needs a CUDA device: {}\n", bench::why_no_gpu());
     return 77;
@@ -93,13 +94,14 @@ int run(const char* file) {
   const Plan plan = plan_of(bench::choose_devices(run.devices.front().id).front(), "");
   std::vector<std::string> names;
   std::string current;
-  const PhaseAfterTiming phase = {
-      "", "profiling", "profiled",
-      [&](const Device&) -> std::unique_ptr<bench::LaterPhase> { return std::make_unique<Profiled>(names, current); }};
+  const PhaseAfterTiming phase = {"", "profiling", "profiled",
+                                  [&](const Device&) -> std::unique_ptr<bench::LaterPhase> {
+                                    return std::make_unique<Profiled>(names, current, executions);
+                                  }};
   const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position, double) {
                           current = plan.points.at(position).name;
                         }).warnings;
-  for (const std::string& name : names) fmt::print("{}\t{}\n", name, Profiled::executions);
+  for (const std::string& name : names) fmt::print("{}\t{}\n", name, executions);
   for (const std::string& warning : warnings) fmt::print(stderr, "profiled_operations: {}\n", warning);
   return warnings.empty() ? 0 : 1;
 }
@@ -108,12 +110,13 @@ int run(const char* file) {
 }  // namespace gpubench
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: profiled_operations RUN.json\n");
+  const int executions = argc == 3 ? std::atoi(argv[2]) : 5;
+  if (argc < 2 || argc > 3 || executions < 1) {
+    fmt::print(stderr, "usage: profiled_operations RUN.json [EXECUTIONS]\n");
     return 64;
   }
   try {
-    return gpubench::run(argv[1]);
+    return gpubench::run(argv[1], executions);
   } catch (const std::exception& error) {
     fmt::print(stderr, "profiled_operations: {}\n", error.what());
     return 1;
