@@ -17,7 +17,7 @@ root=$PWD
 cold_filter='^(copy|triad|reduction|gemm_bf16)/'
 nvidia-smi -L >/dev/null 2>&1 || { printf 'gpu-check: nvidia-smi shows no GPU here; nothing was measured\n' >&2; exit 1; }
 
-step() { printf '\n== %s\n' "$*"; }
+step() { printf '\n== %s (%s s after the start)\n' "$*" "$SECONDS"; }
 check() {
   local start=$SECONDS
   local code=0

@@ -49,6 +49,12 @@ __global__ void fma_kernel(float* out, float factor) {
   out[i] = value;
 }
 
+__global__ void spin_kernel(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
 __global__ void add_one_kernel(int* values, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) ++values[i];
@@ -182,6 +188,15 @@ TEST_F(Counters, CountersByInstructionSeeAllInstructions) {
     fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), 0.5F);
   });
   EXPECT_NEAR(value(measurement, "smsp__sass_inst_executed.sum") / value(measurement, "instructions"), 1.0, 0.05);
+}
+
+TEST_F(Counters, AKernelThatWaitsForAClockHasItsZeros) {
+  const auto measurement = counted("core,flops,smsp__sass_inst_executed.sum",
+                                   [&](cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(100'000); });
+  EXPECT_EQ(value(measurement, "flops_fp32"), 0.0);
+  std::cout << "of its instructions, those told apart: "
+            << value(measurement, "smsp__sass_inst_executed.sum") / value(measurement, "instructions") << "\n";
+  EXPECT_GT(value(measurement, "smsp__sass_inst_executed.sum"), 0.0);
 }
 
 TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNextPointHas) {
