@@ -84,19 +84,21 @@ void advise_on_start(const Case& it, List& list) {
     list.add_without_gain(action, evidence);
 }
 
-void advise_on_grid(const Case& it, List& list) {
+void advise_on_grid(const Case& it, const Binding& binding, List& list) {
   const double factor = it.prediction.wave_factor;
   if (!it.measurement.grid || factor < least_gain) return;
   const auto& grid = *it.measurement.grid;
   const double waves = static_cast<double>(grid.blocks) /
                        (static_cast<double>(grid.blocks_per_multiprocessor) * std::max(it.machine.units, 1));
-  const double left = it.overhead() + it.beside() / factor;
+  const double left = it.overhead() + std::max(it.beside() / factor, binding.seconds);
   if (waves < 1.0)
     list.add("launch more or smaller blocks: the grid is too small",
              fmt::format("{} blocks on {} multiprocessors", grid.blocks, it.machine.units), it.seconds(), left);
   else
     list.add("make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
-             fmt::format("{} blocks are {:.2f} waves", grid.blocks, waves), it.seconds(), left);
+             fmt::format("{} blocks are {:.2f} waves, and some of {} multiprocessors have {:.0f} % more than the mean",
+                         grid.blocks, waves, it.machine.units, 100.0 * (factor - 1.0)),
+             it.seconds(), left);
 }
 
 void advise_on_latency(const Case& it, const Binding& binding, List& list) {
@@ -194,7 +196,7 @@ std::vector<Advice> advice_for(const Decision& decision, const Time& time, const
     return list.sorted();
   }
   if (decision.regime == Regime::unknown) return {};
-  advise_on_grid(it, list);
+  advise_on_grid(it, binding, list);
   advise_on_waste(it, list);
   if (decision.regime == Regime::latency) advise_on_latency(it, binding, list);
   if (decision.regime == Regime::memory) advise_on_memory(it, list);

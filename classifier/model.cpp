@@ -153,8 +153,7 @@ double wave_factor(const std::optional<Grid>& grid, int units) {
   if (!grid || units <= 0 || grid->blocks <= 0 || grid->blocks_per_multiprocessor <= 0) return 1.0;
   const double per_unit = static_cast<double>(grid->blocks) / units;
   const double waves = per_unit / static_cast<double>(grid->blocks_per_multiprocessor);
-  if (waves < 1.0) return std::ceil(per_unit) / per_unit;
-  return waves < most_uneven_waves ? std::ceil(waves) / waves : 1.0;
+  return waves < most_uneven_waves ? std::ceil(per_unit) / per_unit : 1.0;
 }
 
 Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine) {

@@ -52,11 +52,15 @@ TEST(Advice, SmallGridsAndTails) {
   EXPECT_NEAR(*grid->gain, 4.0, 0.05);
   EXPECT_EQ(grid->evidence, "25 blocks on 100 multiprocessors");
   auto tail = measured(1.35e-3, work);
-  tail.grid = Grid{450, 2};  // 2.25 waves
+  tail.grid = Grid{225, 1};  // 2.25 waves
   const auto judged_2 = classify(tail, calibration);
   const auto* const wave = find_advice(judged_2, "last wave");
   ASSERT_NE(wave, nullptr);
   EXPECT_NEAR(*wave->gain, 3.0 / 2.25, 0.01);
+  auto at_ceiling = measured(1.03e-3, work);
+  at_ceiling.grid = tail.grid;
+  const auto judged_3 = classify(at_ceiling, calibration);
+  EXPECT_EQ(find_advice(judged_3, "last wave"), nullptr) << "it is at its ceiling all the same";
 }
 
 TEST(Advice, WasteIsCoalesced) {

@@ -304,8 +304,9 @@ TEST(WaveFactor, WholeBrokenAndTooFew) {
   EXPECT_EQ(wave_factor(Grid{200, 2}, 0), 1.0);  // how many multiprocessors is not known
   EXPECT_EQ(wave_factor(Grid{0, 0}, 100), 1.0);
   EXPECT_DOUBLE_EQ(wave_factor(Grid{200, 2}, 100), 1.0);         // one whole wave
-  EXPECT_DOUBLE_EQ(wave_factor(Grid{202, 2}, 100), 2.0 / 1.01);  // and a bit
-  EXPECT_DOUBLE_EQ(wave_factor(Grid{700, 2}, 100), 4.0 / 3.5);
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{202, 2}, 100), 3.0 / 2.02);  // and a bit: two multiprocessors have three blocks
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{250, 1}, 100), 3.0 / 2.5);
+  EXPECT_DOUBLE_EQ(wave_factor(Grid{700, 2}, 100), 1.0);        // three and a half waves, seven blocks each
   EXPECT_DOUBLE_EQ(wave_factor(Grid{900, 2}, 100), 1.0);        // many waves even out
   EXPECT_DOUBLE_EQ(wave_factor(Grid{25, 2}, 100), 4.0);         // three quarters have nothing to do
   EXPECT_DOUBLE_EQ(wave_factor(Grid{150, 2}, 100), 2.0 / 1.5);  // half of them have two blocks
@@ -320,7 +321,7 @@ TEST(Predict, ATailCostsAFactor) {
   Conditions conditions;
   conditions.grid = Grid{202, 2};
   const auto prediction = predict(work, conditions, machine);
-  EXPECT_NEAR(prediction.work_seconds(), 1e-3 * 2.0 / 1.01, 1e-12);
+  EXPECT_NEAR(prediction.work_seconds(), 1e-3 * 3.0 / 2.02, 1e-12);
   EXPECT_NEAR(seconds_on(prediction, "fp32"), 1e-3, 1e-12);
 }
 
