@@ -86,18 +86,17 @@ void advise_on_start(const Case& it, List& list) {
 
 void advise_on_grid(const Case& it, const Binding& binding, List& list) {
   const double factor = it.prediction.wave_factor;
-  if (!it.measurement.grid || factor < least_gain) return;
-  const auto& grid = *it.measurement.grid;
-  const double waves = static_cast<double>(grid.blocks) /
-                       (static_cast<double>(grid.blocks_per_multiprocessor) * std::max(it.machine.units, 1));
+  const auto waves = waves_of(it.measurement.grid, it.machine.units);
+  if (!waves || factor < least_gain) return;
+  const auto blocks = it.measurement.grid->blocks;
   const double left = it.overhead() + std::max(it.beside() / factor, binding.seconds);
-  if (waves < 1.0)
+  if (*waves < 1.0)
     list.add("launch more or smaller blocks: the grid is too small",
-             fmt::format("{} blocks on {} multiprocessors", grid.blocks, it.machine.units), it.seconds(), left);
+             fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), it.seconds(), left);
   else
     list.add("make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
              fmt::format("{} blocks are {:.2f} waves, and some of {} multiprocessors have {:.0f} % more than the mean",
-                         grid.blocks, waves, it.machine.units, 100.0 * (factor - 1.0)),
+                         blocks, *waves, it.machine.units, 100.0 * (factor - 1.0)),
              it.seconds(), left);
 }
 
@@ -119,16 +118,16 @@ void advise_on_latency(const Case& it, const Binding& binding, List& list) {
              evidence, it.seconds(), left);
 }
 
-/// Bytes that the busiest memory level moves and nobody asked for. Sparing them leaves what the other resources need.
-/// Nothing is said where moving them takes less than a third of the time: what a kernel that moves next to nothing has
-/// counted besides, such as its own code, slows nothing.
+/// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Sparing them leaves what the
+/// other resources need. Nothing is said where moving them takes less than a third of the time: what a kernel that
+/// moves next to nothing has counted besides, such as its own code, slows nothing.
 void advise_on_waste(const Case& it, List& list) {
   const ResourceTime* const level = it.prediction.largest(ResourceKind::memory);
   const double declared = it.measurement.work.bytes();
   if (!it.prediction.counted || level == nullptr || declared <= 0.0 || 3.0 * level->seconds < it.beside()) return;
+  if (level->resource != "dram" && level->resource != "l2") return;
   const auto count = counted_in(it.measurement);
-  const double dram = *count.dram_read_bytes + *count.dram_write_bytes;
-  const double moved = level->resource == "dram" ? dram : std::max(count.l2_bytes.value_or(0.0), dram);
+  const double moved = level->resource == "dram" ? count.dram_bytes() : count.bytes_through_l2();
   if (moved < 1.25 * declared) return;
   const double needed = declared / moved;
   double left = it.beside() - std::min(level->seconds, it.beside()) * (1.0 - needed);

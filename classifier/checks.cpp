@@ -197,12 +197,7 @@ std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int u
   const auto sm = counter(measurement, sm_throughput);
   const auto memory = counter(measurement, memory_throughput);
   if (!sm || !memory) return std::nullopt;
-  SpeedOfLight result{*sm, *memory, std::nullopt};
-  const auto& grid = measurement.grid;
-  if (grid && units > 0 && grid->blocks > 0 && grid->blocks_per_multiprocessor > 0)
-    result.waves = static_cast<double>(grid->blocks) /
-                   (static_cast<double>(grid->blocks_per_multiprocessor) * static_cast<double>(units));
-  return result;
+  return SpeedOfLight{*sm, *memory, waves_of(measurement.grid, units)};
 }
 
 std::string_view speed_of_light_class(const SpeedOfLight& figures) {

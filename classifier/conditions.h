@@ -2,6 +2,7 @@
 // What surrounds the work of a point: clock, caches, counters, grid.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -21,6 +22,10 @@ struct Counted {
   std::map<Pipe, double> flops;
 
   [[nodiscard]] bool has_levels() const { return dram_read_bytes && dram_write_bytes; }
+  /// Read and written, where `has_levels`; as are the next.
+  [[nodiscard]] double dram_bytes() const { return *dram_read_bytes + *dram_write_bytes; }
+  /// At least what DRAM moves, all of which comes through it.
+  [[nodiscard]] double bytes_through_l2() const { return std::max(l2_bytes.value_or(0.0), dram_bytes()); }
 };
 /// `flops_half` counts both half types and twice where code is scalar: it is taken for the declared one of them, and
 /// only where it differs from that by more than this.

@@ -62,7 +62,7 @@ void add_declared_memory(const Work& work, const Conditions& conditions, const M
 void add_counted_memory(const Work& work, const Conditions& conditions, const Machine& machine,
                         Prediction& prediction) {
   const Counted& counted = conditions.counted;
-  const double dram = *counted.dram_read_bytes + *counted.dram_write_bytes;
+  const double dram = counted.dram_bytes();
   prediction.counted = true;
   const auto add_unit = [&](std::string_view name, const std::optional<Rate>& rate,
                             const std::optional<double>& bytes) {
@@ -75,7 +75,7 @@ void add_counted_memory(const Work& work, const Conditions& conditions, const Ma
   add_unit("l1", machine.unit_l1, counted.l1_bytes);
   for (const auto& cache : machine.caches) {
     const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions.clock_hz);
-    const double bytes = cache.resource == "l2" ? std::max(counted.l2_bytes.value_or(0.0), dram) : 0.0;
+    const double bytes = cache.resource == "l2" ? counted.bytes_through_l2() : 0.0;
     prediction.resources.push_back({cache.resource, ResourceKind::memory, bytes / rate, cache.rate.sigma});
     prediction.counted_cache = {cache.resource, cache.capacity_bytes, cache.hit_exponent, footprint_of(work)};
   }
@@ -148,12 +148,17 @@ double CountedCache::near_fraction() const {
   return hit_fraction(footprint_bytes, 0.5 * capacity_bytes, hit_exponent.value);
 }
 
+std::optional<double> waves_of(const std::optional<Grid>& grid, int units) {
+  if (!grid || units <= 0 || grid->blocks <= 0 || grid->blocks_per_multiprocessor <= 0) return std::nullopt;
+  return static_cast<double>(grid->blocks) / units / static_cast<double>(grid->blocks_per_multiprocessor);
+}
+
 double wave_factor(const std::optional<Grid>& grid, int units) {
   constexpr double most_uneven_waves = 4.0;
-  if (!grid || units <= 0 || grid->blocks <= 0 || grid->blocks_per_multiprocessor <= 0) return 1.0;
+  const auto waves = waves_of(grid, units);
+  if (!waves) return 1.0;
   const double per_unit = static_cast<double>(grid->blocks) / units;
-  const double waves = per_unit / static_cast<double>(grid->blocks_per_multiprocessor);
-  return waves < most_uneven_waves ? std::ceil(per_unit) / per_unit : 1.0;
+  return *waves < most_uneven_waves ? std::ceil(per_unit) / per_unit : 1.0;
 }
 
 Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine) {

@@ -85,6 +85,9 @@ struct Prediction {
 /// `machine` must outlive the result.
 Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine);
 
+/// How often its blocks fill all multiprocessors; absent where either is not known.
+std::optional<double> waves_of(const std::optional<Grid>& grid, int units);
+
 /// What an uneven last wave of blocks costs: ceil(b) / b for b blocks a multiprocessor, the most that one of them has
 /// over the mean, below four waves, beyond which the others even it out; 1 when nothing is known. Not ceil(W) / W of
 /// the waves W: the few blocks of a last wave have what the multiprocessor can do to themselves. On an H200 a dot

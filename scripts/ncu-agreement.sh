@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU and Nsight Compute: device times of some built-in operations beside the durations of activity records and of ncu,
-# and the two figures of ncu's SpeedOfLight rule as both count them, as tables in Markdown on stdout. Clocks are left alone and caches stay warm, as when gpubench times. Takes about a minute once there is a
-# calibration.
+# and the two figures of ncu's SpeedOfLight rule as both count them, as tables in Markdown on stdout. Clocks are left alone and caches stay
+# warm, as when gpubench times. Takes about a minute once there is a calibration.
 #   ./scripts/ncu-agreement.sh [BUILD_FOLDER [FILTER]]
 set -euo pipefail
 cd "$(dirname "$0")/.."

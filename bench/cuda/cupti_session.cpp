@@ -34,17 +34,17 @@ CuptiSession::CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontex
 
 CuptiSession::~CuptiSession() { close(); }
 
-void CuptiSession::begin(const CuptiHost::Configuration& configuration, Ranges ranges) {
+void CuptiSession::begin(const CuptiHost::Configuration& configuration) {
   if (configuration_ == &configuration) return;
   end_batch();
   close();
   counted_.clear();
   configuration_ = &configuration;
-  kind_ = ranges;
+  by_kernel_ = std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
 }
 
 void CuptiSession::count(std::size_t point, const Replay& replay) {
-  if (configuration_->passes() > 1 || kind_ == Ranges::of_kernels)
+  if (configuration_->passes() > 1 || by_kernel_)
     counted_[point] = {count_by_itself(replay), ""};
   else
     count_in_batch(point, replay);
@@ -77,7 +77,7 @@ void CuptiSession::count_in_batch(std::size_t point, const Replay& replay) {
 
 /// Counts one execution.
 void CuptiSession::run_range(const std::string& name, const Replay& replay) {
-  if (kind_ == Ranges::of_kernels) return replay.execute();
+  if (by_kernel_) return replay.execute();
   auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
   push.pRangeProfilerObject = object_;
   push.pRangeName = name.c_str();
@@ -123,7 +123,7 @@ CuptiSession::Values CuptiSession::count_by_itself(const Replay& replay) {
   bool keep_gave_zeros = false;
   try {
     // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
-    if (object_ != nullptr && keep_works_ && kind_ == Ranges::of_operations) {
+    if (object_ != nullptr && keep_works_ && !by_kernel_) {
       try {
         Values values = attempt(true, replay);
         const bool something = counted_something(values);
@@ -150,7 +150,7 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     reset();
   } else {
     open();
-    configure(kind_ == Ranges::of_kernels ? most_kernels : 1);
+    configure(by_kernel_ ? most_kernels : 1);
   }
   const std::string name = next_name();
   const std::size_t most = keep ? passes_ : configuration_->passes();
@@ -163,7 +163,7 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     start();
     run_range(name, replay);
     const auto [result, done] = stop();
-    if (kind_ == Ranges::of_kernels && result == CUPTI_ERROR_UNKNOWN)
+    if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
       throw MetricsUnavailable(
           "CUPTI gave up counting kernel by kernel, as it does where an operation launches a CUDA graph; ask for "
           "counters that are not set against elapsed time, or launch the kernels one by one");
@@ -174,7 +174,7 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
   passes_ = passes;
   decode();
-  return kind_ == Ranges::of_kernels ? values_of_kernels() : values_of(name);
+  return by_kernel_ ? values_of_kernels() : values_of(name);
 }
 
 CuptiSession::Values CuptiSession::values_of(const std::string& name) const {
@@ -240,7 +240,7 @@ void CuptiSession::configure(std::uint32_t most_ranges) {
   set.counterDataImageSize = image_.size();
   set.pCounterDataImage = image_.data();
   // The operation is run again for each pass. Replay by CUPTI would save and restore all memory that kernels write.
-  set.range = kind_ == Ranges::of_kernels ? CUPTI_AutoRange : CUPTI_UserRange;
+  set.range = by_kernel_ ? CUPTI_AutoRange : CUPTI_UserRange;
   set.replayMode = CUPTI_UserReplay;
   set.maxRangesPerPass = most_ranges;
   set.numNestingLevels = 1;
@@ -274,11 +274,12 @@ void CuptiSession::decode() {
   auto parameters = sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
   library_->check(library_->cuptiRangeProfilerDecodeData(&parameters), "cuptiRangeProfilerDecodeData");
-  if (parameters.numOfRangeDropped > 0 && kind_ == Ranges::of_kernels)
-    throw MetricsUnavailable(fmt::format(
-        "the operation launches more than {} kernels, and CUPTI has no room to count more one by one", most_kernels));
-  if (parameters.numOfRangeDropped > 0)
-    throw MetricsUnavailable("CUPTI dropped a range that was to be counted; run the point again");
+  if (parameters.numOfRangeDropped == 0) return;
+  throw MetricsUnavailable(
+      by_kernel_ ? fmt::format("the operation launches more than {} kernels, and CUPTI has no room to count more one "
+                               "by one",
+                               most_kernels)
+                 : "CUPTI dropped a range that was to be counted; run the point again");
 }
 
 std::size_t CuptiSession::ranges_decoded() const {

@@ -38,11 +38,9 @@ class CuptiSession {
     std::string lost;  ///< why there are none
   };
 
-  enum class Ranges : std::uint8_t { of_operations, of_kernels };
-
-  /// Points are counted with this configuration, which must outlive the session, from here on. Ranges of kernels need
-  /// kernel_duration in it.
-  void begin(const CuptiHost::Configuration& configuration, Ranges ranges);
+  /// Points are counted with this configuration, which must outlive the session, from here on. With a counter over
+  /// elapsed time it needs kernel_duration, too.
+  void begin(const CuptiHost::Configuration& configuration);
   /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
   void count(std::size_t point, const Replay& replay);
   /// What was counted since the last call, by point.
@@ -75,7 +73,7 @@ class CuptiSession {
   std::shared_ptr<const CuptiLibrary> library_;
   CUcontext context_;
   const CuptiHost::Configuration* configuration_ = nullptr;
-  Ranges kind_ = Ranges::of_operations;
+  bool by_kernel_ = false;  ///< each kernel has a range of its own
   CUpti_RangeProfiler_Object* object_ = nullptr;
   bool started_ = false;
   bool in_range_ = false;

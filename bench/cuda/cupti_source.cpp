@@ -86,9 +86,7 @@ class CuptiSource final : public MetricSource {
 
   void begin(const std::vector<std::string>& metrics) override {
     metrics_ = &metrics_of(metrics);
-    const bool of_kernels = std::ranges::any_of(metrics, is_over_elapsed_time);
-    session_.begin(metrics_->second,
-                   of_kernels ? CuptiSession::Ranges::of_kernels : CuptiSession::Ranges::of_operations);
+    session_.begin(metrics_->second);
   }
   void count(std::size_t point, const Replay& replay) override { session_.count(point, replay); }
   [[nodiscard]] std::map<std::size_t, MetricValues> read() override {

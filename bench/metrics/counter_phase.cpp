@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "bench/metrics/declared_work.h"
-#include "bench/metrics/kernel_ranges.h"
 #include "bench/metrics/metric_names.h"
 
 namespace gpubench::bench {
@@ -26,11 +25,6 @@ void sort_by_name(Measurement& measurement) {
 bool passed_kernels_over(const std::map<std::string, double>& values) {
   const auto seen = values.find(std::string(all_by_instruction));
   return seen != values.end() && seen->second <= 0.0;
-}
-
-bool is_by_instruction(const ResolvedMetric& metric) {
-  return std::ranges::any_of(metric.terms,
-                             [](const auto& term) { return term.counter.find(by_instruction) != std::string::npos; });
 }
 
 }  // namespace
@@ -158,11 +152,11 @@ void CounterPhase::finish(std::size_t point, Measurement& measurement) {
       else if (missing.empty())
         missing = why_missing(metric.name, counter);
     }
-    const bool of_kernels = std::ranges::any_of(metric.terms, is_over_elapsed_time, &ResolvedMetric::Term::counter);
     if (missing.empty())
       measurement.counters.push_back(
           {metric.name, sum, metric.unit,
-           fmt::format("{}{}{}", source_->name(), of_kernels ? ", each kernel by itself" : "", counted.condition)});
+           fmt::format("{}{}{}", source_->name(), is_by_kernel(metric) ? ", each kernel by itself" : "",
+                       counted.condition)});
     else
       measurement.absent_counters.push_back({metric.name, missing});
   }

@@ -58,12 +58,12 @@ void join_last_group(std::vector<PassGroup>& groups, const PassesOf& passes_of) 
   }
 }
 
+bool tells_instructions_apart(std::string_view counter) { return counter.find("__sass_") != std::string_view::npos; }
+
 void add_witness(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
   const ResolvedMetric witness = {"", "", {{1.0, std::string(all_by_instruction)}}};
   for (PassGroup& group : groups) {
-    const bool needed = std::ranges::any_of(
-        group.counters, [](const auto& counter) { return counter.find(by_instruction) != std::string::npos; });
-    if (!needed) continue;
+    if (std::ranges::none_of(group.counters, tells_instructions_apart)) continue;
     auto more = with(group.counters, witness);
     if (passes_of(more) == group.passes) group.counters = std::move(more);
   }
@@ -99,11 +99,15 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
   return groups;
 }
 
-bool has_kernel_ranges(const ResolvedMetric& metric) {
-  return std::ranges::any_of(metric.terms, [](const auto& term) { return is_over_elapsed_time(term.counter); });
+}  // namespace
+
+bool is_by_instruction(const ResolvedMetric& metric) {
+  return std::ranges::any_of(metric.terms, tells_instructions_apart, &ResolvedMetric::Term::counter);
 }
 
-}  // namespace
+bool is_by_kernel(const ResolvedMetric& metric) {
+  return std::ranges::any_of(metric.terms, is_over_elapsed_time, &ResolvedMetric::Term::counter);
+}
 
 std::size_t PassPlan::passes() const {
   std::size_t sum = 0;
@@ -115,8 +119,7 @@ PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of) {
   std::vector<ResolvedMetric> of_operations;
   std::vector<ResolvedMetric> of_kernels;
-  for (const ResolvedMetric& metric : metrics)
-    (has_kernel_ranges(metric) ? of_kernels : of_operations).push_back(metric);
+  for (const ResolvedMetric& metric : metrics) (is_by_kernel(metric) ? of_kernels : of_operations).push_back(metric);
   PassPlan plan;
   plan.groups = groups_of(of_operations, passes_of, plan);
   for (PassGroup& group : groups_of(of_kernels, passes_of, plan)) plan.groups.push_back(std::move(group));

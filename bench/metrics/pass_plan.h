@@ -20,11 +20,14 @@ struct PassGroup {
   std::size_t passes = 1;
 };
 
-/// Part of the name of each counter that tells instructions apart. On an H200 they count nothing of the kernels of a
-/// CUDA graph, whatever else is counted there, and say zero.
-inline constexpr std::string_view by_instruction = "__sass_";
-/// One of them that is zero for no kernel.
+/// Whether it has a counter that tells instructions apart. On an H200 they count nothing of the kernels of a CUDA
+/// graph, whatever else is counted there, and say zero.
+bool is_by_instruction(const ResolvedMetric& metric);
+/// One of those counters that is zero for no kernel.
 inline constexpr std::string_view all_by_instruction = "smsp__sass_inst_executed.sum";
+
+/// Whether it has a counter over elapsed time (kernel_ranges.h), and is counted kernel by kernel.
+bool is_by_kernel(const ResolvedMetric& metric);
 
 struct PassPlan {
   std::vector<PassGroup> groups;

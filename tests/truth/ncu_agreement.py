@@ -120,13 +120,17 @@ def device_seconds(measurement):
     return next(timing["seconds"]["median"] for timing in timings if timing["clock"] == "device")
 
 
-def rows(run, points):
-    """(name, device, its fixed cost, activity, ncu, ncu's own cost, remark) in seconds, of each profiled point."""
+def profiled(run, points):
+    """(measurement, executions) of each profiled point, repetitions left out."""
     for point in run["points"]:
         measurement = point["measurement"]
-        executions = points.get(measurement["name"])
-        if executions is None or measurement.get("repetition", 0) > 0:
-            continue
+        if measurement["name"] in points and measurement.get("repetition", 0) == 0:
+            yield measurement, points[measurement["name"]]
+
+
+def rows(run, points):
+    """(name, device, its fixed cost, activity, ncu, ncu's own cost, remark) in seconds, of each profiled point."""
+    for measurement, executions in profiled(run, points):
         name = measurement["name"].removesuffix("/manual_time")
         activity = measurement.get("activity", {})
         ncu = statistics.median(sum(kernel[3] for kernel in kernels) for kernels, _ in executions)

@@ -18,31 +18,21 @@ MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 TOLERANCE_POINTS = 5.0
 
 
-def weighted(values, weights):
-    total = sum(weights)
-    return sum(value * weight for value, weight in zip(values, weights)) / total if total > 0 else None
-
-
 def figures_of(shares, durations):
-    """The median over executions of the mean over kernels; None without any."""
-    each = [weighted([kernel[3] for kernel in share], [kernel[3] for kernel in duration])
-            for (share, _), (duration, _) in zip(shares, durations, strict=True)]
-    return statistics.median(each) if each and None not in each else None
+    """The median over executions of the mean over kernels."""
+    return statistics.median(statistics.fmean([kernel[3] for kernel in share], [kernel[3] for kernel in duration])
+                             for (share, _), (duration, _) in zip(shares, durations, strict=True))
 
 
 def rows(run, points):
     """(name, ours, ncu's, remark) of each point that both counted: pairs of compute and memory in per cent. `points`: by
     metric, executions by point."""
-    for point in run["points"]:
-        measurement = point["measurement"]
+    for measurement, executions in agreement.profiled(run, points[agreement.METRIC]):
         name = measurement["name"]
-        if name not in points[COMPUTE] or measurement.get("repetition", 0) > 0:
-            continue
         counted = {counter["name"]: counter["value"] for counter in measurement.get("counters", [])}
         if COMPUTE not in counted or MEMORY not in counted:
             continue
-        theirs = tuple(figures_of(points[metric][name], points[agreement.METRIC][name]) for metric in (COMPUTE, MEMORY))
-        executions = points[agreement.METRIC][name]
+        theirs = tuple(figures_of(points[metric][name], executions) for metric in (COMPUTE, MEMORY))
         same = all(agreement.same_kernels(measurement.get("activity", {}), kernels) for kernels, _ in executions)
         yield name.removesuffix("/manual_time"), (counted[COMPUTE], counted[MEMORY]), theirs, "" if same else "ncu saw other kernels"
 
@@ -63,10 +53,10 @@ def table(lines):
 
 def main(run_file, plan_file, ncu_file):
     run, plan = agreement.run_and_plan(run_file, plan_file)
-    points = {}
-    for metric in (agreement.METRIC, COMPUTE, MEMORY):
-        with open(ncu_file, encoding="utf-8", errors="replace") as file:
-            points[metric] = agreement.by_point(plan, agreement.executions_of(agreement.kernels_of(file, metric)))
+    with open(ncu_file, encoding="utf-8", errors="replace") as file:
+        lines = list(file)
+    points = {metric: agreement.by_point(plan, agreement.executions_of(agreement.kernels_of(lines, metric)))
+              for metric in (agreement.METRIC, COMPUTE, MEMORY)}
     print(table(rows(run, points)))
 
 

@@ -224,9 +224,8 @@ double rms_of_steps(const classifier::Sweep& sweep, const classifier::Machine& m
 
 void print_residuals(const Run& run) {
   fmt::print(
-      "| operation | sizes | model residual, rms | largest | at | rms without that | rms of an even distribution over "
-      "a "
-      "step of launches |\n|---|---|---|---|---|---|---|\n");
+      "| operation | sizes | model residual, rms | largest | at | rms without that "
+      "| rms of an even distribution over a step of launches |\n|---|---|---|---|---|---|---|\n");
   for (const auto& calibration : run.calibrations) {
     const auto machines = classifier::with_errors(classifier::machine_of(calibration));
     for (const auto& sweep : classifier::sweeps_of(run)) {
