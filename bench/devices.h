@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/device.h"
+#include "core/model/device.h"
 
 namespace gpubench::bench {
 

@@ -8,21 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "bench/clock.h"
-#include "bench/turns.h"
-#include "gpubench/conditions.h"
-#include "gpubench/device.h"
-#include "gpubench/estimate.h"
-#include "gpubench/measurement.h"
+#include "bench/clocks/clock.h"
+#include "bench/memory/buffer_rotation.h"
+#include "core/model/device.h"
+#include "core/model/device_conditions.h"
+#include "core/model/estimate.h"
+#include "core/model/measurement.h"
 #include "gpubench/state.h"
 
 namespace gpubench::bench {
 
 /// How an operation's own time on the GPU is to be taken.
 struct DeviceTiming {
-  std::unique_ptr<Clock> clock;           ///< null when it cannot be had
-  std::string reason;                     ///< then why
-  std::optional<Estimate> fixed_seconds;  ///< what its kernels cost before and after their work; taken off
+  std::unique_ptr<Clock> clock;                     ///< null when it cannot be had
+  std::string reason;                               ///< then why
+  std::optional<Estimate> kernel_overhead_seconds;  ///< what its kernels cost before and after their work; taken off
 };
 
 /// What one execution launches; absent where it cannot be captured.
@@ -42,14 +42,14 @@ class Gpu {
   virtual void synchronize() = 0;
   /// Waits for everything on the GPU, on other streams too: what an operation does on the default stream to set itself
   /// up (a copy from pageable memory returns before it has arrived) is not waited for by a stream that does not block.
-  /// And for the clearing of memory that has been freed (bench/scrubbing.h).
+  /// And for the clearing of memory that has been freed (bench/memory/scrubbing.h).
   virtual void settle() = 0;
   /// Times batches on the stream, which the host fills ahead where it can.
   virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
   /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.
   virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
   /// The same with cold caches: each chain of executions follows a flush.
-  virtual DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) = 0;
+  virtual DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
   virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
   /// Looks at a captured execution.
@@ -64,7 +64,7 @@ class Gpu {
   /// Free memory, in bytes.
   virtual double free_bytes() = 0;
   /// One reading by the driver's management library. Never throws for lack of it.
-  virtual Conditions conditions() = 0;
+  virtual DeviceConditions conditions() = 0;
   /// True once an error has left the GPU unusable for the rest of the process.
   virtual bool lost() = 0;
 };

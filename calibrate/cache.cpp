@@ -10,8 +10,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/storage/storage.h"
 #include "gpubench/version.h"
-#include "storage/storage.h"
 
 namespace gpubench::calibrate {
 namespace {

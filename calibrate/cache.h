@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/calibration.h"
-#include "gpubench/device.h"
+#include "core/model/calibration.h"
+#include "core/model/device.h"
 
 namespace gpubench::calibrate {
 

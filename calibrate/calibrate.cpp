@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "calibrate/utc.h"
+#include "core/base/utc.h"
 #include "gpubench/version.h"
 
 namespace gpubench::calibrate {

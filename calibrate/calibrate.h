@@ -5,8 +5,8 @@
 #include <functional>
 #include <string_view>
 
-#include "gpubench/calibration.h"
-#include "gpubench/device.h"
+#include "core/model/calibration.h"
+#include "core/model/device.h"
 
 namespace gpubench::calibrate {
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "statistics/statistics.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/calibration.h"
+#include "core/model/calibration.h"
 
 namespace gpubench::calibrate {
 

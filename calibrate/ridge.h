@@ -2,7 +2,7 @@
 // The point where memory and arithmetic take the same time, seen from both sides.
 #pragma once
 
-#include "gpubench/calibration.h"
+#include "core/model/calibration.h"
 
 namespace gpubench::calibrate {
 

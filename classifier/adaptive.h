@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/measurement.h"
-#include "gpubench/run.h"
+#include "core/model/measurement.h"
+#include "core/model/run.h"
 
 namespace gpubench::classifier {
 

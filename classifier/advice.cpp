@@ -50,8 +50,8 @@ class List {
 };
 
 /// What a device spends before and after the work of such kernels even inside a graph.
-double fixed_seconds(const Measurement& measurement) {
-  const Estimate* const fixed = fixed_seconds_of(measurement);
+double kernel_overhead_seconds(const Measurement& measurement) {
+  const Estimate* const fixed = kernel_overhead_of(measurement);
   return fixed != nullptr ? fixed->value : 0.0;
 }
 
@@ -62,7 +62,7 @@ void advise_on_overhead(const Case& it, List& list) {
   const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
                                 : "start fewer parallel regions: batch the work";
   if (it.time.device_seconds) {
-    list.add(batch, evidence, it.seconds(), *it.time.device_seconds + fixed_seconds(it.measurement));
+    list.add(batch, evidence, it.seconds(), *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
   } else if (it.seconds() > least_gain * it.overhead()) {
     list.add(batch, evidence, it.seconds(), it.seconds() - it.overhead());
   } else {

@@ -6,8 +6,8 @@
 
 #include "classifier/model.h"
 #include "classifier/rules.h"
-#include "gpubench/measurement.h"
-#include "gpubench/verdict.h"
+#include "core/model/measurement.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

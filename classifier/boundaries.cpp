@@ -8,7 +8,7 @@
 
 #include "classifier/fitted_sweep.h"
 #include "classifier/rules.h"
-#include "statistics/statistics.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "classifier/sweep_fit.h"
-#include "gpubench/verdict.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

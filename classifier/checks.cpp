@@ -9,8 +9,8 @@
 
 #include "classifier/confidence.h"
 #include "classifier/evidence.h"
-#include "classifier/verdict.h"
-#include "statistics/statistics.h"
+#include "classifier/point_verdict.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -94,7 +94,7 @@ std::optional<Vote> batching_vote(const Decision& decision, const Measurement& m
   if (device == nullptr || stream == nullptr || !(stream->median >= least_figure) || !(device->median >= 0.0) ||
       device->count == 0 || stream->count == 0)
     return std::nullopt;
-  const Estimate* const fixed = fixed_seconds_of(measurement);
+  const Estimate* const fixed = kernel_overhead_of(measurement);
   const double graph = device->median + (fixed != nullptr ? fixed->value : 0.0);
   if (!std::isfinite(graph) || !std::isfinite(stream->median) || !(graph > 0.0)) return std::nullopt;
   const double part = 1.0 - device->median / stream->median;
@@ -119,11 +119,11 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
   if (whole == nullptr || whole->count == 0 || !(whole->median >= least_figure)) return votes;
   for (const auto& variant : measurement.variants) {
     const bool usable = variant.seconds && variant.seconds->count > 0 && variant.seconds->median >= least_figure &&
-                        variant.seconds->median <= largest_figure && variant.part_left >= 0.0 &&
-                        variant.part_left < 1.0;
+                        variant.seconds->median <= largest_figure && variant.remaining_fraction >= 0.0 &&
+                        variant.remaining_fraction < 1.0;
     if (!usable) continue;
     const bool arithmetic = variant.perturbation == less_arithmetic;
-    const double taken = 1.0 - variant.part_left;
+    const double taken = 1.0 - variant.remaining_fraction;
     const double ratio = variant.seconds->median / whole->median;
     const double share = (1.0 - ratio) / taken;
     const double sigma = ratio * std::hypot(sigma_of(*whole), sigma_of(*variant.seconds)) / taken;
@@ -133,7 +133,7 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
     const char* const kind = arithmetic ? "arithmetic" : "traffic";
     Vote vote{"perturbation", Outcome::undecided,
               clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
-              fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.part_left, kind,
+              fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.remaining_fraction, kind,
                           with_unit(variant.seconds->median, "s"), with_unit(whole->median, "s"))};
     const Regime meant = arithmetic ? Regime::compute : Regime::memory;
     // What a latency-bound operation waits for may be of either kind.

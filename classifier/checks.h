@@ -12,9 +12,9 @@
 
 #include "classifier/rules.h"
 #include "classifier/sweeps.h"
-#include "gpubench/measurement.h"
-#include "gpubench/run.h"
-#include "gpubench/verdict.h"
+#include "core/model/measurement.h"
+#include "core/model/run.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

@@ -3,10 +3,10 @@
 // state.
 #pragma once
 
-#include "gpubench/calibration.h"
-#include "gpubench/measurement.h"
-#include "gpubench/run.h"
-#include "gpubench/verdict.h"
+#include "core/model/calibration.h"
+#include "core/model/measurement.h"
+#include "core/model/run.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

@@ -7,7 +7,7 @@
 
 #include "classifier/model.h"
 #include "classifier/rules.h"
-#include "gpubench/verdict.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

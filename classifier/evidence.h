@@ -8,7 +8,7 @@
 #include "classifier/confidence.h"
 #include "classifier/model.h"
 #include "classifier/rules.h"
-#include "gpubench/measurement.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::classifier {
 

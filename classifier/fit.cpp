@@ -26,7 +26,7 @@ FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const 
   Problem problem;
   problem.layout = fit.layout;
   problem.overlap = prediction.overlap.value;
-  problem.fixed_seconds = fit.fixed_seconds;
+  problem.kernel_overhead_seconds = fit.kernel_overhead_seconds;
   const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
   Scratch scratch;
   return evaluate(problem, case_of(observation, fit.form, fit.layout), parameters, scratch);

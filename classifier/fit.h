@@ -61,7 +61,7 @@ struct Layout {
 struct Fit {
   Form form;
   Layout layout;
-  double fixed_seconds = 0.0;  ///< f; 0 where no size has one
+  double kernel_overhead_seconds = 0.0;  ///< f; 0 where no size has one
   Eigen::VectorXd parameters;
   /// Draws from the parameters' distribution: residuals resampled in blocks of neighbouring sizes (they are correlated
   /// along the sweep), priors drawn, one Gauss-Newton step each from the solution.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "classifier/draws.h"
-#include "classifier/verdict.h"
+#include "classifier/point_verdict.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -21,7 +21,7 @@ FittedSweep::FittedSweep(const Sweep& sweep, const Fit* fit, const MachineWithEr
   has_device_ = fit != nullptr ? std::ranges::any_of(sweep.sizes, &has_device_time)
                                : std::ranges::all_of(sweep.sizes, &has_device_time);
   for (const auto& size : sweep.sizes) {
-    auto& conditions = conditions_.emplace_back(conditions_of(*size.measurements.front()));
+    auto& conditions = conditions_.emplace_back(model_input_of(*size.measurements.front()));
     conditions.wave_factor = wave_factor(conditions.grid, machines.machine.units);
   }
 }
@@ -103,7 +103,7 @@ Work FittedSweep::work_at(double place) const {
   return work_between(sweep_.sizes[segment].work, sweep_.sizes[segment + 1].work, part);
 }
 
-Conditions FittedSweep::conditions_at(double place) const {
+ModelInput FittedSweep::conditions_at(double place) const {
   const auto [segment, part] = split(place);
   if (part < 0.0 || part > 1.0) return conditions_beyond(part < 0.0 ? segment : segment + 1, place);
   const auto& below = conditions_[segment];
@@ -122,13 +122,13 @@ Conditions FittedSweep::conditions_at(double place) const {
     if (const auto low = below.counted.flops.find(pipe); low != below.counted.flops.end())
       count = between(low->second, count, part);
   if (below.counted.has_levels() != result.counted.has_levels()) result.counted = {};
-  pass(below.fixed_seconds, result.fixed_seconds);
+  pass(below.kernel_overhead_seconds, result.kernel_overhead_seconds);
   result.later_blocks = between(below.later_blocks, result.later_blocks, part);
   result.wave_factor = wave_factor_at(segment, part);
   return result;
 }
 
-Conditions FittedSweep::conditions_beyond(std::size_t end, double place) const {
+ModelInput FittedSweep::conditions_beyond(std::size_t end, double place) const {
   const auto& size = sweep_.sizes[end];
   auto result = conditions_[end];
   const Work work = work_at(place);

@@ -59,8 +59,8 @@ class FittedSweep {
   [[nodiscard]] Work work_at(double place) const;
   /// Clock, counters and blocks go from one size's to the next, so that times do not jump at a size. Beyond the sweep
   /// clocks stay, and counts keep their share of the declared work: two counts of little say nothing about a third.
-  [[nodiscard]] Conditions conditions_at(double place) const;
-  [[nodiscard]] Conditions conditions_beyond(std::size_t end, double place) const;
+  [[nodiscard]] ModelInput conditions_at(double place) const;
+  [[nodiscard]] ModelInput conditions_beyond(std::size_t end, double place) const;
   /// A grid between two others is nobody's; what each of them leaves idle is, on the way from one to the other.
   [[nodiscard]] double wave_factor_at(std::size_t segment, double part) const;
   /// Of the fit: its figures rest on measured times and stay when a ceiling is drawn anew.
@@ -72,7 +72,7 @@ class FittedSweep {
   const Fit* fit_;
   const MachineWithErrors& machines_;
   View own_;
-  std::vector<Conditions> conditions_;  ///< of each size, with its wave factor in place of its grid
+  std::vector<ModelInput> conditions_;  ///< of each size, with its wave factor in place of its grid
   bool has_device_ = false;
 };
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "gpubench/calibration.h"
-#include "gpubench/device.h"
+#include "core/model/calibration.h"
+#include "core/model/device.h"
 #include "gpubench/work.h"
 
 namespace gpubench::classifier {

@@ -24,7 +24,7 @@ double bytes_on_cache_path(DeviceKind kind, const Work& work) {
 }
 
 /// The caches and DRAM in order, each with its seconds per declared byte; DRAM is left out when it has no ceiling.
-void add_levels(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+void add_levels(const Work& work, const ModelInput& conditions, const Machine& machine, Prediction& prediction) {
   const double share = bytes_on_cache_path(machine.kind, work) / work.bytes();
   for (const auto& cache : machine.caches) {
     const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions.clock_hz);
@@ -43,7 +43,7 @@ double footprint_of(const Work& work) {
   return work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : work.bytes();
 }
 
-void add_declared_memory(const Work& work, const Conditions& conditions, const Machine& machine,
+void add_declared_memory(const Work& work, const ModelInput& conditions, const Machine& machine,
                          Prediction& prediction) {
   const double bytes = work.bytes();
   auto& demand = prediction.demand;
@@ -59,7 +59,7 @@ void add_declared_memory(const Work& work, const Conditions& conditions, const M
 }
 
 /// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.
-void add_counted_memory(const Work& work, const Conditions& conditions, const Machine& machine,
+void add_counted_memory(const Work& work, const ModelInput& conditions, const Machine& machine,
                         Prediction& prediction) {
   const Counted& counted = conditions.counted;
   const double dram = counted.dram_bytes();
@@ -87,7 +87,7 @@ void add_counted_memory(const Work& work, const Conditions& conditions, const Ma
   prediction.resources.push_back({"dram", ResourceKind::memory, dram * cost, sigma});
 }
 
-void add_pipes(const Work& work, const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+void add_pipes(const Work& work, const ModelInput& conditions, const Machine& machine, Prediction& prediction) {
   auto flops = work.flops;
   for (const auto& [pipe, count] : conditions.counted.flops) flops[pipe] = count;
   for (const auto& [declared, count] : flops) {
@@ -111,7 +111,7 @@ void add_pipes(const Work& work, const Conditions& conditions, const Machine& ma
 /// A pipe's instructions are issued, so its time and that of issuing them are one time seen twice, and do not overlap
 /// as two resources would: taken for two, they move the boundary to memory by a sixth on an H200. The pipe stands for
 /// both, unless so much else is issued that issuing is clearly what takes longest.
-void add_issue(const Conditions& conditions, Prediction& prediction) {
+void add_issue(const ModelInput& conditions, Prediction& prediction) {
   constexpr double clearly_more = 1.1;
   if (!conditions.counted.issue_seconds) return;
   const double issue = *conditions.counted.issue_seconds;
@@ -124,7 +124,7 @@ void add_issue(const Conditions& conditions, Prediction& prediction) {
   prediction.resources.push_back({"issue", ResourceKind::pipe, issue, 0.0});
 }
 
-void add_block_start(const Conditions& conditions, const Machine& machine, Prediction& prediction) {
+void add_block_start(const ModelInput& conditions, const Machine& machine, Prediction& prediction) {
   if (!machine.block_start || !(conditions.later_blocks > 0.0)) return;
   const Rate& rate = *machine.block_start;
   const double per_second = rate.per_second * clock_ratio(block_start, rate, conditions.clock_hz);
@@ -161,10 +161,10 @@ double wave_factor(const std::optional<Grid>& grid, int units) {
   return *waves < most_uneven_waves ? std::ceil(per_unit) / per_unit : 1.0;
 }
 
-Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine) {
+Prediction predict(const Work& work, const ModelInput& conditions, const Machine& machine) {
   Prediction prediction;
   prediction.launch = machine.launch;
-  prediction.fixed_seconds = conditions.fixed_seconds;
+  prediction.kernel_overhead_seconds = conditions.kernel_overhead_seconds;
   prediction.overlap = machine.overlap;
   prediction.overlap_points = machine.overlap_points;
   prediction.wave_factor = conditions.wave_factor.value_or(wave_factor(conditions.grid, machine.units));

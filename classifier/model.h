@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "classifier/conditions.h"
 #include "classifier/machine.h"
+#include "classifier/model_input.h"
 
 namespace gpubench::classifier {
 
@@ -64,7 +64,7 @@ struct CountedCache {
 
 struct Prediction {
   std::optional<Launch> launch;
-  std::optional<double> fixed_seconds;  ///< as in Conditions
+  std::optional<double> kernel_overhead_seconds;  ///< as in ModelInput
   /// Every cache and DRAM, then the pipes, then the start of blocks; zero seconds where nothing is done.
   std::vector<ResourceTime> resources;
   MemoryDemand demand;
@@ -83,7 +83,7 @@ struct Prediction {
 };
 
 /// `machine` must outlive the result.
-Prediction predict(const Work& work, const Conditions& conditions, const Machine& machine);
+Prediction predict(const Work& work, const ModelInput& conditions, const Machine& machine);
 
 /// How often its blocks fill all multiprocessors; absent where either is not known.
 std::optional<double> waves_of(const std::optional<Grid>& grid, int units);

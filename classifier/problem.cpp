@@ -79,7 +79,7 @@ double mean_fixed_seconds(const std::vector<Observation>& observations) {
   double sum = 0.0;
   double count = 0.0;
   for (const auto& observation : observations)
-    if (const auto& fixed = observation.prediction.fixed_seconds) {
+    if (const auto& fixed = observation.prediction.kernel_overhead_seconds) {
       sum += *fixed;
       count += 1.0;
     }
@@ -181,7 +181,8 @@ FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::Vector
   time.device_seconds = with_start.value();
   if (layout.latency >= 0) time.device_seconds += factor_of(parameters[layout.latency]);
   const double launch = factor_of(parameters[layout.launch]);
-  const double shape = prediction.fixed_seconds.value_or(problem.fixed_seconds) - problem.fixed_seconds;
+  const double shape =
+      prediction.kernel_overhead_seconds.value_or(problem.kernel_overhead_seconds) - problem.kernel_overhead_seconds;
   time.seconds = std::max(launch + shape, least_of_launch * launch) + time.device_seconds;
   if (layout.floor >= 0) {
     OverlapSum slower(floor_exponent);
@@ -198,7 +199,7 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
   LayoutMaker maker;
   const auto& first = observations.front().prediction;
   problem.overlap = first.overlap.value;
-  problem.fixed_seconds = mean_fixed_seconds(observations);
+  problem.kernel_overhead_seconds = mean_fixed_seconds(observations);
   const double launch = std::log(first.launch->seconds);
   const bool has_device = std::ranges::any_of(
       observations, [](const Observation& observation) { return observation.device_seconds.has_value(); });

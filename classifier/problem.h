@@ -45,7 +45,7 @@ struct Problem {
   Layout layout;
   Priors priors;
   double overlap = overlap_prior.value;
-  double fixed_seconds = 0.0;  ///< as in Fit
+  double kernel_overhead_seconds = 0.0;  ///< as in Fit
 };
 
 /// At least one observation, each with a launch.

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "classifier/model.h"
-#include "gpubench/verdict.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 

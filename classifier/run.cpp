@@ -8,10 +8,10 @@
 #include "classifier/boundaries.h"
 #include "classifier/checks.h"
 #include "classifier/classifier.h"
-#include "classifier/parallel.h"
+#include "classifier/point_verdict.h"
 #include "classifier/rules.h"
 #include "classifier/sweeps.h"
-#include "classifier/verdict.h"
+#include "core/base/parallel.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -36,7 +36,7 @@ void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
                           const std::map<const Measurement*, Verdict*>& verdicts) {
   std::vector<double> needed;
   for (const auto& size : sweep.sizes)
-    needed.push_back(binding_of(predict(size.work, conditions_of(*size.measurements.front()), machine)).seconds);
+    needed.push_back(binding_of(predict(size.work, model_input_of(*size.measurements.front()), machine)).seconds);
   for (std::size_t i = 0; i < sweep.sizes.size(); ++i) {
     const auto slope = elasticity_at(sweep, i, needed);
     if (!slope) continue;

@@ -67,7 +67,7 @@ Solution solve(const Problem& problem, const Form& form) {
   Fit& fit = solution.fit;
   fit.form = form;
   fit.layout = problem.layout;
-  fit.fixed_seconds = problem.fixed_seconds;
+  fit.kernel_overhead_seconds = problem.kernel_overhead_seconds;
   fit.parameters = problem.priors.mean;
   residuals.at(fit.parameters, solution.residuals);
   double current = loss_of(solution.residuals, problem.priors, fit.parameters);

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "classifier/verdict.h"
+#include "classifier/point_verdict.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -22,7 +22,7 @@ std::vector<Observation> observations_of(const Sweep& sweep, const Machine& mach
   for (const auto& size : sweep.sizes)
     for (const auto* measurement : size.measurements) {
       const auto time = time_of(*measurement);
-      auto prediction = predict(size.work, conditions_of(*measurement), machine);
+      auto prediction = predict(size.work, model_input_of(*measurement), machine);
       if (!std::isfinite(prediction.work_seconds())) continue;
       result.push_back({std::move(prediction), time.seconds, sigma_beside_model(time, *measurement, machine),
                         time.device_seconds, time.device_sigma});

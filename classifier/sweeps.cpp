@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "classifier/verdict.h"
+#include "classifier/point_verdict.h"
 
 namespace gpubench::classifier {
 namespace {

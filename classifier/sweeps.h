@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "classifier/model.h"
-#include "gpubench/run.h"
+#include "core/model/run.h"
 
 namespace gpubench::classifier {
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "classifier/classifier.h"
+#include "classifier/point_verdict.h"
 #include "classifier/rules.h"
-#include "classifier/verdict.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -40,8 +40,8 @@ std::int64_t later_blocks_on(const Machine& machine, const Launches& launches) {
 std::optional<double> time_ratio(const Measurement& measurement, const Machine& from, const Machine& to) {
   if (!has_time(measurement) || !is_sound(measurement.work)) return std::nullopt;
   const auto time = time_of(measurement);
-  Conditions here = conditions_of(measurement);
-  Conditions there = here;
+  ModelInput here = model_input_of(measurement);
+  ModelInput there = here;
   there.clock_hz.reset();  // the other device runs at a clock of its own
   if (measurement.launches) there.later_blocks = static_cast<double>(later_blocks_on(to, *measurement.launches));
   const auto before = predict(measurement.work, here, from);
@@ -78,7 +78,7 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
   measurement.launch_seconds.reset();
   measurement.conditions.reset();
   measurement.other_clocks.clear();
-  measurement.fixed_seconds.reset();
+  measurement.kernel_overhead_seconds.reset();
   measurement.counters.clear();
   measurement.work_differences.clear();
   measurement.clock_hz.reset();

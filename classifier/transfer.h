@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "gpubench/calibration.h"
-#include "gpubench/run.h"
+#include "core/model/calibration.h"
+#include "core/model/run.h"
 
 namespace gpubench::classifier {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/costs.h"
+#include "bench/clocks/costs.h"
 #include "bench/cuda/nvml.h"
 
 namespace gpubench::doctor {

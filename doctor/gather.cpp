@@ -14,9 +14,9 @@
 #include <iterator>
 #include <system_error>
 
+#include "bench/clocks/host_clock.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
-#include "bench/host_clock.h"
 #include "doctor/parse.h"
 
 namespace gpubench::doctor {

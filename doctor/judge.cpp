@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/units.h"
 #include "doctor/parse.h"
-#include "reports/units.h"
 
 namespace gpubench::doctor {
 namespace {
@@ -297,8 +297,8 @@ void judge_costs(const Gpu& gpu, const Section& section) {
                                            [&](const CostLimit& each) { return each.what == cost.what; });
     const bool over = limit != cost_limits.end() && *cost.seconds > limit->seconds;
     section.line({"", cost.what, over ? State::yellow : State::green,
-                  fmt::format("{} ({})", reports::format_seconds(*cost.seconds, 3), cost.method),
-                  over ? limit->remedy : "", cost.seconds, cost.method});
+                  fmt::format("{} ({})", format_seconds(*cost.seconds, 3), cost.method), over ? limit->remedy : "",
+                  cost.seconds, cost.method});
   }
 }
 
@@ -355,8 +355,8 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
   const Section section(lines, "host");
   section.green_unless(
       host.clock_step_seconds > coarse_clock_seconds || host.clock_cost_seconds > slow_clock_seconds, "steady clock",
-      fmt::format("steps of {}, {} a reading{}", reports::format_seconds(host.clock_step_seconds, 2),
-                  reports::format_seconds(host.clock_cost_seconds, 2),
+      fmt::format("steps of {}, {} a reading{}", format_seconds(host.clock_step_seconds, 2),
+                  format_seconds(host.clock_cost_seconds, 2),
                   host.clock_source.empty() ? "" : fmt::format(" (source {})", host.clock_source)),
       "Short host times are coarse. If /sys/devices/system/clocksource/clocksource0/available_clocksource offers tsc, "
       "boot with clocksource=tsc.");

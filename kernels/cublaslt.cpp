@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/working_stream.h"
 #include "gpubench/vectors.h"

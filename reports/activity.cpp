@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "reports/points.h"
-#include "reports/units.h"
+#include "core/base/units.h"
+#include "core/model/points.h"
 
 namespace gpubench::reports {
 namespace {

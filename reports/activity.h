@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/run.h"
+#include "core/model/run.h"
 
 namespace gpubench::reports {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "reports/comparison_noise.h"
+#include "compare/comparison_noise.h"
 
 namespace gpubench::reports {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/compare.h"
+#include "compare/compare.h"
 
 namespace gpubench::reports {
 

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "compare/gate.h"
+#include "core/base/table.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "reports/comparison_text.h"
-#include "reports/delimited.h"
-#include "reports/gate.h"
-#include "reports/markdown_text.h"
-#include "reports/table.h"
-#include "reports/text.h"
-#include "reports/units.h"
+#include "reports/export/delimited.h"
+#include "reports/export/markdown_text.h"
 
 namespace gpubench::reports {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "classifier/checks.h"
-#include "reports/units.h"
+#include "core/base/units.h"
 
 namespace gpubench::reports {
 namespace {

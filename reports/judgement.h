@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/run.h"
-#include "reports/points.h"
+#include "core/model/points.h"
+#include "core/model/run.h"
 
 namespace gpubench::reports {
 

@@ -7,17 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "gpubench/calibration.h"
-#include "gpubench/run.h"
-#include "reports/several.h"
+#include "core/base/table.h"
+#include "core/model/calibration.h"
+#include "core/model/run.h"
+#include "reports/overlaid_runs.h"
 
 namespace gpubench::reports {
-
-struct ConsoleStyle {
-  bool color = false;
-  int width = 100;       ///< columns of the terminal
-  bool drawing = false;  ///< sparklines and a roofline in block and Braille characters, which not every terminal shows
-};
 
 /// The table of all points with their regimes, then boundaries, warnings and a summary.
 std::string console(const Run& run, const ConsoleStyle& style);
@@ -34,8 +29,8 @@ std::string ceilings_csv(const Run& run);       ///< likewise, one line a ceilin
 std::string ceilings_markdown(const Run& run);  ///< a table for each group of each device
 
 /// The format a file's extension stands for, written whole or not at all; of a run without points the
-/// ceilings. `chart` says which chart a picture shows, as --chart does (reports/picture.h); empty: the file's name
-/// does. Throws storage::WriteError, and of pictures NoSuchChart and DrawingError.
+/// ceilings. `chart` says which chart a picture shows, as --chart does (reports/charts/picture.h); empty: the file's
+/// name does. Throws storage::WriteError, and of pictures NoSuchChart and DrawingError.
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart = {});
 /// Several runs at once, where the format can show them.
 void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {});
@@ -44,7 +39,7 @@ bool can_write_several(const std::filesystem::path& file);
 bool can_write(const std::filesystem::path& file);
 /// Whether its format is gpubench's own, which can be read again; "run.gbench.json" is not.
 bool writes_run(const std::filesystem::path& file);
-/// Whether its format belongs to another tool (reports/other_tools.h) and is one of runs alone.
+/// Whether its format belongs to another tool (reports/export/other_tools.h) and is one of runs alone.
 bool is_for_another_tool(const std::filesystem::path& file);
 /// The extensions, for messages and help: ".json .csv .md .html .gbench.json ...".
 std::string known_extensions();

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "reports/other_tools.h"
-#include "reports/picture.h"
+#include "core/storage/storage.h"
+#include "reports/charts/picture.h"
+#include "reports/export/other_tools.h"
 #include "reports/reports.h"
-#include "storage/storage.h"
 
 namespace gpubench::reports {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/activity/activity_source.h"
 
+#include "bench/counters/metric_source.h"
 #include "bench/cuda/cupti_activity.h"
-#include "bench/metrics/metric_source.h"
 
 namespace gpubench::bench {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gpubench/activity_check.h"
-#include "gpubench/device.h"
+#include "core/model/activity_check.h"
+#include "core/model/device.h"
 
 namespace gpubench::bench {
 

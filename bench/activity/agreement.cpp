@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/difference_clock.h"
-#include "statistics/statistics.h"
+#include "bench/clocks/difference_clock.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {
@@ -99,9 +99,10 @@ struct DeviceTime {
 };
 
 DeviceTime device_time(const Measurement& measurement) {
-  if (measurement.clock == "device") return {measurement.seconds, measurement.fixed_seconds, measurement.method, {}};
+  if (measurement.clock == "device")
+    return {measurement.seconds, measurement.kernel_overhead_seconds, measurement.method, {}};
   for (const Timing& timing : measurement.other_clocks)
-    if (timing.clock == "device") return {timing.seconds, timing.fixed_seconds, timing.method, timing.reason};
+    if (timing.clock == "device") return {timing.seconds, timing.kernel_overhead_seconds, timing.method, timing.reason};
   return {{}, {}, {}, "--time=device measures it"};
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "bench/activity/activity_source.h"
-#include "gpubench/measurement.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::bench {
 

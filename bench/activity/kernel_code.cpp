@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "bench/elf_image.h"
+#include "core/base/elf_image.h"
 
 namespace gpubench::bench {
 namespace {

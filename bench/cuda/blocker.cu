@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/blocker.h"
-
 #include <atomic>
 #include <new>
 #include <string>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/blocker.h"
+#include "bench/cuda/cuda_error.h"
 
 namespace gpubench::bench {
 namespace {

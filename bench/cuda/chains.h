@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/clocks/difference_clock.h"
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/cuda/sm_clock.h"
-#include "bench/difference_clock.h"
 #include "bench/gpu.h"
 
 namespace gpubench::bench {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime_api.h>
 
-#include "bench/contents.h"
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/working_stream.h"
+#include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -39,7 +39,8 @@ std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), working_stream()));
   const std::size_t wanted = (bytes / sizeof(unsigned long long) + threads - 1) / threads;
   const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
-  fingerprint_kernel<<<blocks, threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer), bytes, total.data());
+  fingerprint_kernel<<<blocks, threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer), bytes,
+                                                               total.data());
   check_launch("fingerprint_kernel");
   return total.to_host().front();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/costs.h"
+#include "bench/clocks/costs.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -8,13 +8,13 @@
 #include <functional>
 #include <utility>
 
+#include "bench/clocks/host_clock.h"
 #include "bench/cuda/chains.h"
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/timer_steps.h"
 #include "bench/gpu.h"
-#include "bench/host_clock.h"
-#include "statistics/statistics.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "bench/activity/kernel_code.h"
+#include "bench/counters/metric_source.h"
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
-#include "bench/metrics/metric_source.h"
 
 namespace gpubench::bench {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "bench/counters/metric_source.h"
 #include "bench/cuda/cupti_library.h"
-#include "bench/metrics/metric_source.h"
 
 namespace gpubench::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bench/metrics/metric_source.h"
+#include "bench/counters/metric_source.h"
 
 namespace gpubench::bench {
 namespace {

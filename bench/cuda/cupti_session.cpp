@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "bench/metrics/kernel_ranges.h"
+#include "bench/counters/kernel_ranges.h"
 
 namespace gpubench::bench {
 namespace {

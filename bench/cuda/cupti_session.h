@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counters/metric_source.h"
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
-#include "bench/metrics/metric_source.h"
 
 namespace gpubench::bench {
 

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/counters/kernel_ranges.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
 #include "bench/cuda/cupti_session.h"
-#include "bench/metrics/kernel_ranges.h"
 
 namespace gpubench::bench {
 namespace {

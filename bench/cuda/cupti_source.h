@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "bench/metrics/metric_source.h"
-#include "gpubench/device.h"
+#include "bench/counters/metric_source.h"
+#include "core/model/device.h"
 
 struct CUctx_st;  // CUDA's own declaration of what a CUcontext points to
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "bench/clocks/difference_clock.h"
 #include "bench/cuda/chains.h"
 #include "bench/cuda/handles.h"
-#include "bench/difference_clock.h"
-#include "statistics/statistics.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {
@@ -199,11 +199,12 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
   if (!substitute.shapes.empty()) {
     using Chains = FixedCosts::Chains;
     const Chains chains = is_single(cold) ? Chains::single : in_graphs ? Chains::graphs : Chains::launches;
-    timing.fixed_seconds = fixed_costs.of(substitute.shapes, chains, cold != nullptr ? cold->flush : nullptr);
+    timing.kernel_overhead_seconds = fixed_costs.of(substitute.shapes, chains, cold != nullptr ? cold->flush : nullptr);
   }
   const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.clock = std::make_unique<DifferenceClock>(
-      std::move(timer), short_length, timing.fixed_seconds ? timing.fixed_seconds->value : 0.0, substitute.note);
+      std::move(timer), short_length, timing.kernel_overhead_seconds ? timing.kernel_overhead_seconds->value : 0.0,
+      substitute.note);
   return timing;
 }
 

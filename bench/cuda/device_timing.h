@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "bench/clocks/difference_clock.h"
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/idle_kernels.h"
-#include "bench/difference_clock.h"
 #include "bench/gpu.h"
-#include "bench/turns.h"
+#include "bench/memory/buffer_rotation.h"
 
 namespace gpubench::bench {
 
@@ -50,7 +50,7 @@ double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_
 
 /// How executions are kept cold.
 struct ColdExecutions {
-  Turns turns;
+  BufferRotation turns;
   std::function<void()> flush;  ///< enqueues a flush of the L2 on the stream
 };
 

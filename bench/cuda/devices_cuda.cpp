@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/nvml.h"
 #include "bench/gpu.h"
 

@@ -3,8 +3,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "bench/contents.h"
 #include "bench/cuda/fill.h"
+#include "bench/memory/contents.h"
 
 namespace gpubench::bench {
 namespace {

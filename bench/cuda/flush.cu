@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/flush.h"
 
 namespace gpubench::bench {

@@ -10,10 +10,10 @@
 #include <thread>
 #include <utility>
 
-#include "bench/buffer_copies.h"
+#include "bench/clocks/host_clock.h"
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/chains.h"
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/device_timing.h"
 #include "bench/cuda/fill.h"
 #include "bench/cuda/flush.h"
@@ -23,8 +23,8 @@
 #include "bench/cuda/stream_clock.h"
 #include "bench/cuda/working_stream.h"
 #include "bench/gpu.h"
-#include "bench/host_clock.h"
-#include "bench/scrubbing.h"
+#include "bench/memory/buffer_copies.h"
+#include "bench/memory/scrubbing.h"
 
 namespace gpubench::bench {
 namespace {
@@ -75,7 +75,7 @@ class CudaGpu final : public Gpu {
     return bench::stream_clock(std::move(batch), stream_.get(), blocker());
   }
   DeviceTiming device_timing(DeviceBatch batch) override { return device_timing(std::move(batch), nullptr); }
-  DeviceTiming cold_device_timing(DeviceBatch batch, const Turns& turns) override {
+  DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) override {
     flush_cache();  // nothing is to be allocated or loaded while a stream is held
     const ColdExecutions cold = {turns, [this] { flush_cache(); }};
     return device_timing(std::move(batch), &cold);
@@ -107,7 +107,7 @@ class CudaGpu final : public Gpu {
     flush_cache();  // what it takes is not free
     return static_cast<double>(detail::free_device_bytes());
   }
-  Conditions conditions() override { return read_conditions(nvml_); }
+  DeviceConditions conditions() override { return read_conditions(nvml_); }
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/measurement.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::bench {
 

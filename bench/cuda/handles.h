@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 
 namespace gpubench::bench {
 

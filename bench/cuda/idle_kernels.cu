@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/idle_kernels.h"
+#include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
-#include "statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {

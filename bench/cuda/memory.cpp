@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "bench/buffer_copies.h"
-#include "bench/cuda/check.h"
+#include "bench/clocks/host_clock.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/fill.h"
 #include "bench/cuda/working_stream.h"
-#include "bench/host_clock.h"
-#include "bench/scrubbing.h"
+#include "bench/memory/buffer_copies.h"
+#include "bench/memory/scrubbing.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
-#include "bench/buffer_copies.h"
-#include "bench/contents.h"
-#include "bench/costs.h"
+#include "bench/clocks/costs.h"
 #include "bench/gpu.h"
+#include "bench/memory/buffer_copies.h"
+#include "bench/memory/contents.h"
 
 namespace gpubench {
 namespace bench {

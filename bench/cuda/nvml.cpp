@@ -345,8 +345,8 @@ std::vector<std::string> throttle_names(std::uint64_t reasons) {
 
 std::string throttle_text(std::uint64_t reasons) { return fmt::format("{}", fmt::join(throttle_names(reasons), ", ")); }
 
-Conditions read_conditions(const Nvml& nvml) {
-  Conditions conditions;
+DeviceConditions read_conditions(const Nvml& nvml) {
+  DeviceConditions conditions;
   conditions.readings = 1;
   std::vector<std::string> missing;
   const auto take = [&](std::optional<Interval>& range, const NvmlReading<double>& reading) {

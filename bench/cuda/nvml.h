@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/conditions.h"
+#include "core/model/device_conditions.h"
 
 namespace gpubench::bench {
 
@@ -81,7 +81,7 @@ class Nvml {
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties);
 
 /// One reading of power, clocks, temperature and throttle reasons.
-Conditions read_conditions(const Nvml& nvml);
+DeviceConditions read_conditions(const Nvml& nvml);
 
 /// The reasons in words, {"power cap", "power brake"}; empty when no bit tells of throttling. The same, joined.
 std::vector<std::string> throttle_names(std::uint64_t reasons);

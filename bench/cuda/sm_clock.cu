@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/sm_clock.h"
 
 namespace gpubench::bench {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "bench/sm_notes.h"
+#include "bench/clocks/sm_notes.h"
 
 namespace gpubench::bench {
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/clocks/host_clock.h"
 #include "bench/cuda/chains.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/cuda/sm_clock.h"
-#include "bench/host_clock.h"
-#include "statistics/statistics.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {

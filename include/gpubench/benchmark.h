@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpubench/device.h"
+#include "gpubench/device_kind.h"
 #include "gpubench/state.h"
 
 namespace gpubench {

@@ -15,7 +15,6 @@
 
 #include "gpubench/buffers.h"
 #include "gpubench/check.h"
-#include "gpubench/measurement.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
 
@@ -82,13 +81,13 @@ class State {
   /// does not pass fails the point (exit code 2), and it is not timed.
   void verify(std::function<Check()> check) { check_ = std::move(check); }
 
-  /// Offers a variant that does `part_left` (from 0 to less than 1) of the arithmetic, or of the traffic, and all else
-  /// as the operation does. It is timed after the operation, and whether its time falls is a vote on the verdict: "with
-  /// half of its arithmetic it takes as long". Give it before `measure`; it may overwrite results, for they were
-  /// checked.
+  /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic, or of the traffic, and
+  /// all else as the operation does. It is timed after the operation, and whether its time falls is a vote on the
+  /// verdict: "with half of its arithmetic it takes as long". Give it before `measure`; it may overwrite results, for
+  /// they were checked.
   template <std::invocable<cudaStream_t> Operation>
-  void perturb(Perturbation perturbation, double part_left, Operation operation) {
-    offer({perturbation, part_left,
+  void perturb(Ablation perturbation, double remaining_fraction, Operation operation) {
+    offer({perturbation, remaining_fraction,
            [this, operation](cudaStream_t stream, std::int64_t executions) mutable {
              for (std::int64_t i = 0; i < executions; ++i) {
                buffers_.next();
@@ -99,8 +98,8 @@ class State {
   }
   /// The same for an operation of the host CPU.
   template <std::invocable Operation>
-  void perturb(Perturbation perturbation, double part_left, Operation operation) {
-    offer({perturbation, part_left, nullptr, [this, operation](std::int64_t executions) mutable {
+  void perturb(Ablation perturbation, double remaining_fraction, Operation operation) {
+    offer({perturbation, remaining_fraction, nullptr, [this, operation](std::int64_t executions) mutable {
              for (std::int64_t i = 0; i < executions; ++i) {
                buffers_.next();
                operation();
@@ -145,8 +144,8 @@ class State {
   [[nodiscard]] const std::optional<Grid>& grid() const { return grid_; }
   /// A variant that `perturb` was given; one of the two is there.
   struct OfferedVariant {
-    Perturbation perturbation;
-    double part_left;
+    Ablation perturbation;
+    double remaining_fraction;
     std::function<void(cudaStream_t, std::int64_t executions)> device_batch;
     std::function<void(std::int64_t executions)> host_batch;
   };

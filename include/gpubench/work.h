@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -50,6 +51,18 @@ struct Work {
     return sum;
   }
   friend bool operator==(const Work&, const Work&) = default;
+};
+
+/// What a variant of an operation has less of.
+enum class Ablation { less_arithmetic, less_traffic };
+using enum Ablation;
+inline constexpr std::array ablation_names = {std::string_view("less_arithmetic"), std::string_view("less_traffic")};
+
+/// The blocks of an operation's longest kernel.
+struct Grid {
+  std::int64_t blocks = 0;
+  std::int64_t blocks_per_multiprocessor = 0;  ///< that fit at once: cudaOccupancyMaxActiveBlocksPerMultiprocessor
+  friend bool operator==(const Grid&, const Grid&) = default;
 };
 
 }  // namespace gpubench

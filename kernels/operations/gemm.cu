@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/working_stream.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"

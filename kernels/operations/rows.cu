@@ -3,7 +3,7 @@
 // once.
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/device_sample.h"
 #include "kernels/operations/operations.h"

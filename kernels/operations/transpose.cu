@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 
 namespace gpubench::operations::cuda {
 

@@ -21,8 +21,8 @@ template <VectorOperation operation>
 struct Step;
 
 /// v = v factor + v: one operand fewer to fetch than v factor + summand. With a tiny factor no value leaves its range.
-/// The two halves of a packed factor differ: of one that it knows to be the same twice, the compiler (CUDA 13.0, Hopper)
-/// makes instructions of one kind alone, HFMA2, and leaves the second pipe, that of HFMA2.MMA, idle.
+/// The two halves of a packed factor differ: of one that it knows to be the same twice, the compiler (CUDA 13.0,
+/// Hopper) makes instructions of one kind alone, HFMA2, and leaves the second pipe, that of HFMA2.MMA, idle.
 template <class T, int steps, int results_of_step>
 struct MultiplyAdd {
   using Value = T;

@@ -115,7 +115,8 @@ __global__ void __launch_bounds__(most_working_set_threads)
   unsigned first = blockIdx.x * blockDim.x;
   // Whole rounds of a block's threads, so that no warp's access begins within a line.
   if (where == neighbours)
-    first = static_cast<unsigned>(static_cast<std::uint64_t>(groups / blockDim.x) * blockIdx.x / gridDim.x) * blockDim.x;
+    first =
+        static_cast<unsigned>(static_cast<std::uint64_t>(groups / blockDim.x) * blockIdx.x / gridDim.x) * blockDim.x;
   unsigned i = (first + threadIdx.x) % groups;
   const unsigned step = (where == side_by_side ? gridDim.x : 1) * blockDim.x % groups;
   float sum = 0.0F;

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/activity/activity_phase.h"
+#include "bench/activity/activity_pass.h"
 #include "bench/activity/agreement.h"
-#include "bench/difference_clock.h"
+#include "bench/clocks/difference_clock.h"
 #include "tests/bench/fake_activity_source.h"
 
 namespace gpubench::bench {
@@ -116,7 +116,7 @@ TEST(Activity, AFewExecutionsThatBeginTooEarlyAreLeftOut) {
 }
 
 /// Timed by the clock "stream", with a device time beside it: both +- 1 %.
-Measurement timed(double device_seconds, double fixed_seconds) {
+Measurement timed(double device_seconds, double kernel_overhead_seconds) {
   Measurement measurement;
   measurement.clock = "stream";
   measurement.cache_state = "warm";
@@ -127,7 +127,8 @@ Measurement timed(double device_seconds, double fixed_seconds) {
   device.seconds = Summary{};
   device.seconds->median = device_seconds;
   device.seconds->median_ci95 = {device_seconds, device_seconds};
-  device.fixed_seconds = Estimate{fixed_seconds, {0.5 * fixed_seconds, 2.0 * fixed_seconds}};
+  device.kernel_overhead_seconds =
+      Estimate{kernel_overhead_seconds, {0.5 * kernel_overhead_seconds, 2.0 * kernel_overhead_seconds}};
   device.method = "CUDA graphs of 3 and 103 executions, the difference of their times";
   measurement.other_clocks.push_back(device);
   return measurement;
@@ -191,7 +192,7 @@ TEST(Agreement, AMeasurementByTheDeviceClockIsItsOwnDeviceTime) {
   measurement.clock = "device";
   measurement.seconds->median = 2.0e-6;
   measurement.seconds->median_ci95 = {2.0e-6, 2.0e-6};
-  measurement.fixed_seconds = Estimate{0.5e-6, {}};
+  measurement.kernel_overhead_seconds = Estimate{0.5e-6, {}};
   EXPECT_EQ(compared(2.5e-6, measurement).agreement, Agreement::agrees);
 }
 
@@ -216,7 +217,7 @@ TEST(Agreement, WhatDoesNotCompareSaysWhy) {
   bad.other_clocks[0].reason = "it waits for the GPU";
   EXPECT_THAT(reason(bad), HasSubstr("no device time to compare with: it waits for the GPU"));
   bad = good;
-  bad.other_clocks[0].fixed_seconds.reset();
+  bad.other_clocks[0].kernel_overhead_seconds.reset();
   EXPECT_THAT(reason(bad), HasSubstr("could not be told"));
   bad = good;
   bad.other_clocks[0].method = std::string(held_batches) + " of 3 and 13 executions";
@@ -230,7 +231,7 @@ Device gpu() {
   return device;
 }
 
-ActivityPhase::Opener opener(FakeGpu& gpu) {
+ActivityPass::Opener opener(FakeGpu& gpu) {
   return [&gpu](const Device&) { return std::make_unique<FakeActivitySource>(gpu); };
 }
 
@@ -242,9 +243,9 @@ Replay replay(FakeGpu& gpu, std::uint64_t nanoseconds) {
           }};
 }
 
-TEST(ActivityPhase, RecordsDozensOfExecutionsAfterAWarmUpAndCompares) {
+TEST(ActivityPass, RecordsDozensOfExecutionsAfterAWarmUpAndCompares) {
   FakeGpu fake;
-  ActivityPhase phase(gpu(), opener(fake));
+  ActivityPass phase(gpu(), opener(fake));
   Measurement measurement = timed(2.0e-6, 0.5e-6);
   const Measurement before = measurement;
   phase.fill(measurement, replay(fake, 2500));
@@ -260,9 +261,9 @@ TEST(ActivityPhase, RecordsDozensOfExecutionsAfterAWarmUpAndCompares) {
   EXPECT_EQ(measurement, before) << "times stay";
 }
 
-TEST(ActivityPhase, WithoutASourceThePointsSayWhyAndNothingRuns) {
+TEST(ActivityPass, WithoutASourceThePointsSayWhyAndNothingRuns) {
   int opened = 0;
-  ActivityPhase phase(gpu(), [&](const Device&) -> std::unique_ptr<ActivitySource> {
+  ActivityPass phase(gpu(), [&](const Device&) -> std::unique_ptr<ActivitySource> {
     ++opened;
     throw MetricsUnavailable("CUPTI cannot be loaded");
   });
@@ -276,9 +277,9 @@ TEST(ActivityPhase, WithoutASourceThePointsSayWhyAndNothingRuns) {
   EXPECT_EQ(opened, 1);
 }
 
-TEST(ActivityPhase, ARefusalDoesNotSpoilTheNextPoint) {
+TEST(ActivityPass, ARefusalDoesNotSpoilTheNextPoint) {
   FakeGpu fake;
-  ActivityPhase phase(gpu(), opener(fake));
+  ActivityPass phase(gpu(), opener(fake));
   Measurement measurement = timed(2.0e-6, 0.5e-6);
   fake.error = "another profiler";
   phase.fill(measurement, replay(fake, 2500));
@@ -291,27 +292,27 @@ TEST(ActivityPhase, ARefusalDoesNotSpoilTheNextPoint) {
   EXPECT_FALSE(measurement.activity->seconds);
 }
 
-TEST(ActivityPhase, AnOperationThatRunsNothingSaysSo) {
+TEST(ActivityPass, AnOperationThatRunsNothingSaysSo) {
   FakeGpu fake;
-  ActivityPhase phase(gpu(), opener(fake));
+  ActivityPass phase(gpu(), opener(fake));
   Measurement measurement = timed(2.0e-6, 0.5e-6);
   phase.fill(measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.activity->reason, HasSubstr("left no record"));
 }
 
-TEST(ActivityPhase, AColdTimeIsNotComparedWithWarmExecutions) {
+TEST(ActivityPass, AColdTimeIsNotComparedWithWarmExecutions) {
   FakeGpu fake;
-  ActivityPhase phase(gpu(), opener(fake));
+  ActivityPass phase(gpu(), opener(fake));
   Measurement measurement = timed(2.0e-6, 0.5e-6);
   measurement.cache_state = "cold";
   phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_THAT(measurement.activity->reason, HasSubstr("timed with a cold one"));
 }
 
-TEST(ActivityPhase, ACpuHasNoRecords) {
+TEST(ActivityPass, ACpuHasNoRecords) {
   Device cpu;
   cpu.id = "cpu";
-  ActivityPhase phase(cpu);
+  ActivityPass phase(cpu);
   Measurement measurement = timed(2.0e-6, 0.5e-6);
   phase.fill(measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_THAT(measurement.activity->reason, HasSubstr("no activity records on a CPU"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cold_cache.h"
+#include "bench/memory/cold_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

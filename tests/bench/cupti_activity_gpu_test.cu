@@ -7,14 +7,14 @@
 #include <iostream>
 #include <memory>
 
-#include "bench/activity/activity_phase.h"
+#include "bench/activity/activity_pass.h"
 #include "bench/activity/agreement.h"
-#include "bench/cuda/check.h"
+#include "bench/clocks/sampler.h"
+#include "bench/counters/metric_source.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/gpu.h"
-#include "bench/metrics/metric_source.h"
-#include "bench/sampler.h"
+#include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
-#include "statistics/statistics.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench::bench {
@@ -47,9 +47,9 @@ class Activities : public testing::Test {
     measurement.clock = "device";
     measurement.cache_state = "warm";
     measurement.seconds = statistics::summarize(samples.seconds);
-    measurement.fixed_seconds = timing.fixed_seconds;
+    measurement.kernel_overhead_seconds = timing.kernel_overhead_seconds;
     measurement.method = timing.clock->method(samples.executions_per_sample);
-    ActivityPhase phase(gpus().front());
+    ActivityPass phase(gpus().front());
     const auto once = [&] {
       batch(gpu_->stream(), 1);
       gpu_->synchronize();

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/metrics/metric_source.h"
+#include "bench/counters/metric_source.h"
 #include "tests/bench/fake_cupti.h"
 
 namespace gpubench::bench {

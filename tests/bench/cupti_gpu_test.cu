@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "bench/contents.h"
+#include "bench/counters/counter_pass.h"
+#include "bench/counters/inputs.h"
+#include "bench/counters/metric_names.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
-#include "bench/cuda/check.h"
-#include "bench/metrics/counter_phase.h"
-#include "bench/metrics/inputs.h"
-#include "bench/metrics/metric_names.h"
+#include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
 
@@ -78,7 +78,7 @@ class Counters : public testing::Test {
       launch(gpu_->stream());
       gpu_->synchronize();
     };
-    CounterPhase phase(gpus().front(), parse_metrics(metrics));
+    CounterPass phase(gpus().front(), parse_metrics(metrics));
     Measurement measurement;
     go_over(phase, measurement, {once, once});
     for (const auto& absent : measurement.absent_counters)
@@ -208,7 +208,7 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
   launch(gpu_->stream());
   GPUBENCH_CUDA_CHECK(cudaStreamEndCapture(gpu_->stream(), &graph));
   GPUBENCH_CUDA_CHECK(cudaGraphInstantiate(&graph_exec, graph, 0));
-  CounterPhase phase(gpus().front(), parse_metrics("sm__throughput.avg.pct_of_peak_sustained_elapsed,flops_fp32"));
+  CounterPass phase(gpus().front(), parse_metrics("sm__throughput.avg.pct_of_peak_sustained_elapsed,flops_fp32"));
   const auto replay_of = [&](const std::function<void()>& enqueue) -> Replay {
     const auto once = [this, enqueue] {
       enqueue();
@@ -235,7 +235,7 @@ TEST_F(Counters, AGraphHasNoCountersByInstructionNorSharesOfElapsedTimeAndTheNex
 /// A phase whose effort can be asked for.
 struct Watched {
   const MetricSource* source = nullptr;
-  CounterPhase phase;
+  CounterPass phase;
   explicit Watched(const std::string& metrics)
       : phase(gpus().front(), parse_metrics(metrics), [this](const Device& device) {
           auto opened = open_metric_source(device);
@@ -253,7 +253,7 @@ struct Watched {
 TEST_F(Counters, EveryPointOfARoundIsCountedByItself) {
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
-  CounterPhase phase(gpus().front(), core_metrics());
+  CounterPass phase(gpus().front(), core_metrics());
   ASSERT_EQ(phase.rounds(), 1U);
   std::vector<Measurement> points(300);  // more than the counter data has room for
   const auto part_of = [](std::size_t point) { return static_cast<unsigned>(blocks / (1 + point % 3)); };
@@ -324,10 +324,11 @@ TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
     gpu->synchronize();
   };
   std::vector<std::size_t> copied;
-  Inputs inputs({{changed.data(), changed.bytes(), true}, {left_alone.data(), left_alone.bytes(), true}}, [&](std::size_t size, bool device) {
-    copied.push_back(size);
-    return Inputs::allocate(size, device);
-  });
+  Inputs inputs({{changed.data(), changed.bytes(), true}, {left_alone.data(), left_alone.bytes(), true}},
+                [&](std::size_t size, bool device) {
+                  copied.push_back(size);
+                  return Inputs::allocate(size, device);
+                });
   EXPECT_EQ(inputs.keep(once, 2), std::nullopt);
   EXPECT_THAT(copied, testing::ElementsAre(changed.bytes()));
   const auto begun = changed.to_host();

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counters/counter_pass.h"
+#include "bench/counters/metric_names.h"
+#include "bench/counters/pass_plan.h"
 #include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_source.h"
-#include "bench/metrics/counter_phase.h"
-#include "bench/metrics/metric_names.h"
-#include "bench/metrics/pass_plan.h"
 #include "tests/bench/fake_cupti.h"
 #include "tests/bench/go_over.h"
 
@@ -360,7 +360,7 @@ TEST_F(FakeCupti, AnExecutionOfSeveralPassesThatThrowsLeavesNothingOpen) {
 
 TEST_F(FakeCupti, ARoundForEachConfiguration) {
   environment_.set("FAKE_CUPTI_METRICS_A_PASS", "1");
-  CounterPhase phase(gpu(), {"fake__serial.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
+  CounterPass phase(gpu(), {"fake__serial.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
   ASSERT_EQ(phase.rounds(), 2U);
   std::vector<Measurement> points(3);
   for (std::size_t round = 0; round < 2; ++round) {
@@ -493,7 +493,7 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
   for (const auto& [failure, sentence] : cases) {
     environment_.set("FAKE_CUPTI_FAILS", failure);
     forget();
-    CounterPhase phase(gpu(), {"fake__a.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
+    CounterPass phase(gpu(), {"fake__a.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
     for (int point = 0; point < 3; ++point) {
       Measurement measurement;
       measurement.samples_seconds = {1.0, 2.0};
@@ -513,7 +513,7 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
 }
 
 TEST_F(FakeCupti, OneBadNameAmongGoodOnesCostsItselfAlone) {
-  CounterPhase phase(gpu(), {"fake__a.sum", "no__such.sum", "fake__nan.sum"}, [&](const Device&) { return open(); });
+  CounterPass phase(gpu(), {"fake__a.sum", "no__such.sum", "fake__nan.sum"}, [&](const Device&) { return open(); });
   Measurement measurement;
   for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, replay());
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"fake__a.sum", 11.0, "bytes", "cupti range"}));

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/clocks/launch_overhead.h"
 #include "bench/gpu.h"
-#include "bench/launch_overhead.h"
 
 namespace gpubench::bench {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/difference_clock.h"
+#include "bench/clocks/difference_clock.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <utility>
 
-#include "bench/sampler.h"
-#include "statistics/statistics.h"
+#include "bench/clocks/sampler.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 namespace {

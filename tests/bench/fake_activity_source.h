@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "bench/activity/activity_source.h"
-#include "bench/metrics/metric_source.h"
+#include "bench/counters/metric_source.h"
 
 namespace gpubench::bench {
 
-/// A GPU on which executions run one after another; outlives the source that an ActivityPhase owns.
+/// A GPU on which executions run one after another; outlives the source that an ActivityPass owns.
 struct FakeGpu {
   bool recording = false;
   int executions = 0;  ///< in all

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/clock.h"
+#include "bench/clocks/clock.h"
 
 namespace gpubench::bench {
 

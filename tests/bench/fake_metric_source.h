@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/metrics/metric_source.h"
+#include "bench/counters/metric_source.h"
 
 namespace gpubench::bench {
 
-/// What the fake counts, and what happened to it; outlives the source that a CounterPhase owns.
+/// What the fake counts, and what happened to it; outlives the source that a CounterPass owns.
 struct FakeChip {
   struct Metric {
     double value = 0.0;

@@ -2,13 +2,13 @@
 // A phase after timing that goes over single points.
 #pragma once
 
-#include "bench/later_phase.h"
-#include "gpubench/measurement.h"
+#include "bench/google/post_timing_pass.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::bench {
 
 /// Takes one point through all rounds of a phase.
-inline void go_over(LaterPhase& phase, Measurement& measurement, const Replay& replay) {
+inline void go_over(PostTimingPass& phase, Measurement& measurement, const Replay& replay) {
   for (std::size_t round = 0; round < phase.rounds(); ++round) {
     phase.begin(round);
     phase.fill(measurement, replay);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations through Google Benchmark and back: names, arguments, failures, repetitions, flags.
-#include "bench/google_runner.h"
+#include "bench/google/google_runner.h"
 
 #include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
@@ -13,9 +13,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "bench/counters/counter_pass.h"
 #include "bench/devices.h"
-#include "bench/google_compatibility.h"
-#include "bench/metrics/counter_phase.h"
+#include "bench/google/google_compatibility.h"
 #include "tests/bench/fake_metric_source.h"
 
 namespace gpubench::bench {
@@ -212,7 +212,7 @@ TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
   const auto& variants = measured[0].variants;
   ASSERT_EQ(variants.size(), 3U);
   EXPECT_EQ(variants[0].perturbation, less_arithmetic);
-  EXPECT_EQ(variants[0].part_left, 0.5);
+  EXPECT_EQ(variants[0].remaining_fraction, 0.5);
   EXPECT_TRUE(variants[0].seconds);
   EXPECT_FALSE(variants[1].seconds);
   EXPECT_THAT(variants[1].reason, HasSubstr("cannot be timed on the host"));
@@ -257,9 +257,9 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   const auto timed = measure("^add_up|throws");
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_phase(
-      std::make_unique<CounterPhase>(host_device(), std::vector<std::string>{"l2_bytes", "l1_bytes"},
-                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
+  harness.set_pass(
+      std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"l2_bytes", "l1_bytes"},
+                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   run_google(harness, "^add_up|throws", {});
   const auto& measured = harness.measurements();
   ASSERT_EQ(measured.size(), 3U);
@@ -270,7 +270,7 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   EXPECT_TRUE(measured[2].failure);
   EXPECT_TRUE(measured[2].counters.empty());
   EXPECT_EQ(chip.counted.size(), 2U);
-  EXPECT_EQ(harness.phase_warnings().size(), 1U);
+  EXPECT_EQ(harness.pass_warnings().size(), 1U);
 }
 
 TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
@@ -280,9 +280,9 @@ TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
   const auto timed = measure("^in_place");
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_phase(
-      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"a__1.sum"},
-                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
+  harness.set_pass(
+      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"a__1.sum"},
+                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   begun_with.clear();
   run_google(harness, "^in_place", {});
   // Two rounds to find out what changes, and three passes: twice, for there are two points.
@@ -292,7 +292,7 @@ TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
       EXPECT_EQ(begun_with[point + pass], begun_with[point] + 4);
       EXPECT_EQ(begun_with[point + pass + 1], begun_with[point] + 5);
     }
-  EXPECT_THAT(harness.phase_warnings(), testing::IsEmpty());
+  EXPECT_THAT(harness.pass_warnings(), testing::IsEmpty());
 }
 
 TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
@@ -304,29 +304,29 @@ TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
   failing.name.clear();
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t) { return Harness::Choice{false, &failing}; });
-  harness.set_phase(
-      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"l2_bytes"},
-                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
+  harness.set_pass(
+      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"l2_bytes"},
+                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   run_google(harness, "^throws", {});
   ASSERT_EQ(harness.measurements().size(), 1U);
   EXPECT_EQ(harness.measurements()[0].seconds, timed[0].seconds);
   EXPECT_FALSE(harness.measurements()[0].failure);
   EXPECT_THAT(harness.measurements()[0].absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "the disk is on fire"}));
-  EXPECT_THAT(harness.phase_warnings(), ElementsAre("No counters on cpu: the disk is on fire."));
+  EXPECT_THAT(harness.pass_warnings(), ElementsAre("No counters on cpu: the disk is on fire."));
 }
 
 TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
   const auto timed = measure("^add_up");
   Harness harness(host_device(), brief(), Harness::Mode::count);
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_phase(std::make_unique<CounterPhase>(host_device(), std::vector<std::string>{"l2_bytes"}));
+  harness.set_pass(std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"l2_bytes"}));
   run_google(harness, "^add_up", {});
   for (const auto& measurement : harness.measurements()) {
     EXPECT_TRUE(measurement.seconds);
     ASSERT_EQ(measurement.absent_counters.size(), 1U);
     EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
   }
-  EXPECT_EQ(harness.phase_warnings().size(), 1U);
+  EXPECT_EQ(harness.pass_warnings().size(), 1U);
 }
 
 /// The host with a last-level cache of 1 MiB, so that little is enough to be cold.
@@ -374,9 +374,9 @@ TEST(ColdRun, IsCountedAsItIsTimed) {
   Harness harness(small_host(), brief(), Harness::Mode::count);
   harness.set_cache_state("cold");
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_phase(
-      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"l2_bytes"},
-                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
+  harness.set_pass(
+      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"l2_bytes"},
+                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   std::ostringstream out;
   benchmark::JSONReporter reporter;
   reporter.SetOutputStream(&out);
@@ -394,9 +394,9 @@ TEST(ColdRun, PassesSayThatCopiesInTurnsAreNotPutBack) {
   Harness harness(small_host(), brief(), Harness::Mode::count);
   harness.set_cache_state("cold");
   harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_phase(
-      std::make_unique<CounterPhase>(harness.device(), std::vector<std::string>{"a__1.sum"},
-                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
+  harness.set_pass(
+      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"a__1.sum"},
+                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   run_google(harness, "^wanders", {});
   ASSERT_EQ(harness.measurements().at(0).counters.size(), 1U);
   EXPECT_THAT(harness.measurements()[0].counters[0].source, testing::HasSubstr("copies of its buffers in turns"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What State hands out is known for as long as it is there, and is put back between passes.
-#include "bench/metrics/inputs.h"
+#include "bench/counters/inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/contents.h"
+#include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

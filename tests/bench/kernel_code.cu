@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose code kernel_code_test.cpp knows: a template, an extern "C" one, and one that differs with GPUBENCH_OTHER.
+// Kernels whose code kernel_code_test.cpp knows: a template, an extern "C" one, and one that differs with
+// GPUBENCH_OTHER.
 #ifdef GPUBENCH_OTHER
 constexpr float factor = 3.0F;
 #else

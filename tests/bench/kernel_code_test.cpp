@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/activity/activity_phase.h"
+#include "bench/activity/activity_pass.h"
 
 namespace gpubench::bench {
 namespace {
@@ -171,7 +171,7 @@ class OneKernel final : public ActivitySource {
 
 TEST(KernelCodeOfNothing, StandsBesideTheKernelOfARecord) {
   int executions = 0;
-  ActivityPhase phase(
+  ActivityPass phase(
       {}, [&](const Device&) { return std::make_unique<OneKernel>(executions); },
       [](const Device&) { return KernelCode("sm_90"); });
   Measurement measurement;

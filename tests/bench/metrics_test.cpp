@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "bench/metrics/counter_phase.h"
-#include "bench/metrics/declared_work.h"
-#include "bench/metrics/kernel_ranges.h"
-#include "bench/metrics/metric_names.h"
-#include "bench/metrics/pass_plan.h"
+#include "bench/counters/counter_pass.h"
+#include "bench/counters/declared_work.h"
+#include "bench/counters/kernel_ranges.h"
+#include "bench/counters/metric_names.h"
+#include "bench/counters/pass_plan.h"
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"
 
@@ -210,7 +210,7 @@ Device gpu() {
   return device;
 }
 
-CounterPhase::Opener opener(FakeChip& chip) {
+CounterPass::Opener opener(FakeChip& chip) {
   return [&chip](const Device&) { return std::make_unique<FakeMetricSource>(chip); };
 }
 
@@ -222,9 +222,9 @@ FakeChip copying_chip() {
   return chip;
 }
 
-TEST(CounterPhase, ValuesAreKeyedAndOrderedByName) {
+TEST(CounterPass, ValuesAreKeyedAndOrderedByName) {
   FakeChip chip = copying_chip();
-  CounterPhase phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes", "l1_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes", "l1_bytes"}, opener(chip));
   Measurement measurement;
   int prepared = 0;
   int executed = 0;
@@ -238,11 +238,11 @@ TEST(CounterPhase, ValuesAreKeyedAndOrderedByName) {
   EXPECT_THAT(phase.warnings(), ElementsAre("No l1_bytes on cuda:0: FK100 has no counter for it."));
 }
 
-TEST(CounterPhase, CountersByInstructionThatPassKernelsOverAreAbsent) {
+TEST(CounterPass, CountersByInstructionThatPassKernelsOverAreAbsent) {
   FakeChip chip = copying_chip();
   chip.metrics["smsp__inst_executed.sum"] = {1000.0, "inst", false};
   chip.metrics["smsp__sass_x.sum"] = {7.0, "inst", false};
-  CounterPhase phase(gpu(), {"smsp__sass_x.sum", "instructions"}, opener(chip));
+  CounterPass phase(gpu(), {"smsp__sass_x.sum", "instructions"}, opener(chip));
   for (const auto& [seen, there] : {std::pair(1000.0, true), std::pair(3.0, true), std::pair(0.0, false)}) {
     chip.metrics[std::string(all_by_instruction)] = {seen, "inst", false};
     Measurement measurement;
@@ -255,10 +255,10 @@ TEST(CounterPhase, CountersByInstructionThatPassKernelsOverAreAbsent) {
   }
 }
 
-TEST(CounterPhase, ACounterOfKernelsSaysSo) {
+TEST(CounterPass, ACounterOfKernelsSaysSo) {
   FakeChip chip = copying_chip();
   chip.metrics["lts__t_bytes.sum.per_second"] = {5e12, "byte/s", false};
-  CounterPhase phase(gpu(), {"l2_bytes", "lts__t_bytes.sum.per_second"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes", "lts__t_bytes.sum.per_second"}, opener(chip));
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters,
@@ -266,10 +266,10 @@ TEST(CounterPhase, ACounterOfKernelsSaysSo) {
                           Counter{"lts__t_bytes.sum.per_second", 5e12, "byte/s", "fake, each kernel by itself"}));
 }
 
-TEST(CounterPhase, EachPassStartsFromThePreparedState) {
+TEST(CounterPass, EachPassStartsFromThePreparedState) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
-  CounterPhase phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
   Measurement measurement;
   std::string order;
   go_over(phase, measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
@@ -277,9 +277,9 @@ TEST(CounterPhase, EachPassStartsFromThePreparedState) {
   EXPECT_THAT(measurement.counters, SizeIs(3));
 }
 
-TEST(CounterPhase, APointThatWasCountedBeforeHasTheNewCountersAlone) {
+TEST(CounterPass, APointThatWasCountedBeforeHasTheNewCountersAlone) {
   FakeChip chip = copying_chip();
-  CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
   measurement.counters = {{"l2_bytes", 1.0, "bytes", "an earlier run"}, {"sm_clock", 1e9, "Hz", "an earlier run"}};
   go_over(phase, measurement, {[] {}, [] {}});
@@ -287,7 +287,7 @@ TEST(CounterPhase, APointThatWasCountedBeforeHasTheNewCountersAlone) {
 }
 
 /// Takes points through all rounds of a phase.
-void go_over_all(CounterPhase& phase, std::vector<Measurement>& points, const Replay& replay) {
+void go_over_all(CounterPass& phase, std::vector<Measurement>& points, const Replay& replay) {
   for (std::size_t round = 0; round < phase.rounds(); ++round) {
     phase.begin(round);
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -299,10 +299,10 @@ void go_over_all(CounterPhase& phase, std::vector<Measurement>& points, const Re
   for (std::size_t i = 0; i < points.size(); ++i) phase.finish(i, points[i]);
 }
 
-TEST(CounterPhase, EachGroupIsARoundOverAllPoints) {
+TEST(CounterPass, EachGroupIsARoundOverAllPoints) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
-  CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   std::vector<Measurement> points(3);
   go_over_all(phase, points, {[] {}, [] {}});
   for (const Measurement& measurement : points) EXPECT_THAT(measurement.counters, SizeIs(2));
@@ -312,10 +312,10 @@ TEST(CounterPhase, EachGroupIsARoundOverAllPoints) {
   EXPECT_THAT(chip.counted, ElementsAre(read, read, read, l2, l2, l2));
 }
 
-TEST(CounterPhase, APointThatMissesARoundLacksItsCountersAlone) {
+TEST(CounterPass, APointThatMissesARoundLacksItsCountersAlone) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
-  CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   ASSERT_EQ(phase.rounds(), 2U);
   Measurement stopped;
   Measurement broken;
@@ -335,11 +335,11 @@ TEST(CounterPhase, APointThatMissesARoundLacksItsCountersAlone) {
   EXPECT_THAT(broken.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no memory"}));
 }
 
-TEST(CounterPhase, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
+TEST(CounterPass, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
   chip.errors = {{"lts__t_bytes.sum", "no room for it"}};
-  CounterPhase phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   Measurement measurement;
   for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"}));
@@ -348,13 +348,13 @@ TEST(CounterPhase, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
 }
 
 /// A metric of one pass, and one of two.
-CounterPhase::Opener long_and_short(FakeChip& chip) {
+CounterPass::Opener long_and_short(FakeChip& chip) {
   chip.metrics = {{"fake__short.sum", {1.0, "byte", false}}, {"fake__long.sum", {2.0, "byte", false}}};
   chip.passes_of = {{"fake__long.sum", 2}};
   return opener(chip);
 }
 
-TEST(CounterPhase, InputsAreKeptForSeveralPassesOfARoundAlone) {
+TEST(CounterPass, InputsAreKeptForSeveralPassesOfARoundAlone) {
   FakeChip chip;
   std::string order;
   const Replay replay = {[&] { order += 'p'; }, [&] { order += 'x'; },
@@ -363,16 +363,16 @@ TEST(CounterPhase, InputsAreKeptForSeveralPassesOfARoundAlone) {
                            return std::nullopt;
                          }};
   std::vector<Measurement> points(2);
-  CounterPhase phase(gpu(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  CounterPass phase(gpu(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
   go_over_all(phase, points, replay);
   EXPECT_EQ(order, "pxpxkpxpxkpxpx");
   EXPECT_EQ(points[0].counters.at(0).source, "fake");
   EXPECT_THAT(phase.warnings(), IsEmpty());
 }
 
-TEST(CounterPhase, PassesOnDifferentInputsAreSaidToBe) {
+TEST(CounterPass, PassesOnDifferentInputsAreSaidToBe) {
   FakeChip chip;
-  CounterPhase phase(gpu(), {"fake__long.sum"}, long_and_short(chip));
+  CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip));
   std::vector<Measurement> points(2);
   go_over_all(phase, points, {[] {}, [] {}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
   for (const Measurement& measurement : points) {
@@ -383,17 +383,17 @@ TEST(CounterPhase, PassesOnDifferentInputsAreSaidToBe) {
   EXPECT_THAT(phase.warnings(), SizeIs(1));
 }
 
-TEST(CounterPhase, NothingIsOpenedWhenNothingIsWanted) {
-  CounterPhase phase(gpu(), {},
-                     [](const Device&) -> std::unique_ptr<MetricSource> { throw std::logic_error("opened"); });
+TEST(CounterPass, NothingIsOpenedWhenNothingIsWanted) {
+  CounterPass phase(gpu(), {},
+                    [](const Device&) -> std::unique_ptr<MetricSource> { throw std::logic_error("opened"); });
   Measurement measurement;
   go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_EQ(measurement, Measurement{});
 }
 
-TEST(CounterPhase, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
+TEST(CounterPass, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
   int opened = 0;
-  CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes"}, [&](const Device&) -> std::unique_ptr<MetricSource> {
+  CounterPass phase(gpu(), {"l2_bytes", "dram_read_bytes"}, [&](const Device&) -> std::unique_ptr<MetricSource> {
     ++opened;
     throw MetricsUnavailable("the driver keeps the counters");
   });
@@ -408,10 +408,10 @@ TEST(CounterPhase, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
   EXPECT_THAT(phase.warnings(), ElementsAre("No counters on cuda:0: the driver keeps the counters."));
 }
 
-TEST(CounterPhase, ABusyPointDoesNotSpoilTheNext) {
+TEST(CounterPass, ABusyPointDoesNotSpoilTheNext) {
   FakeChip chip = copying_chip();
   chip.error = "held by another profiler";
-  CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes"}, opener(chip));
   Measurement busy;
   go_over(phase, busy, {[] {}, [] {}});
   EXPECT_THAT(busy.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "held by another profiler"}));
@@ -422,19 +422,19 @@ TEST(CounterPhase, ABusyPointDoesNotSpoilTheNext) {
   EXPECT_THAT(fine.absent_counters, IsEmpty());
 }
 
-TEST(CounterPhase, AnExecutionThatThrowsMakesTheCountersAbsent) {
+TEST(CounterPass, AnExecutionThatThrowsMakesTheCountersAbsent) {
   FakeChip chip = copying_chip();
-  CounterPhase phase(gpu(), {"l2_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
   EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "launch failed"}));
 }
 
-TEST(CounterPhase, AValueThatIsNoneIsAbsent) {
+TEST(CounterPass, AValueThatIsNoneIsAbsent) {
   FakeChip chip = copying_chip();
   chip.metrics["lts__t_bytes.sum"].value = std::numeric_limits<double>::quiet_NaN();
   chip.metrics["dram__bytes_read.sum"].lost = true;
-  CounterPhase phase(gpu(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
+  CounterPass phase(gpu(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_write_bytes", 1e8, "bytes", "fake"}));
@@ -443,10 +443,10 @@ TEST(CounterPhase, AValueThatIsNoneIsAbsent) {
                           AbsentCounter{"l2_bytes", "lts__t_bytes.sum came back without a value"}));
 }
 
-TEST(CounterPhase, TheCpuHasNoCountersYet) {
+TEST(CounterPass, TheCpuHasNoCountersYet) {
   Device cpu;
   cpu.id = "cpu";
-  CounterPhase phase(cpu, {"dram_read_bytes"});
+  CounterPass phase(cpu, {"dram_read_bytes"});
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] {}});
   ASSERT_THAT(measurement.absent_counters, SizeIs(1));

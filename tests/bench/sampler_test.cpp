@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/sampler.h"
+#include "bench/clocks/sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/conditions.h"
-#include "bench/sm_notes.h"
-#include "bench/throttling.h"
+#include "bench/clocks/condition_readings.h"
+#include "bench/clocks/sm_notes.h"
+#include "bench/clocks/throttling.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {
@@ -227,31 +227,31 @@ TEST(ClockOfSample, KnownAnswers) {
   EXPECT_FALSE(clock_of_sample({}, 7).has_value());
 }
 
-TEST(Conditions, RangesWidenAndReasonsAddUp) {
-  Conditions sum;
+TEST(DeviceConditions, RangesWidenAndReasonsAddUp) {
+  DeviceConditions sum;
   add_reading(
       sum, {1, Interval{2e9, 2e9}, std::nullopt, Interval{300, 300}, std::nullopt, {"power cap"}, "no memory clock"});
   add_reading(
       sum,
       {1, Interval{1e9, 1e9}, std::nullopt, Interval{700, 700}, Interval{40, 40}, {"power cap", "power brake"}, ""});
-  EXPECT_EQ(sum, (Conditions{2,
-                             Interval{1e9, 2e9},
-                             std::nullopt,
-                             Interval{300, 700},
-                             Interval{40, 40},
-                             {"power cap", "power brake"},
-                             "no memory clock"}));
+  EXPECT_EQ(sum, (DeviceConditions{2,
+                                   Interval{1e9, 2e9},
+                                   std::nullopt,
+                                   Interval{300, 700},
+                                   Interval{40, 40},
+                                   {"power cap", "power brake"},
+                                   "no memory clock"}));
 }
 
-TEST(Conditions, HeatIsAWarningAndAPowerCapIsNot) {
+TEST(DeviceConditions, HeatIsAWarningAndAPowerCapIsNot) {
   Measurement hot;
   hot.device = "cuda:0";
-  hot.conditions = Conditions{
+  hot.conditions = DeviceConditions{
       2, Interval{1.2e9, 1.9e9}, std::nullopt, std::nullopt, Interval{60, 88}, {"thermal slowdown (hardware)"}, ""};
   hot.dropped_samples = 3;
   Measurement capped;
   capped.device = "cuda:0";
-  capped.conditions = Conditions{1, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {"power cap"}, ""};
+  capped.conditions = DeviceConditions{1, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {"power cap"}, ""};
   EXPECT_EQ(condition_warnings({&capped}), std::vector<std::string>());
   EXPECT_EQ(condition_warnings({&hot, &capped, &hot}),
             (std::vector<std::string>{

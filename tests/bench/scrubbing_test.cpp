@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/scrubbing.h"
+#include "bench/memory/scrubbing.h"
 
 #include <gtest/gtest.h>
 

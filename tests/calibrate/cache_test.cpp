@@ -13,8 +13,8 @@
 #include <limits>
 #include <string>
 
+#include "core/storage/storage.h"
 #include "gpubench/version.h"
-#include "storage/storage.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "bench/gpu.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/rejection.h"
+#include "calibrate/check/rejection.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "bench/gpu.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/drift.h"
-#include "calibrate/together.h"
+#include "calibrate/check/drift.h"
+#include "calibrate/check/together.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "bench/gpu.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/cuda_workbench.h"
+#include "calibrate/cuda/workbench.h"
 
 namespace gpubench::calibrate {
 namespace {

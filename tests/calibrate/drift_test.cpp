@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a stored ceiling counts as drifted: decided on made-up samples.
-#include "calibrate/drift.h"
+#include "calibrate/check/drift.h"
 
 #include <gtest/gtest.h>
 

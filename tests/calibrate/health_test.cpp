@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A calibration beside figures of its kind, and several GPUs beside each other.
-#include "calibrate/health.h"
+#include "calibrate/check/health.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/host_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/host_load.h"
-#include "calibrate/rejection.h"
+#include "calibrate/check/rejection.h"
+#include "calibrate/host/load.h"
+#include "calibrate/host/probe.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/clocks/host_clock.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
-#include "bench/host_clock.h"
 #include "calibrate/calibrate.h"
-#include "storage/storage.h"
+#include "core/storage/storage.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/processes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "calibrate/process_overheads.h"
 
 namespace gpubench::calibrate {
 namespace {

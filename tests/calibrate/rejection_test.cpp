@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/rejection.h"
+#include "calibrate/check/rejection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

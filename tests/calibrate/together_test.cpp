@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several devices at once, on made-up ones.
-#include "calibrate/together.h"
+#include "calibrate/check/together.h"
 
 #include <gtest/gtest.h>
 

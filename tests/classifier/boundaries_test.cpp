@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "classifier/classifier.h"
+#include "classifier/point_verdict.h"
 #include "classifier/rules.h"
-#include "classifier/verdict.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -307,7 +307,7 @@ TEST(Boundaries, WhereBlocksBecomeTooSmall) {
   const auto machine = machine_of(calibration);
   for (std::int64_t blocks = 1 << 17; blocks <= 1 << 23; blocks *= 2) {
     auto measurement = measured_blocks(1.0, streaming(4e9, 0.0), blocks);
-    const double seconds = 2e-6 + predict(measurement.work, conditions_of(measurement), machine).work_seconds();
+    const double seconds = 2e-6 + predict(measurement.work, model_input_of(measurement), machine).work_seconds();
     measurement = measured_blocks(seconds, streaming(4e9, 0.0), blocks);
     measurement.arguments = {{"blocks", blocks}};
     run.points.push_back({std::move(measurement), std::nullopt});

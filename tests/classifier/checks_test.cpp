@@ -28,7 +28,7 @@ Timing device_time(double seconds, double fixed) {
   summary.median = seconds;
   summary.median_ci95 = {0.99 * seconds, 1.01 * seconds};
   timing.seconds = summary;
-  timing.fixed_seconds = Estimate{fixed, {fixed, fixed}};
+  timing.kernel_overhead_seconds = Estimate{fixed, {fixed, fixed}};
   return timing;
 }
 
@@ -73,18 +73,18 @@ TEST(Elasticity, Outcomes) {
   EXPECT_EQ(elasticity_vote({Regime::latency, {}}, {1.0, 0.01}).outcome, Outcome::undecided);
 }
 
-Measurement with_variant(Perturbation perturbation, double part_left, double seconds) {
+Measurement with_variant(Ablation perturbation, double remaining_fraction, double seconds) {
   auto measurement = measured(10e-6, streaming(1e6, 1e6));
-  Variant variant{perturbation, part_left, measurement.seconds, ""};
+  Variant variant{perturbation, remaining_fraction, measurement.seconds, ""};
   variant.seconds->median = seconds;
   variant.seconds->median_ci95 = {0.99 * seconds, 1.01 * seconds};
   measurement.variants = {variant};
   return measurement;
 }
 
-TEST(Perturbation, TimeThatGoesWithTheWorkIsThatWorks) {
-  const auto outcome = [](Regime regime, Perturbation perturbation, double part_left, double seconds) {
-    return perturbation_votes(regime, with_variant(perturbation, part_left, seconds)).at(0).outcome;
+TEST(Ablation, TimeThatGoesWithTheWorkIsThatWorks) {
+  const auto outcome = [](Regime regime, Ablation perturbation, double remaining_fraction, double seconds) {
+    return perturbation_votes(regime, with_variant(perturbation, remaining_fraction, seconds)).at(0).outcome;
   };
   EXPECT_EQ(outcome(Regime::memory, less_arithmetic, 0.5, 10e-6), Outcome::agrees);
   EXPECT_EQ(outcome(Regime::compute, less_arithmetic, 0.5, 10e-6), Outcome::disagrees);
@@ -99,7 +99,7 @@ TEST(Perturbation, TimeThatGoesWithTheWorkIsThatWorks) {
   EXPECT_EQ(vote.evidence, "with 50 % of its arithmetic it takes 10.0 us instead of 10.0 us");
 }
 
-TEST(Perturbation, WhatWasNotTimedDoesNotVote) {
+TEST(Ablation, WhatWasNotTimedDoesNotVote) {
   auto measurement = with_variant(less_arithmetic, 0.5, 10e-6);
   measurement.variants.front().seconds->median = std::nan("");
   EXPECT_TRUE(perturbation_votes(Regime::memory, measurement).empty());

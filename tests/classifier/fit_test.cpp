@@ -179,8 +179,8 @@ std::vector<Observation> empty_grids(const Machine& machine, double per_shape, b
   for (const std::int64_t blocks : {1, 4, 16, 64, 256, 1024, 4096, 16384}) {
     auto measurement = measured_blocks(1.0, {}, blocks);
     const double shape = per_shape * std::log2(static_cast<double>(std::min<std::int64_t>(blocks, 128)));
-    auto conditions = conditions_of(measurement);
-    if (shapes_known) conditions.fixed_seconds = 0.4e-6 + shape;
+    auto conditions = model_input_of(measurement);
+    if (shapes_known) conditions.kernel_overhead_seconds = 0.4e-6 + shape;
     auto prediction = predict({}, conditions, machine);
     const double seconds = 1.5e-6 + shape + 1.1 * prediction.start_seconds();
     result.push_back({std::move(prediction), seconds, 0.001, std::nullopt, 0.0});
@@ -200,8 +200,8 @@ TEST(Fit, ALaunchCostsWhatItsShapeCosts) {
   const auto machine = machine_of(gpu_that_starts_blocks());
   const auto known = fit_operation(empty_grids(machine, 0.03e-6, true));
   EXPECT_LT(known.residual_rms, 0.005);
-  EXPECT_NEAR(known.fixed_seconds, 0.4e-6 + 0.03e-6 * (0 + 2 + 4 + 6 + 4 * 7) / 8.0, 1e-15);
-  EXPECT_NEAR(known.launch_seconds(), 1.1e-6 + known.fixed_seconds, 0.01e-6) << "that of the mean shape";
+  EXPECT_NEAR(known.kernel_overhead_seconds, 0.4e-6 + 0.03e-6 * (0 + 2 + 4 + 6 + 4 * 7) / 8.0, 1e-15);
+  EXPECT_NEAR(known.launch_seconds(), 1.1e-6 + known.kernel_overhead_seconds, 0.01e-6) << "that of the mean shape";
   EXPECT_GT(fit_operation(empty_grids(machine, 0.03e-6, false)).residual_rms, 0.02);
 }
 
@@ -211,7 +211,7 @@ TEST(Fit, ACountedCacheMayHaveANearerHalf) {
   for (const double megabytes : {1.0, 4.0, 10.0, 14.0, 28.0, 32.0, 36.0}) {
     Work work = streaming(100e6, 0.0);
     work.footprint_bytes = megabytes * 1e6;
-    Conditions conditions;
+    ModelInput conditions;
     conditions.counted.dram_read_bytes = conditions.counted.dram_write_bytes = 0.0;
     conditions.counted.l2_bytes = 100e6;
     auto prediction = predict(work, conditions, machine);

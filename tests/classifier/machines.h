@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "classifier/model.h"
-#include "gpubench/calibration.h"
-#include "gpubench/measurement.h"
-#include "gpubench/run.h"
+#include "core/model/calibration.h"
+#include "core/model/measurement.h"
+#include "core/model/run.h"
 
 namespace gpubench::classifier {
 

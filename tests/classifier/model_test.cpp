@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "classifier/verdict.h"
+#include "classifier/point_verdict.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {
@@ -21,8 +21,8 @@ double seconds_on(const Prediction& prediction, std::string_view resource) {
   return 0.0;
 }
 
-Conditions at_clock(double hertz) {
-  Conditions conditions;
+ModelInput at_clock(double hertz) {
+  ModelInput conditions;
   conditions.clock_hz = hertz;
   return conditions;
 }
@@ -162,7 +162,7 @@ TEST(Predict, IssuingAndThePipeThatIsFedAreOneResource) {
   const auto has = [](const Prediction& prediction, std::string_view name) {
     return std::ranges::any_of(prediction.resources, [&](const auto& one) { return one.resource == name; });
   };
-  Conditions conditions;
+  ModelInput conditions;
   conditions.counted.issue_seconds = 1.05;
   const auto by_pipe = predict(work, conditions, machine);
   EXPECT_TRUE(has(by_pipe, "fp32"));
@@ -318,7 +318,7 @@ TEST(Predict, ATailCostsAFactor) {
   const auto machine = machine_of(calibration);
   Work work;
   work.flops[fp32] = 40e9;  // 1 ms
-  Conditions conditions;
+  ModelInput conditions;
   conditions.grid = Grid{202, 2};
   const auto prediction = predict(work, conditions, machine);
   EXPECT_NEAR(prediction.work_seconds(), 1e-3 * 3.0 / 2.02, 1e-12);
@@ -337,7 +337,7 @@ TEST(Predict, CountedLevelsOverlap) {
   count(measurement, "l2_bytes", 9e9);
   count(measurement, "l1_bytes", 8e9);
   count(measurement, "flops_fp32", 20e9);
-  const auto prediction = predict(measurement.work, conditions_of(measurement), machine);
+  const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
   EXPECT_TRUE(prediction.counted);
   EXPECT_NEAR(seconds_on(prediction, "dram"), 1e-3, 1e-12);
   EXPECT_NEAR(seconds_on(prediction, "l2"), 1e-3, 1e-12);  // no more than passed L1
@@ -397,7 +397,7 @@ TEST(Counted, L1AndSharedMemoryTakeTimeOfTheirOwn) {
   auto measurement = measured(1e-3, streaming(1e9, 0.0));
   const auto of = [&](const char* resource) {
     const auto machine = machine_of(calibration);
-    for (const auto& each : predict(measurement.work, conditions_of(measurement), machine).resources)
+    for (const auto& each : predict(measurement.work, model_input_of(measurement), machine).resources)
       if (each.resource == resource) return each.seconds;
     return 0.0;
   };
@@ -443,19 +443,19 @@ TEST(Machine, OverlapFromTheIntensitySweep) {
 
 TEST(BlockStart, TakesTimeBeyondTheFirstBlocks) {
   const auto machine = machine_of(gpu_that_starts_blocks());
-  const auto prediction = predict(streaming(4e6, 0.0), conditions_of(measured_blocks(1.0, {}, 10100)), machine);
+  const auto prediction = predict(streaming(4e6, 0.0), model_input_of(measured_blocks(1.0, {}, 10100)), machine);
   EXPECT_NEAR(prediction.start_seconds(), 10e-6, 1e-15);
-  EXPECT_EQ(predict({}, conditions_of(measured_blocks(1.0, {}, 100)), machine).start_seconds(), 0.0);
-  EXPECT_EQ(predict({}, conditions_of(measured(1.0, {})), machine).start_seconds(), 0.0)
+  EXPECT_EQ(predict({}, model_input_of(measured_blocks(1.0, {}, 100)), machine).start_seconds(), 0.0);
+  EXPECT_EQ(predict({}, model_input_of(measured(1.0, {})), machine).start_seconds(), 0.0)
       << "blocks that nobody counted";
-  EXPECT_EQ(predict({}, conditions_of(measured_blocks(1.0, {}, 10100)), machine_of(gpu())).start_seconds(), 0.0);
-  EXPECT_TRUE(predict({}, conditions_of(measured_blocks(1.0, {}, 10100)), machine_of(gpu())).missing.empty())
+  EXPECT_EQ(predict({}, model_input_of(measured_blocks(1.0, {}, 10100)), machine_of(gpu())).start_seconds(), 0.0);
+  EXPECT_TRUE(predict({}, model_input_of(measured_blocks(1.0, {}, 10100)), machine_of(gpu())).missing.empty())
       << "an older calibration has no such ceiling";
 }
 
 TEST(BlockStart, OverlapsWithTheWorkAndHasNoTail) {
   auto prediction =
-      predict(streaming(4e6, 0.0), conditions_of(measured_blocks(1.0, {}, 600)), machine_of(gpu_that_starts_blocks()));
+      predict(streaming(4e6, 0.0), model_input_of(measured_blocks(1.0, {}, 600)), machine_of(gpu_that_starts_blocks()));
   prediction.overlap.value = 2.0;  // 0.5 us from L2, 0.5 us to start
   EXPECT_NEAR(prediction.busy_seconds(), 0.5e-6, 1e-12);
   EXPECT_NEAR(prediction.work_seconds(), 0.5e-6 * std::sqrt(2.0), 1e-12);
@@ -466,21 +466,21 @@ TEST(BlockStart, OverlapsWithTheWorkAndHasNoTail) {
 TEST(BlockStart, FollowsTheClock) {
   auto calibration = gpu_that_starts_blocks();
   find(calibration, "block-start").clock_hz = 2e9;
-  auto conditions = conditions_of(measured_blocks(1.0, {}, 1100));
+  auto conditions = model_input_of(measured_blocks(1.0, {}, 1100));
   conditions.clock_hz = 1e9;
   EXPECT_NEAR(predict({}, conditions, machine_of(calibration)).start_seconds(), 2e-6, 1e-15);
 }
 
-TEST(Conditions, TheFixedCostOfItsLaunchShapes) {
+TEST(ModelInput, TheFixedCostOfItsLaunchShapes) {
   auto measurement = measured(1e-6, {});
-  EXPECT_FALSE(conditions_of(measurement).fixed_seconds);
+  EXPECT_FALSE(model_input_of(measurement).kernel_overhead_seconds);
   Timing device;
   device.clock = "device";
-  device.fixed_seconds = Estimate{0.5e-6, {0.4e-6, 0.6e-6}};
+  device.kernel_overhead_seconds = Estimate{0.5e-6, {0.4e-6, 0.6e-6}};
   measurement.other_clocks = {device};
-  EXPECT_EQ(conditions_of(measurement).fixed_seconds, 0.5e-6);
-  measurement.other_clocks[0].fixed_seconds->value = nan;
-  EXPECT_FALSE(conditions_of(measurement).fixed_seconds);
+  EXPECT_EQ(model_input_of(measurement).kernel_overhead_seconds, 0.5e-6);
+  measurement.other_clocks[0].kernel_overhead_seconds->value = nan;
+  EXPECT_FALSE(model_input_of(measurement).kernel_overhead_seconds);
 }
 
 TEST(CountedCache, ItsNearerHalfIsFilledFirst) {

@@ -100,7 +100,7 @@ void add_what_else_there_may_be(Measurement& measurement, std::mt19937_64& rando
   device.clock = "device";
   device.seconds = measurement.seconds;
   device.seconds->median = odd_number(random, 1e-5);
-  device.fixed_seconds = Estimate{odd_number(random, 1e-6), {}};
+  device.kernel_overhead_seconds = Estimate{odd_number(random, 1e-6), {}};
   measurement.other_clocks.push_back(device);
   for (int i = 0; i < 10; ++i) {
     measurement.samples_seconds.push_back(odd_number(random, 1e-5));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/verdict.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "classifier/classifier.h"
 #include "classifier/confidence.h"
+#include "classifier/point_verdict.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

@@ -72,7 +72,7 @@ TEST(Nvml, KnowsOlderNamesOfThrottleReasons) {
 }
 
 TEST(Nvml, ConditionsHoldWhatCouldBeReadAndWhyTheRestCouldNot) {
-  const Conditions conditions = read_conditions(Nvml("GPU-1234", fake));
+  const DeviceConditions conditions = read_conditions(Nvml("GPU-1234", fake));
   EXPECT_EQ(conditions.readings, 1);
   EXPECT_EQ(conditions.sm_clock_hz, (Interval{1.41e9, 1.41e9}));
   EXPECT_EQ(conditions.power_watts, (Interval{648.5, 648.5}));
@@ -83,7 +83,7 @@ TEST(Nvml, ConditionsHoldWhatCouldBeReadAndWhyTheRestCouldNot) {
 
 TEST(Nvml, ConditionsWithoutNvmlSayWhyOnce) {
   const Nvml nvml("0000:18:00.0", "libthere-is-none.so.1");
-  const Conditions conditions = read_conditions(nvml);
+  const DeviceConditions conditions = read_conditions(nvml);
   EXPECT_FALSE(conditions.sm_clock_hz.has_value());
   EXPECT_EQ(conditions.absent_reason, nvml.reason());
 }

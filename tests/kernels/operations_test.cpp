@@ -10,7 +10,7 @@
 #include <string>
 
 #include "bench/devices.h"
-#include "bench/google_runner.h"
+#include "bench/google/google_runner.h"
 
 namespace gpubench::operations {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/code_identity.h"
+#include "main/commands/code_identity.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said of several GPUs, and of a calibration that has drifted.
-#include "main/several_gpus.h"
+#include "main/commands/several_gpus.h"
 
 #include <gtest/gtest.h>
 
-#include "main/ceilings.h"
+#include "main/commands/run_ceilings.h"
 
 namespace gpubench {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calibrations as text: groups, bars, caveats, checks; two beside each other; several GPUs.
-#include "reports/ceilings.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "reports/calibration_diff.h"
+#include "compare/calibration_diff.h"
+#include "core/base/text.h"
+#include "reports/ceiling_text.h"
 #include "reports/reports.h"
-#include "reports/text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
 

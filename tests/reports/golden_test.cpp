@@ -8,11 +8,11 @@
 #include <sstream>
 #include <string>
 
-#include "reports/compare.h"
+#include "compare/compare.h"
+#include "core/base/text.h"
+#include "core/statistics/statistics.h"
+#include "core/storage/storage.h"
 #include "reports/reports.h"
-#include "reports/text.h"
-#include "statistics/statistics.h"
-#include "storage/storage.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {

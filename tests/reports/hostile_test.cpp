@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare.h"
+#include "compare/compare.h"
+#include "core/base/text.h"
+#include "core/storage/storage.h"
 #include "reports/reports.h"
-#include "reports/text.h"
-#include "storage/storage.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {

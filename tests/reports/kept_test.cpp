@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare.h"
-#include "reports/other_tools.h"
-#include "reports/picture.h"
+#include "compare/compare.h"
+#include "core/storage/storage.h"
+#include "reports/charts/picture.h"
+#include "reports/export/other_tools.h"
+#include "reports/overlaid_runs.h"
 #include "reports/reports.h"
-#include "reports/several.h"
-#include "storage/storage.h"
 
 namespace gpubench::reports {
 namespace {

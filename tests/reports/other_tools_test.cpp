@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of other tools. Those tools themselves read them in readers_test.py.
-#include "reports/other_tools.h"
+#include "reports/export/other_tools.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <sstream>
 #include <string>
 
-#include "reports/points.h"
-#include "reports/text.h"
+#include "core/base/text.h"
+#include "core/model/points.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/console/plots.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <sstream>
 #include <string>
 
-#include "reports/console_plots.h"
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
 

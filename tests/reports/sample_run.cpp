@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "statistics/statistics.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::testing {
 namespace {

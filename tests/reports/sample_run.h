@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gpubench/run.h"
+#include "core/model/run.h"
 
 namespace gpubench::testing {
 

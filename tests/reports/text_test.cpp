@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text.h"
+#include "core/base/text.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "reports/delimited.h"
-#include "reports/markdown_text.h"
-#include "reports/points.h"
+#include "core/model/points.h"
+#include "reports/export/delimited.h"
+#include "reports/export/markdown_text.h"
 
 namespace gpubench::reports {
 namespace {

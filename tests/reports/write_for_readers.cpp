@@ -6,8 +6,8 @@
 #include <exception>
 #include <filesystem>
 
+#include "core/statistics/statistics.h"
 #include "reports/reports.h"
-#include "statistics/statistics.h"
 #include "tests/reports/sample_run.h"
 
 namespace {

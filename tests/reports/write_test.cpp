@@ -8,9 +8,9 @@
 #include <iterator>
 #include <string>
 
-#include "reports/other_tools.h"
+#include "core/storage/storage.h"
+#include "reports/export/other_tools.h"
 #include "reports/reports.h"
-#include "storage/storage.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {

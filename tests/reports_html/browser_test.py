@@ -168,7 +168,7 @@ def test_runs(page, folder, pictures):
     quiet(page, "hostile runs")
 
 
-# reports/charts.cpp and reports/page/style.css
+# reports/charts/charts.cpp and reports/page/style.css
 DARK_INK, DARK_GRID, DARK_GROUND, LIGHT_INK = "#e8ebef", "#262e37", "#171c22", "#1b222b"
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/charts.h"
+#include "reports/charts/charts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/charts_rows.h"
+#include "reports/charts/rows.h"
 #include "tests/reports_html/synthetic_run.h"
 
 namespace gpubench::reports::charts {

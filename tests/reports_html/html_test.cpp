@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "reports/charts.h"
-#include "reports/html_resources.h"
-#include "reports/html_text.h"
+#include "reports/charts/charts.h"
+#include "reports/html/resources.h"
+#include "reports/html/text.h"
 #include "reports/reports.h"
 #include "tests/reports_html/synthetic_run.h"
 

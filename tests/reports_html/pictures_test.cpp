@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "reports/charts_runs.h"
-#include "reports/charts_samples.h"
-#include "reports/drawing.h"
-#include "reports/picture.h"
+#include "core/base/text.h"
+#include "reports/charts/drawing.h"
+#include "reports/charts/picture.h"
+#include "reports/charts/runs.h"
+#include "reports/charts/samples.h"
 #include "reports/reports.h"
-#include "reports/text.h"
 #include "tests/reports_html/synthetic_run.h"
 
 namespace gpubench::reports {

@@ -3,7 +3,7 @@
 // added.
 #pragma once
 
-#include "gpubench/run.h"
+#include "core/model/run.h"
 
 namespace gpubench::testing {
 

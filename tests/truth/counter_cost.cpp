@@ -13,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/clocks/host_clock.h"
+#include "bench/counters/counter_pass.h"
+#include "bench/counters/inputs.h"
+#include "bench/counters/metric_names.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/gpu.h"
-#include "bench/host_clock.h"
-#include "bench/metrics/counter_phase.h"
-#include "bench/metrics/inputs.h"
-#include "bench/metrics/metric_names.h"
+#include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
-#include "statistics/statistics.h"
 #include "tests/truth/copy.h"
 
 namespace gpubench {
@@ -54,7 +54,7 @@ class Copy {
     return statistics::median(seconds);
   }
   /// Gives a phase one point as the harness does.
-  void fill(bench::CounterPhase& phase, Measurement& measurement, std::size_t point) {
+  void fill(bench::CounterPass& phase, Measurement& measurement, std::size_t point) {
     bench::Inputs inputs({{from_.data(), from_.bytes(), true}, {to_.data(), to_.bytes(), true}});
     const auto execute = [this] { once(); };
     const auto prepare = [&] {
@@ -77,7 +77,7 @@ class Copy {
 /// Returns why nothing could be counted, if so.
 std::optional<std::string> row(const Device& device, Copy& copy, const char* metrics) {
   const bench::MetricSource* source = nullptr;
-  auto phase = std::make_unique<bench::CounterPhase>(device, bench::parse_metrics(metrics), [&](const Device& each) {
+  auto phase = std::make_unique<bench::CounterPass>(device, bench::parse_metrics(metrics), [&](const Device& each) {
     auto opened = bench::open_metric_source(each);
     source = opened.get();
     return opened;

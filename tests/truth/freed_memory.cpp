@@ -10,12 +10,12 @@
 #include <exception>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/clocks/host_clock.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/gpu.h"
-#include "bench/host_clock.h"
-#include "bench/scrubbing.h"
-#include "statistics/statistics.h"
+#include "bench/memory/scrubbing.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench {
 namespace {

@@ -18,21 +18,21 @@
 #include <string>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/cuda/working_stream.h"
 #include "bench/devices.h"
-#include "bench/google_runner.h"
+#include "bench/google/google_runner.h"
+#include "bench/google/post_timing_pass.h"
 #include "bench/gpu.h"
-#include "bench/later_phase.h"
-#include "main/after_timing.h"
-#include "storage/storage.h"
+#include "core/storage/storage.h"
+#include "main/commands/post_timing.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {
 namespace {
 
-class Profiled final : public bench::LaterPhase {
+class Profiled final : public bench::PostTimingPass {
  public:
   /// `names` of points that were executed, and what went wrong, outlive the phase.
   Profiled(std::vector<std::string>& names, const std::string& current, int executions)
@@ -94,11 +94,11 @@ int run(const char* file, int executions) {
   const Plan plan = plan_of(bench::choose_devices(run.devices.front().id).front(), "");
   std::vector<std::string> names;
   std::string current;
-  const PhaseAfterTiming phase = {"", "profiling", "profiled",
-                                  [&](const Device&) -> std::unique_ptr<bench::LaterPhase> {
-                                    return std::make_unique<Profiled>(names, current, executions);
-                                  }};
-  const auto warnings = run_phase(phase, plan, "", {}, run.points, [&](std::size_t position, double) {
+  const PostTimingStep phase = {"", "profiling", "profiled",
+                                [&](const Device&) -> std::unique_ptr<bench::PostTimingPass> {
+                                  return std::make_unique<Profiled>(names, current, executions);
+                                }};
+  const auto warnings = run_post_timing(phase, plan, "", {}, run.points, [&](std::size_t position, double) {
                           current = plan.points.at(position).name;
                         }).warnings;
   for (const std::string& name : names) fmt::print("{}\t{}\n", name, executions);

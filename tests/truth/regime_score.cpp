@@ -20,9 +20,9 @@
 #include "classifier/boundaries.h"
 #include "classifier/checks.h"
 #include "classifier/classifier.h"
+#include "classifier/point_verdict.h"
 #include "classifier/sweeps.h"
-#include "classifier/verdict.h"
-#include "storage/storage.h"
+#include "core/storage/storage.h"
 
 namespace gpubench {
 namespace {
@@ -195,7 +195,7 @@ Farthest farthest_of(const classifier::Sweep& sweep, const classifier::Fit& fit,
   double squares = 0.0;
   for (const auto& size : sweep.sizes) {
     const auto& measurement = *size.measurements.front();
-    const auto prediction = classifier::predict(size.work, classifier::conditions_of(measurement), machine);
+    const auto prediction = classifier::predict(size.work, classifier::model_input_of(measurement), machine);
     const auto fitted = classifier::fitted_time(fit, fit.parameters, prediction);
     const double residual = std::log(classifier::time_of(measurement).seconds / fitted.seconds);
     squares += residual * residual;

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/cuda/check.h"
+#include "bench/clocks/sampler.h"
+#include "bench/cuda/cuda_error.h"
 #include "bench/gpu.h"
-#include "bench/sampler.h"
+#include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
-#include "statistics/statistics.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {
@@ -67,8 +67,8 @@ class Truth {
     const double latency = statistics::median(bench::AdaptiveSampler({}).sample(*latency_clock).seconds);
     fmt::print("| {} | {} | {:.3f} | {:.3f} | {:+.2f} % | {:.2f} % | {:.3f} | {:.3f} | {:.3f} | {:.0f} |\n", one.blocks,
                one.kernels, truth * 1e6, device.median * 1e6, 100.0 * (device.median / truth - 1.0),
-               100.0 * statistics::relative_half_width(device), timing.fixed_seconds->value * 1e6, stream * 1e6,
-               latency * 1e6, took * 1e3);
+               100.0 * statistics::relative_half_width(device), timing.kernel_overhead_seconds->value * 1e6,
+               stream * 1e6, latency * 1e6, took * 1e3);
   }
 
  private:

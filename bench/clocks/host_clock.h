@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's steady clock.
+#pragma once
+
+#include <functional>
+
+#include "bench/clocks/clock.h"
+
+namespace gpubench::bench {
+
+/// Seconds on std::chrono::steady_clock since its epoch.
+double steady_seconds();
+/// The smallest step the steady clock shows, in seconds, measured once a process.
+double steady_quantum_seconds();
+
+/// Times a callable of the host: from the call to its return.
+class HostClock final : public Clock {
+ public:
+  using Batch = std::function<void(std::int64_t executions)>;
+  explicit HostClock(Batch batch) : batch_(std::move(batch)) {}
+
+  double time(std::int64_t executions) override;
+  [[nodiscard]] double least_batch_seconds() const override;
+  /// Read when it is asked for, right after the batch, on the core of the calling thread.
+  [[nodiscard]] std::optional<double> device_clock_hz() override;
+  double now() override { return steady_seconds(); }
+  [[nodiscard]] std::string_view question() const override { return "host"; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
+
+ private:
+  Batch batch_;
+};
+
+}  // namespace gpubench::bench

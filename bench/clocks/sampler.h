@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warm-up, batch length, blocks and the rule that ends sampling.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bench/clocks/clock.h"
+#include "core/model/measurement.h"
+
+namespace gpubench::bench {
+
+struct SamplingOptions {
+  double target_half_width = 0.005;  ///< of the median's 95 % interval, as a fraction of the median
+  double least_seconds = 0.0;        ///< sampling goes on at least this long, even when the interval is narrow
+  double budget_seconds = 0.25;      ///< wall time of a point under all its clocks, warm-up included
+  std::int64_t least_samples = 20;   ///< before the interval is believed
+  std::int64_t least_blocks = 5;     ///< likewise
+  std::int64_t most_samples = 2000;
+  std::optional<std::int64_t> exact_samples;  ///< take just so many, whatever the interval and the budget
+};
+
+/// What one clock gave.
+struct Samples {
+  std::vector<double> seconds;            ///< per execution, in the order taken
+  std::vector<std::int64_t> block_sizes;  ///< samples in each block; they add up to all
+  std::vector<double> clocks_hz;          ///< the device's clock during each sample; empty where it could not be read
+  std::vector<double> host_seconds;       ///< per execution, what the host took to launch it; may be empty
+  std::int64_t dropped = 0;               ///< samples under a throttled clock, not in the lists above
+  std::int64_t executions_per_sample = 1;
+  StopReason stop_reason = StopReason::interval;
+  std::exception_ptr failure;  ///< what the clock threw; there are no samples then
+
+  /// Throws std::invalid_argument without samples.
+  [[nodiscard]] Summary summary() const;
+};
+
+/// Warms up until two times in a row agree within 10 % (or a tenth of the budget is gone), chooses the batch length
+/// from Clock::least_batch_seconds, and samples in blocks: samples that follow each other at once share the state of
+/// the machine, so there are several blocks apart in time, each begun by a batch that is not kept. Clocks of one
+/// operation take turns, block by block, so that they see the same machine. A clock is done once the interval of its
+/// median over blocks is narrow enough; all are when the budget is spent, but not before each has two blocks and three
+/// samples.
+class AdaptiveSampler {
+ public:
+  /// `between_blocks` is called before the first round of blocks and after each; may be empty.
+  explicit AdaptiveSampler(SamplingOptions options, std::function<void()> between_blocks = {})
+      : options_(options), between_blocks_(std::move(between_blocks)) {}
+
+  /// One result for each clock. What a clock throws ends that clock and stands in its result.
+  [[nodiscard]] std::vector<Samples> sample(std::span<Clock* const> clocks) const;
+  /// Of one clock. Throws what the clock throws.
+  [[nodiscard]] Samples sample(Clock& clock) const;
+
+ private:
+  SamplingOptions options_;
+  std::function<void()> between_blocks_;
+};
+
+}  // namespace gpubench::bench

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phase after timing that fills a measurement's counters.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/counters/metric_source.h"
+#include "bench/counters/pass_plan.h"
+#include "bench/google/post_timing_pass.h"
+#include "core/model/device.h"
+#include "core/model/measurement.h"
+
+namespace gpubench::bench {
+
+/// Counts what was asked for on one device: one round over all points for each group of counters, because taking up
+/// another group is dear, and because the points of a round can be read out together. Opens the source only if anything
+/// was asked for. Never throws for lack of counters: what is missing is absent with its reason.
+class CounterPass final : public PostTimingPass {
+ public:
+  using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
+
+  /// `names` as parse_metrics gives them.
+  CounterPass(Device device, std::vector<std::string> names, Opener open = open_metric_source);
+
+  [[nodiscard]] bool wanted() const { return !names_.empty(); }
+  /// Why nothing can be counted on this device at all, or null. Opens the source.
+  [[nodiscard]] const std::string* unavailable() override;
+  [[nodiscard]] std::size_t rounds() override;
+  void begin(std::size_t round) override;
+  /// Where an execution itself throws, the time that was measured stays good: that, too, makes the counters absent.
+  void fill(Measurement& measurement, const Replay& replay) override;
+  /// Fills `counters`, `absent_counters` and `work_differences`.
+  void finish(std::size_t point, Measurement& measurement) override;
+  /// Nothing of this measurement can be counted.
+  void give_up(Measurement& measurement, const std::string& reason) override { all_absent(measurement, reason); }
+  /// Why counters are missing from any point, each reason once, for the run's warnings.
+  [[nodiscard]] std::vector<std::string> warnings() const override { return warnings_; }
+
+ private:
+  /// What the rounds gave for a point.
+  struct Counted {
+    MetricValues values;
+    std::string condition;  ///< under which some were counted, empty for none
+  };
+
+  void open();
+  void count(Counted& counted, const Replay& replay);
+  void miss(Counted& counted, const std::string& reason);
+  void warn_of(const std::string& reason);
+  void read();
+  void all_absent(Measurement& measurement, const std::string& reason);
+  void warn(std::string warning);
+
+  Device device_;
+  std::vector<std::string> names_;
+  Opener open_;
+  std::unique_ptr<MetricSource> source_;
+  std::optional<std::string> unavailable_;
+  PassPlan plan_;
+  std::size_t round_ = 0;
+  std::string why_not_this_round_;          ///< the source refuses this round's counters; empty when it takes them
+  std::map<std::size_t, Counted> counted_;  ///< by point
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace gpubench::bench

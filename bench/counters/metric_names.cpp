@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/counters/metric_names.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gpubench::bench {
+namespace {
+
+struct TermOfChip {
+  double factor;
+  const char* counter;
+  bool optional = false;  ///< of some chips only: counts nothing elsewhere
+};
+/// One way to count a metric. The first of an alias's ways whose counters the chip has is taken.
+using Way = std::vector<TermOfChip>;
+
+enum class Set : std::uint8_t { core, flops };
+
+struct Alias {
+  const char* name;
+  const char* unit;
+  Set set;
+  std::vector<Way> ways;
+};
+
+/// No duration is among them, and nothing that is set against one (kernel_ranges.h): those take a range for each kernel
+/// and several passes. Times are what gpubench's clocks are for, and they are read with CUPTI off. Cycles and shares
+/// are those of active SMs, never of the elapsed range; the clock is a ratio, which the range cannot bend.
+///
+/// FADD, FMUL and FFMA are counted by thread with the predicate on. FADD2, FMUL2 and FFMA2 (Blackwell) do two each.
+/// HADD2, HMUL2 and HFMA2 do two each as well, for __half and __nv_bfloat16 alike; scalar half code uses only one of
+/// the two and counts double.
+const std::vector<Alias>& aliases() {
+  static const std::vector<Alias> table = {
+      {"dram_read_bytes", "bytes", Set::core, {{{1, "dram__bytes_read.sum"}}, {{1, "dram__bytes_op_read.sum"}}}},
+      {"dram_write_bytes", "bytes", Set::core, {{{1, "dram__bytes_write.sum"}}, {{1, "dram__bytes_op_write.sum"}}}},
+      {"l2_bytes", "bytes", Set::core, {{{1, "lts__t_bytes.sum"}}}},
+      {"l1_bytes", "bytes", Set::core, {{{1, "l1tex__t_bytes.sum"}}}},
+      {"instructions", "warp instructions", Set::core, {{{1, "smsp__inst_executed.sum"}}}},
+      {"issue_active", "%", Set::core, {{{1, "smsp__issue_active.avg.pct_of_peak_sustained_active"}}}},
+      {"occupancy", "%", Set::core, {{{1, "sm__warps_active.avg.pct_of_peak_sustained_active"}}}},
+      {"sm_active_cycles", "cycles", Set::core, {{{1, "sm__cycles_active.avg"}}}},
+      {"sm_clock", "Hz", Set::core, {{{1, "sm__cycles_elapsed.avg.per_second"}}}},
+
+      {"flops_fp32",
+       "FLOP",
+       Set::flops,
+       {{{1, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"},
+         {1, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},
+         {2, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"},
+         {2, "smsp__sass_thread_inst_executed_op_fadd2_pred_on.sum", true},
+         {2, "smsp__sass_thread_inst_executed_op_fmul2_pred_on.sum", true},
+         {4, "smsp__sass_thread_inst_executed_op_ffma2_pred_on.sum", true}}}},
+      {"flops_fp64",
+       "FLOP",
+       Set::flops,
+       {{{1, "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum"},
+         {1, "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum"},
+         {2, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"}}}},
+      {"flops_half",
+       "FLOP",
+       Set::flops,
+       {{{2, "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum"},
+         {2, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum"},
+         {4, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"}}}},
+      {"flops_tensor_fp64", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_fp64.sum"}}}},
+      {"flops_tensor_tf32", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_tf32_dst_fp32.sum"}}}},
+      {"flops_tensor_fp16",
+       "FLOP",
+       Set::flops,
+       {{{1, "sm__ops_path_tensor_src_fp16.sum"}},
+        {{1, "sm__ops_path_tensor_src_fp16_dst_fp16.sum"}, {1, "sm__ops_path_tensor_src_fp16_dst_fp32.sum"}}}},
+      {"flops_tensor_bf16", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_bf16_dst_fp32.sum"}}}},
+      {"flops_tensor_fp8",
+       "FLOP",
+       Set::flops,
+       {{{1, "sm__ops_path_tensor_src_fp8.sum"}},
+        {{1, "sm__ops_path_tensor_src_fp8_dst_fp16.sum"}, {1, "sm__ops_path_tensor_src_fp8_dst_fp32.sum"}},
+        // Datacentre Blackwell counts FP4, FP6 and FP8 together; gpubench has operations of the last alone.
+        {{1, "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp16.sum"},
+         {1, "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp32.sum"}}}},
+      {"flops_tensor_int8", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_int8.sum"}}}},
+  };
+  return table;
+}
+
+std::vector<std::string> names_of(Set set) {
+  std::vector<std::string> names;
+  for (const Alias& alias : aliases())
+    if (alias.set == set) names.emplace_back(alias.name);
+  return names;
+}
+
+const Alias* find_alias(std::string_view name) {
+  const auto& table = aliases();
+  const auto place = std::find_if(table.begin(), table.end(), [&](const Alias& alias) { return alias.name == name; });
+  return place == table.end() ? nullptr : &*place;
+}
+
+bool is_profilers_own(std::string_view name) { return name.find("__") != std::string_view::npos; }
+
+void check_name(std::string_view name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  if (name.empty())
+    throw MetricNameError("--metrics has an empty name; write none, core, flops or names with commas between.");
+  if (!std::all_of(name.begin(), name.end(), plain))
+    throw MetricNameError(fmt::format("--metrics: '{}' is no name of a metric.", name));
+  if (is_profilers_own(name) || find_alias(name) != nullptr) return;
+  auto known = names_of(Set::core);
+  for (auto& more : names_of(Set::flops)) known.push_back(std::move(more));
+  throw MetricNameError(
+      fmt::format("--metrics: there is no metric '{}'; take none, core, flops, a name of CUPTI's such as "
+                  "lts__t_sectors.sum, or any of {}.",
+                  name, fmt::join(known, ", ")));
+}
+
+/// The first way whose counters are all there, without the optional ones that are not.
+std::optional<std::vector<ResolvedMetric::Term>> first_way(
+    const Alias& alias, const std::function<std::optional<std::string>(const std::string&)>& unit_of) {
+  for (const Way& way : alias.ways) {
+    std::vector<ResolvedMetric::Term> terms;
+    bool whole = true;
+    for (const TermOfChip& term : way) {
+      if (unit_of(term.counter))
+        terms.push_back({term.factor, term.counter});
+      else
+        whole = whole && term.optional;
+    }
+    if (whole) return terms;
+  }
+  return std::nullopt;
+}
+
+std::string why_not_known(const std::string& name, std::string_view chip) {
+  if (name.find('.') == std::string::npos)
+    return fmt::format("the name lacks how to sum up over the chip's units; write {}.sum, .avg, .max or .min", name);
+  return fmt::format("{} has no metric of this name", chip);
+}
+
+}  // namespace
+
+std::vector<std::string> core_metrics() { return names_of(Set::core); }
+std::vector<std::string> flops_metrics() { return names_of(Set::flops); }
+
+std::vector<std::string> parse_metrics(std::string_view text) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  if (text == "none") return names;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    const std::string_view name = text.substr(from, comma - from);
+    from = comma + 1;
+    if (name == "none") throw MetricNameError("--metrics: 'none' stands alone; leave it out or leave the others out.");
+    if (name == "core" || name == "flops") {
+      for (const std::string& member : names_of(name == "core" ? Set::core : Set::flops)) add(member);
+    } else {
+      check_name(name);
+      add(std::string(name));
+    }
+  }
+  return names;
+}
+
+Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
+                   const std::function<std::optional<std::string>(const std::string&)>& unit_of) {
+  Resolution result;
+  for (const std::string& name : names) {
+    if (const Alias* alias = find_alias(name)) {
+      if (auto terms = first_way(*alias, unit_of))
+        result.metrics.push_back({name, alias->unit, *std::move(terms)});
+      else
+        result.absent.push_back({name, fmt::format("{} has no counter for it", chip)});
+    } else if (const auto unit = name.find('.') == std::string::npos ? std::nullopt : unit_of(name)) {
+      result.metrics.push_back({name, *unit, {{1.0, name}}});
+    } else {
+      result.absent.push_back({name, why_not_known(name, chip)});
+    }
+  }
+  return result;
+}
+
+}  // namespace gpubench::bench

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/counters/metric_source.h"
+
+#include "bench/cuda/cupti_source.h"
+
+namespace gpubench::bench {
+
+std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
+  if (device.kind == DeviceKind::cpu)
+    throw MetricsUnavailable("there are no counters of the CPU yet; measure on a GPU");
+  return open_cupti_source(device);
+}
+
+MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay) {
+  source.begin(metrics);
+  source.count(replay.point, replay);
+  MetricValues values = source.read().at(replay.point);
+  if (!values.lost.empty()) throw MetricsUnavailable(values.lost);
+  return values;
+}
+
+}  // namespace gpubench::bench

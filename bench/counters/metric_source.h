@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever counts: CUPTI on a GPU, a fake in tests. A source knows the names of its chip and nothing of gpubench's own.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/google/post_timing_pass.h"
+#include "core/model/device.h"
+
+namespace gpubench::bench {
+
+/// What setting a profiler up took.
+struct CountingEffort {
+  std::size_t ranges = 0;      ///< counted, those that had to be counted again included
+  std::size_t configured = 0;  ///< how often it was told what to count
+  std::size_t enabled = 0;     ///< how often it took the counters
+};
+
+/// Values by name, never by position. A name that was asked for is in one of the two maps.
+struct MetricValues {
+  std::map<std::string, double> values;
+  std::map<std::string, std::string> absent;  ///< the reason by name
+  std::string lost;                           ///< the one reason why all are absent, if there is one
+};
+
+/// Counting or recording is impossible, as one sentence with the remedy.
+struct MetricsUnavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class MetricSource {
+ public:
+  virtual ~MetricSource() = default;
+
+  /// What stands beside each value: "cupti range".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The chip by its maker's name, for messages: "GH100".
+  [[nodiscard]] virtual std::string chip() const = 0;
+  /// The unit of a metric of this chip; absent when the chip has no such metric.
+  [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
+  /// How many executions it takes to count all of these together; absent when that cannot be done at all.
+  [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
+  /// These are counted from here on, all together. Values of others that were not read are lost. Throws
+  /// MetricsUnavailable.
+  virtual void begin(const std::vector<std::string>& metrics) = 0;
+  /// Counts one point, with `prepare` and `execute` once for each pass; `read` gives the values. Throws
+  /// MetricsUnavailable, and whatever the two throw: the points before are not affected by that.
+  virtual void count(std::size_t point, const Replay& replay) = 0;
+  /// The values of the points that were counted since the last call, which may be read out of the device only now. A
+  /// point whose values were lost on the way says so.
+  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
+  /// So far.
+  [[nodiscard]] virtual CountingEffort effort() const { return {}; }
+};
+
+/// Counts one point by itself. Throws MetricsUnavailable, and whatever the replay throws.
+MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay);
+
+/// The source for a device; on a GPU, that GPU must be the current one. Throws MetricsUnavailable when there is none.
+/// Nothing of CUPTI is loaded before this is called.
+std::unique_ptr<MetricSource> open_metric_source(const Device& device);
+
+}  // namespace gpubench::bench

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/google/google_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "bench/google/google_compatibility.h"
+
+namespace gpubench::bench {
+namespace {
+
+using Reporter = benchmark::BenchmarkReporter;
+
+bool parse_bool(const std::string& flag, std::string_view value) {
+  if (value.empty() || value == "true" || value == "1" || value == "yes" || value == "on") return true;
+  if (value == "false" || value == "0" || value == "no" || value == "off") return false;
+  throw GoogleFlagError(fmt::format("{} takes true or false, not '{}'.", flag, value));
+}
+
+void parse_min_time(const std::string& value, GoogleFlags& flags) {
+  const char* const end = value.data() + value.size();
+  if (value.ends_with("x")) {
+    std::int64_t count = 0;
+    const auto [rest, error] = std::from_chars(value.data(), end, count);
+    if (error == std::errc() && rest == end - 1 && count > 0) {
+      flags.exact_iterations = count;
+      return;
+    }
+  } else {
+    double seconds = 0.0;
+    const auto [rest, error] = std::from_chars(value.data(), end, seconds);
+    if (error == std::errc() && (rest == end || std::string_view(rest, end) == "s") && seconds >= 0.0 &&
+        seconds < 1e6) {
+      flags.min_time_seconds = seconds;
+      return;
+    }
+  }
+  throw GoogleFlagError(
+      fmt::format("--benchmark_min_time takes seconds ('0.5s') or a count of samples ('100x'), not '{}'.", value));
+}
+
+std::string one_of(const std::string& flag, const std::string& value, std::initializer_list<std::string_view> choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return value;
+  throw GoogleFlagError(fmt::format("{} takes one of {}, not '{}'.", flag, fmt::join(choices, ", "), value));
+}
+
+std::vector<Argument> parse_arguments(std::string_view text) {
+  std::vector<Argument> arguments;
+  while (!text.empty()) {
+    const auto slash = std::min(text.find('/'), text.size());
+    const std::string_view part = text.substr(0, slash);
+    text.remove_prefix(std::min(slash + 1, text.size()));
+    const auto colon = part.rfind(':');
+    Argument argument;
+    std::string_view digits = part;
+    if (colon != std::string_view::npos) {
+      argument.name = std::string(part.substr(0, colon));
+      digits = part.substr(colon + 1);
+    }
+    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), argument.value);
+    if (error == std::errc() && rest == digits.data() + digits.size()) arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+void name_measurement(Measurement& measurement, const Reporter::Run& run) {
+  measurement.name = run.run_name.str();
+  measurement.operation = run.run_name.function_name;
+  measurement.arguments = parse_arguments(run.run_name.args);
+  measurement.repetition = static_cast<int>(run.repetition_index);
+}
+
+/// Sees every run, names the measurement it belongs to, and passes on what is of this device without our marks.
+class NamingReporter final : public Reporter {
+ public:
+  NamingReporter(Harness& harness, std::vector<Sink> sinks)
+      : harness_(harness), measurements_(harness.measurements()), sinks_(std::move(sinks)) {}
+
+  bool ReportContext(const Context& context) override {
+    for (const Sink& sink : sinks_) sink.reporter->ReportContext(context);
+    return true;
+  }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    harness_.end_of_instance();
+    std::vector<Run> mine;
+    for (const Run& run : runs) {
+      if (is_skipped(run) && (skip_message(run) == other_device_message || skip_message(run) == left_out_message))
+        continue;
+      mine.push_back(run);
+      clean(mine.back());
+    }
+    if (mine.empty()) return;
+    name_the_rest(mine);
+    for (const Sink& sink : sinks_) forward(sink, mine);
+  }
+
+  void Finalize() override {
+    for (const Sink& sink : sinks_) sink.reporter->Finalize();
+  }
+
+ private:
+  void clean(Run& run) {
+    std::optional<std::size_t> index;
+    if (is_skipped(run)) {
+      TaggedMessage tagged = untag_message(skip_message(run));
+      index = tagged.index;
+      set_skip_message(run, tagged.message);
+    }
+    if (const auto counter = run.counters.find(point_counter); counter != run.counters.end()) {
+      if (run.run_type == Run::RT_Iteration) index = static_cast<std::size_t>(counter->second.value);
+      run.counters.erase(counter);
+    }
+    if (index && *index < measurements_.size()) name_measurement(measurements_[*index], run);
+  }
+
+  /// What no run spoke of: a benchmark set to report aggregates only names its points here; a measurement that a longer
+  /// one superseded (Google Benchmark grew its iterations) keeps no name and is dropped later.
+  void name_the_rest(const std::vector<Run>& runs) {
+    const bool only_aggregates =
+        std::all_of(runs.begin(), runs.end(), [](const Run& run) { return run.run_type == Run::RT_Aggregate; });
+    if (!only_aggregates) {
+      reported_individually_ = measurements_.size();
+      return;
+    }
+    int repetition = 0;
+    for (std::size_t i = reported_individually_; i < measurements_.size(); ++i)
+      if (measurements_[i].name.empty()) {
+        name_measurement(measurements_[i], runs.front());
+        measurements_[i].repetition = repetition++;
+      }
+    reported_individually_ = measurements_.size();
+  }
+
+  static void forward(const Sink& sink, const std::vector<Run>& runs) {
+    std::vector<Run> chosen;
+    const bool has_aggregates =
+        std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.run_type == Run::RT_Aggregate; });
+    for (const Run& run : runs)
+      if (!sink.aggregates_only || !has_aggregates || run.run_type == Run::RT_Aggregate) chosen.push_back(run);
+    if (!chosen.empty()) sink.reporter->ReportRuns(chosen);
+  }
+
+  Harness& harness_;
+  std::vector<Measurement>& measurements_;
+  std::vector<Sink> sinks_;
+  std::size_t reported_individually_ = 0;
+};
+
+/// Google Benchmark's flags are its own global state; whether they were set is part of it.
+bool& google_is_initialized() {
+  static bool initialized = false;
+  return initialized;
+}
+
+/// Google Benchmark ends names with "/manual_time" and the like, which our tables leave out: an end that the filter
+/// asks for may lie before those. A dollar sign that is escaped or within brackets stands for itself.
+std::string with_loose_end(const std::string& filter) {
+  std::string result;
+  bool in_brackets = false;
+  for (std::size_t i = 0; i < filter.size(); ++i) {
+    const char c = filter[i];
+    if (c == '\\' && i + 1 < filter.size()) {
+      result += c;
+      result += filter[++i];
+      continue;
+    }
+    if (c == '[') in_brackets = true;
+    if (c == ']') in_brackets = false;
+    if (c == '$' && !in_brackets) result += "(/(iterations|repeats):[0-9]+)*(/manual_time)?";
+    result += c;
+  }
+  return result;
+}
+
+/// Runs with all of Google Benchmark's own messages caught; a bad filter is the only thing it says them about.
+void run_caught(Reporter& reporter, const std::string& filter) {
+  // Uninitialized, it would repeat each point until its own default time is filled.
+  if (!google_is_initialized()) throw std::logic_error("initialize_google must come before any run");
+  std::ostringstream messages;
+  reporter.SetErrorStream(&messages);
+  reporter.SetOutputStream(&messages);
+  benchmark::RunSpecifiedBenchmarks(&reporter, filter.empty() ? std::string(".") : with_loose_end(filter));
+  if (messages.str().find("Could not compile") != std::string::npos)
+    throw GoogleFlagError(fmt::format("The filter '{}' is not a regular expression.", filter));
+}
+
+}  // namespace
+
+GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
+  GoogleFlags flags;
+  for (const std::string& argument : arguments) {
+    const auto equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (flag == "--benchmark_filter")
+      flags.filter = value;
+    else if (flag == "--benchmark_list_tests")
+      flags.list = parse_bool(flag, value);
+    else if (flag == "--benchmark_format")
+      flags.format = one_of(flag, value, {"console", "json", "csv"});
+    else if (flag == "--benchmark_out")
+      flags.out = value;
+    else if (flag == "--benchmark_out_format")
+      flags.out_format = one_of(flag, value, {"console", "json", "csv"});
+    else if (flag == "--benchmark_report_aggregates_only")
+      flags.report_aggregates_only = parse_bool(flag, value);
+    else if (flag == "--benchmark_display_aggregates_only")
+      flags.display_aggregates_only = parse_bool(flag, value);
+    else if (flag == "--benchmark_min_time")
+      parse_min_time(value, flags);
+    else
+      flags.passed_on.push_back(argument);
+  }
+  return flags;
+}
+
+bool GoogleFlags::interleaves_at_random() const {
+  constexpr std::string_view flag = "--benchmark_enable_random_interleaving";
+  bool on = false;
+  for (const std::string& word : passed_on) {
+    if (word == flag) on = true;
+    if (word.starts_with(flag) && word.size() > flag.size() && word[flag.size()] == '=')
+      on = parse_bool(std::string(flag), std::string_view(word).substr(flag.size() + 1));
+  }
+  return on;
+}
+
+void initialize_google(const std::string& program, const GoogleFlags& flags) {
+  static std::string name;  // Google Benchmark keeps a pointer to it for its reports
+  name = program;
+  std::vector<std::string> words = flags.passed_on;
+  // One iteration is a whole sampling of ours: Google Benchmark must never ask for more to fill its own time.
+  words.push_back(std::string("--benchmark_min_time=") + min_min_time<Reporter::Run>());
+  std::vector<char*> argv = {name.data()};
+  for (auto& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  benchmark::Initialize(&argc, argv.data());
+  google_is_initialized() = true;
+  if (argc > 1)
+    throw GoogleFlagError(fmt::format("Google Benchmark does not know the flag '{}', or its value is wrong.", argv[1]));
+}
+
+std::vector<PointName> discover(const Device& device, const std::string& filter) {
+  Harness harness(device, {}, Harness::Mode::discover);
+  const Harness::Scope scope(harness);
+  NamingReporter reporter(harness, {});
+  run_caught(reporter, filter);
+  std::vector<PointName> names;
+  for (std::size_t i = 0; i < harness.measurements().size(); ++i) {
+    const Measurement& measurement = harness.measurements()[i];
+    names.push_back({measurement.name, measurement.operation, measurement.arguments, measurement.repetition,
+                     harness.registered()[i]});
+  }
+  return names;
+}
+
+bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
+                   const std::vector<Argument>& arguments) {
+  const auto same_names = [&](const PointName& point) {
+    return std::equal(point.arguments.begin(), point.arguments.end(), arguments.begin(), arguments.end(),
+                      [](const Argument& one, const Argument& other) { return one.name == other.name; });
+  };
+  const auto found = std::find_if(points.begin(), points.end(), [&](const PointName& point) {
+    return point.operation == operation && point.registered != nullptr && same_names(point);
+  });
+  if (arguments.empty() || found == points.end()) return false;
+  std::vector<std::int64_t> values;
+  for (const Argument& argument : arguments) values.push_back(argument.value);
+  found->registered->Args(values);
+  return true;
+}
+
+void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks) {
+  const Harness::Scope scope(harness);
+  const std::size_t rounds = harness.rounds();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    harness.begin_round(round);
+    NamingReporter reporter(harness, round + 1 == rounds ? sinks : std::vector<Sink>());
+    run_caught(reporter, filter);
+  }
+  harness.end_rounds();
+  std::erase_if(harness.measurements(), [](const Measurement& measurement) { return measurement.name.empty(); });
+}
+
+}  // namespace gpubench::bench

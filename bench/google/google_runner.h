@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the registered operations through Google Benchmark: its flags, filters, repetitions and reporters.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/clocks/sampler.h"
+#include "bench/google/harness.h"
+#include "core/model/device.h"
+
+namespace gpubench::bench {
+
+/// A `--benchmark_*` flag that is unknown or has a bad value, or a filter that is no regular expression.
+struct GoogleFlagError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Google Benchmark's flags. Those that concern output or selection are handled here, because each needs to know which
+/// runs are of this device; the rest goes to Google Benchmark as it is.
+struct GoogleFlags {
+  std::vector<std::string> passed_on;
+  std::string filter;                 ///< --benchmark_filter; empty: all
+  std::optional<std::string> format;  ///< --benchmark_format: console, json or csv
+  std::optional<std::string> out;     ///< --benchmark_out
+  std::string out_format = "json";    ///< --benchmark_out_format
+  bool list = false;                  ///< --benchmark_list_tests
+  bool report_aggregates_only = false;
+  bool display_aggregates_only = false;
+  std::optional<double> min_time_seconds;        ///< --benchmark_min_time=0.5s
+  std::optional<std::int64_t> exact_iterations;  ///< --benchmark_min_time=100x
+
+  /// --benchmark_enable_random_interleaving: points are then not measured in the order that `discover` gives.
+  [[nodiscard]] bool interleaves_at_random() const;
+};
+
+/// Takes the `--benchmark_*` arguments. Throws GoogleFlagError.
+GoogleFlags parse_google_flags(const std::vector<std::string>& arguments);
+/// Hands Google Benchmark its flags; once a process, before anything runs. Throws GoogleFlagError.
+void initialize_google(const std::string& program, const GoogleFlags& flags);
+
+/// One point that would run on a device.
+struct PointName {
+  std::string name;  ///< "saxpy/1024/manual_time"
+  std::string operation;
+  std::vector<Argument> arguments;
+  int repetition = 0;
+  GoogleBenchmark* registered = nullptr;  ///< what Google Benchmark made it from; lives as long as the process
+};
+/// The points that the filter chooses for a device, in order, repetitions included. Nothing is measured.
+std::vector<PointName> discover(const Device& device, const std::string& filter);
+
+/// Registers further arguments for an operation, as if its author had written them: with the first of `points` that has
+/// the operation's name and arguments of the same names. `discover` names the new point from then on, where the filter
+/// chooses it. Returns false when there is no such point.
+bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
+                   const std::vector<Argument>& arguments);
+
+/// One of Google Benchmark's own reporters with its output.
+struct Sink {
+  benchmark::BenchmarkReporter* reporter = nullptr;
+  bool aggregates_only = false;
+};
+/// Measures what the filter chooses on the harness's device, or goes over it in all rounds of the harness's phase;
+/// names land in harness.measurements(), runs (of the last round) in the sinks.
+void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks);
+
+}  // namespace gpubench::bench

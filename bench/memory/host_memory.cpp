@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory behind HostVector, its random filling, and its copies.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/memory/buffer_copies.h"
+#include "gpubench/vectors.h"
+
+namespace gpubench::detail {
+namespace {
+
+// Mappings are whole pages; two MiB is a huge page on x86-64 and a multiple of the base page elsewhere.
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t base_page = 4096;
+
+std::size_t mapped_bytes(std::size_t bytes) {
+  const std::size_t page = bytes >= huge_page ? huge_page : base_page;
+  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+}
+
+template <class T>
+std::vector<std::byte> random_block(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<std::byte> block(count * sizeof(T));
+  const auto put = [&](std::size_t i, T value) { std::memcpy(block.data() + i * sizeof(T), &value, sizeof(T)); };
+  if constexpr (std::is_floating_point_v<T>) {
+    std::normal_distribution<T> normal;
+    for (std::size_t i = 0; i < count; ++i) put(i, normal(generator));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) put(i, static_cast<T>(generator()));
+  }
+  return block;
+}
+
+/// Drawing every element of a gigabyte would take longer than measuring it: a block of odd length is drawn and
+/// repeated, so that no power-of-two stride of an operation meets the same values again and again.
+constexpr std::size_t block_elements = 65521;
+
+template <class T>
+void fill(void* pointer, std::size_t count, std::uint64_t seed) {
+  const std::vector<std::byte> block = random_block<T>(std::min(count, block_elements), seed);
+  auto* const target = static_cast<std::byte*>(pointer);
+  const auto blocks = static_cast<std::int64_t>((count + block_elements - 1) / block_elements);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::size_t first = static_cast<std::size_t>(b) * block_elements;
+    const std::size_t length = std::min(block_elements, count - first);
+    std::memcpy(target + first * sizeof(T), block.data(), length * sizeof(T));
+  }
+}
+
+/// A number that is alone in its file; absent where there is none ("max").
+std::optional<std::size_t> number_in(const char* path) {
+  std::ifstream file(path);
+  std::size_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+void* allocate_host(std::size_t bytes) {
+  const std::size_t mapped = mapped_bytes(bytes);
+  void* const pointer =
+      mapped < bytes ? MAP_FAILED : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pointer == MAP_FAILED)
+    throw OutOfMemory(fmt::format("the host has no {} bytes of memory left for this size", bytes));
+  if (mapped >= huge_page) madvise(pointer, mapped, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
+  return pointer;
+}
+
+void free_host(void* pointer, std::size_t bytes) noexcept {
+  if (pointer != nullptr) munmap(pointer, mapped_bytes(bytes));
+}
+
+void fill_random_host(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
+  switch (element) {
+    case Element::float64:
+      return fill<double>(pointer, count, seed);
+    case Element::float32:
+      return fill<float>(pointer, count, seed);
+    case Element::int32:
+      return fill<std::int32_t>(pointer, count, seed);
+    case Element::float16:
+    case Element::bfloat16:
+      break;
+  }
+  throw std::invalid_argument("host vectors hold double, float or 32-bit integers; half types live on the GPU");
+}
+
+void repeat_on_host(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {
+  // The same share of a copy to the same thread as in filling, so that each page lies near the thread that will use it.
+  constexpr std::size_t block = 65536;
+  const auto blocks = static_cast<std::int64_t>((bytes + block - 1) / block);
+#pragma omp parallel
+  for (std::int64_t copy = 0; copy < count; ++copy) {
+    auto* const to = static_cast<std::byte*>(target) + static_cast<std::size_t>(copy) * stride;
+    const auto* const from = static_cast<const std::byte*>(source);
+#pragma omp for schedule(static) nowait
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::size_t first = static_cast<std::size_t>(b) * block;
+      std::memcpy(to + first, from + first, std::min(block, bytes - first));
+    }
+  }
+}
+
+std::size_t free_host_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::size_t kibibytes = 0;
+  while (file >> word && word != "MemAvailable:") continue;
+  if (!(file >> kibibytes)) return 0;
+  const std::size_t available = kibibytes << 10U;
+  const auto limit = number_in("/sys/fs/cgroup/memory.max");
+  const auto used = number_in("/sys/fs/cgroup/memory.current");
+  if (!limit || !used) return available;
+  return std::min(available, *limit > *used ? *limit - *used : 0);
+}
+
+}  // namespace gpubench::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU's part of the drift check: the probes that calibrate it, with the launch shapes that were best then.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "bench/cuda/cuda_error.h"
+#include "calibrate/check/drift.h"
+#include "calibrate/cuda/workbench.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+constexpr int samples = 7;
+constexpr double warm_up_seconds = 0.15;
+
+/// Set by tools that slow kernels down, lock clocks or replay.
+constexpr std::array profiler_variables = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+                                           "NSYS_PROFILING_SESSION_ID", "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
+
+class CudaDriftSampler {
+ public:
+  explicit CudaDriftSampler(const Device& device) : device_(device), bench_(device_, options_) {
+    warm_up(bench_, warm_up_seconds);
+  }
+
+  DriftSamples sample(const Ceiling& stored) {
+    try {
+      return take(stored);
+    } catch (const CudaError& error) {
+      (void)cudaGetLastError();
+      throw NoDriftSamples(error.what());
+    } catch (const OutOfMemory& error) {
+      (void)cudaGetLastError();
+      throw NoDriftSamples(error.what());
+    }
+  }
+
+ private:
+  DriftSamples take(const Ceiling& stored) {
+    Probe probe = probe_for(stored);  // a copy: each set stands for itself
+    for (int i = 0; i < samples; ++i) calibrate::sample(probe, bench_.instruments());
+    if (!probe.failure.empty()) throw NoDriftSamples(probe.failure);
+    DriftSamples set;
+    set.values = probe.values;
+    set.method = fmt::format("{}; {}; median of {} samples", probe.ceiling.shape, probe.ceiling.method, samples);
+    set.disturbance = disturbance_of(probe, stored);
+    return set;
+  }
+
+  const Probe& probe_for(const Ceiling& stored) {
+    const auto known = probes_.find(stored.resource);
+    if (known != probes_.end()) return bench_.probes[known->second];
+    const std::size_t before = bench_.probes.size();
+    if (stored.group == CeilingGroup::memory)
+      add_memory_probe_like(bench_, stored);
+    else
+      add_vector_probe_like(bench_, stored);
+    if (bench_.probes.size() == before) throw NoDriftSamples("this version has no probe that measures it");
+    probes_[stored.resource] = before;
+    return bench_.probes[before];
+  }
+
+  std::string disturbance_of(const Probe& probe, const Ceiling& stored) {
+    // This process is one of them.
+    if (const auto processes = bench_.nvml.compute_processes().value; processes && processes->size() > 1)
+      return fmt::format("{} other process{} computed on this GPU", processes->size() - 1,
+                         processes->size() == 2 ? "" : "es");
+    for (const char* const variable : profiler_variables)
+      if (std::getenv(variable) != nullptr)
+        return fmt::format("a profiler seems to run this program ({} is set)", variable);
+    if (probe.throttled_samples > 0)
+      return fmt::format("the driver held the clock back in {} of {} samples", probe.throttled_samples, samples);
+    if (!probe.ceiling.caveats.empty() && stored.caveats != probe.ceiling.caveats) return probe.ceiling.caveats.front();
+    return "";
+  }
+
+  Device device_;
+  Options options_;
+  Workbench bench_;
+  std::map<std::string, std::size_t> probes_;  ///< their places on the workbench
+};
+
+}  // namespace
+
+DriftSampler cuda_drift_sampler(const Device& device) {
+  try {
+    return [sampler = std::make_shared<CudaDriftSampler>(device)](const Ceiling& stored) {
+      return sampler->sample(stored);
+    };
+  } catch (const CudaError& error) {
+    (void)cudaGetLastError();
+    throw NoDriftSamples(error.what());
+  } catch (const OutOfMemory& error) {
+    (void)cudaGetLastError();
+    throw NoDriftSamples(error.what());
+  }
+}
+
+}  // namespace gpubench::calibrate

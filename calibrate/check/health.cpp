@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/check/health.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "core/statistics/statistics.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+using Json = nlohmann::json;
+
+ReferenceFigure figure_of(const Json& json, const Json& margins, const std::string& kind) {
+  ReferenceFigure figure;
+  figure.resource = json.at("resource").get<std::string>();
+  figure.unit = json.at("unit").get<std::string>();
+  figure.range = {json.at("low").get<double>(), json.at("high").get<double>()};
+  figure.margin = margins.at(json.at("margin").get<std::string>()).at("fraction").get<double>();
+  figure.source = json.at("source").get<std::string>();
+  const bool sound = figure.range.low > 0.0 && figure.range.low <= figure.range.high &&
+                     std::isfinite(figure.range.high) && figure.margin >= 0.0 && figure.margin < 1.0;
+  if (!sound || figure.source.empty())
+    throw std::runtime_error(
+        fmt::format("The reference of {} for {} needs 0 < low <= high, a margin and a source.", kind, figure.resource));
+  return figure;
+}
+
+ReferenceGpu gpu_of(const Json& json, const Json& margins) {
+  ReferenceGpu gpu;
+  gpu.kind = json.at("kind").get<std::string>();
+  gpu.names = json.at("names").get<std::vector<std::string>>();
+  gpu.units = json.at("units").get<int>();
+  if (json.contains("power_limit_w")) gpu.power_limit_watts = json.at("power_limit_w").get<double>();
+  for (const Json& figure : json.at("figures")) gpu.figures.push_back(figure_of(figure, margins, gpu.kind));
+  return gpu;
+}
+
+std::string property(const Device& device, const std::string& key) {
+  const auto found = device.properties.find(key);
+  return found == device.properties.end() ? std::string() : found->second;
+}
+
+std::optional<double> number_in(const std::string& text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+BandCheck check(const Ceiling& ceiling, const ReferenceFigure& figure) {
+  BandCheck result;
+  result.resource = ceiling.resource;
+  result.unit = ceiling.unit;
+  result.value = ceiling.value;
+  result.reference = figure.range;
+  result.margin = figure.margin;
+  result.source = figure.source;
+  if (ceiling.value < figure.range.low) result.difference = ceiling.value / figure.range.low - 1.0;
+  if (ceiling.value > figure.range.high) result.difference = ceiling.value / figure.range.high - 1.0;
+  // The value too: the interval of a file need not hold it.
+  if (std::max(ceiling.value, ceiling.ci95.high) < figure.range.low * (1.0 - figure.margin))
+    result.standing = Standing::below;
+  if (std::min(ceiling.value, ceiling.ci95.low) > figure.range.high * (1.0 + figure.margin))
+    result.standing = Standing::above;
+  result.worse = result.standing == (ceiling.unit == "s" ? Standing::above : Standing::below);
+  return result;
+}
+
+/// The power limit holds matrix products back, and little else.
+bool bound_by_power(const std::string& resource) {
+  return resource.starts_with("tensor-") || resource.ends_with("-sustained");
+}
+
+bool depends_on_host(const Ceiling& ceiling) {
+  return !ceiling.group || ceiling.group == CeilingGroup::overhead || ceiling.group == CeilingGroup::link ||
+         ceiling.resource == "latency-host";
+}
+
+GpuSpread spread_of(const std::string& name, const std::string& unit, const std::vector<const Calibration*>& gpus,
+                    const std::vector<const Ceiling*>& ceilings) {
+  GpuSpread spread;
+  spread.kind = name;
+  spread.resource = ceilings.front()->resource;
+  spread.unit = unit;
+  spread.gpus = static_cast<int>(ceilings.size());
+  std::vector<double> values;
+  values.reserve(ceilings.size());
+  for (const Ceiling* const ceiling : ceilings) values.push_back(ceiling->value);
+  spread.median = statistics::median(values);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const auto slow = static_cast<std::size_t>((unit == "s" ? most : least) - values.begin());
+  const auto fast = static_cast<std::size_t>((unit == "s" ? least : most) - values.begin());
+  spread.spread = (*most - *least) / spread.median;
+  spread.slowest = gpus[slow]->device.id;
+  spread.slowest_value = values[slow];
+  spread.slowest_difference = values[slow] / spread.median - 1.0;
+  const Interval& a = ceilings[slow]->ci95;
+  const Interval& b = ceilings[fast]->ci95;
+  spread.certain = a.high < b.low || b.high < a.low;
+  return spread;
+}
+
+}  // namespace
+
+std::vector<ReferenceGpu> read_references(std::string_view json) {
+  try {
+    const Json document = Json::parse(json);
+    if (document.at("schema").at("name") != "gpubench-reference" || document.at("schema").at("version") != 1)
+      throw std::runtime_error("The reference figures are of another schema than gpubench-reference 1.");
+    std::vector<ReferenceGpu> gpus;
+    for (const Json& gpu : document.at("gpus")) gpus.push_back(gpu_of(gpu, document.at("margins")));
+    return gpus;
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(fmt::format("The reference figures cannot be read: {}.", error.what()));
+  }
+}
+
+std::optional<Health> assess(const Calibration& calibration, const std::vector<ReferenceGpu>& references) {
+  const Device& device = calibration.device;
+  if (device.kind != DeviceKind::cuda) return std::nullopt;
+  Health health;
+  const auto known = std::find_if(references.begin(), references.end(), [&](const ReferenceGpu& gpu) {
+    return std::find(gpu.names.begin(), gpu.names.end(), device.name) != gpu.names.end();
+  });
+  if (known == references.end()) {
+    health.reason = "no figures of this kind of GPU are known";
+    return health;
+  }
+  health.kind = known->kind;
+  if (property(device, "mig") == "on" || device.units != known->units) {
+    health.reason = fmt::format("the figures are of a whole one with {} multiprocessors, and this one has {}",
+                                known->units, device.units);
+    if (device.units == known->units) health.reason = "MIG is on, and the figures are of a whole one";
+    return health;
+  }
+  const auto limit = number_in(property(device, "power_limit_w"));
+  const bool held_back = limit && known->power_limit_watts && *limit < *known->power_limit_watts;
+  for (const ReferenceFigure& figure : known->figures) {
+    const Ceiling* const ceiling = calibration.find(figure.resource);
+    if (ceiling == nullptr || ceiling->unit != figure.unit || !(ceiling->value > 0.0)) continue;
+    if (held_back && bound_by_power(figure.resource)) continue;
+    health.checks.push_back(check(*ceiling, figure));
+  }
+  if (held_back)
+    health.reason =
+        fmt::format("matrix products are left out: the power limit is {:g} W, and the figures are of {:g} W", *limit,
+                    *known->power_limit_watts);
+  else if (health.checks.empty())
+    health.reason = "none of the figures known of its kind was measured";
+  return health;
+}
+
+std::optional<Health> assess(const Calibration& calibration) {
+  return assess(calibration, read_references(built_in_reference_text()));
+}
+
+std::vector<GpuSpread> compare_gpus(const std::vector<Calibration>& calibrations) {
+  std::map<std::string, std::vector<const Calibration*>> kinds;
+  for (const Calibration& calibration : calibrations)
+    if (calibration.device.kind == DeviceKind::cuda) kinds[calibration.device.name].push_back(&calibration);
+  std::vector<GpuSpread> spreads;
+  for (const auto& [name, all] : kinds) {
+    for (const Ceiling& first : all.front()->ceilings) {
+      if (depends_on_host(first) || !(first.value > 0.0)) continue;
+      std::vector<const Calibration*> gpus;
+      std::vector<const Ceiling*> ceilings;
+      for (const Calibration* const gpu : all) {
+        const Ceiling* const ceiling = gpu->find(first.resource);
+        if (ceiling == nullptr || ceiling->unit != first.unit || !(ceiling->value > 0.0)) continue;
+        gpus.push_back(gpu);
+        ceilings.push_back(ceiling);
+      }
+      if (gpus.size() > 1) spreads.push_back(spread_of(name, first.unit, gpus, ceilings));
+    }
+  }
+  return spreads;
+}
+
+}  // namespace gpubench::calibrate

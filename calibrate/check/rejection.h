@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a measured figure is no ceiling. Pure: it measures nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/calibration.h"
+
+namespace gpubench::calibrate {
+
+/// A figure above its theoretical limit by more than this was not measured, whatever it is: clocks and timers agree to
+/// better than half a percent.
+inline constexpr double most_of_limit = 1.005;
+/// Counted and declared work may differ by this fraction.
+inline constexpr double tolerated_count_difference = 0.02;
+
+/// Why a ceiling must not be given out: it is not a positive number, above 100.5 % of its theoretical limit, or the
+/// device's counters saw other work than the probe declares. Absent when it stands.
+std::optional<std::string> why_rejected(const Ceiling& ceiling);
+
+/// Moves the ceilings that are rejected to `absent`, with the reason.
+void reject(Calibration& calibration);
+
+}  // namespace gpubench::calibrate

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Caches by ladders of working sets: one that the whole GPU walks, and one of each multiprocessor by itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "bench/cuda/cuda_error.h"
+#include "calibrate/cuda/workbench.h"
+#include "calibrate/ladder.h"
+#include "core/statistics/statistics.h"
+#include "kernels/probes/cuda_cache.h"
+#include "kernels/probes/cuda_memory.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+constexpr double rung_seconds = 1.5e-3;
+constexpr int rungs_per_octave = 4;
+constexpr std::size_t granularity = 16384;  // one block's tile in pass_shape
+constexpr probes::MemoryShape pass_shape = {256, 4, 1};
+constexpr double far_from = 0.6;  ///< of the declared cache: sets of which each half of it can hold a part only
+constexpr double far_to = 0.85;
+
+/// Sets up to half of the declared cache are read again and again within one launch. Larger ones are read once a
+/// launch, many launches after each other, and the launch is taken off: passes within one launch drift apart, so that
+/// late threads find what early ones have just fetched, and an H200 then seems to hold twice its L2 (half the bytes hit
+/// at 119 MiB; with a launch for each pass, as operations run, at 44 MiB).
+class GpuLadder {
+ public:
+  GpuLadder(Workbench& bench, double launch_seconds)
+      : bench_(bench),
+        launch_seconds_(launch_seconds),
+        cache_(static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0))) {}
+
+  void run(int sweeps) {
+    std::size_t resident = 0;
+    GPUBENCH_CUDA_CHECK(probes::smallest_working_set(resident));
+    // A tenth more: in whole multiples of what is resident, each thread meets the same 16 bytes again and again.
+    const std::size_t smallest = resident * 11 / 10 / granularity * granularity;
+    const std::size_t largest =
+        std::min(cache_ > 0 ? 8 * cache_ : std::size_t{1} << 30, bench_.pool.bytes()) / granularity * granularity;
+    if (largest < 4 * smallest) {
+      bench_.absent("l2", fmt::format("{:.0f} MiB are too little for a ladder of working sets",
+                                      static_cast<double>(largest) / mebibyte));
+      return;
+    }
+    sizes_ = rungs(smallest, largest, rungs_per_octave, granularity);
+    Ladder ladder;
+    for (const std::size_t size : sizes_) ladder.working_set_bytes.push_back(static_cast<double>(size));
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      bench_.step("L2 cache", 0.5 * sweep / sweeps);
+      auto& rates = ladder.sweeps.emplace_back();
+      for (const std::size_t size : sizes_)
+        rates.push_back(rate_ = size > cache_ / 2 ? launches_rate(size) : passes_rate(size));
+    }
+    if (!clocks_.empty()) clock_ = statistics::median(clocks_);
+    method_ = fmt::format(
+        "16-byte loads past L1, all threads through a working set in order, again and again in one launch up to half "
+        "of the declared cache, once a launch beyond with the launch taken off; at least {:.1f} ms each; a ladder of "
+        "{} working sets from {:.1f} to {:.0f} MiB; clock read in the kernels of the former",
+        1e3 * rung_seconds, sizes_.size(), static_cast<double>(smallest) / mebibyte,
+        static_cast<double>(largest) / mebibyte);
+    conclude(ladder);
+  }
+
+ private:
+  void conclude(const Ladder& ladder) {
+    LevelFit fit = find_levels(ladder);
+    bench_.calibration.ladder = std::move(fit.ladder);
+    if (bench_.full) add_far(ladder);
+    if (fit.levels.empty()) {
+      bench_.absent("l2", "the ladder of working sets shows no plateau above memory");
+      return;
+    }
+    // The level next to memory: the loads pass L1 by.
+    Level level = std::move(fit.levels.back());
+    level.level.resource = "l2";
+    add("l2", level.rates, "the plateau before memory; a repeat is one sweep's median over the plateau");
+    bench_.calibration.levels.push_back(std::move(level.level));
+  }
+
+  void add_far(const Ladder& ladder) {
+    std::vector<double> rates;
+    for (const auto& sweep : ladder.sweeps) {
+      std::vector<double> inside;
+      for (std::size_t i = 0; i < sizes_.size(); ++i) {
+        const double share = static_cast<double>(sizes_[i]) / static_cast<double>(cache_);
+        if (share >= far_from && share <= far_to) inside.push_back(sweep[i]);
+      }
+      if (inside.empty()) {
+        bench_.absent("l2-far", "the ladder has no working set between 60 and 85 % of the declared cache");
+        return;
+      }
+      rates.push_back(statistics::median(inside));
+    }
+    add("l2-far", rates, "the median of the sets between 60 and 85 % of the declared cache in each sweep");
+  }
+
+  void add(const char* resource, std::vector<double> rates, const char* which) {
+    Ceiling ceiling;
+    ceiling.resource = resource;
+    ceiling.unit = "B/s";
+    ceiling.group = CeilingGroup::memory;
+    ceiling.conditions = "normal random data";
+    ceiling.value = statistics::median(rates);
+    std::sort(rates.begin(), rates.end());
+    ceiling.ci95 = statistics::median_ci95(rates);
+    ceiling.repeats = static_cast<int>(rates.size());
+    ceiling.clock_hz = clock_;
+    ceiling.method = fmt::format("{}; {}", method_, which);
+    bench_.calibration.ceilings.push_back(std::move(ceiling));
+  }
+
+  /// Passes over the set in one launch; the bytes they read in all.
+  probes::Launched enqueue_passes(std::size_t bytes, double least_bytes) {
+    probes::Launched launched;
+    GPUBENCH_CUDA_CHECK(probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, least_bytes,
+                                                   bench_.float_sink(), bench_.clock.readings(), bench_.stream,
+                                                   launched));
+    return launched;
+  }
+
+  double passes_rate(std::size_t bytes) {
+    enqueue_passes(bytes, static_cast<double>(bytes));  // fills the cache
+    probes::Launched launched;
+    const double seconds = bench_.timer.seconds(
+        [&] { launched = enqueue_passes(bytes, std::max(4.0 * static_cast<double>(bytes), rung_seconds * rate_)); });
+    clocks_.push_back(bench_.clock.read(launched.clock_readings));
+    return launched.work / seconds;
+  }
+
+  double launches_rate(std::size_t bytes) {
+    const auto pass = [&] {
+      GPUBENCH_CUDA_CHECK(probes::launch_memory(probes::MemoryPattern::read, pass_shape, nullptr, bench_.pool.data(),
+                                                nullptr, bytes / sizeof(float), bench_.float_sink(), bench_.stream));
+    };
+    const double expected = launch_seconds_ + static_cast<double>(bytes) / rate_;
+    const int launches = static_cast<int>(std::clamp(std::ceil(rung_seconds / expected), 4.0, 400.0));
+    pass();
+    const double seconds = bench_.timer.seconds([&] {
+      for (int i = 0; i < launches; ++i) pass();
+    }) / launches;
+    // A pass never hides its launch altogether: at the very least its own half remains.
+    return static_cast<double>(bytes) / std::max(seconds - launch_seconds_, 0.5 * seconds);
+  }
+
+  Workbench& bench_;
+  double launch_seconds_;
+  std::size_t cache_;
+  std::vector<std::size_t> sizes_;
+  std::vector<double> clocks_;  ///< of the sets that are read again and again
+  std::optional<double> clock_;
+  std::string method_;
+  double rate_ = 1e12;  ///< bytes per second of the last rung
+};
+
+/// From 8 KiB to twice what L2 holds for each multiprocessor; L2's share of lines is then in the far half, too.
+void run_unit_ladder(Workbench& bench, int sweeps) {
+  const auto units = static_cast<std::size_t>(bench.multiprocessors());
+  const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0));
+  const std::size_t largest = std::min(std::max(2 * cache / units, std::size_t{1} << 20), bench.pool.bytes() / units) /
+                              probes::cache_granule * probes::cache_granule;
+  constexpr probes::CacheShape shape = {512, 16};  // one pass of its threads is one granule
+  if (largest < 8 * probes::cache_granule) return;
+  const auto sizes = rungs(probes::cache_granule, largest, rungs_per_octave, probes::cache_granule);
+  Ladder ladder;
+  for (const std::size_t size : sizes) ladder.working_set_bytes.push_back(static_cast<double>(size));
+  double rate = 1e13;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    bench.step("L1 cache", 0.5 + 0.5 * sweep / sweeps);
+    auto& rates = ladder.sweeps.emplace_back();
+    for (const std::size_t size : sizes) {
+      probes::Launched launched;
+      const auto run = [&](std::int64_t loops) {
+        const double seconds = bench.timer.seconds([&] {
+          GPUBENCH_CUDA_CHECK(probes::launch_cache(
+              shape, bench.pool.data(), size,
+              {loops, bench.multiprocessors(), bench.clock.readings(), bench.sink.data(), bench.stream}, launched));
+        });
+        // By the kernel's own clocks: the pass that fills the cache is not counted.
+        double within = 0.0;
+        for (const auto& reading : bench.clock.last(launched.clock_readings))
+          within = std::max(within, 1e-9 * static_cast<double>(reading.nanoseconds));
+        return launched.work / (within > 0.0 ? std::min(within, seconds) : seconds);
+      };
+      run(1);
+      rate = run(static_cast<std::int64_t>(std::ceil(0.5 * rung_seconds * rate / launched.work)));
+      rates.push_back(rate);
+    }
+  }
+  LevelFit fit = find_levels(ladder);
+  bench.calibration.unit_ladder = std::move(fit.ladder);
+  for (Level& level : fit.levels) bench.calibration.unit_levels.push_back(std::move(level.level));
+}
+
+}  // namespace
+
+void measure_ladders(Workbench& bench) {
+  const Ceiling* launch = bench.calibration.find("launch");
+  if (bench.pool.size() == 0) {
+    bench.absent("l2", "there was no memory for DRAM's probes either");
+    return;
+  }
+  if (launch == nullptr) {
+    bench.absent("l2", "the launch, which is to be taken off, could not be measured");
+  } else {
+    bench.attempt({"l2"}, [&, seconds = launch->value] { GpuLadder(bench, seconds).run(bench.full ? 9 : 5); });
+  }
+  if (bench.full) bench.attempt({"unit-ladder"}, [&] { run_unit_ladder(bench, 5); });
+}
+
+}  // namespace gpubench::calibrate

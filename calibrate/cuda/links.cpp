@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the GPU and the host's memory, and between GPUs. All rates count payload: bytes that arrive, not what the
+// link carries beside them.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/clocks/host_clock.h"
+#include "bench/cuda/cuda_error.h"
+#include "calibrate/cuda/pinned_memory.h"
+#include "calibrate/cuda/workbench.h"
+#include "kernels/probes/cuda_latency.h"
+#include "kernels/probes/cuda_memory.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+constexpr std::size_t host_bytes = std::size_t{256} << 20;
+constexpr std::size_t managed_bytes = std::size_t{128} << 20;
+constexpr std::size_t peer_bytes = std::size_t{512} << 20;
+constexpr int repeats = 7;
+/// In all, and where several processes measure it.
+constexpr int pageable_repeats = 5;
+constexpr int pageable_repeats_of_several = 2;
+constexpr int peer_steps = 4096;
+
+Probe link(const std::string& resource, const std::string& method, double bytes) {
+  Probe probe;
+  probe.ceiling.resource = resource;
+  probe.ceiling.unit = "B/s";
+  probe.ceiling.group = CeilingGroup::link;
+  probe.ceiling.work_per_run = bytes;
+  probe.ceiling.work_unit = "B";
+  probe.ceiling.method = method + "; payload";
+  return probe;
+}
+
+/// A rate by the host's clock, from the call to the end of the work; `prepare` is not timed.
+std::function<Reading()> timed(
+    double bytes, std::function<void()> work, std::function<void()> prepare = [] {}) {
+  return [bytes, work = std::move(work), prepare = std::move(prepare)] {
+    prepare();
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    const double start = bench::steady_seconds();
+    work();
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    return Reading{bytes / (bench::steady_seconds() - start), std::nullopt, std::nullopt};
+  };
+}
+
+void measure(Workbench& bench, Probe probe, std::function<Reading()> how, int times = repeats) {
+  const std::string resource = probe.ceiling.resource;
+  probe.measure = std::move(how);
+  bench.attempt({resource}, [&] {
+    (void)probe.measure();  // sets up what the driver sets up once
+    bench.measure_now(std::move(probe), times);
+  });
+}
+
+void pinned(Workbench& bench) {
+  const PinnedMemory to(host_bytes);
+  const PinnedMemory from(host_bytes);
+  DeviceVector<std::byte> in(host_bytes);
+  DeviceVector<std::byte> out(host_bytes);
+  bench::Stream other;
+  constexpr auto bytes = static_cast<double>(host_bytes);
+  const auto write = [&] {
+    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(in.data(), from.on_host(), host_bytes, cudaMemcpyHostToDevice, bench.stream));
+  };
+  const auto read = [&](cudaStream_t stream) {
+    GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to.on_host(), out.data(), host_bytes, cudaMemcpyDeviceToHost, stream));
+  };
+  const char* const copy = "a copy of 256 MiB, host clock";
+  measure(bench, link("host-to-device-pinned", copy, bytes), timed(bytes, write));
+  measure(bench, link("device-to-host-pinned", copy, bytes), timed(bytes, [&] { read(bench.stream); }));
+  measure(bench,
+          link("host-both-ways-pinned", "a copy of 256 MiB each way at once, host clock; both together", 2 * bytes),
+          timed(2 * bytes, [&] {
+            write();
+            read(other.get());
+          }));
+}
+
+int repeats_in_process(const Workbench& bench) {
+  return bench.options.part == Part::of_process ? pageable_repeats_of_several : pageable_repeats;
+}
+
+void pageable(Workbench& bench) {
+  std::vector<std::byte> host(host_bytes, std::byte{1});
+  DeviceVector<std::byte> device(host_bytes);
+  constexpr auto bytes = static_cast<double>(host_bytes);
+  const char* const copy = "a copy of 256 MiB of ordinary host memory, host clock";
+  measure(
+      bench, link("host-to-device-pageable", copy, bytes),
+      timed(bytes,
+            [&] { GPUBENCH_CUDA_CHECK(cudaMemcpy(device.data(), host.data(), host_bytes, cudaMemcpyHostToDevice)); }),
+      repeats_in_process(bench));
+  measure(
+      bench, link("device-to-host-pageable", copy, bytes),
+      timed(bytes,
+            [&] { GPUBENCH_CUDA_CHECK(cudaMemcpy(host.data(), device.data(), host_bytes, cudaMemcpyDeviceToHost)); }),
+      repeats_in_process(bench));
+}
+
+class ManagedMemory {
+ public:
+  explicit ManagedMemory(std::size_t bytes) : bytes_(bytes) {
+    GPUBENCH_CUDA_CHECK(cudaMallocManaged(&memory_, bytes, cudaMemAttachGlobal));
+  }
+  ~ManagedMemory() { (void)cudaFree(memory_); }
+  ManagedMemory(const ManagedMemory&) = delete;
+  ManagedMemory& operator=(const ManagedMemory&) = delete;
+  [[nodiscard]] float* data() const { return static_cast<float*>(memory_); }
+  /// Moves it to a device, or with cudaCpuDeviceId to the host.
+  void move(int device, cudaStream_t stream) const {
+#if CUDART_VERSION >= 13000
+    const cudaMemLocation place = {device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
+                                   device == cudaCpuDeviceId ? 0 : device};
+    GPUBENCH_CUDA_CHECK(cudaMemPrefetchAsync(memory_, bytes_, place, 0, stream));
+#else
+    GPUBENCH_CUDA_CHECK(cudaMemPrefetchAsync(memory_, bytes_, device, stream));
+#endif
+  }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_;
+};
+
+void managed(Workbench& bench) {
+  int concurrent = 0;
+  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, bench.index));
+  if (concurrent == 0)
+    throw CudaError("this system does not let host and GPU share managed memory at the same time, so nothing moves");
+  const ManagedMemory memory(managed_bytes);
+  constexpr auto bytes = static_cast<double>(managed_bytes);
+  const auto touch = [&] {
+    for (std::size_t i = 0; i < managed_bytes / sizeof(float); i += 1024) memory.data()[i] = 1.0F;
+  };
+  const auto to_host = [&] {
+    memory.move(cudaCpuDeviceId, bench.stream);
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
+    touch();
+  };
+  const auto to_device = [&] { memory.move(bench.index, bench.stream); };
+  const char* const moved = "cudaMemPrefetchAsync of 128 MiB, host clock";
+  measure(bench, link("managed-to-device", moved, bytes), timed(bytes, to_device, to_host), repeats_in_process(bench));
+  measure(bench, link("managed-to-host", moved, bytes),
+          timed(
+              bytes, [&] { memory.move(cudaCpuDeviceId, bench.stream); }, to_device),
+          repeats_in_process(bench));
+  measure(bench,
+          link("managed-faults", "a kernel reads 128 MiB of managed memory that lies on the host, host clock", bytes),
+          timed(
+              bytes,
+              [&] {
+                GPUBENCH_CUDA_CHECK(probes::launch_memory(probes::MemoryPattern::read, {256, 4, 1}, nullptr,
+                                                          memory.data(), nullptr, managed_bytes / sizeof(float),
+                                                          bench.float_sink(), bench.stream));
+              },
+              to_host),
+          repeats_in_process(bench));
+}
+
+/// Another GPU is the current one until the end of its life.
+class Current {
+ public:
+  explicit Current(int device) {
+    GPUBENCH_CUDA_CHECK(cudaGetDevice(&before_));
+    GPUBENCH_CUDA_CHECK(cudaSetDevice(device));
+  }
+  ~Current() { (void)cudaSetDevice(before_); }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+/// One GPU's leave to reach another's memory.
+class PeerAccess {
+ public:
+  PeerAccess(int device, int peer) : device_(device), peer_(peer) {
+    int can = 0;
+    GPUBENCH_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device, peer));
+    if (can == 0) throw CudaError(fmt::format("GPU {} cannot reach GPU {}'s memory directly", device, peer));
+    const Current current(device);
+    const cudaError_t enabled = cudaDeviceEnablePeerAccess(peer, 0);
+    was_enabled_ = enabled == cudaErrorPeerAccessAlreadyEnabled;
+    if (was_enabled_)
+      (void)cudaGetLastError();
+    else
+      check_cuda(enabled, "cudaDeviceEnablePeerAccess");
+  }
+  ~PeerAccess() {
+    int before = 0;
+    if (was_enabled_ || cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(device_) != cudaSuccess) return;
+    (void)cudaDeviceDisablePeerAccess(peer_);
+    (void)cudaSetDevice(before);
+  }
+  PeerAccess(const PeerAccess&) = delete;
+  PeerAccess& operator=(const PeerAccess&) = delete;
+
+ private:
+  int device_;
+  int peer_;
+  bool was_enabled_ = false;
+};
+
+/// Something that is made, and unmade, while another GPU is the current one.
+template <class T>
+class Abroad {
+ public:
+  template <class... Arguments>
+  explicit Abroad(int device, Arguments... arguments) : device_(device) {
+    const Current current(device);
+    thing_ = std::make_unique<T>(arguments...);
+  }
+  ~Abroad() {
+    int before = 0;
+    if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(device_) != cudaSuccess) return;
+    thing_.reset();
+    (void)cudaSetDevice(before);
+  }
+  Abroad(const Abroad&) = delete;
+  Abroad& operator=(const Abroad&) = delete;
+  T* operator->() const { return thing_.get(); }
+
+ private:
+  int device_;
+  std::unique_ptr<T> thing_;
+};
+
+void measure_peer(Workbench& bench, int other) {
+  const PeerAccess to_other(bench.index, other);
+  const Abroad<DeviceVector<std::byte>> there(other, peer_bytes);
+  DeviceVector<std::byte> here(peer_bytes);
+  constexpr auto bytes = static_cast<double>(peer_bytes);
+  const auto write = [&] {
+    GPUBENCH_CUDA_CHECK(cudaMemcpyPeerAsync(there->data(), other, here.data(), bench.index, peer_bytes, bench.stream));
+  };
+  const auto read = [&] {
+    GPUBENCH_CUDA_CHECK(cudaMemcpyPeerAsync(here.data(), bench.index, there->data(), other, peer_bytes, bench.stream));
+  };
+  const std::string name = fmt::format("peer-{}", other);
+  measure(bench, link(name + "-write", "a copy of 512 MiB to the other GPU, host clock", bytes), timed(bytes, write));
+  measure(bench, link(name + "-read", "a copy of 512 MiB from the other GPU, host clock", bytes), timed(bytes, read));
+  bench.attempt({name + "-both-ways"}, [&] {
+    // Copies that one GPU asks for follow one another even in two streams: each sends its own.
+    const PeerAccess from_other(other, bench.index);
+    const Abroad<bench::Stream> others(other);
+    DeviceVector<std::byte> target(peer_bytes);
+    const Abroad<DeviceVector<std::byte>> source(other, peer_bytes);
+    measure(bench,
+            link(name + "-both-ways",
+                 "a copy of 512 MiB each way at once, each sent by its GPU, host clock; both together", 2 * bytes),
+            timed(2 * bytes, [&] {
+              write();
+              GPUBENCH_CUDA_CHECK(
+                  cudaMemcpyPeerAsync(target.data(), bench.index, source->data(), other, peer_bytes, others->get()));
+              GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(others->get()));
+            }));
+  });
+  // The chain is written by this GPU into the other's memory.
+  const auto lines = static_cast<std::uint32_t>((std::size_t{64} << 20) / probes::line_bytes);
+  Probe probe = link("latency-" + name, "", 0.0);
+  probe.ceiling.unit = "s";
+  probe.ceiling.group = CeilingGroup::latency;
+  probe.ceiling.shape = "one thread";
+  probe.ceiling.work_per_run = peer_steps;
+  probe.ceiling.work_unit = "access";
+  probe.ceiling.method = fmt::format(
+      "pointer chase in a random cycle over 64 MiB of the other GPU's memory, loads past L1; "
+      "cycles and time read in the kernel; mean of {} accesses",
+      peer_steps);
+  std::uint64_t seed = 0;
+  measure(bench, std::move(probe), [&] {
+    GPUBENCH_CUDA_CHECK(probes::launch_chain(there->data(), lines, ++seed, bench.stream));
+    GPUBENCH_CUDA_CHECK(probes::launch_chase(probes::ChaseCache::past_l1, there->data(), 0, 0, peer_steps,
+                                             bench.sink.data(), bench.clock.readings(), bench.stream));
+    const auto passed = bench.clock.last(1).front();
+    return Reading{1e-9 * static_cast<double>(passed.nanoseconds) / peer_steps, probes::mean_hertz({&passed, 1}),
+                   static_cast<double>(passed.cycles) / peer_steps};
+  });
+}
+
+}  // namespace
+
+void measure_links_of_process(Workbench& bench) {
+  bench.attempt({"host-to-device-pageable", "device-to-host-pageable"}, [&] { pageable(bench); });
+  bench.attempt({"managed-to-device", "managed-to-host", "managed-faults"}, [&] { managed(bench); });
+}
+
+void measure_links(Workbench& bench) {
+  bench.attempt({"host-to-device-pinned", "device-to-host-pinned", "host-both-ways-pinned"}, [&] { pinned(bench); });
+  int count = 0;
+  bench.attempt({"peers"}, [&] { GPUBENCH_CUDA_CHECK(cudaGetDeviceCount(&count)); });
+  for (int other = 0; other < count; ++other) {
+    if (other == bench.index) continue;
+    bench.attempt({fmt::format("peer-{}", other)}, [&] { measure_peer(bench, other); });
+  }
+}
+
+}  // namespace gpubench::calibrate

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of the host: loops in registers by type and vector extension, and matrix products.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/check/rejection.h"
+#include "calibrate/host/workbench.h"
+#include "core/statistics/statistics.h"
+#include "kernels/probes/host_arithmetic.h"
+#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_team.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+constexpr double run_seconds = 0.001;
+constexpr double sustained_seconds = 0.8;
+constexpr const char* one_core = "-one-core";
+
+HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resource, const probes::ArithmeticLoop& loop,
+                           int cores) {
+  HostProbe probe;
+  Ceiling& ceiling = probe.ceiling;
+  ceiling.resource = resource;
+  ceiling.work_unit = loop.work_unit;
+  ceiling.unit = fmt::format("{}/s", loop.work_unit);
+  ceiling.group = CeilingGroup::compute;
+  ceiling.shape = fmt::format("{}, {} independent vectors of {} bytes a thread, {}",
+                              HostWorkbench::threads_text(static_cast<std::size_t>(cores)), loop.accumulators,
+                              loop.vector_bytes, loop.isa);
+  const int tries = bench.plan.arithmetic_tries;
+  ceiling.method = fmt::format(
+      "{} in registers; a repeat is the best of {} runs of {:g} ms, of those with a steady clock where there are any; "
+      "the clock is the mean of two readings, "
+      "right before and right after, each from a chain of dependent integer additions",
+      loop.what, tries, run_seconds * 1e3);
+  probe.cores = cores;
+  probe.units = {loop.work_per_unit_and_clock, loop.most_units,
+                 fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
+  probe.measure = [loop, tries, cores] {
+    return best_of(tries, [&] {
+      const auto sample = probes::arithmetic_sample(loop, run_seconds);
+      // A run beyond its limit went at another clock than the one read on both sides of it. Where all runs are, they
+      // did less than they declare, and the ceiling will be rejected.
+      const auto limit = limit_shown(
+          sample.per_second, loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0), loop.most_units);
+      const bool possible = !limit || sample.per_second <= most_of_limit * *limit;
+      return HostReading{sample.per_second, sample.clock_hz, sample.work, sample.steady && possible};
+    });
+  };
+  return probe;
+}
+
+void add_both(HostWorkbench& bench, const probes::ArithmeticLoop& loop) {
+  const std::string resource(loop.resource);
+  bench.probes.push_back(arithmetic_probe(bench, resource, loop, bench.threads));
+  bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
+}
+
+bool is_multiply_add(const probes::ArithmeticLoop& loop) { return loop.resource == "fp32" || loop.resource == "fp64"; }
+
+/// The multiply-adds of vector extensions that are not the widest.
+void add_narrower(HostWorkbench& bench) {
+  for (const probes::Isa isa : probes::available_isas()) {
+    if (isa == bench.isa) continue;
+    for (const auto& loop : probes::arithmetic_loops(isa))
+      if (is_multiply_add(loop))
+        bench.probes.push_back(
+            arithmetic_probe(bench, fmt::format("{}-{}", loop.resource, loop.isa), loop, bench.threads));
+  }
+}
+
+template <class Element>
+using Gemm = probes::GemmProbe<Element>;
+
+/// The size of product whose rate is largest; sizes grow until eight products take as long as the plan says.
+template <class Element>
+std::shared_ptr<Gemm<Element>> best_size(const HostWorkbench& bench, int& tried) {
+  constexpr std::int64_t smallest = 512;
+  constexpr std::int64_t largest = 8192;
+  constexpr int repeats = 3;
+  std::shared_ptr<Gemm<Element>> best;
+  double best_rate = 0.0;
+  for (std::int64_t n = smallest; n <= largest; n *= 2) {
+    auto size = std::make_shared<Gemm<Element>>(bench.isa, n);
+    size->flops_per_second();  // warm-up
+    std::vector<double> rates;
+    for (int i = 0; i < repeats; ++i) rates.push_back(size->flops_per_second());
+    const double rate = statistics::median(rates);
+    ++tried;
+    if (rate > best_rate) {
+      best_rate = rate;
+      best = std::move(size);
+    }
+    if (8.0 * 2.0 * static_cast<double>(n * n * n) / rate > bench.plan.gemm_seconds) break;
+  }
+  return best;
+}
+
+template <class Element>
+void add_product(HostWorkbench& bench, const std::string& resource, int cores, const Units& units) {
+  const probes::TeamOf team(cores);
+  int tried = 0;
+  const auto gemm = best_size<Element>(bench, tried);
+  const auto n = static_cast<double>(gemm->n());
+  HostProbe probe;
+  Ceiling& ceiling = probe.ceiling;
+  ceiling.resource = resource;
+  ceiling.unit = "FLOP/s";
+  ceiling.work_unit = "FLOP";
+  ceiling.work_per_run = 2.0 * n * n * n;
+  ceiling.group = CeilingGroup::compute;
+  ceiling.conditions = "uniform random data";
+  ceiling.shape = fmt::format("n = {}, {}, {}", gemm->n(), HostWorkbench::threads_text(static_cast<std::size_t>(cores)),
+                              bench.isa_name());
+  ceiling.method = fmt::format(
+      "Eigen matrix product, the best of {} sizes from 512; a repeat is the better of two products; clock read right "
+      "after from a chain of dependent integer additions",
+      tried);
+  probe.cores = cores;
+  probe.units = units;
+  probe.measure = [&bench, gemm] {
+    HostReading reading = best_of(2, [&] { return HostReading{gemm->flops_per_second(), std::nullopt}; });
+    reading.clock_hz = probes::team_clock_hz(bench.kernels);
+    return reading;
+  };
+  bench.probes.push_back(std::move(probe));
+}
+
+/// The units that a product of this type runs on.
+Units units_of(const std::vector<probes::ArithmeticLoop>& loops, std::string_view resource) {
+  for (const auto& loop : loops)
+    if (loop.resource == resource)
+      return {loop.work_per_unit_and_clock, loop.most_units,
+              fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
+  return {};
+}
+
+}  // namespace
+
+void add_host_vector_probes(HostWorkbench& bench) {
+  for (const auto& loop : probes::arithmetic_loops(bench.isa)) {
+    if (!bench.full) {
+      if (is_multiply_add(loop))
+        bench.probes.push_back(arithmetic_probe(bench, std::string(loop.resource), loop, bench.threads));
+      continue;
+    }
+    add_both(bench, loop);
+    if (is_multiply_add(loop)) (bench.probes.end() - 2)->sustained_seconds = sustained_seconds;
+  }
+  if (!bench.full) return;
+  add_narrower(bench);
+  for (const auto& special : probes::special_loops()) {
+    if (special.reason.empty()) {
+      add_both(bench, special.loop);
+    } else {
+      bench.absent(std::string(special.loop.resource), special.reason);
+      bench.absent(std::string(special.loop.resource) + one_core, special.reason);
+    }
+  }
+}
+
+void add_host_product_probes(HostWorkbench& bench) {
+  const auto loops = probes::arithmetic_loops(bench.isa);
+  const Units fp32 = units_of(loops, "fp32");
+  const Units fp64 = units_of(loops, "fp64");
+  bench.attempt({"gemm-fp32"}, [&] { add_product<float>(bench, "gemm-fp32", bench.threads, fp32); });
+  bench.attempt({"gemm-fp64"}, [&] { add_product<double>(bench, "gemm-fp64", bench.threads, fp64); });
+  if (!bench.full) return;
+  bench.attempt({"gemm-fp32-one-core"}, [&] { add_product<float>(bench, "gemm-fp32-one-core", 1, fp32); });
+  bench.attempt({"gemm-fp64-one-core"}, [&] { add_product<double>(bench, "gemm-fp64-one-core", 1, fp64); });
+}
+
+}  // namespace gpubench::calibrate

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latencies of the host: pointer chase through each level and a curve over working sets, by one core; a cache line's
+// way from core to core.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "calibrate/host/workbench.h"
+#include "calibrate/ladder.h"
+#include "core/statistics/statistics.h"
+#include "kernels/probes/host_buffer.h"
+#include "kernels/probes/host_chase.h"
+#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_contention.h"
+#include "kernels/probes/host_team.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+using probes::host_line_bytes;
+
+constexpr double mebibyte = 1024.0 * 1024.0;
+constexpr int repeats = 11;
+constexpr int tries = 3;
+constexpr int curve_sweeps = 3;
+constexpr int dense_rungs = 3;   // an octave, while making a cycle is cheap
+constexpr int sparse_rungs = 2;  // beyond
+constexpr double dense_bytes = 16.0 * mebibyte;
+constexpr std::size_t curve_start = 4096;
+constexpr std::int64_t curve_steps = 16384;
+constexpr std::int64_t near_steps = 65536;
+constexpr std::int64_t far_steps = 32768;
+constexpr double huge_enough = 0.95;
+constexpr double least_past = 1.5;
+
+class Latencies {
+ public:
+  explicit Latencies(HostWorkbench& bench) : bench_(bench), memory_(*bench.one_core_memory) {
+    if (const auto share = probes::huge_page_share(memory_.buffer()); !share)
+      pages_ = "whether the memory lies on huge pages is not known: far latencies may hold walks of page tables";
+    else if (*share < huge_enough)
+      pages_ = fmt::format("{:.0f} % of the memory lie on huge pages: far latencies hold walks of page tables",
+                           100.0 * *share);
+  }
+
+  void levels() {
+    const auto& levels = bench_.calibration.unit_levels;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      // Past the level before, so that it serves next to nothing, and well inside this one: midway on the logarithmic
+      // scale.
+      const double capacity = levels[i].capacity_bytes;
+      const double before = i == 0 ? 0.25 * capacity : levels[i - 1].capacity_bytes;
+      const double inside = std::sqrt(before * capacity);
+      const std::string resource = fmt::format("latency-l{}", i + 1);
+      if (i > 0 && inside < least_past * before) {
+        bench_.absent(resource, "the level before is too large a part of it");
+        continue;
+      }
+      level(resource, static_cast<std::size_t>(inside),
+            fmt::format("{} of what one core finds to be l{}, after a pass in order",
+                        i == 0 ? "half" : "midway, in octaves, between the end of the level before and that", i + 1));
+    }
+    for (std::size_t i = levels.size(); i < 3; ++i)
+      bench_.absent(fmt::format("latency-l{}", i + 1), "the ladder of one core shows no such level");
+  }
+
+  /// In the first half of the memory, while the other has been read.
+  void dram() {
+    const auto cache = static_cast<double>(bench_.device.last_level_cache_bytes);
+    const auto half = static_cast<double>(memory_.bytes() / 2);
+    const auto& levels = bench_.calibration.unit_levels;
+    if (!levels.empty() && half < 2.0 * levels.back().capacity_bytes) {
+      bench_.absent("latency-dram", fmt::format("{:.0f} MiB, of which half are read to empty the caches, are too few "
+                                                "beside the {:.0f} MiB that one core finds to be a cache",
+                                                2.0 * half / mebibyte, levels.back().capacity_bytes / mebibyte));
+      return;
+    }
+    HostProbe probe = chase_probe("latency-dram", static_cast<std::size_t>(half), far_steps,
+                                  "of which nothing is in a cache: as much other memory was read before");
+    if (cache <= 0.0)
+      probe.ceiling.caveats.emplace_back(
+          "the system does not declare its caches: some may have held part of the memory");
+    else if (half < cache)
+      probe.ceiling.caveats.push_back(fmt::format(
+          "the last-level cache of {:.0f} MiB as declared may have held part of the memory", cache / mebibyte));
+    chain(static_cast<std::size_t>(half));
+    probe.measure = [this, half] {
+      const auto bytes = static_cast<std::size_t>(half) / probes::HostKernels::granularity_bytes *
+                         probes::HostKernels::granularity_bytes;
+      read(memory_.data() + memory_.bytes() - bytes, bytes);
+      return chase(static_cast<std::size_t>(half), far_steps);
+    };
+    for (int i = 0; i < repeats; ++i) HostWorkbench::measure(probe);
+    bench_.conclude(probe);
+  }
+
+  /// The levels are sampled between the rungs: their repeats then lie seconds apart, not milliseconds.
+  void curve() {
+    const auto largest = memory_.bytes() / 4096 * 4096;
+    std::vector<std::size_t> sizes;
+    for (const std::size_t size : rungs(curve_start, largest, dense_rungs, 1024))
+      if (static_cast<double>(size) <= dense_bytes) sizes.push_back(size);
+    for (const std::size_t size : rungs(curve_start, largest, sparse_rungs, 1024))
+      if (static_cast<double>(size) > dense_bytes) sizes.push_back(size);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      bench_.step("latency curve", static_cast<double>(i) / static_cast<double>(sizes.size()));
+      if (i * repeats / sizes.size() != (i + 1) * repeats / sizes.size())
+        for (auto& probe : levels_) HostWorkbench::measure(probe);
+      chain(sizes[i]);
+      pass(sizes[i]);
+      std::vector<double> seconds;
+      std::vector<double> cycles;
+      for (int sweep = 0; sweep < curve_sweeps; ++sweep) {
+        const HostReading reading = chase(sizes[i], curve_steps);
+        seconds.push_back(reading.value);
+        if (reading.clock_hz) cycles.push_back(reading.value * *reading.clock_hz);
+      }
+      // Without a clock there are no cycles: the field is a plain number, so it takes what is not there.
+      if (cycles.empty()) {
+        bench_.absent("latency-curve", "the core clock of this processor cannot be read");
+        continue;
+      }
+      bench_.calibration.latency_curve.push_back(
+          {static_cast<double>(sizes[i]), statistics::median(seconds), statistics::median(cycles)});
+    }
+    for (const auto& probe : levels_) bench_.conclude(probe);
+  }
+
+ private:
+  void chain(std::size_t bytes) {
+    const probes::TeamOf team(bench_.threads);
+    probes::make_host_chain(memory_.data(), static_cast<std::uint32_t>(bytes / host_line_bytes), ++seed_);
+  }
+
+  void read(const std::byte* from, std::size_t bytes) const {
+    const std::uint64_t seen = bench_.kernels.read(from, bytes, 1);
+    asm volatile("" : : "r"(seen));
+  }
+
+  /// Every line once, in order: what fits the caches then lies in them.
+  void pass(std::size_t bytes) const {
+    const std::size_t whole = bytes / probes::HostKernels::granularity_bytes * probes::HostKernels::granularity_bytes;
+    read(memory_.data(), whole);
+  }
+
+  HostReading chase(std::size_t bytes, std::int64_t steps) {
+    // From another line each time, so that repeats on a large set meet other lines.
+    const std::size_t line = static_cast<std::size_t>(++seed_ * 2654435761U) % (bytes / host_line_bytes);
+    const double start = probes::now_seconds();
+    const std::byte* const end = probes::chase_host_chain(memory_.data() + line * host_line_bytes, steps);
+    asm volatile("" : : "r"(end));
+    HostReading reading;
+    reading.value = (probes::now_seconds() - start) / static_cast<double>(steps);
+    reading.clock_hz = probes::team_clock_hz(bench_.plain_kernels);
+    return reading;
+  }
+
+  HostProbe chase_probe(const std::string& resource, std::size_t bytes, std::int64_t steps, const std::string& where) {
+    HostProbe probe;
+    Ceiling& ceiling = probe.ceiling;
+    ceiling.resource = resource;
+    ceiling.unit = "s";
+    ceiling.group = CeilingGroup::latency;
+    ceiling.shape = "1 thread";
+    ceiling.work_per_run = static_cast<double>(steps);
+    ceiling.work_unit = "access";
+    ceiling.method = fmt::format(
+        "pointer chase in a random cycle over lines of {} bytes in {:.3g} MiB, {}; mean of {} accesses; cycles at the "
+        "clock read right after from a chain of dependent integer additions",
+        host_line_bytes, static_cast<double>(bytes) / mebibyte, where, steps);
+    if (!pages_.empty()) ceiling.caveats.push_back(pages_);
+    return probe;
+  }
+
+  void level(const std::string& resource, std::size_t bytes, const std::string& where) {
+    HostProbe probe = chase_probe(resource, bytes, near_steps, where);
+    probe.ceiling.method += fmt::format("; a repeat is the best of {}, with a cycle drawn anew", tries);
+    probe.measure = [this, bytes] {
+      chain(bytes);
+      pass(bytes);
+      HostReading best = chase(bytes, near_steps);
+      for (int i = 1; i < tries; ++i)
+        if (const HostReading reading = chase(bytes, near_steps); reading.value < best.value) best = reading;
+      return best;
+    };
+    levels_.push_back(std::move(probe));
+  }
+
+  HostWorkbench& bench_;
+  probes::MemoryProbe& memory_;
+  std::string pages_;
+  std::vector<HostProbe> levels_;
+  std::uint64_t seed_ = 0;
+};
+
+/// Pairs of the first processor with others, spread over all of them.
+std::vector<std::pair<int, int>> pairs_of(const std::vector<int>& processors) {
+  constexpr std::size_t most = 8;
+  std::vector<std::pair<int, int>> pairs;
+  const std::size_t others = processors.size() - 1;
+  const std::size_t count = std::min(most, others);
+  for (std::size_t i = 0; i < count; ++i) pairs.emplace_back(processors[0], processors[1 + i * others / count]);
+  return pairs;
+}
+
+}  // namespace
+
+void add_host_pair_probes(HostWorkbench& bench) {
+  constexpr std::int64_t rounds = 5000;
+  const auto processors = probes::allowed_processors();
+  if (processors.size() < 2) {
+    bench.absent("latency-core-to-core", "this process may use one processor only");
+    return;
+  }
+  const auto pairs = pairs_of(processors);
+  HostProbe probe;
+  Ceiling& ceiling = probe.ceiling;
+  ceiling.resource = "latency-core-to-core";
+  ceiling.unit = "s";
+  ceiling.group = CeilingGroup::latency;
+  ceiling.shape = "2 threads, each kept on a processor";
+  ceiling.work_per_run = 2.0 * rounds;
+  ceiling.work_unit = "access";
+  ceiling.method = fmt::format(
+      "a line that two threads write in turn, one way: store to seen, mean of {} ways; the median over {} pair{} of "
+      "processor {} with others; a repeat is the best of {}",
+      2 * rounds, pairs.size(), pairs.size() == 1 ? "" : "s", processors[0], tries);
+  probe.measure = [&bench, pairs] {
+    std::vector<double> seconds;
+    for (const auto& [first, second] : pairs) {
+      double best = probes::ping_pong_seconds(first, second, rounds);
+      for (int i = 1; i < tries; ++i) best = std::min(best, probes::ping_pong_seconds(first, second, rounds));
+      seconds.push_back(best);
+    }
+    return HostReading{statistics::median(seconds), probes::team_clock_hz(bench.plain_kernels)};
+  };
+  bench.probes.push_back(std::move(probe));
+}
+
+void measure_host_latencies(HostWorkbench& bench) {
+  if (bench.one_core_memory) {
+    const probes::TeamOf team(1);
+    Latencies latencies(bench);
+    latencies.levels();
+    latencies.curve();
+    latencies.dram();
+  } else {
+    for (const char* resource : {"latency-l1", "latency-l2", "latency-l3", "latency-dram", "latency-curve"})
+      bench.absent(resource, "there is not enough memory for it");
+  }
+}
+
+}  // namespace gpubench::calibrate

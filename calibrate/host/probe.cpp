@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/host/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "core/statistics/statistics.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+constexpr double least_share = 0.9;
+constexpr std::ptrdiff_t fewest_steady = 3;
+
+/// The mean of what belongs to the middle one or two values.
+double beside_median(const std::vector<double>& values, const std::vector<double>& beside) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  const std::size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1) return beside[order[middle]];
+  return 0.5 * (beside[order[middle - 1]] + beside[order[middle]]);
+}
+
+/// The probe with its steady samples alone, where they are enough; else as it is.
+HostProbe steady_part(const HostProbe& all) {
+  if (all.steady.size() != all.values.size() || all.clocks.size() != all.values.size()) return all;
+  if (std::ranges::count(all.steady, true) < fewest_steady) return all;
+  HostProbe part = all;
+  part.values.clear();
+  part.clocks.clear();
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    if (!all.steady[i]) continue;
+    part.values.push_back(all.values[i]);
+    part.clocks.push_back(all.clocks[i]);
+  }
+  return part;
+}
+
+void add_clock(const HostProbe& probe, Ceiling& ceiling) {
+  if (probe.clocks.size() != probe.values.size()) return;
+  const double clock = beside_median(probe.values, probe.clocks);
+  if (!(clock > 0.0)) return;
+  ceiling.clock_hz = clock;
+  if (ceiling.unit == "s") {
+    if (ceiling.group == CeilingGroup::latency) ceiling.cycles = ceiling.value * clock;
+    return;
+  }
+  if (!probe.per_core) return;
+  ceiling.rate_per_clock = ceiling.value / (clock * probe.cores);
+  const double one_unit = probe.units.work_per_clock * clock * probe.cores;
+  ceiling.theoretical_limit = limit_shown(ceiling.value, one_unit, probe.units.most);
+  if (ceiling.theoretical_limit)
+    ceiling.method += fmt::format("; limit: {} core{} x {:.0f} unit{} x {} x clock", probe.cores,
+                                  probe.cores == 1 ? "" : "s", *ceiling.theoretical_limit / one_unit,
+                                  *ceiling.theoretical_limit > 1.5 * one_unit ? "s" : "", probe.units.text);
+}
+
+}  // namespace
+
+HostReading best_of(int tries, const std::function<HostReading()>& measure) {
+  constexpr double as_good = 0.9;  // clocks differ by less; what is slower was disturbed
+  HostReading best;
+  HostReading best_steady;
+  const auto found = [&] { return best_steady.value > 0.0 && best_steady.value >= as_good * best.value; };
+  for (int i = 0; i < tries || (!found() && i < 3 * tries); ++i) {
+    const HostReading reading = measure();
+    if (reading.value > best.value) best = reading;
+    if (reading.steady && reading.value > best_steady.value) best_steady = reading;
+  }
+  return found() ? best_steady : best;
+}
+
+std::optional<double> limit_shown(double rate, double one_unit, int most_units) {
+  constexpr double shows_another = 1.1;
+  if (!(one_unit > 0.0) || most_units < 1) return std::nullopt;
+  int shown = 1;
+  while (shown < most_units && rate > shows_another * shown * one_unit) ++shown;
+  if (shown == 1 && most_units > 1) return std::nullopt;
+  return shown * one_unit;
+}
+
+Ceiling ceiling_of(const HostProbe& all) {
+  const HostProbe probe = steady_part(all);
+  Ceiling ceiling = probe.ceiling;
+  if (probe.values.size() < all.values.size())
+    ceiling.caveats.push_back(fmt::format("the clock changed during {} of {} repeats, which are left out",
+                                          all.values.size() - probe.values.size(), all.values.size()));
+  ceiling.value = statistics::median(probe.values);
+  std::vector<double> sorted = probe.values;
+  std::sort(sorted.begin(), sorted.end());
+  ceiling.ci95 = statistics::median_ci95(sorted);
+  ceiling.repeats = static_cast<int>(probe.values.size());
+  add_clock(probe, ceiling);
+  if (!probe.shares.empty())
+    if (const double share = statistics::median(probe.shares); share < least_share)
+      ceiling.caveats.push_back(
+          fmt::format("others were running: the threads had {:.0f} % of their cores", 100.0 * share));
+  return ceiling;
+}
+
+std::vector<Ceiling> best_ceilings(const std::vector<HostProbe>& probes) {
+  std::vector<Ceiling> best;
+  std::vector<Ceiling> others;
+  for (const auto& probe : probes) {
+    if (probe.values.empty()) continue;
+    Ceiling ceiling = ceiling_of(probe);
+    if (!probe.also.empty()) {
+      others.push_back(ceiling);
+      others.back().resource = probe.also;
+    }
+    const auto same = std::ranges::find(best, ceiling.resource, &Ceiling::resource);
+    if (same == best.end())
+      best.push_back(std::move(ceiling));
+    else if (ceiling.value > same->value)
+      *same = std::move(ceiling);
+  }
+  best.insert(best.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+  return best;
+}
+
+}  // namespace gpubench::calibrate

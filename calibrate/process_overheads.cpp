@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/process_overheads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/statistics/statistics.h"
+
+namespace gpubench::calibrate {
+namespace {
+
+Ceiling of_processes(const std::vector<const Ceiling*>& ones) {
+  Ceiling result = *ones.front();
+  if (ones.size() == 1) {
+    result.caveats.emplace_back("measured in one process, and other processes may get a few percent more or less");
+    return result;
+  }
+  std::vector<double> values;
+  std::vector<double> cycles;
+  for (const Ceiling* const one : ones) {
+    values.push_back(one->value);
+    if (one->cycles) cycles.push_back(*one->cycles);
+    for (const std::string& caveat : one->caveats)
+      if (std::ranges::find(result.caveats, caveat) == result.caveats.end()) result.caveats.push_back(caveat);
+  }
+  result.value = statistics::median(values);
+  if (result.cycles) result.cycles = statistics::median(cycles);
+  const Interval mean = statistics::mean_ci95(values);
+  result.ci95 = {std::min(std::max(mean.low, 0.0), result.value), std::max(mean.high, result.value)};
+  result.repeats = static_cast<int>(values.size());
+  result.method += fmt::format("; median of {} processes, interval over them", values.size());
+  return result;
+}
+
+}  // namespace
+
+void take_overheads(Calibration& calibration, const std::vector<Calibration>& processes) {
+  std::vector<Ceiling> taken;
+  for (const Calibration& process : processes)
+    for (const Ceiling& one : process.ceilings) {
+      const auto same = [&](const Ceiling& other) { return other.resource == one.resource; };
+      if (std::ranges::any_of(taken, same)) continue;
+      std::vector<const Ceiling*> ones;
+      for (const Calibration& other : processes)
+        if (const Ceiling* const found = other.find(one.resource)) ones.push_back(found);
+      if (const Ceiling* const own = calibration.find(one.resource)) ones.push_back(own);
+      taken.push_back(of_processes(ones));
+    }
+  std::erase_if(calibration.ceilings, [&](const Ceiling& own) {
+    return std::ranges::any_of(taken, [&](const Ceiling& one) { return one.resource == own.resource; });
+  });
+  calibration.ceilings.insert(calibration.ceilings.begin(), std::make_move_iterator(taken.begin()),
+                              std::make_move_iterator(taken.end()));
+  for (const Calibration& process : processes)
+    for (const AbsentCeiling& one : process.absent) {
+      const auto same = [&](const AbsentCeiling& other) { return other.resource == one.resource; };
+      if (calibration.find(one.resource) == nullptr && std::ranges::none_of(calibration.absent, same))
+        calibration.absent.push_back(one);
+    }
+}
+
+}  // namespace gpubench::calibrate

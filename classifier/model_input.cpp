@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/model_input.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "classifier/machine.h"
+
+namespace gpubench::classifier {
+namespace {
+
+std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+  for (const Counter& each : measurement.counters)
+    if (each.name == name && each.value >= 0.0 && each.value <= largest_figure) return each.value;
+  return std::nullopt;
+}
+
+void count_pipes(const Measurement& measurement, Counted& counted) {
+  static constexpr std::array<std::pair<std::string_view, Pipe>, 8> counters = {{{"flops_fp64", fp64},
+                                                                                 {"flops_fp32", fp32},
+                                                                                 {"flops_tensor_fp64", tensor_fp64},
+                                                                                 {"flops_tensor_tf32", tensor_tf32},
+                                                                                 {"flops_tensor_fp16", tensor_fp16},
+                                                                                 {"flops_tensor_bf16", tensor_bf16},
+                                                                                 {"flops_tensor_fp8", tensor_fp8},
+                                                                                 {"flops_tensor_int8", tensor_int8}}};
+  // A count of none where work is declared means that the chip counts it elsewhere.
+  for (const auto& [name, pipe] : counters)
+    if (const auto flops = counter(measurement, name); flops && *flops > 0.0) counted.flops[pipe] = *flops;
+  const auto half = counter(measurement, "flops_half");
+  const auto& declared = measurement.work.flops;
+  const Pipe type = declared.contains(bf16) && !declared.contains(fp16) ? bf16 : fp16;
+  if (!half || *half <= 0.0 || (declared.contains(bf16) && declared.contains(fp16))) return;
+  const auto found = declared.find(type);
+  const double said = found == declared.end() ? 0.0 : found->second;
+  if (said < 0.5 * *half || said > *half) counted.flops[type] = *half;
+}
+
+}  // namespace
+
+Counted counted_in(const Measurement& measurement) {
+  Counted counted;
+  counted.dram_read_bytes = counter(measurement, "dram_read_bytes");
+  counted.dram_write_bytes = counter(measurement, "dram_write_bytes");
+  // lts__t_bytes also counts traffic between the halves of the L2 and fills; l1tex__t_bytes also counts what L1 serves.
+  // What the multiprocessors ask of the L2, which is what its ceiling is of, is no more than either.
+  const auto l2 = counter(measurement, "l2_bytes");
+  const auto l1 = counter(measurement, "l1_bytes");
+  // Loads by the tensor memory accelerator pass L1's counter by, which then shows less than must have moved.
+  const bool l1_sees_all = l1 && *l1 > 0.0 && *l1 >= 0.9 * measurement.work.bytes();
+  if (l2) counted.l2_bytes = l1_sees_all ? std::min(*l2, *l1) : *l2;
+  // More written to DRAM than the multiprocessors moved at all are dirty lines that another operation left in L2.
+  if (l1_sees_all && counted.dram_write_bytes) counted.dram_write_bytes = std::min(*counted.dram_write_bytes, *l1);
+  counted.l1_bytes = l1;
+  // What the calibration confirms its ceiling of shared memory with; 128 bytes each, on every chip so far.
+  constexpr double bytes_in_wavefront = 128.0;
+  if (const auto wavefronts = counter(measurement, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"))
+    counted.shared_bytes = *wavefronts * bytes_in_wavefront;
+  const auto issue = counter(measurement, "issue_active");
+  const auto cycles = counter(measurement, "sm_active_cycles");
+  const auto clock = counter(measurement, "sm_clock");
+  if (issue && cycles && clock && *clock >= 1.0 && *issue <= 100.0)
+    counted.issue_seconds = *issue / 100.0 * *cycles / *clock;
+  count_pipes(measurement, counted);
+  return counted;
+}
+
+ModelInput model_input_of(const Measurement& measurement) {
+  ModelInput conditions{measurement.clock_hz,
+                        measurement.cache_state == "cold",
+                        counted_in(measurement),
+                        measurement.grid,
+                        std::nullopt,
+                        0.0,
+                        std::nullopt};
+  if (measurement.launches) conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
+  if (const Estimate* const fixed = kernel_overhead_of(measurement); fixed != nullptr && fixed->value <= largest_figure)
+    conditions.kernel_overhead_seconds = std::max(fixed->value, 0.0);
+  return conditions;
+}
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/point_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "classifier/advice.h"
+#include "classifier/checks.h"
+#include "classifier/classifier.h"
+#include "classifier/confidence.h"
+#include "classifier/evidence.h"
+#include "classifier/rules.h"
+
+namespace gpubench::classifier {
+namespace {
+
+Verdict undecided(std::string reason) {
+  Verdict verdict;
+  verdict.shares = {{"unexplained", 1.0}};
+  verdict.evidence = std::move(reason);
+  return verdict;
+}
+
+bool is_empty(const Machine& machine) {
+  return !machine.launch && machine.caches.empty() && machine.dram.empty() &&
+         std::ranges::none_of(machine.pipes, [](const auto& pipe) { return pipe.has_value(); });
+}
+
+bool is_finite(const Prediction& prediction) {
+  return std::isfinite(prediction.work_seconds()) &&
+         std::ranges::all_of(prediction.resources, [](const auto& r) { return std::isfinite(r.seconds); });
+}
+
+bool is_finite(const Verdict& verdict) {
+  return std::isfinite(verdict.confidence) && std::isfinite(verdict.model_seconds) &&
+         (!verdict.achieved || std::isfinite(*verdict.achieved)) &&
+         std::ranges::all_of(verdict.shares, [](const Share& share) { return std::isfinite(share.fraction); });
+}
+
+/// The part that one resource has in what keeps the multiprocessors busy, the tail left out.
+double part_of(const ResourceTime& resource, const Prediction& prediction) {
+  const double p = prediction.overlap.value;
+  const double busy = prediction.busy_seconds() / prediction.wave_factor;
+  if (resource.kind == ResourceKind::pipe) return std::pow(resource.seconds / busy, p);
+  const double memory = prediction.memory_seconds();
+  const double within = prediction.counted ? std::pow(resource.seconds / memory, p) : resource.seconds / memory;
+  return std::pow(memory / busy, p) * within;
+}
+
+Verdict decided(const Time& time, const Measurement& measurement, const Prediction& prediction,
+                const Machine& machine) {
+  const auto decision = decide(time, prediction);
+  const auto confidence = confidence_of(decision, time, prediction);
+  Verdict verdict;
+  verdict.regime = decision.regime;
+  verdict.limiter = decision.limiter;
+  verdict.shares = shares_of(time, prediction);
+  if (!is_launch(decision) && decision.regime != Regime::unknown) {
+    const double ceiling_seconds = binding_of(prediction).seconds;
+    verdict.achieved = ceiling_seconds / time.seconds;
+    verdict.speed_up_left = time.seconds / ceiling_seconds;
+  }
+  verdict.confidence = confidence.probability;
+  verdict.certainty = certainty_of(confidence.probability);
+  verdict.runner_up = confidence.runner_up;
+  verdict.runner_up_probability = confidence.runner_up_probability;
+  // Without the launch or a ceiling that the work needs, the model has no time to give.
+  if (prediction.launch && prediction.missing.empty())
+    verdict.model_seconds = prediction.launch->seconds + prediction.work_seconds();
+  verdict.evidence = evidence_of(decision, time, measurement, prediction);
+  verdict.advice = advice_for(decision, time, measurement, prediction, machine);
+  verdict.votes = votes_of(verdict, measurement, machine.units);
+  return verdict;
+}
+
+}  // namespace
+
+Time time_of(const Measurement& measurement) {
+  const Summary& summary = *judged_seconds(measurement);
+  Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
+  const Summary* const device = seconds_by(measurement, "device");
+  const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= least_figure &&
+                      device->median <= largest_figure;
+  if (!usable) return time;
+  time.device_seconds = device->median;
+  time.device_sigma = sigma_of(*device);
+  return time;
+}
+
+const Summary* judged_seconds(const Measurement& measurement) {
+  if (measurement.failure || !measurement.seconds) return nullptr;
+  if (const Summary* stream = seconds_by(measurement, "stream")) return stream;
+  return measurement.clock == "device" || measurement.clock == "latency" ? nullptr : &*measurement.seconds;
+}
+
+bool has_time(const Measurement& measurement) {
+  const Summary* seconds = judged_seconds(measurement);
+  return seconds != nullptr && seconds->count > 0 && seconds->median >= least_figure &&
+         seconds->median <= largest_figure;
+}
+
+bool is_sound(const Work& work) {
+  const auto sound = [](double x) { return x >= 0.0 && x <= largest_figure; };
+  return sound(work.bytes_read) && sound(work.bytes_written) && sound(work.bytes()) &&
+         sound(work.footprint_bytes.value_or(0.0)) &&
+         std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
+}
+
+std::vector<Share> shares_of(const Time& time, const Prediction& prediction) {
+  constexpr double negligible = 1e-9;  // far above rounding, so that the last share may take up what rounding leaves
+  std::vector<Share> shares;
+  const auto add = [&shares](std::string_view resource, double fraction) {
+    if (fraction > negligible) shares.push_back({std::string(resource), fraction});
+  };
+  const double launch = overhead_seconds(time, prediction) / time.seconds;
+  add("launch", launch);
+  const double explained = std::min(prediction.work_seconds() / time.seconds, 1.0 - launch);
+  const double work = prediction.work_seconds();
+  const double busy =
+      work > 0.0 ? explained * std::pow(prediction.busy_seconds() / work, prediction.overlap.value) : 0.0;
+  const double without_tail = busy / prediction.wave_factor;
+  for (const auto& resource : prediction.resources)
+    if (resource.seconds > 0.0 && resource.kind != ResourceKind::start)
+      add(resource.resource, without_tail * part_of(resource, prediction));
+  add("tail", busy - without_tail);
+  add(block_start, explained - busy);
+  add("unexplained", 1.0 - launch - explained);
+  // s + (1 - s) is exactly 1 in binary floating point for 0 <= s <= 1, so the last share is what the others leave.
+  double sum = 0.0;
+  for (std::size_t i = 0; i + 1 < shares.size(); ++i) sum += shares[i].fraction;
+  shares.back().fraction = 1.0 - sum;
+  return shares;
+}
+
+Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device) {
+  if (!has_time(measurement)) return undecided("has no usable time");
+  if (!is_sound(measurement.work))
+    return undecided("declares work that is negative, not a number or beyond all measure");
+  if (!measurement.device.empty() && !calibrated_device.empty() && measurement.device != calibrated_device)
+    return undecided(
+        fmt::format("was measured on {}, but the ceilings are of {}", measurement.device, calibrated_device));
+  if (is_empty(machine)) return undecided("the calibration holds no ceiling to set it against");
+  const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
+  if (!is_finite(prediction)) return undecided("declares more work than can be reckoned with");
+  auto verdict = decided(time_of(measurement), measurement, prediction, machine);
+  return is_finite(verdict) ? verdict : undecided("has figures beyond what can be reckoned with");
+}
+
+Verdict classify(const Measurement& measurement, const Calibration& calibration) {
+  return verdict_of(measurement, machine_of(calibration), calibration.device.id);
+}
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two calibrations beside each other, ceiling by ceiling.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/calibration.h"
+#include "reports/reports.h"
+
+namespace gpubench::reports {
+
+struct CeilingChange {
+  std::string resource;
+  std::string unit;
+  Estimate base;
+  Estimate next;
+  double ratio = 1.0;    ///< next over base
+  bool overlap = false;  ///< the 95 % intervals meet
+};
+
+struct CalibrationDiff {
+  std::vector<CeilingChange> changes;  ///< of what both have in one unit, the largest ratio either way first
+  std::vector<std::string> only_base;  ///< resources
+  std::vector<std::string> only_next;
+};
+
+/// Ceilings that are not positive count as missing.
+CalibrationDiff diff(const Calibration& base, const Calibration& next);
+
+/// A table of the changes, with a summary below.
+std::string console(const CalibrationDiff& diff, const ConsoleStyle& style);
+
+}  // namespace gpubench::reports

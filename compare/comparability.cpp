@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/comparability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/units.h"
+
+namespace gpubench::reports {
+namespace {
+
+using Texts = std::map<std::string, std::string>;
+
+/// Kept apart from other facts: that a new version has other code is no news.
+constexpr std::array code_keys = {std::string_view("host_code"), std::string_view("device_code")};
+/// Of a GPU's properties.
+constexpr std::array forbidding_properties = {std::string_view("uuid"),
+                                              std::string_view("ecc"),
+                                              std::string_view("mig"),
+                                              std::string_view("power_limit_w"),
+                                              std::string_view("max_sm_clock_mhz"),
+                                              std::string_view("max_memory_clock_mhz"),
+                                              std::string_view("set_sm_clock_mhz")};
+
+bool is_among(const auto& list, std::string_view key) { return std::ranges::find(list, key) != list.end(); }
+
+std::string value_of(const Texts& texts, const std::string& key) {
+  const auto place = texts.find(key);
+  return place == texts.end() ? std::string() : place->second;
+}
+
+/// Collects sentences about what is not the same.
+class Differing {
+ public:
+  explicit Differing(Comparability& result) : result_(result) {}
+
+  /// Whether it forbids the comparison: only where both sides know it.
+  bool text(const std::string& what, const std::string& base, const std::string& next, bool forbids = false) {
+    if (base == next) return false;
+    forbids = forbids && !base.empty() && !next.empty();
+    (forbids ? result_.forbidding : result_.differences)
+        .push_back(fmt::format("{} was {}, is {}", what, quoted(base), quoted(next)));
+    return forbids;
+  }
+  void hertz(const std::string& what, const std::optional<double>& base, const std::optional<double>& next) {
+    if (base != next) text(what, base ? format_hertz(*base, 4) : "", next ? format_hertz(*next, 4) : "");
+  }
+  bool texts(const std::string& prefix, const Texts& base, const Texts& next, auto forbids) {
+    bool forbidden = false;
+    for (const auto& [key, old] : base) forbidden |= text(prefix + key, old, value_of(next, key), forbids(key));
+    for (const auto& [key, now] : next)
+      if (base.count(key) == 0) text(prefix + key, "", now);
+    return forbidden;
+  }
+
+ private:
+  static std::string quoted(const std::string& text) { return text.empty() ? "not known" : "'" + text + "'"; }
+  Comparability& result_;
+};
+
+std::string kind_text(const Device& device) { return device.kind == DeviceKind::cpu ? "cpu" : "cuda"; }
+std::string units_name(const Device& device) { return device.kind == DeviceKind::cpu ? "threads" : "multiprocessors"; }
+
+bool forbids(const Device& device, const std::string& property) {
+  return device.kind == DeviceKind::cuda && is_among(forbidding_properties, property);
+}
+
+/// A clock that the user has set is a property only where one is set.
+Texts with_set_clock(Texts properties) {
+  if (properties.count("max_sm_clock_mhz") > 0) properties.try_emplace("set_sm_clock_mhz", "not set");
+  return properties;
+}
+
+void compare_devices(const Device& base, const Device& next, Comparability& result) {
+  Differing differing(result);
+  const std::string prefix = base.id + ": ";
+  bool foreign = differing.text(prefix + "the kind of device", kind_text(base), kind_text(next), true);
+  foreign |= differing.text(prefix + "the device", base.name, next.name, true);
+  if (!foreign) {  // else what differs follows from that
+    foreign |= differing.text(prefix + "architecture", base.architecture, next.architecture, true);
+    foreign |= differing.text(prefix + units_name(base), std::to_string(base.units), std::to_string(next.units), true);
+    differing.text(prefix + "memory", format_bytes(static_cast<double>(base.memory_bytes)),
+                   format_bytes(static_cast<double>(next.memory_bytes)));
+    differing.hertz(prefix + "max clock", base.max_clock_hz, next.max_clock_hz);
+    foreign |= differing.texts(prefix, with_set_clock(base.properties), with_set_clock(next.properties),
+                               [&](const std::string& key) { return forbids(base, key); });
+  }
+  if (foreign) result.foreign_device_ids.insert(base.id);
+}
+
+Texts without_code(Texts environment) {
+  for (const auto key : code_keys) environment.erase(std::string(key));
+  return environment;
+}
+
+CodeChange change_of(const std::string& key, const Run& base, const Run& next) {
+  const std::string old = value_of(base.context.environment, key);
+  const std::string now = value_of(next.context.environment, key);
+  if (old.empty() || now.empty()) return CodeChange::not_known;
+  return old == now ? CodeChange::same : CodeChange::differs;
+}
+
+}  // namespace
+
+Comparability comparability_of(const Run& base, const Run& next) {
+  Comparability result;
+  Differing differing(result);
+  differing.text("gpubench", base.context.gpubench_version, next.context.gpubench_version);
+  differing.text("host", base.context.host, next.context.host);
+  if (differing.texts("", without_code(base.context.environment), without_code(next.context.environment),
+                      [](const std::string& key) { return key == "build"; }))
+    for (const Device& device : base.devices) result.foreign_device_ids.insert(device.id);
+  for (const Device& old : base.devices)
+    for (const Device& now : next.devices)
+      if (old.id == now.id) compare_devices(old, now, result);
+  return result;
+}
+
+CodeChange code_change(const Run& base, const Run& next) {
+  const CodeChange host = change_of("host_code", base, next);
+  const CodeChange device = change_of("device_code", base, next);
+  if (host == CodeChange::differs || device == CodeChange::differs) return CodeChange::differs;
+  // A program without kernels has no device code, on both sides alike.
+  const bool none = base.context.environment.count("device_code") + next.context.environment.count("device_code") == 0;
+  return host == CodeChange::same && (device == CodeChange::same || none) ? CodeChange::same : CodeChange::not_known;
+}
+
+CodeChange device_code_change(const Run& base, const Run& next) { return change_of("device_code", base, next); }
+
+std::map<std::string, std::string> fingerprint_of(const Run& run) {
+  Texts result;
+  if (const std::string build = value_of(run.context.environment, "build"); !build.empty()) result["build"] = build;
+  for (const Device& device : run.devices) {
+    result[device.id] = fmt::format("{} {} {}, {} {}", kind_text(device), device.name, device.architecture,
+                                    device.units, units_name(device));
+    for (const auto& [key, value] : with_set_clock(device.properties))
+      if (forbids(device, key)) result[device.id + " " + key] = value;
+  }
+  return result;
+}
+
+}  // namespace gpubench::reports

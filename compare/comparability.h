@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// In what two runs differ besides their times, and whether that forbids to compare them.
+//
+// What forbids: whatever changes the time of the very same code by more than the least effect that matters. Another
+// device, also another GPU of the same model (cards of one kind lie some per cent apart); another number of
+// multiprocessors or threads; MIG, ECC, the power limit, the clocks a GPU may reach; a debug build. What does not:
+// driver, CUDA, compiler, operating system, firmware, the host's name: they are often the very thing to be compared,
+// and are named. What one run does not know is named and forbids nothing, so that runs of older versions stay
+// comparable.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compare/compare.h"
+#include "core/model/run.h"
+
+namespace gpubench::reports {
+
+struct Comparability {
+  std::vector<std::string> differences;      ///< raw text, as "cuda:0: driver was '550', is '570'"
+  std::vector<std::string> forbidding;       ///< likewise; not in `differences`
+  std::set<std::string> foreign_device_ids;  ///< devices of the same id that cannot be compared
+};
+
+/// Of program version, environment, and of the devices that both runs have: kind, name, size, clocks, properties.
+Comparability comparability_of(const Run& base, const Run& next);
+
+/// Whether both runs are of the same machine code: that of the executable itself, not of libraries it loads.
+CodeChange code_change(const Run& base, const Run& next);
+/// The same of a GPU's kernels alone: SASS and PTX of all that the executable holds.
+CodeChange device_code_change(const Run& base, const Run& next);
+
+/// What a stored baseline must have in common with a run to be its baseline: a text for each device of the run, of all
+/// that would forbid a comparison, by name. Absent facts are left out.
+std::map<std::string, std::string> fingerprint_of(const Run& run);
+
+}  // namespace gpubench::reports

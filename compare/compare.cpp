@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "compare/comparability.h"
+#include "compare/comparison_clocks.h"
+#include "compare/comparison_noise.h"
+#include "compare/comparison_runs.h"
+#include "core/model/points.h"
+
+namespace gpubench::reports {
+namespace {
+
+using Runs = std::vector<const Run*>;
+
+std::string count_text(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// Counts points that something is to be said of, and names the first.
+class Counted {
+ public:
+  void add(const std::string& name) {
+    if (count_++ == 0) first_ = name;
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  void note(std::string_view why, std::vector<std::string>& notes) const {
+    if (count_ > 0) notes.push_back(fmt::format("{} {} (first: {})", count_text(count_, "point"), why, first_));
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string first_;
+};
+
+/// One side: what each of its processes says of each point.
+struct Side {
+  Runs runs;
+  std::vector<ProcessTable> tables;
+
+  [[nodiscard]] int timed(std::size_t point) const { return count(point, &ProcessPoint::timed); }
+  [[nodiscard]] int by_clock(std::size_t point) const { return count(point, &ProcessPoint::by_clock); }
+  [[nodiscard]] int failed(std::size_t point) const { return count(point, &ProcessPoint::failed); }
+  [[nodiscard]] const ProcessPoint* first_timed(std::size_t point) const {
+    for (const ProcessTable& table : tables)
+      if (table[point].timed > 0) return &table[point];
+    return nullptr;
+  }
+  [[nodiscard]] const Verdict* verdict(std::size_t point) const {
+    for (const ProcessTable& table : tables)
+      if (table[point].verdict != nullptr) return table[point].verdict;
+    return nullptr;
+  }
+
+ private:
+  [[nodiscard]] int count(std::size_t point, int ProcessPoint::*member) const {
+    int processes = 0;
+    for (const ProcessTable& table : tables) processes += table[point].*member > 0 ? 1 : 0;
+    return processes;
+  }
+};
+
+/// Builds a comparison.
+class Comparing {
+ public:
+  Comparing(Runs base, Runs next, const CompareOptions& options, const std::vector<Runs>& alike) : options_(options) {
+    result_.least_effect = options.least_effect;
+    base_.runs = options.paired ? std::move(base) : without_duplicates(std::move(base), "base");
+    next_.runs = options.paired ? std::move(next) : without_duplicates(std::move(next), "new");
+    result_.base_processes = static_cast<int>(base_.runs.size());
+    result_.new_processes = static_cast<int>(next_.runs.size());
+    compare_contexts();
+    for (const Side* side : {&base_, &next_})
+      for (const Run* run : side->runs) index_.add(*run);
+    clocks_ = choose_clocks(index_, base_.runs, next_.runs, options_.clock);
+    std::vector<std::string_view> names;
+    for (const PointClock& clock : clocks_) names.push_back(clock.clock);
+    for (Side* side : {&base_, &next_})
+      for (const Run* run : side->runs) side->tables.push_back(index_.table_of(*run, names));
+    for (const Runs& group : alike) {
+      alike_.emplace_back();
+      for (const Run* run : group) alike_.back().push_back(index_.table_of(*run, names));
+    }
+    std::set<std::string_view> devices;
+    for (const auto& key : index_.keys()) devices.insert(key.device);
+    several_devices_ = devices.size() > 1;
+  }
+
+  Comparison run() {
+    sort_points();
+    std::vector<Judged> judged;
+    for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
+    decide(judged, options_.least_effect, quantiles_);
+    for (Judged& each : judged) finish(each.point);
+    in_first_order(judged);
+    note_left_out();
+    note_order();
+    take_points(judged);
+    const bool nothing = result_.points.empty() && result_.failed_in_new.empty() && left_out_ > 0;
+    result_.comparable = common_ && (!foreign_used_ || options_.force) && !nothing;
+    result_.forced = result_.comparable && foreign_used_ && options_.force;
+    return std::move(result_);
+  }
+
+ private:
+  Runs without_duplicates(Runs runs, std::string_view side) {
+    Runs kept;
+    for (const Run* run : runs)
+      if (std::ranges::none_of(kept, [&](const Run* other) { return same_run(*run, *other); })) kept.push_back(run);
+    if (kept.size() < runs.size())
+      result_.notes.push_back(fmt::format("{} of the {} side {} a copy of another and counts once",
+                                          count_text(runs.size() - kept.size(), "run"), side,
+                                          runs.size() - kept.size() == 1 ? "is" : "are each"));
+    return kept;
+  }
+
+  /// Every run is held against the first one.
+  void compare_contexts() {
+    const Run& first = *base_.runs.front();
+    const auto add = [](std::vector<std::string>& list, const std::vector<std::string>& more) {
+      for (const std::string& text : more)
+        if (std::ranges::find(list, text) == list.end()) list.push_back(text);
+    };
+    bool some_differ = false, all_known = true;
+    std::set<CodeChange> device_code;
+    for (const Side* side : {&base_, &next_})
+      for (const Run* run : side->runs) {
+        if (run == &first) continue;
+        const Comparability found = comparability_of(first, *run);
+        add(result_.differences, found.differences);
+        add(result_.forbidding, found.forbidding);
+        foreign_.insert(found.foreign_device_ids.begin(), found.foreign_device_ids.end());
+        const CodeChange code = code_change(first, *run);
+        all_known = all_known && code != CodeChange::not_known;
+        device_code.insert(device_code_change(first, *run));
+        if (code == CodeChange::differs) (side == &next_ ? some_differ : mixed_base_) = true;
+      }
+    if (mixed_base_)
+      result_.notes.emplace_back("the base runs are not all of the same code: their differences count as noise");
+    if (device_code.size() == 1) result_.device_code = *device_code.begin();
+    result_.code = some_differ                 ? CodeChange::differs
+                   : all_known && !mixed_base_ ? CodeChange::same
+                                               : CodeChange::not_known;
+  }
+
+  /// Where one side was measured before the other, the machine may have changed meanwhile.
+  void note_order() {
+    if (options_.paired || !alike_.empty() || base_.runs.size() + next_.runs.size() < 3) return;
+    const auto times = [](const Side& side) {
+      std::vector<std::string_view> result;
+      for (const Run* run : side.runs) result.emplace_back(run->context.created_utc);
+      return std::ranges::minmax(result);
+    };
+    const auto [oldest_base, newest_base] = times(base_);
+    const auto [oldest_new, newest_new] = times(next_);
+    if (newest_base < oldest_new || newest_new < oldest_base)
+      result_.notes.emplace_back(
+          "all runs of one side are older than those of the other: what the machine did meanwhile is in the ratios, "
+          "and "
+          "not in the noise; gpubench ab alternates");
+  }
+
+  [[nodiscard]] std::string shown(std::size_t point) const {
+    const auto& key = index_.keys()[point];
+    return without_suffix(key.name) + (several_devices_ ? " on " + std::string(key.device) : "");
+  }
+
+  /// Which points can be compared, and what became of the others.
+  void sort_points() {
+    for (std::size_t point = 0; point < index_.keys().size(); ++point) {
+      const std::string device(index_.keys()[point].device);
+      if (appears(base_, point) && appears(next_, point)) {
+        common_ = true;
+        if (foreign_.count(device) > 0) {
+          foreign_used_ = true;
+          if (!options_.force) continue;
+        }
+      }
+      sort_point(point, device);
+    }
+  }
+
+  /// Timed, failed or skipped.
+  static bool appears(const Side& side, std::size_t point) { return side.timed(point) + side.failed(point) > 0; }
+
+  void sort_point(std::size_t point, const std::string& device) {
+    if (base_.timed(point) == 0) {
+      if (next_.timed(point) > 0) result_.only_in_new.push_back(shown(point));
+    } else if (next_.failed(point) > 0) {
+      result_.failed_in_new.push_back(shown(point));
+    } else if (next_.timed(point) == 0) {
+      result_.only_in_base.push_back(shown(point));
+    } else if (!clocks_[point].absent_reason.empty()) {
+      result_.left_out.push_back({shown(point), clocks_[point].absent_reason});
+    } else if (!timed_alike(point)) {
+      unlike_.add(shown(point));
+    } else if (!has_ratio(point)) {
+      without_ratio_.add(shown(point));
+    } else {
+      comparable_[device].push_back(point);
+      note_oddities(point);
+    }
+  }
+
+  /// Times with warm and with cold caches answer different questions.
+  [[nodiscard]] bool timed_alike(std::size_t point) const {
+    const ProcessPoint& first = *base_.first_timed(point);
+    for (const Side* side : {&base_, &next_})
+      for (const ProcessTable& table : side->tables) {
+        const ProcessPoint& entry = table[point];
+        if (entry.timed > 0 && (entry.unlike || entry.cache_state != first.cache_state)) return false;
+      }
+    return true;
+  }
+
+  [[nodiscard]] bool has_ratio(std::size_t point) const {
+    for (const Side* side : {&base_, &next_})
+      for (const ProcessTable& table : side->tables)
+        if (table[point].by_clock > 0 && !table[point].log_seconds) return false;
+    return true;
+  }
+
+  void note_oddities(std::size_t point) {
+    bool duplicate = false;
+    for (const Side* side : {&base_, &next_})
+      for (const ProcessTable& table : side->tables) duplicate = duplicate || table[point].duplicate;
+    if (duplicate) duplicates_.add(shown(point));
+    if (clocks_[point].of_necessity) other_clock_.add(shown(point));
+    const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
+    if (processes < base_.runs.size() + next_.runs.size()) gaps_.add(shown(point));
+  }
+
+  [[nodiscard]] static statistics::ProcessValues values_of(const ProcessTable& table,
+                                                           const std::vector<std::size_t>& points) {
+    statistics::ProcessValues values;
+    for (const std::size_t point : points)
+      values.push_back(table[point].log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
+    return values;
+  }
+
+  [[nodiscard]] static statistics::ProcessGroup group_of(const std::vector<ProcessTable>& tables,
+                                                         const std::vector<std::size_t>& points) {
+    statistics::ProcessGroup group;
+    for (const ProcessTable& table : tables) group.push_back(values_of(table, points));
+    return group;
+  }
+
+  /// New less base of the processes that ran next to each other.
+  [[nodiscard]] statistics::ProcessGroup pair_differences(const std::vector<std::size_t>& points) const {
+    statistics::ProcessGroup pairs = group_of(next_.tables, points);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const auto base = values_of(base_.tables[i], points);
+      for (std::size_t p = 0; p < base.size(); ++p) pairs[i][p] -= base[p];
+    }
+    return pairs;
+  }
+
+  [[nodiscard]] DeviceKind kind_of(const std::string& device) const {
+    for (const Device& each : base_.runs.front()->devices)
+      if (each.id == device) return each.kind;
+    return device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
+  }
+
+  void judge_device(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {
+    std::vector<statistics::ProcessGroup> groups;
+    if (options_.paired) {
+      groups.push_back(statistics::winsorised(pair_differences(points)));
+    } else {
+      groups.push_back(group_of(base_.tables, points));
+      groups.push_back(group_of(next_.tables, points));
+      for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
+    }
+    std::vector<const statistics::ProcessGroup*> pointers;
+    for (const auto& group : groups) pointers.push_back(&group);
+    const statistics::ProcessNoise noise = statistics::learn_noise(pointers, points.size());
+    const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
+    const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const PointSides sides = options_.paired ? paired_sides(points[i]) : sides_of(points[i]);
+      if (options_.paired && (sides.base.size() < 2 || !noise.of_point[i])) {
+        unpaired_.add(shown(points[i]));
+        continue;
+      }
+      Judged each = options_.paired ? judge_pairs(sides, *noise.of_point[i], options_, quantiles_)
+                                    : judge(sides, noise.of_point[i], source, kind_of(device), options_, quantiles_);
+      each.point.name = without_suffix(index_.keys()[points[i]].name);
+      each.point.device = device;
+      describe(points[i], each.point);
+      if (each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given)
+        if (fewest(points[i]) < fewest_samples) few_samples_.insert({each.point.device, each.point.name});
+      order_.push_back(points[i]);
+      judged.push_back(std::move(each));
+    }
+  }
+
+  void describe(std::size_t point, ComparedPoint& compared) const {
+    const Verdict* const old = base_.verdict(point);
+    const Verdict* const now = next_.verdict(point);
+    if (old != nullptr) compared.base_regime = name_of(old->regime);
+    if (now != nullptr) compared.new_regime = name_of(now->regime);
+    compared.clock = clocks_[point].clock;
+    compared.base_bound = bound_of(old);
+    compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
+    compared.new_bound = bound_of(now);
+  }
+
+  [[nodiscard]] PointSides sides_of(std::size_t point) const {
+    PointSides sides;
+    const auto take = [&](const Side& side, std::vector<double>& values) {
+      double variance = 0.0;
+      for (const ProcessTable& table : side.tables)
+        if (const ProcessPoint& entry = table[point]; entry.log_seconds) {
+          values.push_back(*entry.log_seconds);
+          variance += entry.standard_error * entry.standard_error;
+        }
+      sides.within_variance += variance / static_cast<double>(values.size() * values.size());
+    };
+    take(base_, sides.base);
+    take(next_, sides.next);
+    return sides;
+  }
+
+  [[nodiscard]] PointSides paired_sides(std::size_t point) const {
+    PointSides sides;
+    for (std::size_t i = 0; i < base_.tables.size() && i < next_.tables.size(); ++i) {
+      const ProcessPoint& old = base_.tables[i][point];
+      const ProcessPoint& now = next_.tables[i][point];
+      if (!old.log_seconds || !now.log_seconds) continue;
+      sides.base.push_back(*old.log_seconds);
+      sides.next.push_back(*now.log_seconds);
+      sides.within_variance += old.standard_error * old.standard_error + now.standard_error * now.standard_error;
+    }
+    if (!sides.base.empty()) sides.within_variance /= static_cast<double>(sides.base.size() * sides.base.size());
+    return sides;
+  }
+
+  /// Of all processes of the point.
+  [[nodiscard]] std::int64_t fewest(std::size_t point) const {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const Side* side : {&base_, &next_})
+      for (const ProcessTable& table : side->tables)
+        if (table[point].log_seconds) least = std::min(least, table[point].samples);
+    return least;
+  }
+
+  void finish(ComparedPoint& point) const {
+    if (few_samples_.count({point.device, point.name}) > 0) point.change = Change::inconclusive;
+  }
+
+  /// As the points first appeared, not device by device.
+  void in_first_order(std::vector<Judged>& judged) {
+    std::vector<std::size_t> places(judged.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::ranges::sort(places, {}, [&](std::size_t place) { return order_[place]; });
+    std::vector<Judged> sorted;
+    for (const std::size_t place : places) sorted.push_back(std::move(judged[place]));
+    judged = std::move(sorted);
+  }
+
+  void note_left_out() {
+    left_out_ = result_.left_out.size() + unlike_.count() + without_ratio_.count() + unpaired_.count();
+    unlike_.note("left out, timed with another cache state in another run", result_.notes);
+    without_ratio_.note("left out, with times that are not above zero", result_.notes);
+    unpaired_.note("left out, with fewer than two pairs", result_.notes);
+    other_clock_.note("timed by other clocks on the two sides: compared by one that both have", result_.notes);
+    duplicates_.note("several times in one run file: taken as repetitions", result_.notes);
+    gaps_.note("not in all runs: those that have it count", result_.notes);
+    if (!common_) result_.notes.emplace_back("no point is in both");
+  }
+
+  void take_points(std::vector<Judged>& judged) {
+    std::vector<double> seen;
+    for (Judged& each : judged) {
+      seen.push_back(each.point.smallest_seen);
+      result_.points.push_back(std::move(each.point));
+    }
+    if (seen.empty()) return;
+    std::ranges::sort(seen);
+    result_.smallest_seen_by_half = seen[(seen.size() - 1) / 2];
+    result_.smallest_seen_by_all = seen.back();
+  }
+
+  CompareOptions options_;
+  Side base_, next_;
+  std::vector<std::vector<ProcessTable>> alike_;
+  PointIndex index_;
+  std::vector<PointClock> clocks_;  ///< by point
+  std::set<std::string> foreign_;
+  bool several_devices_ = false;
+  bool mixed_base_ = false;
+  bool common_ = false;
+  bool foreign_used_ = false;
+  std::size_t left_out_ = 0;
+  std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
+  std::vector<std::size_t> order_;
+  std::set<std::pair<std::string, std::string>> few_samples_;
+  Counted unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;
+  statistics::StudentQuantiles quantiles_;
+  Comparison result_;
+};
+
+bool has(const Comparison& comparison, Change change) {
+  return std::any_of(comparison.points.begin(), comparison.points.end(),
+                     [&](const ComparedPoint& point) { return point.change == change; });
+}
+
+Runs pointers_to(const std::vector<Run>& runs) {
+  Runs result;
+  for (const Run& run : runs) result.push_back(&run);
+  return result;
+}
+
+}  // namespace
+
+Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, const CompareOptions& options,
+                   const std::vector<std::vector<Run>>& alike) {
+  std::vector<Runs> groups;
+  for (const auto& group : alike) groups.push_back(pointers_to(group));
+  return Comparing(pointers_to(base), pointers_to(next), options, groups).run();
+}
+
+Comparison compare(const Run& base, const Run& next, const CompareOptions& options) {
+  return Comparing({&base}, {&next}, options, {}).run();
+}
+
+int exit_code(const Comparison& comparison, FailOn fail_on) {
+  if (fail_on == FailOn::never) return 0;
+  if (!comparison.comparable) return 3;
+  if (!comparison.failed_in_new.empty()) return 2;
+  if (has(comparison, Change::slower)) return 1;
+  if (fail_on == FailOn::inconclusive && has(comparison, Change::inconclusive)) return 4;
+  return 0;
+}
+
+}  // namespace gpubench::reports

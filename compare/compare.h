@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two sets of runs, point by point. Each run is one process, and the process is the unit (compare/process_noise.h says
+// why): many samples of one process do not tell how the next one will fare.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/estimate.h"
+#include "core/model/run.h"
+#include "reports/reports.h"
+
+namespace gpubench::reports {
+
+/// slower, faster: beyond the least effect, by a test that allows for the number of points (Holm). same: the point's 95
+/// % interval lies within the least effect. inconclusive: neither.
+enum class Change { faster, slower, same, inconclusive };
+
+/// What the process-to-process noise of a point was taken from.
+enum class NoiseSource {
+  assumed,    ///< the usual noise of such a device (usual_process_deviation): one process a side cannot tell
+  given,      ///< CompareOptions::process_deviation
+  processes,  ///< the processes compared
+  history,    ///< those and further runs of the same code
+};
+
+struct ComparedPoint {
+  std::string name;
+  std::string device;
+  std::string clock;          ///< of both times: "device", "stream", "latency" or "host"
+  double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
+  double new_seconds = 0.0;
+  /// New over base, with its 95 % interval (of this point alone): of means over processes on the scale of logarithms;
+  /// of eight pairs or more the trimmed mean over pairs.
+  Estimate ratio;
+  Change change = Change::inconclusive;
+  std::string base_regime;
+  std::string new_regime;
+  std::string base_bound;  ///< "DRAM-bound at 91 %", "launch-bound"; empty without a verdict
+  std::string new_bound;
+  int base_processes = 0;  ///< that timed this point
+  int new_processes = 0;
+  /// The chance, at most, of such a ratio if nothing had changed by more than the least effect; allowing for all
+  /// points.
+  double p_value = 1.0;
+  /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
+  double smallest_seen = 0.0;
+  /// Of the kernels that activity records name (--check): "the same kernels, same code, launched alike", or what
+  /// differs: "kernel scale(float*): code differs, registers 32 -> 40". Empty where a side has no records.
+  std::string kernels;
+  double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
+  NoiseSource noise = NoiseSource::assumed;
+  /// For paired processes: the exact sign test over the pairs, which assumes nothing of the noise; for this point
+  /// alone.
+  std::optional<double> sign_test_p;
+};
+
+/// Whether the code itself differs, as far as both sides know (Context::environment, "host_code" and "device_code").
+enum class CodeChange { not_known, same, differs };
+
+/// A point of both sides without a ratio.
+struct LeftOutPoint {
+  std::string name;
+  std::string reason;
+};
+
+struct Comparison {
+  std::vector<ComparedPoint> points;
+  std::vector<LeftOutPoint> left_out;     ///< for want of a clock that both sides have
+  std::vector<std::string> only_in_base;  ///< names of points
+  std::vector<std::string> only_in_new;
+  std::vector<std::string> failed_in_new;  ///< timed in the base, failed in a new run
+  std::vector<std::string> differences;    ///< of device and settings, each a sentence
+  std::vector<std::string> forbidding;     ///< those that make ratios meaningless
+  std::vector<std::string> notes;          ///< on what the runs are: duplicates, where the noise is from
+  bool comparable = true;                  ///< false: something forbids it, or there is nothing to compare
+  bool forced = false;                     ///< compared although something forbids it
+  CodeChange code = CodeChange::not_known;
+  CodeChange device_code = CodeChange::not_known;  ///< of a GPU's kernels alone
+  bool updates = false;                            ///< its units are updates of several processes each (compare/gate.h)
+  int base_processes = 1;
+  int new_processes = 1;
+  double least_effect = 0.01;
+  std::optional<double>
+      smallest_seen_by_half;  ///< of the points, as ComparedPoint::smallest_seen; absent without points
+  std::optional<double> smallest_seen_by_all;
+};
+
+struct CompareOptions {
+  double least_effect = 0.01;                    ///< changes smaller than this fraction count as the same
+  std::optional<double> process_deviation = {};  ///< standard deviation of a process's median, where it is known
+  bool force = false;                            ///< go on where something forbids it
+  bool paired = false;                           ///< the i-th runs of both sides ran next to each other
+  /// "device", "stream" or "latency": compare this one; empty: what each point's own time answers, or where the sides
+  /// differ in that a clock that both have.
+  std::string clock = {};
+};
+
+/// The chance of one or more false alarms among all points of a comparison.
+inline constexpr double family_significance = 0.05;
+/// Below six samples no interval of a median covers 95 % (2 / 2^5 lies outside the range of five): such a point of
+/// a single process decides nothing.
+inline constexpr std::int64_t fewest_samples = 6;
+
+/// `alike`: groups of further runs, each group of one and the same code on this machine, from which noise is learnt.
+/// No side is empty.
+Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, const CompareOptions& options,
+                   const std::vector<std::vector<Run>>& alike = {});
+Comparison compare(const Run& base, const Run& next, const CompareOptions& options);
+
+std::string console(const Comparison& comparison, const ConsoleStyle& style);
+std::string markdown(const Comparison& comparison);
+std::string csv(const Comparison& comparison);
+std::string json(const Comparison& comparison);
+
+enum class FailOn { regression, inconclusive, never };
+/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with
+/// FailOn::inconclusive).
+int exit_code(const Comparison& comparison, FailOn fail_on);
+
+}  // namespace gpubench::reports

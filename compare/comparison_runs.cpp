@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/comparison_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/points.h"
+#include "core/statistics/statistics.h"
+
+namespace gpubench::reports {
+namespace {
+
+constexpr double normal_975 = 1.959963984540054;
+
+/// Of a logarithm, from the 95 % interval of its value.
+double standard_error_of(const Summary& seconds) {
+  const Interval& interval = seconds.median_ci95;
+  if (!(interval.low > 0.0) || !(interval.high > interval.low)) return 0.0;
+  return std::log(interval.high / interval.low) / (2.0 * normal_975);
+}
+
+/// Of several repetitions the median of their medians: each is one look at the same process.
+void sum_up(const std::vector<const Measurement*>& measurements, std::string_view clock, ProcessPoint& point) {
+  point.cache_state = measurements.front()->cache_state;
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    const Measurement& measurement = *measurements[i];
+    point.unlike = point.unlike || measurement.cache_state != point.cache_state;
+    for (std::size_t j = 0; j < i; ++j)
+      point.duplicate = point.duplicate || measurements[j]->repetition == measurement.repetition;
+    const Summary* const seconds = seconds_by(measurement, clock);
+    if (seconds == nullptr) continue;
+    medians.push_back(seconds->median);
+    // Of one process, so not independent: several repetitions are known no better than the worst of them.
+    point.standard_error = std::max(point.standard_error, standard_error_of(*seconds));
+    const std::size_t kept = clock == measurement.clock ? measurement.samples_seconds.size() : 0;
+    point.samples = std::max({point.samples, seconds->count, static_cast<std::int64_t>(kept)});
+  }
+  point.by_clock = static_cast<int>(medians.size());
+  if (medians.empty()) return;
+  const double median = statistics::median(medians);
+  if (median > 0.0 && std::isfinite(std::log(median))) point.log_seconds = std::log(median);
+}
+
+}  // namespace
+
+void PointIndex::add(const Run& run) {
+  for (const Point& point : run.points) {
+    const Key key{point.measurement.device, point.measurement.name};
+    if (places_.try_emplace(key, keys_.size()).second) keys_.push_back(key);
+  }
+}
+
+std::optional<std::size_t> PointIndex::place_of(const Measurement& measurement) const {
+  const auto place = places_.find({measurement.device, measurement.name});
+  return place == places_.end() ? std::nullopt : std::optional(place->second);
+}
+
+ProcessTable PointIndex::table_of(const Run& run, const std::vector<std::string_view>& clocks) const {
+  ProcessTable table(keys_.size());
+  std::vector<std::vector<const Measurement*>> timed(keys_.size());
+  for (const Point& point : run.points) {
+    const auto place = place_of(point.measurement);
+    if (!place) continue;
+    ProcessPoint& entry = table[*place];
+    const Status status = status_of(point.measurement);
+    if (status == Status::failed) ++entry.failed;
+    if (status == Status::timed) timed[*place].push_back(&point.measurement);
+    const auto rank = [](const Point* p) {
+      return p == nullptr ? 3 : status_of(p->measurement) == Status::failed ? 0 : p->measurement.seconds ? 1 : 2;
+    };
+    if (rank(&point) < rank(entry.shown)) entry.shown = &point;
+    if (point.verdict && entry.verdict == nullptr) entry.verdict = &*point.verdict;
+  }
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i].timed = static_cast<int>(timed[i].size());
+    if (!timed[i].empty()) sum_up(timed[i], clocks[i], table[i]);
+  }
+  return table;
+}
+
+bool same_run(const Run& one, const Run& other) {
+  if (one.context.created_utc != other.context.created_utc || one.context.host != other.context.host ||
+      one.points.size() != other.points.size())
+    return false;
+  bool timed = false;
+  for (std::size_t i = 0; i < one.points.size(); ++i) {
+    const auto& a = one.points[i].measurement.seconds;
+    const auto& b = other.points[i].measurement.seconds;
+    if (a.has_value() != b.has_value() || (a && !(a->median == b->median))) return false;
+    timed = timed || a;
+  }
+  return timed;
+}
+
+namespace {
+
+/// Clauses that tell two launches apart, and what is known of their code.
+struct KernelDifferences {
+  std::string text;
+  bool code_known = true;
+  bool same_code = true;
+
+  template <class Value>
+  void add(std::string_view what, const Value& before, const Value& after) {
+    if (before != after) text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, before, after);
+  }
+  void add_code(const KernelLaunch& was, const KernelLaunch& is) {
+    const bool known = !was.code.empty() && !is.code.empty();
+    code_known = code_known && known;
+    same_code = same_code && was.code == is.code;
+    if (known && was.name == is.name && was.code != is.code)
+      text += fmt::format("{}kernel {}: code differs", text.empty() ? "" : ", ", is.name);
+  }
+  void add_launch(const KernelLaunch& was, const KernelLaunch& is) {
+    const auto extent = [](const auto& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
+    add("grid", extent(was.grid), extent(is.grid));
+    add("block", extent(was.block), extent(is.block));
+    add("registers", was.registers, is.registers);
+    add("static shared bytes", was.static_shared_bytes, is.static_shared_bytes);
+    add("dynamic shared bytes", was.dynamic_shared_bytes, is.dynamic_shared_bytes);
+    add("launches", was.launches, is.launches);
+    if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
+  }
+};
+
+/// Where no records tell of single kernels.
+std::string launches_text(const Measurement& was, const Measurement& is) {
+  KernelDifferences differences;
+  if (was.launches && is.launches) {
+    differences.add("kernels", was.launches->kernels, is.launches->kernels);
+    differences.add("blocks", was.launches->blocks, is.launches->blocks);
+  }
+  if (was.grid && is.grid)
+    differences.add("blocks at once on a multiprocessor", was.grid->blocks_per_multiprocessor,
+                    is.grid->blocks_per_multiprocessor);
+  return differences.text;
+}
+
+}  // namespace
+
+std::string kernels_text(const Point* base, const Point* next) {
+  const auto kernels_of = [](const Point* point) -> const std::vector<KernelLaunch>* {
+    const bool known = point != nullptr && point->measurement.activity && !point->measurement.activity->kernels.empty();
+    return known ? &point->measurement.activity->kernels : nullptr;
+  };
+  const auto* const old = kernels_of(base);
+  const auto* const now = kernels_of(next);
+  if (old == nullptr || now == nullptr)
+    return base != nullptr && next != nullptr ? launches_text(base->measurement, next->measurement) : std::string();
+  if (old->size() != now->size()) return fmt::format("{} kernels -> {}", old->size(), now->size());
+  KernelDifferences differences;
+  for (std::size_t i = 0; i < old->size(); ++i) {
+    const KernelLaunch& was = (*old)[i];
+    const KernelLaunch& is = (*now)[i];
+    differences.add("kernel", was.name, is.name);
+    differences.add_code(was, is);
+    differences.add_launch(was, is);
+  }
+  const std::string& text = differences.text;
+  if (!differences.code_known) return text.empty() ? "the same kernels, launched alike, code not known" : text;
+  if (text.empty()) return "the same kernels, same code, launched alike";
+  return differences.same_code ? text + ", same code" : text;
+}
+
+std::string bound_of(const Verdict* verdict) {
+  if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
+  std::string limiter = verdict->limiter;
+  // Else the limiter is the resource that would bind next.
+  if (verdict->regime == Regime::latency || limiter.empty()) limiter = name_of(verdict->regime);
+  if (verdict->regime == Regime::overhead && limiter != "launch" && limiter != "block-start")
+    limiter = name_of(verdict->regime);
+  const bool is_level = limiter.size() == 2 && limiter[0] == 'l' && limiter[1] >= '0' && limiter[1] <= '9';
+  const bool is_type = limiter.size() == 4 && (limiter.starts_with("fp") || limiter.starts_with("bf"));
+  if (limiter == "dram" || is_level || is_type)
+    for (char& c : limiter)
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  // Of latency or overhead the rate reached says nothing: the limit is none of a rate.
+  const bool has_rate = verdict->regime == Regime::memory || verdict->regime == Regime::compute;
+  if (!verdict->achieved || !has_rate) return limiter + "-bound";
+  return fmt::format("{}-bound at {:.0f} %", limiter, 100.0 * *verdict->achieved);
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each process of a comparison says of each point, in one table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/run.h"
+
+namespace gpubench::reports {
+
+/// One point in one process: all its repetitions, and duplicates in one file.
+struct ProcessPoint {
+  int timed = 0;                      ///< measurements with a time, by whatever clock
+  int by_clock = 0;                   ///< those with a time by the clock that is compared
+  int failed = 0;                     ///< measurements that failed
+  std::optional<double> log_seconds;  ///< of its median time; absent also where it is not above zero
+  double standard_error = 0.0;        ///< of that, from the interval over blocks of samples
+  std::int64_t samples = 0;
+  std::string_view cache_state;
+  bool unlike = false;     ///< its measurements differ in that
+  bool duplicate = false;  ///< stands several times as the same repetition
+  const Verdict* verdict = nullptr;
+  const Point* shown = nullptr;  ///< one of them: a failed one before a timed one before any other
+};
+
+using ProcessTable = std::vector<ProcessPoint>;  ///< by point
+
+/// Points by device and name, in the order of first appearance. Refers into the runs.
+class PointIndex {
+ public:
+  struct Key {
+    std::string_view device;
+    std::string_view name;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  /// All points of a run become known.
+  void add(const Run& run);
+  /// What a run says of the points that are known, each by its clock of `clocks`; of others nothing.
+  [[nodiscard]] ProcessTable table_of(const Run& run, const std::vector<std::string_view>& clocks) const;
+  /// Absent for a point that is not known.
+  [[nodiscard]] std::optional<std::size_t> place_of(const Measurement& measurement) const;
+  [[nodiscard]] const std::vector<Key>& keys() const { return keys_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<std::string_view>()(key.device) * 31 + std::hash<std::string_view>()(key.name);
+    }
+  };
+  std::vector<Key> keys_;
+  std::unordered_map<Key, std::size_t, Hash> places_;
+};
+
+/// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.
+bool same_run(const Run& one, const Run& other);
+
+/// "the same kernels, same code, launched alike", or what differs between their records: "kernel scale(float*): code
+/// differs, registers 32 -> 40". Where a side has none, what differs between the numbers of kernels and blocks that
+/// they launch; empty where nothing is known to.
+std::string kernels_text(const Point* base, const Point* next);
+
+/// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.
+std::string bound_of(const Verdict* verdict);
+
+}  // namespace gpubench::reports

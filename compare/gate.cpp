@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "compare/comparability.h"
+#include "compare/comparison_noise.h"
+#include "compare/comparison_runs.h"
+#include "compare/process_noise.h"
+#include "core/model/points.h"
+#include "core/statistics/statistics.h"
+#include "core/statistics/steps.h"
+
+namespace gpubench::reports {
+namespace {
+
+using storage::BaselineEntry;
+using Entries = std::vector<const BaselineEntry*>;
+
+/// Entries of one code, in the order of the newest of each; where a code is not known the entry stands alone.
+std::vector<Entries> by_code(const std::vector<BaselineEntry>& entries) {
+  std::vector<Entries> groups;
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto group = std::ranges::find_if(groups, [&](const Entries& others) {
+      return code_change(others.front()->runs.front(), entry->runs.front()) == CodeChange::same;
+    });
+    if (group == groups.end())
+      groups.push_back({&*entry});
+    else
+      group->push_back(&*entry);
+  }
+  return groups;
+}
+
+std::vector<Run> runs_of(const Entries& entries) {
+  std::vector<Run> runs;
+  for (const BaselineEntry* entry : entries) runs.insert(runs.end(), entry->runs.begin(), entry->runs.end());
+  return runs;
+}
+
+/// Mean of the processes' medians by one clock, and its interval within the samples; absent when none has any.
+std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::size_t point, const Summary& like) {
+  double sum = 0.0, variance = 0.0;
+  int count = 0;
+  for (const ProcessTable& table : tables) {
+    const ProcessPoint& entry = table[point];
+    if (!entry.log_seconds) continue;
+    sum += *entry.log_seconds;
+    variance += entry.standard_error * entry.standard_error;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  const double mean = sum / count;
+  const double half = 1.959963984540054 * std::sqrt(variance) / count;
+  Summary result = like;
+  result.median = std::exp(mean);
+  result.median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
+  return result;
+}
+
+/// One run that stands for all of an update: of each point and clock the geometric mean of the processes' medians. A
+/// point that failed in one of them has failed.
+class Update {
+ public:
+  explicit Update(const std::vector<Run>& runs) : runs_(runs) {
+    for (const Run& run : runs) index_.add(run);
+    own_ = tables_by(std::vector<std::string_view>(index_.keys().size()));
+    // Each point by the own clock of the process that is shown, for a mean is of one clock.
+    std::vector<std::string_view> clocks;
+    for (std::size_t i = 0; i < index_.keys().size(); ++i) clocks.push_back(shown(i).measurement.clock);
+    own_ = tables_by(clocks);
+  }
+
+  Run run() {
+    Run update = runs_.front();
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < index_.keys().size(); ++i) {
+      points.push_back(shown(i));
+      Measurement& measurement = points.back().measurement;
+      const bool failed = std::ranges::any_of(own_, [&](const ProcessTable& table) { return table[i].failed > 0; });
+      if (failed || !measurement.seconds) continue;
+      measurement.samples_seconds.clear();
+      if (const auto mean = mean_of(own_, i, *measurement.seconds)) measurement.seconds = mean;
+      for (Timing& other : measurement.other_clocks)
+        if (other.seconds)
+          if (const auto mean = mean_of(by(other.clock), i, *other.seconds)) other.seconds = mean;
+    }
+    update.points = std::move(points);
+    return update;
+  }
+
+ private:
+  [[nodiscard]] std::vector<ProcessTable> tables_by(const std::vector<std::string_view>& clocks) const {
+    std::vector<ProcessTable> tables;
+    for (const Run& run : runs_) tables.push_back(index_.table_of(run, clocks));
+    return tables;
+  }
+  const std::vector<ProcessTable>& by(const std::string& clock) {
+    const auto [place, is_new] = others_.try_emplace(clock);
+    if (is_new) place->second = tables_by(std::vector<std::string_view>(index_.keys().size(), place->first));
+    return place->second;
+  }
+  /// A failed one before a timed one before any other.
+  [[nodiscard]] const Point& shown(std::size_t point) const {
+    const Point* result = nullptr;
+    for (const ProcessTable& table : own_) {
+      const ProcessPoint& entry = table[point];
+      if (result == nullptr || entry.failed > 0 || (!result->measurement.seconds && entry.timed > 0))
+        result = entry.shown != nullptr ? entry.shown : result;
+    }
+    return *result;
+  }
+
+  const std::vector<Run>& runs_;
+  PointIndex index_;
+  std::vector<ProcessTable> own_;
+  std::map<std::string, std::vector<ProcessTable>> others_;
+};
+
+Run update_of(const std::vector<Run>& runs) { return Update(runs).run(); }
+
+std::vector<Run> updates_of(const Entries& entries) {
+  std::vector<Run> updates;
+  for (const BaselineEntry* entry : entries) updates.push_back(update_of(entry->runs));
+  return updates;
+}
+
+std::string name_of(const BaselineEntry& entry) {
+  return fmt::format("entry {}{} of {}", entry.number, entry.label.empty() ? "" : fmt::format(" ({})", entry.label),
+                     entry.added_utc);
+}
+
+/// The values of one point along the entries.
+struct Series {
+  std::vector<double> values;
+  std::vector<double> processes;
+  std::vector<std::size_t> entries;
+};
+
+/// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it.
+std::optional<double> neighbour_variance(const std::vector<double>& values) {
+  constexpr double mad_to_deviation = 1.482602218505602;  // of a normal distribution
+  if (values.size() < fewest_entries_for_update_noise) return std::nullopt;
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
+  const double deviation = mad_to_deviation * statistics::median(differences);
+  return 0.5 * deviation * deviation;
+}
+
+/// All that is known of the history: a value for each point and process.
+class HistoryTable {
+ public:
+  explicit HistoryTable(const std::vector<BaselineEntry>& entries) : entries_(entries) {
+    for (const BaselineEntry& entry : entries)
+      for (const Run& run : entry.runs) index_.add(run);
+    const std::vector<std::string_view> clocks = newest_clocks();
+    for (const BaselineEntry& entry : entries) {
+      tables_.emplace_back();
+      for (const Run& run : entry.runs) tables_.back().push_back(index_.table_of(run, clocks));
+    }
+    learn();
+  }
+  [[nodiscard]] const PointIndex& index() const { return index_; }
+
+  [[nodiscard]] Series series(std::size_t point) const {
+    Series result;
+    std::optional<std::string_view> cache;
+    for (std::size_t e = entries_.size(); e-- > 0;) {  // the newest entry says what counts
+      double sum = 0.0;
+      int count = 0;
+      for (const ProcessTable& table : tables_[e]) {
+        const ProcessPoint& entry = table[point];
+        if (!entry.log_seconds) continue;
+        if (!cache) cache = entry.cache_state;
+        if (entry.unlike || entry.cache_state != *cache) continue;
+        sum += *entry.log_seconds;
+        ++count;
+      }
+      if (count == 0) continue;
+      result.values.push_back(sum / count);
+      result.processes.push_back(count);
+      result.entries.push_back(e);
+    }
+    std::ranges::reverse(result.values);
+    std::ranges::reverse(result.processes);
+    std::ranges::reverse(result.entries);
+    return result;
+  }
+
+  [[nodiscard]] std::vector<double> variance(std::size_t point, const Series& series) const {
+    if (series.values.empty()) return {};
+    const auto neighbours = neighbour_variance(series.values);
+    const double assumed = assumed_noise(kind_of(point), std::exp(series.values.front())).deviation;
+    const auto& learnt = noise_.of_point[point];
+    const double of_process = learnt ? learnt->variance : neighbours ? 0.0 : assumed * assumed;
+    const double least = statistics::least_process_deviation * statistics::least_process_deviation;
+    std::vector<double> result;
+    for (const double processes : series.processes)
+      result.push_back(std::max({of_process / processes, neighbours.value_or(0.0), least}));
+    return result;
+  }
+
+ private:
+  /// Of each point the clock that the newest entry with a time of it is to be compared by, else its own.
+  [[nodiscard]] std::vector<std::string_view> newest_clocks() const {
+    std::vector<std::string_view> clocks(index_.keys().size());
+    std::vector<bool> known(clocks.size());
+    for (std::size_t e = entries_.size(); e-- > 0;)
+      for (const Run& run : entries_[e].runs)
+        for (const Point& point : run.points) {
+          const Measurement& measurement = point.measurement;
+          const auto place = index_.place_of(measurement);
+          if (!place || known[*place] || status_of(measurement) != Status::timed) continue;
+          known[*place] = true;
+          const std::string& asked = entries_[e].clock;
+          const bool has = !asked.empty() && seconds_by(measurement, asked) != nullptr;
+          clocks[*place] = has ? asked : measurement.clock;
+        }
+    return clocks;
+  }
+
+  [[nodiscard]] DeviceKind kind_of(std::size_t point) const {
+    return index_.keys()[point].device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
+  }
+
+  void learn() {
+    std::vector<statistics::ProcessGroup> groups;
+    for (const Entries& code : by_code(entries_)) {
+      groups.emplace_back();
+      for (const BaselineEntry* entry : code)
+        for (const ProcessTable& table : tables_[static_cast<std::size_t>(entry - entries_.data())]) {
+          statistics::ProcessValues values;
+          for (const ProcessPoint& point : table)
+            values.push_back(point.log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
+          groups.back().push_back(std::move(values));
+        }
+    }
+    std::vector<const statistics::ProcessGroup*> pointers;
+    for (const auto& group : groups) pointers.push_back(&group);
+    noise_ = statistics::learn_noise(pointers, index_.keys().size());
+  }
+
+  const std::vector<BaselineEntry>& entries_;
+  PointIndex index_;
+  std::vector<std::vector<ProcessTable>> tables_;  ///< by entry, by process
+  statistics::ProcessNoise noise_;
+};
+
+double weighted_mean(const Series& series, std::size_t first, std::size_t last) {
+  double sum = 0.0, weight = 0.0;
+  for (std::size_t i = first; i < last; ++i) {
+    sum += series.processes[i] * series.values[i];
+    weight += series.processes[i];
+  }
+  return sum / weight;
+}
+
+}  // namespace
+
+Comparison check_against(const std::vector<BaselineEntry>& entries, const std::vector<Run>& runs,
+                         CompareOptions options) {
+  const std::vector<Entries> groups = by_code(entries);
+  const Entries& baseline = groups.front();
+  if (options.clock.empty()) options.clock = baseline.front()->clock;
+  const bool updates = baseline.size() >= fewest_updates;
+  std::vector<std::vector<Run>> alike;
+  for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));
+  Comparison comparison = updates ? compare(updates_of(baseline), {update_of(runs)}, options, alike)
+                                  : compare(runs_of(baseline), runs, options, alike);
+  comparison.updates = updates;
+  std::vector<std::string> notes = {
+      fmt::format("the baseline is {}{}", name_of(*baseline.front()),
+                  baseline.size() > 1 ? fmt::format(", with {} more of the same code", baseline.size() - 1) : "")};
+  if (!updates)
+    notes.push_back(
+        fmt::format("the baseline is of {} update{}: what changes from one update to another is not in the noise. "
+                    "Add the same code "
+                    "in {} updates or more to have it in",
+                    baseline.size(), baseline.size() == 1 ? "" : "s", fewest_updates));
+  comparison.notes.insert(comparison.notes.begin(), notes.begin(), notes.end());
+  return comparison;
+}
+
+History history_of(const std::vector<BaselineEntry>& entries, double least_effect) {
+  const HistoryTable table(entries);
+  History history;
+  history.entries = entries.size();
+  history.points = table.index().keys().size();
+  for (std::size_t point = 0; point < history.points; ++point) {
+    const Series series = table.series(point);
+    const double significance = family_significance / static_cast<double>(history.points);
+    const auto steps = statistics::find_steps_and_noise(series.values, table.variance(point, series), significance);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t before = i == 0 ? 0 : steps[i - 1];
+      const std::size_t after = i + 1 == steps.size() ? series.values.size() : steps[i + 1];
+      const double old = weighted_mean(series, before, steps[i]);
+      const double now = weighted_mean(series, steps[i], after);
+      if (now - old <= std::log1p(least_effect) && now - old >= -std::log1p(least_effect)) continue;
+      const BaselineEntry& entry = entries[series.entries[steps[i]]];
+      const BaselineEntry& last = entries[series.entries[steps[i] - 1]];
+      const auto& key = table.index().keys()[point];
+      history.steps.push_back({without_suffix(key.name), std::string(key.device), entry.number, entry.label,
+                               entry.added_utc, std::exp(old), std::exp(now),
+                               code_change(last.runs.front(), entry.runs.front())});
+    }
+  }
+  std::ranges::stable_sort(history.steps, [](const Step& a, const Step& b) {
+    const auto size = [](const Step& step) { return std::abs(std::log(step.ratio())); };
+    return a.entry != b.entry ? a.entry > b.entry : size(a) > size(b);
+  });
+  return history;
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs against a stored baseline, and what the store's history says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/compare.h"
+#include "core/storage/baselines.h"
+
+namespace gpubench::reports {
+
+/// From so many updates of one code on, what differs from one update (one `gate update`) to the next is known.
+inline constexpr std::size_t fewest_updates = 3;
+
+/// The baseline is the newest entry and, where the machine code is known, all entries of the same code. With three or
+/// more of those the update is the unit: each counts as one value, the mean over its processes, and so do the new
+/// runs, for they are of one update too. Else the process is the unit, and a note says that what changes from update
+/// to update is not in the noise. All other entries of one code tell of the noise. `entries` is not empty.
+/// Without a clock in the options the newest entry's counts.
+Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
+                         CompareOptions options);
+
+/// A change of level in the history of a point.
+struct Step {
+  std::string name;
+  std::string device;
+  int entry = 0;  ///< the first of the new level
+  std::string label;
+  std::string added_utc;
+  double before_seconds = 0.0;
+  double after_seconds = 0.0;
+  CodeChange code = CodeChange::not_known;  ///< against the entry before
+  [[nodiscard]] double ratio() const { return after_seconds / before_seconds; }
+};
+
+/// With fewer entries their noise is that of processes alone: what differs from update to update is not known.
+inline constexpr std::size_t fewest_entries_for_update_noise = 7;
+
+struct History {
+  std::size_t entries = 0;
+  std::size_t points = 0;
+  std::vector<Step> steps;  ///< by entry, the newest first; within one the largest first
+};
+
+/// Steps of more than the least effect (core/statistics/steps.h), found with a chance of 5 % for one or more false ones
+/// among all points. The noise is that of processes of the same code, and no less than what entries next to each other
+/// differ by.
+History history_of(const std::vector<storage::BaselineEntry>& entries, double least_effect);
+
+std::string console(const History& history, const ConsoleStyle& style);
+std::string markdown(const History& history);
+std::string json(const History& history);
+std::string csv(const History& history);
+
+}  // namespace gpubench::reports

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open file of the system, closed when it goes out of scope.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace gpubench {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor();
+
+  [[nodiscard]] bool open() const { return number_ >= 0; }
+  [[nodiscard]] int number() const { return number_; }
+  /// Closes now; returns 0 or errno, for some systems tell of a full disk only here.
+  int close();
+
+ private:
+  int number_ = -1;
+};
+
+/// Writes all of the text and has it reach the disk. Returns 0 or errno.
+int write_all(const Descriptor& file, std::string_view text);
+
+/// A new, empty file of a random name in a folder, removed when it goes out of scope unless `keep_as` was called.
+class TemporaryFile {
+ public:
+  /// Permissions are 0644 less the umask. On failure `error()` is errno.
+  explicit TemporaryFile(const std::filesystem::path& folder);
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
+
+  [[nodiscard]] int error() const { return error_; }
+  [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
+  /// Closes and renames onto the target. Returns 0 or errno.
+  int keep_as(const std::filesystem::path& target);
+
+ private:
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  int error_ = 0;
+};
+
+}  // namespace gpubench

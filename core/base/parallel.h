@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Independent pieces of mathematics on all cores.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace gpubench {
+
+/// Calls `body(i)` for each i below `count`, in no order, on as many threads as there are cores, as long as each has
+/// `worth_a_thread` calls. Rethrows what one of them threw, after all have ended.
+template <class Body>
+void for_each_in_parallel(std::size_t count, std::size_t worth_a_thread, const Body& body) {
+  const std::size_t cores = std::max(std::thread::hardware_concurrency(), 1U);
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) body(i);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      failure = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min(cores, count / worth_a_thread); ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gpubench {
+namespace {
+
+/// A decoded character and the bytes it took.
+struct Character {
+  char32_t code;
+  std::size_t length;
+};
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// Decodes one character of UTF-8 as RFC 3629 has it: shortest form, no surrogates, up to U+10FFFF.
+std::optional<Character> decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return Character{byte(0), 1};
+  std::size_t length = 0;
+  char32_t code = 0;
+  char32_t least = 0;
+  if (byte(0) >= 0xC2 && byte(0) <= 0xDF) {
+    length = 2, code = byte(0) & 0x1FU, least = 0x80;
+  } else if ((byte(0) & 0xF0U) == 0xE0) {
+    length = 3, code = byte(0) & 0x0FU, least = 0x800;
+  } else if (byte(0) >= 0xF0 && byte(0) <= 0xF4) {
+    length = 4, code = byte(0) & 0x07U, least = 0x10000;
+  } else {
+    return std::nullopt;
+  }
+  if (text.size() < length) return std::nullopt;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return std::nullopt;
+    code = (code << 6U) | (byte(i) & 0x3FU);
+  }
+  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return std::nullopt;
+  return Character{code, length};
+}
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+template <std::size_t N>
+bool contains(const std::array<Range, N>& ranges, char32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](Range r) { return code >= r.first && code <= r.last; });
+}
+
+// Line and paragraph separators, and what turns the direction of text around (Unicode 15, UAX #9).
+constexpr std::array unprintable = {Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0x061C, 0x061C},
+                                    Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069},
+                                    Range{0xFEFF, 0xFEFF}};
+// The common combining blocks and zero-width characters.
+constexpr std::array zero_width = {
+    Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD}, Range{0x064B, 0x065F}, Range{0x1AB0, 0x1AFF},
+    Range{0x1DC0, 0x1DFF}, Range{0x200B, 0x200D}, Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}};
+// East Asian wide and fullwidth characters and emoji (Unicode 15, UAX #11), by block.
+constexpr std::array two_wide = {
+    Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF},   Range{0x3400, 0x4DBF},
+    Range{0x4E00, 0x9FFF},   Range{0xA000, 0xA4CF},   Range{0xA960, 0xA97F},   Range{0xAC00, 0xD7A3},
+    Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},
+    Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
+
+std::size_t width_of(char32_t code) {
+  if (code < 0x300) return 1;
+  if (contains(zero_width, code)) return 0;
+  return contains(two_wide, code) ? 2 : 1;
+}
+
+std::string escaped(char32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\r') return "\\r";
+  if (code == '\t') return "\\t";
+  return code < 0x100 ? fmt::format("\\x{:02x}", static_cast<std::uint32_t>(code))
+                      : fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
+}
+
+/// The characters of printable text; stray bytes count as one column each.
+std::vector<Character> characters(std::string_view text) {
+  std::vector<Character> result;
+  while (!text.empty()) {
+    const Character next = decode(text).value_or(Character{0xFFFD, 1});
+    result.push_back(next);
+    text.remove_prefix(next.length);
+  }
+  return result;
+}
+
+/// Whether the space at that byte stands between digits, as in "131 072".
+bool inside_number(std::string_view text, std::size_t space) {
+  const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+  return space > 0 && space + 1 < text.size() && digit(space - 1) && digit(space + 1);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const auto next = decode(text);
+    if (!next) {
+      result += replacement;
+      text.remove_prefix(1);
+      continue;
+    }
+    if (contains(unprintable, next->code)) {
+      result += escaped(next->code);
+    } else {
+      result += text.substr(0, next->length);
+    }
+    text.remove_prefix(next->length);
+  }
+  return result;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (const Character& character : characters(text)) width += width_of(character.code);
+  return width;
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  const auto all = characters(text);
+  const std::size_t tail_width = (width - 1) / 2;
+  const std::size_t head_width = width - 1 - tail_width;
+  std::size_t head_bytes = 0;
+  std::size_t used = 0;
+  for (const Character& character : all) {
+    if (used + width_of(character.code) > head_width) break;
+    used += width_of(character.code);
+    head_bytes += character.length;
+  }
+  std::size_t tail_bytes = 0;
+  used = 0;
+  for (auto character = all.rbegin(); character != all.rend(); ++character) {
+    if (used + width_of(character->code) > tail_width) break;
+    used += width_of(character->code);
+    tail_bytes += character->length;
+  }
+  return std::string(text.substr(0, head_bytes)) + "\xE2\x80\xA6" + std::string(text.substr(text.size() - tail_bytes));
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  width = std::max<std::size_t>(width, 2);
+  std::vector<std::string> lines;
+  while (display_width(text) > width) {
+    std::size_t bytes = 0;
+    std::size_t used = 0;
+    std::size_t space = std::string_view::npos;
+    for (const Character& character : characters(text)) {
+      if (character.code == ' ' && bytes > 0 && !inside_number(text, bytes)) space = bytes;
+      if (used + width_of(character.code) > width) break;
+      used += width_of(character.code);
+      bytes += character.length;
+    }
+    const bool at_space = space != std::string_view::npos;
+    lines.emplace_back(text.substr(0, at_space ? space : bytes));
+    text.remove_prefix(at_space ? space + 1 : bytes);
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
+std::string pad_right(std::string_view text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace gpubench {
+namespace {
+
+constexpr std::string_view not_a_number = "n/a";
+
+/// One prefix: its factor and the unit written with it.
+struct Step {
+  double factor;
+  std::string_view unit;
+};
+
+constexpr std::array time_steps = {Step{1e-9, "ns"}, Step{1e-6, "us"}, Step{1e-3, "ms"}, Step{1.0, "s"}};
+constexpr std::array byte_steps = {Step{1.0, "B/s"},  Step{1e3, "kB/s"},  Step{1e6, "MB/s"},
+                                   Step{1e9, "GB/s"}, Step{1e12, "TB/s"}, Step{1e15, "PB/s"}};
+constexpr std::array flop_steps = {Step{1.0, "FLOP/s"},  Step{1e3, "kFLOP/s"},  Step{1e6, "MFLOP/s"},
+                                   Step{1e9, "GFLOP/s"}, Step{1e12, "TFLOP/s"}, Step{1e15, "PFLOP/s"}};
+constexpr std::array operation_steps = {Step{1.0, "op/s"},  Step{1e3, "kop/s"},  Step{1e6, "Mop/s"},
+                                        Step{1e9, "Gop/s"}, Step{1e12, "Top/s"}, Step{1e15, "Pop/s"}};
+constexpr std::array hertz_steps = {Step{1.0, "Hz"}, Step{1e3, "kHz"}, Step{1e6, "MHz"}, Step{1e9, "GHz"}};
+
+/// `digits` significant digits without an exponent: 3 digits of 12.345 are "12.3".
+std::string significant(double value, int digits) {
+  if (value == 0.0) return "0";
+  // The exponent after rounding: 9.9999 with three digits is "10.0".
+  const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);
+  const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
+  const int decimals = digits - 1 - exponent;
+  if (decimals > 0) return fmt::format("{:.{}f}", value, std::min(decimals, 12));
+  const double step = std::pow(10.0, -decimals);
+  return fmt::format("{:.0f}", std::round(value / step) * step);
+}
+
+std::string scaled(double value, int digits, std::span<const Step> steps) {
+  if (!std::isfinite(value)) return std::string(not_a_number);
+  std::size_t chosen = 0;
+  // Compared after rounding, so that 999.96 us with four digits becomes 1.000 ms and not 1000 us.
+  const double rounding = 1.0 - 0.5 * std::pow(10.0, -digits);
+  while (chosen + 1 < steps.size() && std::abs(value) >= steps[chosen + 1].factor * rounding) ++chosen;
+  const double mantissa = value / steps[chosen].factor;
+  const double snapped = chosen > 0 && std::abs(mantissa) < 1.0 ? std::copysign(1.0, value) : mantissa;
+  return fmt::format("{} {}", significant(snapped, digits), steps[chosen].unit);
+}
+
+/// Reads exactly the digits of [first, first + count).
+std::optional<int> digits_at(std::string_view text, std::size_t first, std::size_t count) {
+  if (text.size() < first + count) return std::nullopt;
+  int value = 0;
+  const char* const end = text.data() + first + count;
+  const auto [stop, error] = std::from_chars(text.data() + first, end, value);
+  if (error != std::errc() || stop != end || value < 0) return std::nullopt;
+  return value;
+}
+
+/// "2026-07-01T12:34:56Z" (fractions of a second are passed over).
+std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text) {
+  const auto year = digits_at(text, 0, 4), month = digits_at(text, 5, 2), day = digits_at(text, 8, 2);
+  const auto hour = digits_at(text, 11, 2), minute = digits_at(text, 14, 2), second = digits_at(text, 17, 2);
+  if (!year || !month || !day || !hour || !minute || !second || text.back() != 'Z') return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+         std::chrono::seconds(*second);
+}
+
+std::string plural(long long count, std::string_view unit) {
+  return fmt::format("{} {}{}", count, unit, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string format_seconds(double seconds, int digits) { return scaled(seconds, digits, time_steps); }
+std::string format_bytes_per_second(double rate, int digits) { return scaled(rate, digits, byte_steps); }
+std::string format_flops_per_second(double rate, int digits) { return scaled(rate, digits, flop_steps); }
+std::string format_hertz(double hertz, int digits) { return scaled(hertz, digits, hertz_steps); }
+
+std::string format_bytes(double bytes) {
+  if (!std::isfinite(bytes)) return std::string(not_a_number);
+  constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t chosen = 0;
+  while (chosen + 1 < units.size() && std::abs(bytes) >= 1023.5) {
+    bytes /= 1024.0;
+    ++chosen;
+  }
+  const bool decimal = std::abs(bytes) < 9.95 && std::abs(bytes - std::round(bytes)) >= 0.05;
+  return fmt::format("{:.{}f} {}", bytes, decimal ? 1 : 0, units[chosen]);
+}
+
+std::string format_percent(double fraction) {
+  if (!std::isfinite(fraction)) return std::string(not_a_number);
+  const double percent = fraction * 100.0;
+  if (percent != 0.0 && std::abs(percent) < 0.05) return percent < 0.0 ? ">-0.1 %" : "<0.1 %";
+  if (percent >= 9999.5) return ">9999 %";
+  return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+}
+
+std::string format_count(double count) {
+  if (!std::isfinite(count)) return std::string(not_a_number);
+  if (std::abs(count) >= 1e15) return fmt::format("{:.1e}", count);
+  std::string digits = fmt::format("{:.0f}", std::abs(count));
+  for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ' ');
+  return count < 0.0 && digits != "0" ? "-" + digits : digits;
+}
+
+std::string format_value(double value, std::string_view unit, int digits) {
+  if (unit == "s") return format_seconds(value, digits);
+  if (unit == "B/s") return format_bytes_per_second(value, digits);
+  if (unit == "FLOP/s") return format_flops_per_second(value, digits);
+  if (unit == "op/s") return scaled(value, digits, operation_steps);
+  if (unit == "Hz") return format_hertz(value, digits);
+  if (!std::isfinite(value)) return std::string(not_a_number);
+  return fmt::format("{:.{}g} {}", value, digits, unit);
+}
+
+std::string format_interval(const Interval& interval, std::string_view unit, int digits) {
+  std::string low = format_value(interval.low, unit, digits);
+  const std::string high = format_value(interval.high, unit, digits);
+  const auto unit_of = [](const std::string& text) { return text.substr(text.find(' ') + 1); };
+  if (unit_of(low) == unit_of(high)) low.erase(std::min(low.find(' '), low.size()));
+  return low + " to " + high;
+}
+
+std::string format_age(std::string_view utc, std::string_view now_utc) {
+  const auto then = parse_utc(utc), now = parse_utc(now_utc);
+  if (!then || !now || *then > *now) return {};
+  const long long seconds = (*now - *then).count();
+  if (seconds < 60) return "less than a minute";
+  if (seconds < 3600) return plural(seconds / 60, "minute");
+  if (seconds < 2 * 86400) return plural(seconds / 3600, "hour");
+  return plural(seconds / 86400, "day");
+}
+
+}  // namespace gpubench

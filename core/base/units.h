@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as people read them. Rates and times take decimal prefixes, capacities binary ones. A number that is not
+// finite becomes "n/a".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/model/estimate.h"
+
+namespace gpubench {
+
+/// `digits` significant digits and the unit that fits: "2.10 us", "12.3 ms", "95.0 s". Nothing is smaller than ns.
+std::string format_seconds(double seconds, int digits = 3);
+/// Decimal: "4.72 TB/s".
+std::string format_bytes_per_second(double bytes_per_second, int digits = 3);
+/// Decimal: "66.9 TFLOP/s".
+std::string format_flops_per_second(double flops_per_second, int digits = 3);
+/// "1.98 GHz".
+std::string format_hertz(double hertz, int digits = 3);
+/// A capacity, binary: "50 MiB", "1.5 KiB", "139 GiB"; a decimal is shown only below ten.
+std::string format_bytes(double bytes);
+/// A fraction: 0.934 is "93 %", 0.0042 "0.4 %", 0.0002 "<0.1 %"; whole percents from 10 % on.
+std::string format_percent(double fraction);
+/// A count in groups of three: "131 072". Beyond 10^15 as a power of ten: "1.2e+18".
+std::string format_count(double count);
+/// A value in the unit of a ceiling: "B/s", "FLOP/s", "s" or "Hz"; another unit is written as it is.
+std::string format_value(double value, std::string_view unit, int digits = 3);
+/// Both ends in that unit: "3.59 to 3.61 TB/s".
+std::string format_interval(const Interval& interval, std::string_view unit, int digits = 3);
+
+/// How much earlier `utc` is than `now_utc`, both ISO 8601 in UTC: "3 days", "5 minutes", "less than a minute". Empty
+/// when one of them cannot be read or `utc` is the later one.
+std::string format_age(std::string_view utc, std::string_view now_utc);
+
+}  // namespace gpubench

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured limits of one device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/calibration_checks.h"
+#include "core/model/device.h"
+#include "core/model/estimate.h"
+
+namespace gpubench {
+
+/// What a ceiling is a limit of.
+enum class CeilingGroup { memory, latency, compute, overhead, link, atomics };
+inline constexpr std::array ceiling_group_names = {std::string_view("memory"),  std::string_view("latency"),
+                                                   std::string_view("compute"), std::string_view("overhead"),
+                                                   std::string_view("link"),    std::string_view("atomics")};
+constexpr std::string_view name_of(CeilingGroup group) { return ceiling_group_names[static_cast<std::size_t>(group)]; }
+
+/// How long the load had lasted: burst, a few milliseconds after idling; sustained, so long that power and clocks had
+/// settled.
+enum class Load { burst, sustained };
+inline constexpr std::array load_names = {std::string_view("burst"), std::string_view("sustained")};
+constexpr std::string_view name_of(Load load) { return load_names[static_cast<std::size_t>(load)]; }
+
+/// Whether the device's own counters saw the work that a probe declares.
+struct Confirmation {
+  std::string counter;          ///< "dram_read_bytes + dram_write_bytes"; empty when nothing was counted
+  std::optional<double> ratio;  ///< counted over declared
+  std::string reason;           ///< why there is no ratio
+  friend bool operator==(const Confirmation&, const Confirmation&) = default;
+};
+
+/// A measured limit of one resource. Resources and their units (those of a full calibration of a GPU behind the dash):
+///   dram-read, dram-write, dram-copy, dram-triad   B/s     copy: 1 read + 1 write; triad: 2 reads + 1 write; all
+///   counted l1, l2, l3                                     B/s     read, from a working set inside that level
+///   - l2-far, shared, shared-conflict-2, -32, constant
+///   fp64, fp32, ... and tensor-bf16, ...           FLOP/s  names of `Pipe`; tensor ones are matrix products; integer
+///                                                          ones in op/s; a multiply-add is two
+///   - exp2, rsqrt, sin, division                   op/s
+///   - mma-bf16, wgmma-bf16, ...                    FLOP/s  matrix instructions alone, without a product's loads
+///   - any of them with -zeros or -sustained behind it: other data, another `Load`
+///   gemm-fp32, gemm-fp64                           FLOP/s  the best matrix product of a CPU
+///   - fp32-avx2, fp64-baseline, ...                FLOP/s  a CPU's narrower vector extensions; its widest has no
+///   suffix
+///   - bf16-dot, int8-dot, amx-bf16, amx-int8       FLOP/s  dot products and tiles of a CPU; int8 ones in op/s. Not
+///                                                          called as a `Pipe`: they multiply in one type and add in
+///                                                          another, or take matrix products alone
+///   - int32-multiply-add, sqrt-fp32, division-fp64, ...  op/s
+///   - dram-write-ordinary, dram-write-nontemporal  B/s     a CPU's two kinds of stores; dram-write is the better
+///   launch                                         s       a launch of nothing, timed as operations are timed
+///   - latency-l1, latency-dram, ...; graph-node, event-record, ...  s
+///   - host-to-device-pinned, peer-1-read, ...      B/s     payload
+///   - atomic-global-one, ...                       op/s    of a CPU atomic-one, atomic-line (false sharing), -spread
+///   - barrier, condition-wake, thread-create, system-call, timer-read, timer-step  s  of a CPU
+///   - any of a CPU with -one-core behind it: of one core by itself; without, of all cores together
+struct Ceiling {
+  std::string resource;
+  double value = 0.0;
+  std::string unit;  ///< "B/s", "FLOP/s", "op/s" or "s"
+  Interval ci95;     ///< over independent repeats
+  int repeats = 0;   ///< how many repeats the interval rests on
+  std::string method;
+  std::optional<double> clock_hz;           ///< SM or core clock during the probe; absent when it could not be read
+  std::optional<double> theoretical_limit;  ///< same unit, at `clock_hz`; absent when it cannot be computed
+
+  // Absent or empty in files of older versions.
+  std::optional<CeilingGroup> group;
+  std::string shape;                     ///< of the launch that was best, in words
+  std::string conditions;                ///< of the data: "normal random data", "zeros"
+  std::optional<Load> load;              ///< where it matters
+  std::optional<double> work_per_run;    ///< bytes, FLOP, operations or accesses of one run, as `work_unit` says
+  std::string work_unit;                 ///< "B", "FLOP", "op", "access"
+  std::optional<double> rate_per_clock;  ///< of one multiprocessor or core: `value` over clock and their number
+  std::optional<double> cycles;          ///< a latency in cycles of the SM or core clock
+  std::optional<double> power_watts;     ///< of the whole board, as the driver told it during the probe
+  std::optional<double> temperature_celsius;
+  std::optional<Confirmation> confirmation;  ///< absent where nothing can be counted
+  std::vector<std::string> caveats;          ///< "the clock was lowered for heat in 3 of 25 samples"
+  friend bool operator==(const Ceiling&, const Ceiling&) = default;
+};
+
+/// A resource whose ceiling could not be had, and why.
+struct AbsentCeiling {
+  std::string resource;
+  std::string reason;
+  friend bool operator==(const AbsentCeiling&, const AbsentCeiling&) = default;
+};
+
+/// A cache level found in the working-set ladder; its bandwidth is the ceiling of the same name.
+struct CacheLevel {
+  std::string resource;         ///< "l1", "l2", "l3": numbered outwards from the cores, as found
+  double capacity_bytes = 0.0;  ///< working set at which bandwidth leaves this level's plateau
+  Interval capacity_ci95;
+  friend bool operator==(const CacheLevel&, const CacheLevel&) = default;
+};
+
+/// One rung of the working-set ladder.
+struct LadderPoint {
+  double working_set_bytes = 0.0;
+  double bytes_per_second = 0.0;
+  friend bool operator==(const LadderPoint&, const LadderPoint&) = default;
+};
+
+/// One working set of the latency curve: an access that depends on the one before it, by one thread.
+struct LatencyPoint {
+  double working_set_bytes = 0.0;
+  double seconds = 0.0;
+  double cycles = 0.0;  ///< of the SM or core clock
+  friend bool operator==(const LatencyPoint&, const LatencyPoint&) = default;
+};
+
+/// One arithmetic intensity of a sweep: memory and arithmetic loaded together.
+struct IntensityPoint {
+  double flops_per_byte = 0.0;
+  double flops_per_second = 0.0;
+  double bytes_per_second = 0.0;
+  std::optional<double> clock_hz;
+  friend bool operator==(const IntensityPoint&, const IntensityPoint&) = default;
+};
+
+struct Calibration {
+  static constexpr int schema_version = 1;
+
+  Device device;
+  std::string mode;         ///< "quick" or "full"
+  std::string created_utc;  ///< ISO 8601
+  std::string gpubench_version;
+  double seconds_taken = 0.0;
+  std::vector<Ceiling> ceilings;
+  std::vector<AbsentCeiling> absent;
+  std::vector<CacheLevel> levels;   ///< from the smallest to the largest; DRAM lies beyond the last
+  std::vector<LadderPoint> ladder;  ///< by growing working set
+
+  // Of full calibrations; empty in others and in files of older versions.
+  std::vector<CacheLevel> unit_levels;  ///< caches of one multiprocessor, each of which walks a working set of its own;
+                                        ///< of a CPU those that one core sees by itself, called l1-one-core, ...
+  std::vector<LadderPoint> unit_ladder;     ///< working set of one multiprocessor, bytes/s of all together; of a CPU
+                                            ///< working set and bytes/s of one core by itself
+  std::vector<LatencyPoint> latency_curve;  ///< by growing working set
+  std::vector<IntensityPoint> intensity_sweep;  ///< by growing intensity
+  std::vector<std::string> warnings;            ///< what bears on all ceilings: "2 other processes use this GPU"
+
+  std::optional<DriftCheck> drift;  ///< in a run that used a stored calibration; never in a stored one
+  std::optional<Health> health;     ///< beside other GPUs of its kind; absent for a CPU
+
+  /// The ceiling of a resource, or null when it was not measured.
+  [[nodiscard]] const Ceiling* find(std::string_view resource) const {
+    for (const auto& ceiling : ceilings)
+      if (ceiling.resource == resource) return &ceiling;
+    return nullptr;
+  }
+  friend bool operator==(const Calibration&, const Calibration&) = default;
+};
+
+}  // namespace gpubench

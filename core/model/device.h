@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known about a device that operations run on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "gpubench/device_kind.h"
+
+namespace gpubench {
+
+struct Device {
+  std::string id;  ///< what `--device` takes: "cpu" or "cuda:N"
+  DeviceKind kind = DeviceKind::cpu;
+  std::string name;          ///< "NVIDIA H200", "Intel(R) Xeon(R) Processor"
+  std::string architecture;  ///< "sm_90"; on a CPU its widest vector extension: "avx512", "avx2", "baseline"
+  int units = 0;             ///< multiprocessors of a GPU, threads used on a CPU
+  std::int64_t memory_bytes = 0;
+  std::int64_t last_level_cache_bytes = 0;       ///< as the system declares it; 0 when it does not
+  std::optional<double> max_clock_hz;            ///< SM or core clock, as the system declares it
+  std::optional<double> memory_bandwidth_limit;  ///< theoretical, bytes/s: memory clock x bus width x 2
+  /// Whatever else names the device and its state: "uuid", "driver", "cuda", "vbios", "ecc", "mig", "power_limit_w",
+  /// ... A key that could not be read is absent. Together with `name` these decide whether a stored calibration still
+  /// fits.
+  std::map<std::string, std::string> properties;
+
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+}  // namespace gpubench

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every writer shows of a point, said once.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/model/run.h"
+
+namespace gpubench {
+
+enum class Status { timed, failed, skipped };
+/// A failure goes before all else; a point without time, failure and reason is failed too.
+Status status_of(const Measurement& measurement);
+std::string_view name_of(Status status);
+
+/// Why there is no time: the kind of failure and its message, or why it was skipped. Empty for a timed point.
+std::string reason_of(const Measurement& measurement);
+
+/// The name of a point without Google Benchmark's suffix: "saxpy/1024/manual_time" is "saxpy/1024"; a repetition after
+/// the first is counted: "saxpy/1024 #2". Raw text: not yet made safe for any format.
+std::string label(const Measurement& measurement);
+/// A Google Benchmark name without its "/manual_time".
+std::string without_suffix(std::string_view name);
+
+/// Declared bytes over the median time; absent when there is no time or nothing was declared.
+std::optional<double> bytes_per_second(const Measurement& measurement);
+/// Declared operations of all pipes over the median time; absent likewise.
+std::optional<double> flops_per_second(const Measurement& measurement);
+/// Half the width of the median's 95 % interval over the median; absent when there is no time, or fewer than six
+/// samples.
+std::optional<double> relative_half_width(const Measurement& measurement);
+
+/// Whether any point was measured with cold caches.
+bool has_cold_points(const Run& run);
+
+/// The points of one operation on one device, in the order they were measured.
+struct Group {
+  std::string device;
+  std::string operation;
+  std::vector<const Point*> points;
+  std::vector<const Boundary*> boundaries;  ///< in the order of the run
+};
+/// All points by device and operation, in the order of first appearance. Refers into `run`.
+std::vector<Group> groups_of(const Run& run);
+
+/// How many points: in all, by status, and the timed ones by regime (those without a verdict apart).
+struct Counts {
+  std::size_t points = 0;
+  std::size_t failed = 0;
+  std::size_t skipped = 0;
+  std::size_t without_verdict = 0;
+  std::vector<std::pair<Regime, std::size_t>> by_regime;  ///< in the order of the enumeration, zeros left out
+};
+Counts count(const Run& run);
+
+}  // namespace gpubench

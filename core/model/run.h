@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything one execution knows: what is saved, reported and compared.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/calibration.h"
+#include "core/model/device.h"
+#include "core/model/measurement.h"
+#include "core/model/verdict.h"
+
+namespace gpubench {
+
+struct Context {
+  std::string gpubench_version;
+  std::string created_utc;  ///< ISO 8601
+  std::string host;
+  std::string program;                 ///< base name of the program
+  std::vector<std::string> arguments;  ///< its command line
+  std::map<std::string, std::string>
+      environment;  ///< "os", "kernel", "cpu", "compiler", "google_benchmark", "cuda_runtime", ...
+  friend bool operator==(const Context&, const Context&) = default;
+};
+
+struct Point {
+  Measurement measurement;
+  std::optional<Verdict> verdict;  ///< absent when the point failed or its device has no calibration
+  friend bool operator==(const Point&, const Point&) = default;
+};
+
+struct Run {
+  static constexpr int schema_version = 1;
+
+  Context context;
+  std::vector<Device> devices;
+  std::vector<Calibration> calibrations;  ///< at most one a device
+  std::vector<Point> points;              ///< in the order they were measured
+  std::vector<Boundary> boundaries;
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] const Calibration* calibration_of(std::string_view device_id) const {
+    for (const auto& calibration : calibrations)
+      if (calibration.device.id == device_id) return &calibration;
+    return nullptr;
+  }
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+}  // namespace gpubench

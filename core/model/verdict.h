@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What limits a point, and how sure that is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/estimate.h"
+
+namespace gpubench {
+
+/// `unknown` means that what is known does not decide it; the verdict's `evidence` says why.
+enum class Regime { overhead, latency, memory, compute, unknown };
+inline constexpr std::array regime_names = {std::string_view("overhead"), std::string_view("latency"),
+                                            std::string_view("memory"), std::string_view("compute"),
+                                            std::string_view("unknown")};
+constexpr std::string_view name_of(Regime regime) { return regime_names[static_cast<std::size_t>(regime)]; }
+
+/// certain: confidence >= 0.95; likely: >= 0.8; boundary: less.
+enum class Certainty { certain, likely, boundary };
+inline constexpr std::array certainty_names = {std::string_view("certain"), std::string_view("likely"),
+                                               std::string_view("boundary")};
+constexpr std::string_view name_of(Certainty certainty) { return certainty_names[static_cast<std::size_t>(certainty)]; }
+
+/// The share of a point's measured time that one resource accounts for; a verdict's shares add to 1.
+struct Share {
+  std::string resource;  ///< "launch", "dram", "l2", "fp32", ...; "unexplained" for time no ceiling accounts for
+  double fraction = 0.0;
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+/// What could be done about the limit, why, and what that could gain.
+struct Advice {
+  std::string action;          ///< "batch launches or capture them in a CUDA graph"
+  std::string evidence;        ///< "1.27 us of 2.10 us go to the launch"
+  std::optional<double> gain;  ///< at most so many times faster; absent when it cannot be told
+  friend bool operator==(const Advice&, const Advice&) = default;
+};
+
+enum class Outcome { agrees, disagrees, undecided };
+inline constexpr std::array outcome_names = {std::string_view("agrees"), std::string_view("disagrees"),
+                                             std::string_view("undecided")};
+constexpr std::string_view name_of(Outcome outcome) { return outcome_names[static_cast<std::size_t>(outcome)]; }
+
+/// What a check that does not rest on the model says of a verdict.
+struct Vote {
+  std::string check;  ///< "elasticity", "batching", "perturbation", "clock", "ncu-rule"
+  Outcome outcome = Outcome::undecided;
+  std::string says;      ///< what it points at, in its own words: "overhead", "high memory throughput"
+  std::string evidence;  ///< what it saw, and where it disagrees a reason
+  friend bool operator==(const Vote&, const Vote&) = default;
+};
+
+struct Verdict {
+  Regime regime = Regime::unknown;
+  std::string limiter;  ///< the resource that binds: "launch", "dram", "l2", "fp32", "tensor-bf16"; empty when unknown
+  std::vector<Share> shares;
+  /// Rate reached on the limiter over its ceiling, the launch overhead not taken off: 0.93 = 93 %. Absent when unknown
+  /// or overhead.
+  std::optional<double> achieved;
+  /// How many times faster it would be if the limiter alone, at its ceiling, took all the time. Absent likewise.
+  std::optional<double> speed_up_left;
+  double confidence = 0.0;  ///< probability that `regime` is right
+  Certainty certainty = Certainty::boundary;
+  Regime runner_up = Regime::unknown;
+  double runner_up_probability = 0.0;
+  double model_seconds = 0.0;  ///< the model's time from the ceilings alone; 0 when there is no model
+  std::string evidence;        ///< one sentence: "takes 1.27 us of 2.10 us to launch"
+  std::vector<Advice> advice;  ///< by falling gain
+  std::vector<Vote> votes;
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+/// How a boundary's figure is meant: there, or somewhere beyond it, outside of what was measured.
+enum class Placement { at, above, below };
+inline constexpr std::array placement_names = {std::string_view("at"), std::string_view("above"),
+                                               std::string_view("below")};
+constexpr std::string_view name_of(Placement placement) { return placement_names[static_cast<std::size_t>(placement)]; }
+
+/// Where an operation changes regime along its first varying argument.
+struct Boundary {
+  std::string operation;
+  std::string device;
+  std::string argument;  ///< name of the argument; "size" when it has none
+  std::string from;      ///< "launch", "l2", "dram", "fp32": what binds below
+  std::string to;        ///< what binds above
+  double at = 0.0;       ///< value of the argument; twice the largest or half the smallest measured one where it lies
+                         ///< beyond
+  std::optional<Interval> ci95;
+  Placement placement = Placement::at;
+  friend bool operator==(const Boundary&, const Boundary&) = default;
+};
+
+}  // namespace gpubench

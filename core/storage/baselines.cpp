@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/storage/baselines.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/descriptor.h"
+#include "core/storage/document.h"
+#include "core/storage/json_parts.h"
+#include "core/storage/storage.h"
+
+namespace gpubench::storage {
+namespace {
+
+constexpr int longest_wait_seconds = 30;
+constexpr std::size_t most_runs = 10'000;
+
+/// Letters, digits and dashes: safe as the name of a folder.
+std::string slug(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (plain) result += c;
+    if (!plain && !result.empty() && result.back() != '-') result += '-';
+    if (result.size() >= 48) break;
+  }
+  while (!result.empty() && result.back() == '-') result.pop_back();
+  return result;
+}
+
+/// The folder of a machine: words for people, and a hash (64-bit FNV-1a) of all of the fingerprint.
+std::string folder_name(const Fingerprint& machine) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  std::string words;
+  for (const auto& [key, value] : machine) {
+    for (const std::string_view text : {std::string_view(key), std::string_view(value)}) {
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+      hash = (hash ^ 0xff) * 0x100000001b3;
+    }
+    if (words.empty() && key.find(' ') == std::string::npos && key != "build") words = slug(value);
+  }
+  return fmt::format("{}-{:016x}", words.empty() ? "machine" : words, hash);
+}
+
+/// The number in "000012.json".
+std::optional<int> number_of(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  int number = 0;
+  const auto [end, error] = std::from_chars(stem.data(), stem.data() + stem.size(), number);
+  const bool sound = error == std::errc() && end == stem.data() + stem.size() && number > 0;
+  return sound && file.extension() == ".json" ? std::optional(number) : std::nullopt;
+}
+
+/// The entries of a folder, by number.
+std::map<int, std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::map<int, std::filesystem::path> files;
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return files;
+  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error))
+    if (const auto number = number_of(place->path())) files.emplace(*number, place->path());
+  if (error)
+    throw ReadError(
+        fmt::format("{}: the folder cannot be read: {}; check its permissions", folder.string(), error.message()));
+  return files;
+}
+
+BaselineEntry read_entry(int number, const std::filesystem::path& file) {
+  BaselineEntry entry = baseline_from_json(read_text(file), file.string());
+  entry.number = number;
+  return entry;
+}
+
+/// Held while it lives.
+class Lock {
+ public:
+  explicit Lock(const std::filesystem::path& file)
+      : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+    if (!descriptor_.open()) fail(file, std::generic_category().message(errno));
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(longest_wait_seconds);
+    while (::flock(descriptor_.number(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) fail(file, std::generic_category().message(errno));
+      if (std::chrono::steady_clock::now() > until)
+        fail(file, fmt::format("another writer has held it for {} s", longest_wait_seconds));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::filesystem::path& file, const std::string& why) {
+    throw WriteError(
+        fmt::format("{}: the store cannot be locked: {}; try again, or choose another --store", file.string(), why));
+  }
+  Descriptor descriptor_;  // closing it gives the lock back
+};
+
+}  // namespace
+
+std::string to_json(const BaselineEntry& entry) {
+  Json body;
+  body["label"] = entry.label;
+  body["added_utc"] = entry.added_utc;
+  body["fingerprint"] = json_of(entry.fingerprint);
+  if (!entry.clock.empty()) body["clock"] = entry.clock;
+  body["runs"] = json_list(entry.runs);
+  return document_text(std::move(body), baseline_schema, BaselineEntry::schema_version);
+}
+
+BaselineEntry baseline_from_json(std::string_view text, std::string_view origin) {
+  const auto document = parse_document(text, origin, baseline_schema, BaselineEntry::schema_version);
+  const Node node(document, origin);
+  BaselineEntry entry;
+  entry.label = node.at("label").text();
+  entry.added_utc = node.at("added_utc").text();
+  entry.fingerprint = read_text_map(node.at("fingerprint"));
+  if (const auto clock = node.find("clock")) entry.clock = clock->text();  // older ones do not have it
+  entry.runs = node.at("runs").list([](const Node& run) { return read_run(run); });
+  if (entry.runs.empty() || entry.runs.size() > most_runs)
+    node.at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), most_runs));
+  return entry;
+}
+
+std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, std::size_t most) const {
+  std::vector<BaselineEntry> result;
+  const auto files = files_in(folder_ / folder_name(machine));
+  auto place = files.begin();
+  if (files.size() > most) std::advance(place, static_cast<std::ptrdiff_t>(files.size() - most));
+  for (; place != files.end(); ++place) {
+    result.push_back(read_entry(place->first, place->second));
+    if (result.back().fingerprint != machine)
+      throw ReadError(
+          fmt::format("{}: is of another machine than its folder; move it back or remove it", place->second.string()));
+  }
+  return result;
+}
+
+std::vector<BaselineEntry> BaselineStore::newest_of_each() const {
+  std::vector<BaselineEntry> result;
+  std::error_code error;
+  if (!std::filesystem::exists(folder_, error)) return result;
+  for (std::filesystem::directory_iterator place(folder_, error), end; !error && place != end; place.increment(error)) {
+    if (!place->is_directory(error)) continue;
+    if (const auto files = files_in(place->path()); !files.empty())
+      result.push_back(read_entry(files.rbegin()->first, files.rbegin()->second));
+  }
+  if (error)
+    throw ReadError(
+        fmt::format("{}: the store cannot be read: {}; check its permissions", folder_.string(), error.message()));
+  std::ranges::sort(result, {}, &BaselineEntry::added_utc);
+  return result;
+}
+
+std::filesystem::path BaselineStore::add(BaselineEntry& entry) {
+  const auto folder = folder_ / folder_name(entry.fingerprint);
+  check_writable(folder / "000001.json.probe");  // makes the folders
+  const Lock lock(folder_ / ".lock");
+  const auto files = files_in(folder);
+  entry.number = files.empty() ? 1 : files.rbegin()->first + 1;
+  auto file = folder / fmt::format("{:06}.json", entry.number);
+  write_file(file, to_json(entry));
+  return file;
+}
+
+}  // namespace gpubench::storage

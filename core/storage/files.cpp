@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "core/base/descriptor.h"
+#include "core/storage/squeeze.h"
+#include "core/storage/storage.h"
+
+namespace gpubench::storage {
+namespace {
+
+std::string words_of(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void fail_read(const std::filesystem::path& file, std::string_view why, std::string_view what_to_do) {
+  throw ReadError(fmt::format("{}: {}; {}", file.string(), why, what_to_do));
+}
+
+[[noreturn]] void fail_write(const std::filesystem::path& file, std::string_view why, std::string_view what_to_do) {
+  throw WriteError(fmt::format("{}: cannot be written: {}; {}", file.string(), why, what_to_do));
+}
+
+std::string_view write_remedy(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space or choose another place";
+    case EACCES:
+    case EPERM:
+      return "choose a place where you may write, or change its permissions";
+    case EROFS:
+      return "choose a place that is not read-only";
+    case ENAMETOOLONG:
+      return "choose a shorter name";
+    default:
+      return "choose another place";
+  }
+}
+
+[[noreturn]] void fail_write(const std::filesystem::path& file, int error) {
+  fail_write(file, words_of(error), write_remedy(error));
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  const auto folder = file.parent_path();
+  return folder.empty() ? std::filesystem::path(".") : folder;
+}
+
+void make_folder_of(const std::filesystem::path& file) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_of(file), error);
+  if (error)
+    fail_write(file, fmt::format("its folder cannot be made: {}", error.message()), write_remedy(error.value()));
+}
+
+/// Refuses what a rename would wrongly replace or could not replace.
+void check_target(const std::filesystem::path& file) {
+  if (file.filename().empty() || file.filename() == "." || file.filename() == "..")
+    fail_write(file, "it is no file name", "add a name such as run.json");
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) != 0) {
+    if (errno == ENOENT) return;
+    fail_write(file, errno);
+  }
+  if (S_ISDIR(status.st_mode)) fail_write(file, "it is a folder", "add a file name such as run.json");
+  if (S_ISLNK(status.st_mode)) return;  // the link itself is replaced, not what it points to
+  if (!S_ISREG(status.st_mode)) fail_write(file, "it is not a regular file", "choose a name of its own");
+  if (::access(file.c_str(), W_OK) != 0) fail_write(file, errno);
+}
+
+/// In a sticky folder (/tmp) only the owner of a file or of the folder may replace it.
+void check_sticky(const std::filesystem::path& file) {
+  struct stat folder {};
+  struct stat target {};
+  if (::stat(folder_of(file).c_str(), &folder) != 0 || ::lstat(file.c_str(), &target) != 0) return;
+  const uid_t user = ::geteuid();
+  if ((folder.st_mode & S_ISVTX) != 0 && user != 0 && user != folder.st_uid && user != target.st_uid)
+    fail_write(file, "it belongs to another user", "choose another name");
+}
+
+}  // namespace
+
+namespace {
+
+/// A regular file within the limit, open for reading.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& file)
+      // Not blocking, so that a pipe without a writer is refused below instead of waited for.
+      : file_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (!descriptor_.open())
+      fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
+                errno == ENOENT ? "check the name" : "check the file and its permissions");
+    struct stat status {};
+    if (::fstat(descriptor_.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
+    if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
+    if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
+    size_ = static_cast<std::uintmax_t>(status.st_size);
+    if (size_ > largest_file_bytes)
+      fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size_, largest_file_bytes),
+                "give a file written by gpubench");
+  }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }
+  /// Fewer bytes than asked for only at the end.
+  std::size_t read(char* target, std::size_t bytes) {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t count = ::read(descriptor_.number(), target + done, bytes - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail_read(file_, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
+      if (count == 0) break;  // it may have shrunk while it was read; the parser tells whether it is whole
+      done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+
+ private:
+  std::filesystem::path file_;
+  Descriptor descriptor_;
+  std::uintmax_t size_ = 0;
+};
+
+/// Absent where the text must be read as it is.
+std::optional<std::string> squeezed_text(const std::filesystem::path& file, Clocks clocks) {
+  InputFile input(file);
+  Squeezer squeezer(clocks, input.size());
+  std::string piece(std::size_t{1} << 20, '\0');
+  for (std::size_t left = input.size(); left > 0 && !squeezer.odd();) {
+    const std::size_t count = input.read(piece.data(), std::min(piece.size(), left));
+    if (count == 0) break;
+    squeezer.feed(std::string_view(piece).substr(0, count));
+    left -= count;
+  }
+  std::string text = squeezer.finish();
+  return squeezer.odd() ? std::nullopt : std::optional(std::move(text));
+}
+
+}  // namespace
+
+std::string read_text(const std::filesystem::path& file) {
+  InputFile input(file);
+  std::string text(input.size(), '\0');
+  text.resize(input.read(text.data(), text.size()));
+  return text;
+}
+
+Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }
+
+Run read_slim_run(const std::filesystem::path& file, Clocks clocks) {
+  if (const auto text = squeezed_text(file, clocks)) {
+    try {
+      return slim_run_from_json(*text, file.string(), clocks);
+    } catch (const ReadError&) {
+      // Said again below, of the text as it is: with the place where it is wrong.
+    }
+  }
+  return slim_run_from_json(read_text(file), file.string(), clocks);
+}
+
+Calibration read_calibration(const std::filesystem::path& file) {
+  return calibration_from_json(read_text(file), file.string());
+}
+
+std::vector<Calibration> read_calibrations(const std::filesystem::path& file) {
+  return calibrations_from_json(read_text(file), file.string());
+}
+
+void check_writable(const std::filesystem::path& file) {
+  make_folder_of(file);
+  check_target(file);
+  check_sticky(file);
+  const TemporaryFile probe(folder_of(file));
+  if (probe.error() != 0) fail_write(file, probe.error());
+  // A disk that is full takes a new name but no bytes.
+  if (const int error = write_all(probe.descriptor(), std::string(4096, ' ')); error != 0) fail_write(file, error);
+}
+
+void write_file(const std::filesystem::path& file, std::string_view text) {
+  make_folder_of(file);
+  check_target(file);
+  TemporaryFile beside(folder_of(file));
+  if (beside.error() != 0) fail_write(file, beside.error());
+  if (const int error = write_all(beside.descriptor(), text); error != 0) fail_write(file, error);
+  if (const int error = beside.keep_as(file); error != 0) fail_write(file, error);
+}
+
+}  // namespace gpubench::storage

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs and calibrations as files: JSON with a schema version, read with limits because files may be hostile, written
+// whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/calibration.h"
+#include "core/model/run.h"
+
+namespace gpubench::storage {
+
+/// A file that cannot be read or is not what it should be; what() is one sentence that names the file, what is wrong
+/// and what to do.
+struct ReadError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A file that cannot be written; what() likewise.
+struct WriteError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::uintmax_t largest_file_bytes = std::uintmax_t{1} << 30;
+
+/// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not
+/// UTF-8 become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not
+/// measured".
+std::string to_json(const Run& run);
+std::string to_json(const Calibration& calibration);
+/// `origin` names the source in errors. Throws ReadError.
+Run run_from_json(std::string_view text, std::string_view origin);
+Calibration calibration_from_json(std::string_view text, std::string_view origin);
+/// Of a calibration or of a run, whose calibrations they are; a run may have none.
+std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
+
+/// The bytes of a regular file of at most `largest_file_bytes`. Throws ReadError.
+std::string read_text(const std::filesystem::path& file);
+Run read_run(const std::filesystem::path& file);
+Calibration read_calibration(const std::filesystem::path& file);
+std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
+
+/// What a slim run keeps: the times of each point's own clock, or those of its other clocks as well.
+enum class Clocks { own, all };
+
+/// A run without what comparing does not need: samples, counters, calibrations, advice, and maybe other clocks. Its
+/// medians, intervals and verdicts are as they were.
+Run slim(Run run, Clocks clocks);
+/// slim(read_run(file), clocks), in a small part of the memory: points are read one by one, and of what is left out no
+/// more is checked than that it is JSON; of samples that they are made of what numbers are made of; of other lists of a
+/// point that texts end and brackets match.
+Run read_slim_run(const std::filesystem::path& file, Clocks clocks);
+Run slim_run_from_json(std::string_view text, std::string_view origin, Clocks clocks);
+
+/// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
+void check_writable(const std::filesystem::path& file);
+/// Writes beside and renames: the old file stays whole until the new one is. Throws WriteError.
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace gpubench::storage

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as data: one table drives parsing, --help and the README.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/google/google_runner.h"
+#include "calibrate/calibrate.h"
+#include "compare/compare.h"
+#include "main/cli/terminal.h"
+
+namespace gpubench {
+
+enum class Command { run, compare, ab, gate, report, doctor, calibration, help, version };
+enum class GateAction { update, check, history };
+enum class CalibrationAction { list, show, export_one, import_one, diff };
+
+struct Options {
+  Command command = Command::run;
+  CalibrationAction calibration_action = CalibrationAction::list;  ///< for Command::calibration
+  GateAction gate_action = GateAction::check;                      ///< for Command::gate
+  std::string help_text;                                           ///< for Command::help
+
+  // run
+  std::optional<calibrate::Mode> calibrate;
+  std::string device;
+  std::string filter;
+  bool list = false;
+  bool drift_check = true;  ///< of a stored calibration
+  std::optional<std::string> calibration_file;
+  std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
+  double time_budget_seconds = 0.25;
+  std::string cache_state = "warm";  ///< as Harness::set_cache_state
+  std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
+  std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
+  bool isolate = false;
+  double isolate_timeout_seconds = 120.0;
+  std::optional<std::string> resume_file;
+  std::size_t adaptive_sizes = 0;  ///< the most to add to an operation; 0: none
+  bench::GoogleFlags google;
+
+  // compare, ab, gate, report and calibration
+  std::vector<std::string> inputs;
+  reports::FailOn fail_on = reports::FailOn::regression;
+  double least_effect = 0.01;
+  std::vector<std::string> base_runs;  ///< files and folders of one side
+  std::vector<std::string> new_runs;
+  std::optional<double> process_deviation;
+  bool force = false;
+  bool paired = false;
+  std::string compared_clock;  ///< as reports::CompareOptions::clock
+
+  // ab
+  std::vector<std::string> program_arguments;  ///< after "--"
+  double total_budget_seconds = 600.0;
+  double precision = 0.01;   ///< half-width of a ratio's interval that is narrow enough
+  std::optional<int> pairs;  ///< exactly so many
+  std::optional<std::string> keep_folder;
+
+  // gate
+  std::string store = ".gpubench";
+  std::string label;
+  std::optional<std::string> summary_file;
+
+  // all
+  std::vector<std::string> outputs;
+  std::string chart;  ///< what pictures among the outputs show; empty: their names say
+  ColorChoice color = ColorChoice::automatic;
+  bool quiet = false;
+};
+
+/// Wrong usage (exit code 64); what() is one sentence.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws UsageError.
+Options parse_command_line(int argc, char** argv);
+
+/// The table of flags in Markdown, as the README shows it.
+std::string flags_markdown();
+
+}  // namespace gpubench

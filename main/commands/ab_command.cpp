@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two programs in turn: base, new, new, base, base, new, ... so that what drifts evenly meets both alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "bench/clocks/host_clock.h"
+#include "core/storage/storage.h"
+#include "main/cli/interruption.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "main/commands/comparing.h"
+#include "main/worker/isolation.h"
+#include "main/worker/program.h"
+
+namespace gpubench {
+namespace {
+
+/// With fewer the differences' spread is hardly known.
+constexpr std::size_t fewest_pairs = 4;
+constexpr std::string_view side_names[] = {"base", "new"};
+
+/// What a process said last, for an error.
+std::string last_words(const std::filesystem::path& log) {
+  std::ifstream file(log);
+  std::string line, last;
+  for (int lines = 0; lines < 10'000 && std::getline(file, line); ++lines)
+    if (!line.empty()) last = line.substr(0, 300);
+  return last.empty() ? "" : fmt::format(" Its last words: {}", last);
+}
+
+/// A program that did not give a run.
+struct ProgramFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Alternation {
+ public:
+  explicit Alternation(const Options& options)
+      : options_(options), progress_(options.quiet), start_(bench::steady_seconds()) {
+    if (!options_.keep_folder) return;
+    for (const std::string_view side : side_names)
+      storage::check_writable(std::filesystem::path(*options_.keep_folder) / side / "run-0001.json");
+  }
+
+  /// Whole groups of base, new, new, base until it is enough.
+  reports::Comparison run() {
+    std::optional<reports::Comparison> comparison;
+    for (int look = 1; !stopped_; ++look) {
+      while (!stopped_ && wants_more(look)) add_pair();
+      if (pairs() < 2) break;
+      comparison = compare();
+      if (options_.pairs ? pairs() >= static_cast<std::size_t>(*options_.pairs) : enough(*comparison, look)) break;
+    }
+    if (Interruption::noted() != 0) return {};
+    if (!comparison)
+      throw UsageError(
+          fmt::format("No two pairs of processes were done within {:.6g} s; give more with --total-budget, "
+                      "or fewer points with -- --filter=REGEX.",
+                      options_.total_budget_seconds));
+    progress_.clear();
+    if (!options_.quiet) say(fmt::format("{} pairs of processes in {:.3g} s: {}", pairs(), elapsed(), why_stopped_));
+    return std::move(*comparison);
+  }
+
+ private:
+  [[nodiscard]] std::size_t pairs() const { return std::min(runs_[0].size(), runs_[1].size()); }
+  /// Looks come after 4, 6, 8, 10, 12, 14, 16, 20, 24, 30, ... pairs: few, for each one costs certainty.
+  [[nodiscard]] bool wants_more(int look) const {
+    if (options_.pairs) return pairs() < static_cast<std::size_t>(*options_.pairs);
+    std::size_t due = fewest_pairs;
+    for (int i = 1; i < look; ++i) due += std::max<std::size_t>(2, due / 8 * 2);
+    return pairs() < due;
+  }
+  [[nodiscard]] double elapsed() const { return bench::steady_seconds() - start_; }
+
+  reports::Comparison compare() const {
+    reports::CompareOptions compare_options = gpubench::compare_options(options_);
+    compare_options.paired = true;
+    std::vector<Run> base(runs_[0].begin(), runs_[0].begin() + static_cast<std::ptrdiff_t>(pairs()));
+    std::vector<Run> next(runs_[1].begin(), runs_[1].begin() + static_cast<std::ptrdiff_t>(pairs()));
+    return reports::compare(base, next, compare_options);
+  }
+
+  /// Every point narrow or decided. Width says nothing of the sign of a difference, so that stopping on it raises no
+  /// alarms; stopping on a decision would, so the look's share of the significance must do: of look k, 6 / (pi k)^2 of
+  /// it, which adds up to all of it.
+  bool enough(const reports::Comparison& comparison, int look) {
+    const double share = 6.0 / (std::numbers::pi * std::numbers::pi * look * look);
+    std::size_t open = 0;
+    for (const auto& point : comparison.points) {
+      const double half = 0.5 * std::log(point.ratio.ci95.high / point.ratio.ci95.low);
+      if (half > std::log1p(options_.precision) && point.p_value > share * reports::family_significance) ++open;
+    }
+    if (open == 0)
+      why_stopped_ =
+          comparison.points.empty() ? "there is no point to compare" : "every point is known well enough or decided";
+    open_ = open;
+    return open == 0;
+  }
+
+  /// The sides of pair i stand in the order base, new when i is even, else new, base.
+  void add_pair() {
+    const std::size_t first = pairs() % 2;
+    for (const std::size_t side : {first, 1 - first}) {
+      auto run = run_one(side);
+      if (!run) {
+        stopped_ = true;
+        return;
+      }
+      runs_[side].push_back(std::move(*run));
+    }
+    // What the last pair took, the next will.
+    const double spent = elapsed();
+    const double next = spent * static_cast<double>(pairs() + 1) / static_cast<double>(pairs());
+    if (!options_.pairs && next > options_.total_budget_seconds) {
+      stopped_ = true;
+      why_stopped_ = "the time budget is spent";
+    }
+  }
+
+  std::optional<Run> run_one(std::size_t side) {
+    const std::string name = fmt::format("{}/run-{:04}.json", side_names[side], runs_[side].size() + 1);
+    const auto folder = options_.keep_folder ? std::filesystem::path(*options_.keep_folder) : temporary_.path();
+    const auto file = folder / name;
+    const auto log = temporary_.path() / "log.txt";
+    const std::string& program = options_.inputs[side];
+    std::error_code none;
+    std::filesystem::create_directories(file.parent_path(), none);
+    std::filesystem::remove(file, none);
+    progress_.step(fmt::format("pair {}: {} ({})", pairs() + 1, program,
+                               open_ ? fmt::format("{} points open", *open_) : std::string(side_names[side])),
+                   std::min(1.0, elapsed() / options_.total_budget_seconds));
+    std::vector<std::string> arguments = options_.program_arguments;
+    arguments.push_back(fmt::format("--out={}", file.string()));
+    arguments.emplace_back("--quiet");
+    const double left =
+        options_.pairs ? options_.total_budget_seconds : std::max(0.0, options_.total_budget_seconds - elapsed());
+    const ProgramResult result = run_program(program, arguments, log, left);
+    if (result.interrupted) return std::nullopt;
+    if (result.timed_out) {
+      why_stopped_ = "the time budget is spent";
+      std::filesystem::remove(file, none);
+      return std::nullopt;
+    }
+    const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
+    if (!ran || !std::filesystem::exists(file, none))
+      throw ProgramFailed(fmt::format("{} {} in its run {} and left no run.{}", program, words_of(result.end),
+                                      runs_[side].size() + 1, last_words(log)));
+    return storage::read_slim_run(file, storage::Clocks::all);
+  }
+
+  const Options& options_;
+  PrivateFolder temporary_;
+  ProgressLine progress_;
+  double start_;
+  std::vector<Run> runs_[2];
+  bool stopped_ = false;
+  std::optional<std::size_t> open_;
+  std::string why_stopped_ = "as many as were asked for";
+};
+
+}  // namespace
+
+int ab_command(const Options& options) {
+  check_comparison_outputs(options);
+  for (const std::string& argument : options.program_arguments)
+    if (argument.starts_with("--out"))
+      throw UsageError(
+          fmt::format("{} after -- would get in the way of the runs that ab reads; use --keep=DIR.", argument));
+  std::optional<Interruption> interruption(std::in_place, nullptr);
+  std::optional<reports::Comparison> comparison;
+  try {
+    comparison = Alternation(options).run();  // its folder goes with it
+  } catch (const ProgramFailed& error) {
+    say(error.what());
+    return exit_codes::operation_failed;
+  }
+  if (Interruption::noted() != 0) Interruption::end();
+  interruption.reset();
+  return report_comparison(*comparison, options);
+}
+
+}  // namespace gpubench

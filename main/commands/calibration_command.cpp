@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpubench calibration: what is stored, looked at and moved about. Measures nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "bench/devices.h"
+#include "bench/gpu.h"
+#include "calibrate/cache.h"
+#include "calibrate/check/acceptable.h"
+#include "calibrate/check/health.h"
+#include "compare/calibration_diff.h"
+#include "core/base/table.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/storage/storage.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "main/commands/context.h"
+#include "reports/reports.h"
+
+namespace gpubench {
+namespace {
+
+std::vector<Device> devices_here() {
+  std::vector<Device> devices = bench::gpus();
+  devices.push_back(bench::host_device());
+  return devices;
+}
+
+std::filesystem::path cache_folder() {
+  if (const auto folder = calibrate::cache_directory()) return *folder;
+  throw UsageError("No calibrations are kept: neither XDG_CACHE_HOME nor HOME names a folder.");
+}
+
+/// Which device of this machine a calibration is of, or why none.
+struct Fit {
+  std::string device;
+  std::string reason;
+};
+
+Fit fit_of(const Calibration& calibration, const std::vector<Device>& devices) {
+  Fit fit{"", fmt::format("this machine has no {}", calibration.device.name)};
+  for (const Device& device : devices) {
+    const auto why = calibrate::why_not_fitting(calibration, device);
+    if (!why) return {device.id, ""};
+    if (device.name == calibration.device.name) fit.reason = *why;
+  }
+  return fit;
+}
+
+bool is_file(const std::string& name) {
+  std::error_code error;
+  return std::filesystem::exists(name, error);
+}
+
+/// A device's id, or the name that `calibration list` shows, or enough of its beginning.
+std::filesystem::path stored_file(const std::string& name) {
+  const auto folder = cache_folder();
+  for (const Device& device : devices_here())
+    if (device.id == name) {
+      auto file = calibrate::cache_file(folder, device);
+      if (is_file(file.string())) return file;
+      throw UsageError(
+          fmt::format("No calibration of {} is stored; --calibrate --device={} measures one.", name, name));
+    }
+  std::vector<std::filesystem::path> matches;
+  for (const auto& stored : calibrate::stored_calibrations()) {
+    if (stored.name == name) return stored.file;
+    if (stored.name.starts_with(name)) matches.push_back(stored.file);
+  }
+  if (matches.size() == 1) return matches.front();
+  throw UsageError(matches.empty()
+                       ? fmt::format("'{}' is neither a file nor a stored calibration; 'calibration list' names those.",
+                                     printable(name))
+                       : fmt::format("'{}' begins the names of {} stored calibrations; give more of it.",
+                                     printable(name), matches.size()));
+}
+
+/// The calibrations that a file or a name stands for; of those in a file, FILE@DEVICE chooses one.
+std::vector<Calibration> calibrations_of(const std::string& name) {
+  if (is_file(name)) return storage::read_calibrations(name);
+  if (const auto at = name.rfind('@'); at != std::string::npos && is_file(name.substr(0, at))) {
+    auto all = storage::read_calibrations(name.substr(0, at));
+    std::erase_if(all, [&](const Calibration& one) { return one.device.id != name.substr(at + 1); });
+    return all;
+  }
+  return {storage::read_calibration(stored_file(name))};
+}
+
+Calibration one_calibration_of(const std::string& name) {
+  auto all = calibrations_of(name);
+  if (all.size() == 1) return std::move(all.front());
+  if (all.empty()) throw UsageError(fmt::format("{} holds no such calibration.", printable(name)));
+  std::string ids;
+  for (const Calibration& one : all) ids += (ids.empty() ? "" : ", ") + printable(one.device.id);
+  throw UsageError(fmt::format("{} holds the calibrations of {}; choose one: {}@{}.", printable(name), ids,
+                               printable(name), printable(all.front().device.id)));
+}
+
+int list(const Options& options) {
+  const auto folder = cache_folder();
+  const auto all = calibrate::stored_calibrations();
+  if (all.empty()) {
+    say(fmt::format("no calibrations are stored in {}; --calibrate measures one", folder.string()));
+    return exit_codes::fine;
+  }
+  const auto devices = devices_here();
+  const auto style = stdout_style(options.color);
+  const std::string now = utc_now();
+  std::vector<Column> columns = {{"name", false, {}}, {"device", false, {}}, {"mode", false, {}},
+                                 {"age", false, {}},  {"fits", false, {}},   {"driver", false, {}}};
+  std::string notes;
+  for (const auto& stored : all) {
+    std::vector<std::string> cells = {stored.name, "", "", "", "no", ""};
+    std::string reason = stored.reason;
+    if (stored.calibration) {
+      const Calibration& one = *stored.calibration;
+      const Fit fit = fit_of(one, devices);
+      reason = fit.reason;
+      const auto driver = one.device.properties.find("driver");
+      cells = {stored.name,
+               one.device.name,
+               one.mode,
+               format_age(one.created_utc, now),
+               reason.empty() ? fit.device : "no",
+               driver == one.device.properties.end() ? "" : driver->second};
+    }
+    if (!reason.empty())
+      notes += paragraph("", fmt::format("{}: {}", printable(stored.name), printable(reason)), color::dim, style);
+    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back({printable(cells[i])});
+  }
+  // The name is what the other actions take, so it is the last to be shortened.
+  const std::size_t width = usable_width(style);
+  Table table(columns, 1, 8);
+  while (!table.fits(width) && columns.size() > 2) {
+    columns.pop_back();
+    table = Table(columns, 1, 8);
+  }
+  table.fit(width);
+  fmt::print("{}\n{}", printable(folder.string()), table.header(style));
+  for (std::size_t i = 0; i < all.size(); ++i) fmt::print("{}", table.row(i, style));
+  fmt::print("{}", notes);
+  return exit_codes::fine;
+}
+
+std::vector<Calibration> shown(const Options& options) {
+  if (!options.inputs.empty()) return calibrations_of(options.inputs.front());
+  std::vector<Calibration> all;
+  for (const Device& device : devices_here())
+    if (auto cached = calibrate::load_cached(device); cached.calibration) {
+      cached.calibration->device.id = device.id;
+      all.push_back(*std::move(cached.calibration));
+    }
+  if (all.empty())
+    throw UsageError("No stored calibration fits a device of this machine; 'calibration list' shows what there is.");
+  return all;
+}
+
+int show(const Options& options) {
+  for (const std::string& output : options.outputs) storage::check_writable(output);
+  Run run;
+  run.context = gather_context("gpubench", {});
+  run.calibrations = shown(options);
+  if (run.calibrations.empty())
+    throw UsageError(fmt::format("{} holds no calibration.", printable(options.inputs.front())));
+  const auto style = stdout_style(options.color);
+  for (Calibration& calibration : run.calibrations) {
+    calibration.health = calibrate::assess(calibration);
+    run.devices.push_back(calibration.device);
+    if (!options.quiet && options.outputs.empty())
+      fmt::print("{}{}", &calibration == run.calibrations.data() ? "" : "\n", reports::console(calibration, style));
+  }
+  if (!options.quiet && options.outputs.empty())
+    fmt::print("{}", reports::console(calibrate::compare_gpus(run.calibrations), style));
+  for (const std::string& output : options.outputs) reports::write(run, output);
+  return exit_codes::fine;
+}
+
+int export_one(const Options& options) {
+  const std::string& file = options.inputs.at(1);
+  Calibration calibration = one_calibration_of(options.inputs.at(0));
+  calibration.drift.reset();  // of a run
+  storage::write_file(file, storage::to_json(calibration));
+  say(fmt::format("wrote {}: {} calibration of {}, {}", file, printable(calibration.mode),
+                  printable(calibration.device.name), printable(calibration.created_utc)));
+  return exit_codes::fine;
+}
+
+int import_one(const Options& options) {
+  const std::string& name = options.inputs.at(0);
+  const Calibration calibration = one_calibration_of(name);
+  if (const auto reason = calibrate::why_not_acceptable(calibration))
+    throw UsageError(fmt::format("{} was not imported: {}; give a file written by gpubench, unchanged.",
+                                 printable(name), printable(*reason)));
+  const auto target = calibrate::cache_file(cache_folder(), calibration.device);
+  std::string replaced;
+  if (is_file(target.string())) try {
+      replaced = fmt::format(", in place of that of {}", printable(storage::read_calibration(target).created_utc));
+    } catch (const storage::ReadError&) {
+      replaced = ", in place of one that cannot be read";
+    }
+  calibrate::store(calibration);
+  const Fit fit = fit_of(calibration, devices_here());
+  say(fmt::format("imported as {}{}; {}", target.string(), replaced,
+                  fit.reason.empty() ? "it fits " + fit.device : "no run here will use it: " + printable(fit.reason)));
+  return exit_codes::fine;
+}
+
+int diff(const Options& options) {
+  const Calibration base = one_calibration_of(options.inputs.at(0));
+  const Calibration next = one_calibration_of(options.inputs.at(1));
+  const auto style = stdout_style(options.color);
+  for (const auto& [role, one] : {std::pair{"base", &base}, {"new", &next}})
+    fmt::print("{:<5}{}, {} calibration of {}\n", role, printable(one->device.name), printable(one->mode),
+               printable(one->created_utc));
+  if (const auto reason = calibrate::why_not_fitting(base, next.device))
+    fmt::print("{}", paragraph("note: ", printable(*reason), color::yellow, style));
+  fmt::print("\n{}", reports::console(reports::diff(base, next), style));
+  return exit_codes::fine;
+}
+
+}  // namespace
+
+int calibration_command(const Options& options) {
+  if (!options.outputs.empty() && options.calibration_action != CalibrationAction::show)
+    throw UsageError("--out belongs to 'calibration show'; the other actions print, or write the file they are given.");
+  switch (options.calibration_action) {
+    case CalibrationAction::list:
+      return list(options);
+    case CalibrationAction::show:
+      return show(options);
+    case CalibrationAction::export_one:
+      return export_one(options);
+    case CalibrationAction::import_one:
+      return import_one(options);
+    case CalibrationAction::diff:
+      return diff(options);
+  }
+  return exit_codes::wrong_usage;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <future>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "compare/comparison_clocks.h"
+#include "core/storage/storage.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "main/commands/comparing.h"
+
+namespace gpubench {
+namespace {
+
+std::string extension_of(const std::filesystem::path& file) {
+  std::string extension = file.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+std::string comparison_text(const reports::Comparison& comparison, const std::string& extension) {
+  if (extension == ".json") return reports::json(comparison);
+  if (extension == ".csv") return reports::csv(comparison);
+  return reports::markdown(comparison);
+}
+
+std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
+    const auto& file = place->path();
+    const std::string name = file.filename().string();
+    if (extension_of(file) == ".json" && !name.starts_with('.') && reports::writes_run(file)) files.push_back(file);
+  }
+  if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
+  if (files.empty())
+    throw UsageError(fmt::format("{}: no run is in this folder; give one that holds files written by --out=FILE.json.",
+                                 folder.string()));
+  std::ranges::sort(files);
+  return files;
+}
+
+/// The sides of the command line.
+std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Options& options) {
+  if (options.inputs.size() == 1)
+    throw UsageError("compare takes BASE and NEW, or --base and --new; it got one run. See compare --help.");
+  auto base = options.base_runs, next = options.new_runs;
+  if (options.inputs.size() == 2) {
+    base.insert(base.begin(), options.inputs[0]);
+    next.insert(next.begin(), options.inputs[1]);
+  }
+  if (base.empty() || next.empty())
+    throw UsageError(
+        fmt::format("compare got no run of the {} side; give BASE and NEW, or --base and --new. See "
+                    "compare --help.",
+                    base.empty() ? "base" : "new"));
+  return {std::move(base), std::move(next)};
+}
+
+/// Both at once: reading takes most of the time of a comparison.
+std::pair<std::vector<Run>, std::vector<Run>> read_sides(const std::vector<std::string>& base,
+                                                         const std::vector<std::string>& next, storage::Clocks clocks) {
+  auto old = std::async(std::launch::async, [&] { return read_runs(base, clocks); });
+  std::vector<Run> now = read_runs(next, clocks);
+  return {old.get(), std::move(now)};
+}
+
+}  // namespace
+
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks) {
+  std::vector<Run> runs;
+  for (const std::string& name : files_and_folders) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(name, error)) {
+      runs.push_back(storage::read_slim_run(name, clocks));
+      continue;
+    }
+    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file, clocks));
+  }
+  return runs;
+}
+
+reports::CompareOptions compare_options(const Options& options) {
+  reports::CompareOptions result;
+  result.least_effect = options.least_effect;
+  result.process_deviation = options.process_deviation;
+  result.force = options.force;
+  result.paired = options.paired;
+  result.clock = options.compared_clock;
+  return result;
+}
+
+void check_comparison_outputs(const Options& options) {
+  for (const std::string& output : options.outputs) {
+    const std::string extension = extension_of(output);
+    if (extension != ".json" && extension != ".csv" && extension != ".md")
+      throw UsageError(fmt::format("--out={}: a comparison can be written as .json, .csv or .md.", output));
+    storage::check_writable(output);
+  }
+}
+
+int report_comparison(const reports::Comparison& comparison, const Options& options) {
+  if (!options.quiet) fmt::print("{}", reports::console(comparison, stdout_style(options.color)));
+  for (const std::string& output : options.outputs)
+    storage::write_file(output, comparison_text(comparison, extension_of(output)));
+  return reports::exit_code(comparison, options.fail_on);
+}
+
+int compare_command(const Options& options) {
+  check_comparison_outputs(options);
+  const auto [base_names, new_names] = sides_of(options);
+  auto [old, next] =
+      read_sides(base_names, new_names, options.compared_clock.empty() ? storage::Clocks::own : storage::Clocks::all);
+  if (options.compared_clock.empty() && reports::own_clocks_differ(old, next))
+    std::tie(old, next) = read_sides(base_names, new_names, storage::Clocks::all);
+  if (options.paired && (old.size() != next.size() || old.size() < 2))
+    throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
+                                 old.size(), next.size()));
+  return report_comparison(reports::compare(old, next, compare_options(options)), options);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/commands/context.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "bench/devices.h"
+#include "gpubench/version.h"
+#include "main/commands/code_identity.h"
+
+namespace gpubench {
+namespace {
+
+std::string operating_system() {
+  std::ifstream file("/etc/os-release");
+  std::string line;
+  constexpr std::string_view head = "PRETTY_NAME=";
+  while (std::getline(file, line)) {
+    if (!line.starts_with(head)) continue;
+    line.erase(0, head.size());
+    std::erase(line, '"');
+    return line;
+  }
+  return "Linux";
+}
+
+}  // namespace
+
+std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+Context gather_context(const std::string& program, const std::vector<std::string>& arguments) {
+  Context context;
+  context.gpubench_version = std::string(version);
+  context.created_utc = utc_now();
+  context.program = std::filesystem::path(program).filename().string();
+  context.arguments = arguments;
+  utsname names{};
+  if (uname(&names) == 0) {
+    context.host = names.nodename;
+    context.environment["kernel"] = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+  }
+  context.environment["os"] = operating_system();
+  context.environment["cpu"] = bench::host_device().name;
+  context.environment["compiler"] = GPUBENCH_COMPILER;
+  // Some packages of it do not tell their version.
+  const std::string google_benchmark{GPUBENCH_GOOGLE_BENCHMARK_VERSION};
+  context.environment["google_benchmark"] = google_benchmark.empty() ? "version unknown" : google_benchmark;
+  context.environment.merge(code_identity("/proc/self/exe"));
+#ifdef NDEBUG
+  context.environment["build"] = "optimised";
+#else
+  context.environment["build"] = "debug";
+#endif
+  return context;
+}
+
+}  // namespace gpubench

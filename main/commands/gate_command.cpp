@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/comparability.h"
+#include "compare/gate.h"
+#include "core/base/text.h"
+#include "core/storage/baselines.h"
+#include "core/storage/storage.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "main/commands/comparing.h"
+#include "main/commands/context.h"
+
+namespace gpubench {
+namespace {
+
+/// What a check reads of a store: enough for baseline and noise, whatever its age.
+constexpr std::size_t most_entries_to_check = 100;
+constexpr std::size_t most_entries_of_history = 10'000;
+
+std::string from_environment(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return {};
+}
+
+/// All runs must be of one code on one machine: together they are to tell how far its processes differ.
+void require_alike(const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    const auto found = reports::comparability_of(runs.front(), run);
+    if (!found.forbidding.empty())
+      throw UsageError(fmt::format("These runs are not of one machine: {}. Add those of each by themselves.",
+                                   found.forbidding.front()));
+    if (reports::code_change(runs.front(), run) == reports::CodeChange::differs)
+      throw UsageError("These runs are not all of the same machine code. Add those of each code by themselves.");
+  }
+}
+
+/// Names the points that later checks by this clock will leave out.
+void say_without_clock(const Run& run, const std::string& clock) {
+  std::vector<std::string> names;
+  for (const Point& point : run.points)
+    if (!clock.empty() && point.measurement.seconds && seconds_by(point.measurement, clock) == nullptr)
+      names.push_back(printable(point.measurement.name));
+  if (!names.empty())
+    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(), clock,
+                    fmt::join(names, ", ")));
+}
+
+int update(const Options& options) {
+  const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
+  require_alike(runs);
+  const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
+      runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
+  storage::BaselineEntry entry;
+  entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
+  entry.added_utc = utc_now();
+  entry.fingerprint = reports::fingerprint_of(runs.front());
+  entry.clock = options.compared_clock;
+  say_without_clock(runs.front(), entry.clock);
+  for (const Run& run : runs) entry.runs.push_back(storage::slim(run, storage::Clocks::all));
+  const auto file = storage::BaselineStore(options.store).add(entry);
+  if (!options.quiet)
+    say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
+                    runs.size() == 1 ? "" : "s"));
+  if (failed > 0) say(fmt::format("{} of its points failed: they have no baseline", failed));
+  if (runs.size() == 1 && !options.quiet)
+    say("one run does not tell how far processes differ: give update several, each of a process of its own");
+  return exit_codes::fine;
+}
+
+/// What keeps a stored machine from being this one, in words.
+std::string difference(const storage::Fingerprint& stored, const storage::Fingerprint& here) {
+  for (const auto& [key, value] : here) {
+    const auto place = stored.find(key);
+    if (place == stored.end()) return fmt::format("{} is '{}', and is not known there", key, value);
+    if (place->second != value) return fmt::format("{} was '{}', is '{}'", key, place->second, value);
+  }
+  return "it knows more than these runs say";
+}
+
+/// The entries to check against; empty when the store has none of this machine, which has been said.
+std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& options) {
+  const storage::BaselineStore store(options.store);
+  const auto here = reports::fingerprint_of(run);
+  auto entries = store.entries(here, most_entries_to_check);
+  if (!entries.empty()) return entries;
+  const auto others = store.newest_of_each();
+  if (others.empty()) {
+    say(fmt::format("{} holds no baseline; make one with gpubench gate update RUN... --store={}", options.store,
+                    options.store));
+    return {};
+  }
+  const storage::BaselineEntry& newest = others.back();
+  if (options.force) return store.entries(newest.fingerprint, most_entries_to_check);
+  say(fmt::format(
+      "{} holds no baseline of this machine ({}); make one with gpubench gate update, or go on with --force",
+      options.store, difference(newest.fingerprint, here)));
+  return {};
+}
+
+std::string summary_text(const reports::Comparison& comparison, int code) {
+  std::string_view headline = "no regression";
+  if (code == 1) headline = "slower than the baseline";
+  if (code == 2) headline = "points failed";
+  if (code == 3) headline = "not comparable";
+  if (code == 4) headline = "inconclusive";
+  return fmt::format("## gpubench: {}\n\n{}", headline, reports::markdown(comparison));
+}
+
+/// The page of a job on GitHub takes what is added to this file.
+void add_to_job_summary(const std::string& text) {
+  const std::string file = from_environment({"GITHUB_STEP_SUMMARY"});
+  if (file.empty()) return;
+  std::ofstream stream(file, std::ios::app | std::ios::binary);
+  stream << text << "\n";
+  stream.flush();
+  if (!stream) say(fmt::format("GITHUB_STEP_SUMMARY={} cannot be written; the job's page has no summary", file));
+}
+
+int check(const Options& options) {
+  check_comparison_outputs(options);
+  if (options.summary_file) storage::check_writable(*options.summary_file);
+  const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
+  const auto entries = baseline_for(runs.front(), options);
+  if (entries.empty()) return options.fail_on == reports::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
+  const reports::Comparison comparison = reports::check_against(entries, runs, compare_options(options));
+  const int code = report_comparison(comparison, options);
+  const std::string summary = summary_text(comparison, reports::exit_code(comparison, reports::FailOn::inconclusive));
+  if (options.summary_file) storage::write_file(*options.summary_file, summary);
+  add_to_job_summary(summary);
+  return code;
+}
+
+int history(const Options& options) {
+  check_comparison_outputs(options);
+  const storage::BaselineStore store(options.store);
+  const auto machines = store.newest_of_each();
+  if (machines.empty())
+    throw UsageError(fmt::format("{} holds no baseline; make one with gpubench gate update.", options.store));
+  if (machines.size() > 1 && !options.outputs.empty())
+    throw UsageError(fmt::format("{} holds baselines of {} machines, and --out takes one; leave it out.", options.store,
+                                 machines.size()));
+  for (const storage::BaselineEntry& machine : machines) {
+    const auto entries = store.entries(machine.fingerprint, most_entries_of_history);
+    const reports::History history = reports::history_of(entries, options.least_effect);
+    if (!options.quiet) {
+      for (const auto& [key, value] : machine.fingerprint)
+        if (machines.size() > 1) fmt::print("{}: {}\n", printable(key), printable(value));
+      fmt::print("{}", reports::console(history, stdout_style(options.color)));
+    }
+    for (const std::string& output : options.outputs) {
+      const std::string extension = std::filesystem::path(output).extension().string();
+      storage::write_file(output, extension == ".json"  ? reports::json(history)
+                                  : extension == ".csv" ? reports::csv(history)
+                                                        : reports::markdown(history));
+    }
+  }
+  return exit_codes::fine;
+}
+
+}  // namespace
+
+int gate_command(const Options& options) {
+  switch (options.gate_action) {
+    case GateAction::update:
+      return update(options);
+    case GateAction::check:
+      return check(options);
+    case GateAction::history:
+      return history(options);
+  }
+  return exit_codes::wrong_usage;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "bench/clocks/condition_readings.h"
+#include "bench/devices.h"
+#include "bench/google/google_runner.h"
+#include "bench/google/harness.h"
+#include "bench/gpu.h"
+#include "bench/memory/cold_cache.h"
+#include "calibrate/calibrate.h"
+#include "classifier/classifier.h"
+#include "core/storage/storage.h"
+#include "main/cli/interruption.h"
+#include "main/cli/terminal.h"
+#include "main/commands/added_sizes.h"
+#include "main/commands/commands.h"
+#include "main/commands/context.h"
+#include "main/commands/plan.h"
+#include "main/commands/post_timing.h"
+#include "main/commands/run_ceilings.h"
+#include "main/commands/several_gpus.h"
+#include "main/worker/checkpoint.h"
+#include "main/worker/isolation.h"
+#include "main/worker/job.h"
+#include "reports/activity.h"
+#include "reports/reports.h"
+
+namespace gpubench {
+namespace {
+
+/// Everything that can be refused is refused before anything is measured.
+void check_outputs(const Options& options) {
+  for (const std::string& output : options.outputs) storage::check_writable(output);
+  if (options.google.out) storage::check_writable(*options.google.out);
+}
+
+std::string nothing_to_measure(const std::vector<Device>& devices, const std::string& filter) {
+  if (filter.empty())
+    return fmt::format("This program has no operation for the chosen device ({}); choose another with --device.",
+                       devices.front().id);
+  return fmt::format(
+      "No operation of this program matches the filter '{}' on the chosen device; --list names them all.", filter);
+}
+
+void list_points(const std::vector<Device>& devices, const std::string& filter) {
+  for (const Device& device : devices) {
+    std::string previous;
+    for (const auto& point : bench::discover(device, filter)) {
+      if (point.name != previous)
+        fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), point.name);
+      previous = point.name;
+    }
+  }
+}
+
+std::unique_ptr<benchmark::BenchmarkReporter> google_reporter(const std::string& format) {
+  if (format == "json") return std::make_unique<benchmark::JSONReporter>();
+  if (format == "csv") {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return std::make_unique<benchmark::CSVReporter>();
+#pragma GCC diagnostic pop
+  }
+  return std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_Tabular);
+}
+
+/// Google Benchmark's own reporters, as its flags ask for them.
+class GoogleOutputs {
+ public:
+  explicit GoogleOutputs(const bench::GoogleFlags& flags) : flags_(flags) {
+    if (flags.format) add(*flags.format, display_, flags.report_aggregates_only || flags.display_aggregates_only);
+    if (flags.out) add(flags.out_format, file_, flags.report_aggregates_only);
+  }
+  [[nodiscard]] const std::vector<bench::Sink>& sinks() const { return sinks_; }
+  void write() const {
+    if (flags_.format) fmt::print("{}", display_.str());
+    if (flags_.out) storage::write_file(*flags_.out, file_.str());
+  }
+
+ private:
+  void add(const std::string& format, std::ostringstream& stream, bool aggregates_only) {
+    reporters_.push_back(google_reporter(format));
+    reporters_.back()->SetOutputStream(&stream);
+    reporters_.back()->SetErrorStream(&stream);
+    sinks_.push_back({reporters_.back().get(), aggregates_only});
+  }
+
+  const bench::GoogleFlags& flags_;
+  std::ostringstream display_;
+  std::ostringstream file_;
+  std::vector<std::unique_ptr<benchmark::BenchmarkReporter>> reporters_;
+  std::vector<bench::Sink> sinks_;
+};
+
+/// Saves what is finished and ends the process by the signal that was noted.
+[[noreturn]] void stop(Checkpoint& kept, ProgressLine& progress) {
+  progress.clear();
+  kept.write();
+  const std::string how_to_go_on =
+      kept.file().empty() ? std::string() : fmt::format("; --resume={} goes on from there", kept.file());
+  say(fmt::format("stopped after {} of {} points{}", kept.count(), kept.planned(), how_to_go_on));
+  Interruption::end();
+}
+
+/// Runs the points of a plan through Google Benchmark. Those that `kept` knows are not measured again; in a recalling
+/// harness none is.
+void measure(const Plan& plan, Harness::Mode mode, const Calibration& calibration, const Options& options,
+             GoogleOutputs& google, ProgressLine& progress, Checkpoint& kept, Run& run) {
+  if (plan.points.empty()) return;
+  const std::size_t before = run.points.size();
+  Harness harness(plan.device, sampling_options(options), mode);
+  harness.set_labeller([&](const Measurement& measurement) {
+    return std::string(name_of(classifier::classify(measurement, calibration).regime));
+  });
+  harness.set_clocks(options.clocks);
+  harness.set_cache_state(options.cache_state);
+  harness.set_watcher([&](std::size_t position) {
+    const bool known = position < plan.points.size();
+    progress.point(before + position, kept.planned(), known ? std::string_view(plan.points[position].name) : "");
+  });
+  // As known before this run: what it measures itself may be measured again, for longer.
+  std::vector<const Measurement*> known;
+  for (const PointKey& key : plan.keys) known.push_back(kept.find(key));
+  if (!options.google.interleaves_at_random()) {
+    harness.set_chooser([&](std::size_t position) {
+      return Harness::Choice{false, position < known.size() ? known[position] : nullptr};
+    });
+    harness.set_recorder([&](std::size_t position, const Measurement& measurement) {
+      if (position < plan.points.size()) kept.put(plan.keys[position], named(measurement, plan.points[position]));
+      if (Interruption::noted() != 0) stop(kept, progress);
+    });
+  }
+  bench::run_google(harness, options.filter, google.sinks());
+  for (auto& measurement : harness.measurements()) run.points.push_back({std::move(measurement), std::nullopt});
+}
+
+/// Checks and counts on every device, once all of them are timed.
+void run_later_phases(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
+  for (const PostTimingStep& phase : post_timing_steps(options))
+    for (const Plan& plan : plans) {
+      const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
+      const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
+      const auto last = std::find_if_not(first, run.points.end(), is_here);
+      const auto outcome =
+          run_post_timing(phase, plan, options.filter, options, {first, last}, [&](std::size_t position, double done) {
+            progress.step(fmt::format("{} {}", phase.doing, plan.points.at(position).name), done);
+          });
+      run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+      if (outcome.points == 0 || options.quiet) continue;
+      progress.clear();
+      say(fmt::format("{} {} points on {} in {:.3g} s", phase.done, outcome.points, plan.device.id, outcome.seconds));
+    }
+}
+
+int report(const Run& run, const Options& options, const GoogleOutputs& google) {
+  for (const std::string& warning : run.warnings) say(warning);
+  google.write();
+  if (!options.quiet && !options.google.format) fmt::print("{}", reports::console(run, stdout_style(options.color)));
+  // One that cannot be written must not cost the others what was measured.
+  std::exception_ptr trouble;
+  for (const std::string& output : options.outputs) {
+    try {
+      reports::write(run, output, options.chart);
+      if (!options.quiet) say(fmt::format("wrote {}", output));
+    } catch (const std::runtime_error&) {
+      if (!trouble) trouble = std::current_exception();
+    }
+  }
+  if (trouble) std::rethrow_exception(trouble);
+  int failed = 0;
+  for (const Point& point : run.points)
+    if (const auto& failure = point.measurement.failure) {
+      ++failed;
+      say(fmt::format("{} on {} failed ({}): {}", point.measurement.name, point.measurement.device,
+                      failure_kind_names[static_cast<std::size_t>(failure->kind)], failure->message));
+    }
+  if (failed > 0) say(fmt::format("{} of {} points failed", failed, run.points.size()));
+  return failed > 0 ? exit_codes::operation_failed : exit_codes::fine;
+}
+
+int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run) {
+  for (const Device& device : devices) {
+    Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
+    if (!options.quiet) fmt::print("{}", reports::console(calibration, stdout_style(options.color)));
+    keep_in_cache(calibration);
+    run.devices.push_back(device);
+    run.calibrations.push_back(std::move(calibration));
+  }
+  compare_several_gpus(options, run);
+  for (const std::string& warning : run.warnings) say(warning);
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
+  return exit_codes::fine;
+}
+
+/// Reads the run to go on with and makes sure that its points are comparable with new ones.
+std::optional<Run> earlier_run(const Options& options, const Context& context, const std::vector<Device>& devices) {
+  if (!options.resume_file) return std::nullopt;
+  Run earlier = storage::read_run(*options.resume_file);
+  if (const auto reason = why_not_resumable(earlier, context, devices, options.cache_state))
+    throw UsageError(
+        fmt::format("{} cannot be resumed: {}. Start anew without --resume.", *options.resume_file, *reason));
+  return earlier;
+}
+
+void take_over(const Run& earlier, const Options& options, Checkpoint& kept, Run& run) {
+  const std::size_t left_out = kept.resume(earlier);
+  if (left_out > 0)
+    run.warnings.push_back(
+        fmt::format("{} points of {} are not part of this run and were left out.", left_out, *options.resume_file));
+  run.context.environment["resumed"] =
+      fmt::format("{} points from the run of {}", kept.count(), earlier.context.created_utc);
+  say(fmt::format("{} of {} points are in {}", kept.count(), kept.planned(), *options.resume_file));
+}
+
+/// Measures what is not known yet, each operation in a process of its own.
+void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, Checkpoint& kept, ProgressLine& progress,
+                      Run& run) {
+  std::size_t before = 0;
+  try {
+    for (const Plan& plan : plans) {
+      const auto warnings = isolation.measure(plan, kept, [&](const Plan& of, std::size_t position) {
+        progress.point(before + position, kept.planned(), of.points[position].name);
+      });
+      run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+      before += plan.points.size();
+    }
+  } catch (...) {  // the system allows no further process, say: what is finished must not go with it
+    kept.write();
+    throw;
+  }
+}
+
+/// Measures all points before Google Benchmark's reporters see any: in processes of their own, and with sizes added as
+/// verdicts ask for them.
+void measure_first(const Options& options, std::optional<Isolation>& isolation, std::optional<AddedSizes>& added,
+                   std::vector<Plan>& plans, Checkpoint& kept, ProgressLine& progress, Run& run) {
+  const bench::GoogleFlags no_flags;
+  do {
+    kept.replan(plans);
+    if (isolation) {
+      if (added) isolation->set_added(added->all());
+      if (Interruption::noted() == 0) measure_isolated(*isolation, plans, kept, progress, run);
+    } else {
+      GoogleOutputs none(no_flags);
+      Run passed;
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        measure(plans[i], Harness::Mode::measure, run.calibrations[i], options, none, progress, kept, passed);
+    }
+    if (Interruption::noted() != 0) {
+      isolation.reset();  // its folder is not to be left behind
+      stop(kept, progress);
+    }
+    if (!added) return;
+    Run known = kept.so_far();
+    classifier::classify(known);
+    if (added->add(known, plans) == 0) return;
+  } while (true);
+}
+
+/// Added sizes come last of their operation: puts those of each operation in the order of their arguments.
+void sort_sizes(std::vector<Point>& points) {
+  const auto values = [](const Point& point) {
+    std::vector<std::int64_t> result;
+    for (const Argument& argument : point.measurement.arguments) result.push_back(argument.value);
+    return result;
+  };
+  for (auto first = points.begin(); first != points.end();) {
+    const auto last = std::find_if(first, points.end(), [&](const Point& point) {
+      return point.measurement.operation != first->measurement.operation ||
+             point.measurement.device != first->measurement.device;
+    });
+    std::stable_sort(first, last, [&](const Point& one, const Point& other) { return values(one) < values(other); });
+    first = last;
+  }
+}
+
+bool keeps_a_run(const Options& options) {
+  return std::any_of(options.outputs.begin(), options.outputs.end(),
+                     [](const std::string& file) { return Checkpoint::keeps(file); });
+}
+
+void add_condition_warnings(Run& run) {
+  std::vector<const Measurement*> measurements;
+  for (const Point& point : run.points) measurements.push_back(&point.measurement);
+  const auto warnings = bench::condition_warnings(measurements);
+  run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+}
+
+/// The ceilings of all devices. Those of a GPU are measured and checked in a process of their own, `isolation` or not:
+/// what that takes would make every later kernel of this one slower (bench/cuda/working_stream.h).
+void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
+  std::optional<Interruption> interruption;
+  std::optional<Isolation> elsewhere;
+  const bool gpus = std::ranges::any_of(run.devices, [](const Device& one) { return one.kind == DeviceKind::cuda; });
+  if (isolation == nullptr && gpus) {
+    interruption.emplace(nullptr);  // the process and its folder are not to be left behind
+    elsewhere.emplace(options.isolate_timeout_seconds);
+  }
+  for (const Device& device : run.devices) {
+    const bool apart = isolation == nullptr && device.kind == DeviceKind::cuda;
+    const CeilingSources sources{earlier, apart ? &*elsewhere : isolation};
+    run.calibrations.push_back(ceilings_for(device, options, sources, run.warnings));
+  }
+  elsewhere.reset();
+  if (interruption && Interruption::noted() != 0) Interruption::end();
+}
+
+int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
+  const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
+  // Held back where there is something to save first or to clean up.
+  std::optional<Interruption> interruption;
+  std::optional<Isolation> isolation;
+  if (options.isolate) {
+    interruption.emplace(nullptr);
+    isolation.emplace(options.isolate_timeout_seconds);
+  }
+  find_ceilings(options, isolation ? &*isolation : nullptr, earlier ? &*earlier : nullptr, run);
+  std::optional<AddedSizes> added;
+  if (options.adaptive_sizes > 0) added.emplace(options.filter, options.adaptive_sizes);
+  if (added && earlier) added->take_over(*earlier, plans);
+  Checkpoint kept(run, options.outputs, plans);
+  if (earlier) take_over(*earlier, options, kept, run);
+
+  GoogleOutputs google(options.google);
+  {
+    ProgressLine progress(options.quiet);
+    if (!isolation && keeps_a_run(options))
+      interruption.emplace("\ngpubench: stopping after this point; once more stops at once\n");
+    if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
+    isolation.reset();
+    const bool is_measured = options.isolate || added;
+    const auto mode = is_measured ? Harness::Mode::recall : Harness::Mode::measure;
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      measure(plans[i], mode, run.calibrations[i], options, google, progress, kept, run);
+    if (!options.isolate)
+      run_later_phases(plans, options, progress, run);
+    else if (auto warning = mark_uncounted(run.points, options))
+      run.warnings.push_back(*std::move(warning));
+  }
+  if (interruption && Interruption::noted() != 0) {  // in the last point, or while the processes' points were gone over
+    ProgressLine none(true);
+    stop(kept, none);
+  }
+  interruption.reset();
+  if (added) sort_sizes(run.points);
+  classifier::classify(run);
+  if (added) {
+    run.context.environment["adaptive"] = added->summary(run);
+    if (!options.quiet) say(run.context.environment["adaptive"]);
+  }
+  add_condition_warnings(run);
+  const auto checked = reports::activity_warnings(run);
+  run.warnings.insert(run.warnings.end(), checked.begin(), checked.end());
+  return report(run, options, google);
+}
+
+}  // namespace
+
+bench::SamplingOptions sampling_options(const Options& options) {
+  bench::SamplingOptions sampling;
+  sampling.budget_seconds = options.time_budget_seconds;
+  if (options.google.min_time_seconds) sampling.least_seconds = *options.google.min_time_seconds;
+  sampling.exact_samples = options.google.exact_iterations;
+  return sampling;
+}
+
+int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments) {
+  if (const auto taken = take_job())
+    return run_job(*taken, options, program, [&](const Device& device) {
+      return measure_ceilings(device, calibrate::Mode::quick, options.quiet);
+    });
+  bench::initialize_google(program, options.google);
+  const std::vector<Device> devices = bench::choose_devices(options.device);
+  if (options.list) {
+    list_points(devices, options.filter);
+    return exit_codes::fine;
+  }
+  check_outputs(options);
+  if (options.cache_state == "cold")
+    for (const Device& device : devices)
+      if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave --cache=cold out.");
+  for (const Device& device : devices) {
+    const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
+                                ? fmt::format(" ({})", bench::why_no_gpu())
+                                : std::string();
+    say(fmt::format("device {}: {}{}", device.id, device.name, why));
+  }
+  Run run;
+  run.context = gather_context(program, arguments);
+  if (run.context.environment["build"] == "debug")
+    run.warnings.push_back("This is a debug build: its times say little about an optimised one.");
+  if (options.calibrate) return calibrate_only(options, devices, std::move(run));
+
+  std::vector<Plan> plans;
+  plans.reserve(devices.size());
+  for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
+  if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
+    throw UsageError(nothing_to_measure(devices, options.filter));
+  run.devices = devices;
+  return measure_all(options, plans, std::move(run));
+}
+
+}  // namespace gpubench

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that work from stored runs and need no device.
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "classifier/classifier.h"
+#include "classifier/transfer.h"
+#include "core/base/table.h"
+#include "core/base/text.h"
+#include "core/storage/storage.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "reports/reports.h"
+
+namespace gpubench {
+namespace {
+
+/// By this gpubench, whichever wrote the file, with the ceilings of the run or with those in another file.
+void judge_anew(const std::optional<std::string>& file, Run& run) {
+  if (!file) return classifier::classify(run);
+  const Calibration calibration = storage::read_calibration(*file);
+  if (!classifier::judge_by(calibration, *file, run))
+    throw UsageError(fmt::format("{} holds the ceilings of a {}, and the run has no device of that kind.", *file,
+                                 calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
+}
+
+/// Several runs: each as a table, or all in one page or picture.
+int report_several(const Options& options) {
+  for (const std::string& output : options.outputs)
+    if (!reports::can_write_several(output))
+      throw UsageError(
+          fmt::format("--out={}: this format holds one run, not {}; give one, or write .html .png .svg .pdf "
+                      ".vl.json; `gpubench compare` says what changed between two.",
+                      output, options.inputs.size()));
+  const std::vector<std::filesystem::path> files(options.inputs.begin(), options.inputs.end());
+  const std::vector<std::string> labels = reports::labels_of(files);
+  std::vector<reports::NamedRun> runs;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    runs.push_back({labels[i], storage::read_run(files[i])});
+    judge_anew(options.calibration_file, runs.back().run);
+  }
+  if (!options.quiet && options.outputs.empty()) {
+    const ConsoleStyle style = stdout_style(options.color);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      fmt::print("{}{}{}", i > 0 ? "\n" : "",
+                 paragraph("", fmt::format("{} ({})", labels[i], printable(options.inputs[i])), color::bold, style),
+                 reports::console(runs[i].run, style));
+  }
+  if (options.outputs.empty()) return exit_codes::fine;
+  const reports::Several several = reports::join(runs);
+  for (const std::string& output : options.outputs) reports::write(several, output, options.chart);
+  return exit_codes::fine;
+}
+
+}  // namespace
+
+int report_command(const Options& options) {
+  for (const std::string& output : options.outputs) storage::check_writable(output);
+  if (options.inputs.size() > 1) return report_several(options);
+  Run run = storage::read_run(options.inputs.at(0));
+  judge_anew(options.calibration_file, run);
+  if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
+  return exit_codes::fine;
+}
+
+}  // namespace gpubench

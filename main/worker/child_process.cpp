@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/worker/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "bench/clocks/host_clock.h"
+#include "core/base/spawn.h"
+#include "main/worker/job.h"
+
+namespace gpubench {
+namespace {
+
+constexpr double longest_wait_seconds = 0.1;  // a process that closed its channel is looked after this often
+constexpr double longest_death_seconds = 10.0;
+constexpr std::size_t longest_line = 1 << 16;
+
+[[noreturn]] void fail(int error, const char* what) {
+  throw std::system_error(error, std::generic_category(),
+                          fmt::format("a process of its own cannot be started: {}", what));
+}
+
+/// The command line as the system has it: what a program's own main has taken out is still there.
+std::vector<std::string> own_command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (text.empty()) fail(ENOENT, "/proc/self/cmdline cannot be read");
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find('\0', start), text.size());
+    words.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
+std::vector<std::string> environment_with(const std::string& addition) {
+  const std::string head = std::string(job_variable) + "=";
+  std::vector<std::string> words;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    if (!std::string_view(*variable).starts_with(head)) words.emplace_back(*variable);
+  words.push_back(head + addition);
+  return words;
+}
+
+}  // namespace
+
+std::string words_of(const ProcessEnd& end) {
+  if (end.stuck) return "could not be ended and was left behind; it hangs in the system, perhaps in the driver";
+  if (end.signal) {
+    const char* const name = sigabbrev_np(*end.signal);
+    const std::string text =
+        name != nullptr ? fmt::format("was ended by SIG{}", name) : fmt::format("was ended by signal {}", *end.signal);
+    return *end.signal == SIGKILL ? text + ", perhaps for want of memory" : text;
+  }
+  return fmt::format("ended itself with exit code {}", end.exit_code.value_or(0));
+}
+
+ChildProcess::ChildProcess(const std::filesystem::path& job) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
+  channel_ = Descriptor(ends[0]);
+  const Descriptor theirs(ends[1]);
+  fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
+  std::vector<std::string> arguments = own_command_line();
+  std::vector<std::string> environment = environment_with(fmt::format("{}:{}", theirs.number(), job.string()));
+  Spawn spawn("a process of its own cannot be started: posix_spawn");
+  spawn.keep(theirs.number());
+  id_ = spawn.start("/proc/self/exe", arguments, pointers_to(environment).data());
+}
+
+ChildProcess::~ChildProcess() {
+  if (!end_) kill();
+}
+
+std::optional<std::string> ChildProcess::take_line() {
+  const auto end = received_.find('\n');
+  if (end == std::string::npos) {
+    if (received_.size() > longest_line) received_.clear();  // nothing of ours
+    return std::nullopt;
+  }
+  std::string line = received_.substr(0, end);
+  received_.erase(0, end + 1);
+  return line;
+}
+
+void ChildProcess::read_channel() {
+  std::array<char, 4096> buffer{};
+  while (channel_.open()) {
+    const ssize_t count = ::read(channel_.number(), buffer.data(), buffer.size());
+    if (count > 0) {
+      received_.append(buffer.data(), static_cast<std::size_t>(count));
+    } else if (count < 0 && errno == EINTR) {
+      continue;
+    } else {
+      if (count == 0) channel_.close();
+      return;
+    }
+  }
+}
+
+void ChildProcess::look_whether_ended() {
+  if (end_) return;
+  int status = 0;
+  const pid_t result = waitpid(id_, &status, WNOHANG);
+  if (result == 0 || (result < 0 && errno == EINTR)) return;
+  ProcessEnd end;
+  if (result > 0 && WIFSIGNALED(status))
+    end.signal = WTERMSIG(status);
+  else if (result > 0)
+    end.exit_code = WEXITSTATUS(status);
+  else
+    end.stuck = true;  // someone else waited for it: how it ended is lost
+  end_ = end;
+}
+
+std::optional<std::string> ChildProcess::next_line(double seconds) {
+  const double until = bench::steady_seconds() + seconds;
+  for (;;) {
+    if (auto line = take_line()) return line;
+    look_whether_ended();
+    // What it wrote before it ended is read after its end has been seen.
+    read_channel();
+    if (auto line = take_line()) return line;
+    const double left = until - bench::steady_seconds();
+    if (end_ || left <= 0.0) return std::nullopt;
+    const auto wait = std::chrono::duration<double>(std::min(left, longest_wait_seconds));
+    if (channel_.open()) {
+      pollfd wanted{channel_.number(), POLLIN, 0};
+      if (poll(&wanted, 1, static_cast<int>(wait.count() * 1e3) + 1) < 0 && errno == EINTR) return std::nullopt;
+    } else {  // its end is near, or it closed what is not its own
+      std::this_thread::sleep_for(std::min(wait, std::chrono::duration<double>(0.001)));
+    }
+  }
+}
+
+void ChildProcess::kill() {
+  if (end_) return;
+  ::kill(-id_, SIGKILL);
+  const double until = bench::steady_seconds() + longest_death_seconds;
+  while (!end_ && bench::steady_seconds() < until) {
+    look_whether_ended();
+    if (!end_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  read_channel();
+  if (!end_) {
+    end_ = ProcessEnd{};
+    end_->stuck = true;
+  }
+}
+
+}  // namespace gpubench

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/worker/isolation.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "bench/clocks/host_clock.h"
+#include "bench/memory/scrubbing.h"
+#include "calibrate/calibrate.h"
+#include "core/storage/storage.h"
+#include "main/cli/interruption.h"
+#include "main/worker/child_process.h"
+
+namespace gpubench {
+namespace {
+
+constexpr double longest_calibration_seconds = 900.0;
+
+Measurement failed_point(const Plan& plan, std::size_t position, std::string message) {
+  Measurement measurement;
+  measurement.device = plan.device.id;
+  measurement.failure = Failure{FailureKind::error, std::move(message)};
+  return named(std::move(measurement), plan.points[position]);
+}
+
+/// The number after "start " or "done ", if it is one below `count`.
+std::optional<std::size_t> index_in(std::string_view line, std::string_view head, std::size_t count) {
+  if (!line.starts_with(head)) return std::nullopt;
+  line.remove_prefix(head.size());
+  std::size_t index = 0;
+  const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), index);
+  if (error != std::errc() || rest != line.data() + line.size() || index >= count) return std::nullopt;
+  return index;
+}
+
+}  // namespace
+
+PrivateFolder::PrivateFolder() {
+  std::error_code error;
+  std::filesystem::path base = std::filesystem::temp_directory_path(error);
+  if (error) base = "/tmp";
+  std::string name = (base / "gpubench-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr)  // for this user alone, and of a name that none can foresee
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("no folder for the processes' results can be made in {}; set TMPDIR to a place "
+                                        "where you may write",
+                                        base.string()));
+  path_ = name;
+}
+
+PrivateFolder::~PrivateFolder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+/// How one process fared with its points.
+struct Isolation::Attempt {
+  std::vector<std::size_t> positions;  ///< in the plan
+  std::filesystem::path result;
+  std::vector<std::size_t> done;       ///< indices into `positions`, in the job finished
+  std::optional<std::size_t> current;  ///< begun and not finished
+  std::string error;                   ///< why the process could not go on, by its own word
+  std::vector<std::string> warnings;   ///< of the process
+  bool timed_out = false;
+  ProcessEnd end;
+
+  void hear(const std::string& line, const Plan& plan, const OnPoint& on_point) {
+    if (const auto begun = index_in(line, "start ", positions.size())) {
+      current = begun;
+      if (on_point) on_point(plan, positions[*begun]);
+    } else if (const auto finished = index_in(line, "done ", positions.size())) {
+      if (done.empty() || done.back() != *finished) done.push_back(*finished);
+      current.reset();
+    } else if (line.starts_with("error ")) {
+      error = line.substr(6);
+    }
+  }
+
+  /// Takes what is finished into `kept`: the result has it in the same job. A point that is kept may have got its
+  /// counters since.
+  void collect(const Plan& plan, Checkpoint& kept) {
+    if (done.empty()) return;
+    Run run;
+    try {
+      run = storage::read_run(result);
+    } catch (const storage::ReadError& unreadable) {  // an operation that writes where it should not
+      for (const std::size_t index : done)
+        if (const PointKey& key = plan.keys[positions[index]]; kept.find(key) == nullptr)
+          kept.put(key,
+                   failed_point(plan, positions[index], fmt::format("its result was lost: {}", unreadable.what())));
+      return;
+    }
+    for (std::size_t i = 0; i < done.size() && i < run.points.size(); ++i) {
+      const PointKey& key = plan.keys[positions[done[i]]];
+      const Measurement* const known = kept.find(key);
+      if (known == nullptr || !(*known == run.points[i].measurement))
+        kept.put(key, std::move(run.points[i].measurement));
+    }
+    warnings = std::move(run.warnings);
+  }
+
+  [[nodiscard]] std::string reason(double limit_seconds) const {
+    if (timed_out)
+      return fmt::format("took longer than {:.6g} s and was ended{}", limit_seconds,
+                         end.stuck ? "; its process could not be, and was left behind" : "");
+    return fmt::format("the process {}", words_of(end));
+  }
+};
+
+std::filesystem::path Isolation::write_job(Job& job) {
+  const int number = jobs_++;
+  job.parent = static_cast<int>(getpid());
+  job.result = folder_.path() / fmt::format("result-{}.json", number);
+  auto file = folder_.path() / fmt::format("job-{}.json", number);
+  storage::write_file(file, job_to_json(job));
+  return file;
+}
+
+void Isolation::attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt) {
+  Job job;
+  job.device = plan.device.id;
+  job.operation = plan.points[attempt.positions.front()].operation;
+  for (const std::size_t position : attempt.positions) job.points.push_back(plan.keys[position]);
+  for (const AddedSize& size : added_)
+    if (size.operation == job.operation) job.added.push_back(size);
+  ChildProcess child(write_job(job));
+  attempt.result = job.result;
+  double deadline = bench::steady_seconds() + limit_seconds_;
+  while (!child.ended() && Interruption::noted() == 0) {
+    const auto line = child.next_line(deadline - bench::steady_seconds());
+    if (line) {
+      attempt.hear(*line, plan, on_point);
+      deadline = bench::steady_seconds() + limit_seconds_;
+      if (!attempt.current && kept.due()) attempt.collect(plan, kept);
+    } else if (!child.ended() && bench::steady_seconds() >= deadline) {
+      attempt.timed_out = true;
+      child.kill();
+    }
+  }
+  child.kill();  // on a signal; else it has ended
+  while (const auto line = child.next_line(0.0)) attempt.hear(*line, plan, on_point);
+  attempt.end = *child.ended();
+  attempt.collect(plan, kept);
+}
+
+std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, const OnPoint& on_point) {
+  std::vector<std::string> warnings;
+  std::vector<std::size_t> pending;
+  for (std::size_t position = 0; position < plan.points.size(); ++position)
+    if (kept.find(plan.keys[position]) == nullptr) pending.push_back(position);
+  const auto give_up = [&](std::size_t position, const std::string& reason) {
+    if (kept.find(plan.keys[position]) == nullptr) kept.put(plan.keys[position], failed_point(plan, position, reason));
+  };
+  while (!pending.empty() && Interruption::noted() == 0) {
+    const std::string& operation = plan.points[pending.front()].operation;
+    const auto others = std::find_if(pending.begin(), pending.end(), [&](std::size_t position) {
+      return plan.points[position].operation != operation;
+    });
+    Attempt result;
+    result.positions.assign(pending.begin(), others);
+    attempt(plan, kept, on_point, result);
+    for (const std::string& warning : result.warnings)
+      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
+    if (Interruption::noted() != 0) break;
+    const std::string reason = result.reason(limit_seconds_);
+    if (result.current) {
+      give_up(result.positions[*result.current], reason);
+    } else if (result.done.empty()) {  // a further process would fare no better
+      const std::string why = result.error.empty() ? reason + " before its first point" : result.error;
+      for (const std::size_t position : result.positions) give_up(position, why);
+    } else if (result.done.size() == result.positions.size() && !result.end.well()) {
+      warnings.push_back(fmt::format("{} on {}: {} after its last point.", operation, plan.device.id, reason));
+    }
+    std::erase_if(pending, [&](std::size_t position) { return kept.find(plan.keys[position]) != nullptr; });
+  }
+  return warnings;
+}
+
+Calibration Isolation::run_ceilings_job(Job& job, const std::string& what) {
+  ChildProcess child(write_job(job));
+  const double deadline = bench::steady_seconds() + longest_calibration_seconds;
+  std::string error;
+  while (!child.ended() && Interruption::noted() == 0 && bench::steady_seconds() < deadline)
+    if (const auto line = child.next_line(deadline - bench::steady_seconds()); line && line->starts_with("error "))
+      error = line->substr(6);
+  child.kill();
+  if (job.task == Job::Task::calibrate || job.task == Job::Task::check_drift)
+    bench::scrubbing().freed(calibrate::most_device_bytes, bench::steady_seconds());
+  if (Interruption::noted() != 0) return {};
+  if (!error.empty()) throw std::runtime_error(error);
+  if (!child.ended()->well())
+    throw std::runtime_error(
+        fmt::format("{} of {} failed: its process {}.", what, job.device, words_of(*child.ended())));
+  const Run run = storage::read_run(job.result);
+  if (run.calibrations.empty()) throw std::runtime_error(fmt::format("{} of {} gave nothing.", what, job.device));
+  return run.calibrations.front();
+}
+
+Calibration Isolation::calibrate(const Device& device) {
+  Job job;
+  job.task = Job::Task::calibrate;
+  job.device = device.id;
+  return run_ceilings_job(job, "The calibration");
+}
+
+Calibration Isolation::overheads(const Device& device, calibrate::Mode mode) {
+  Job job;
+  job.task = mode == calibrate::Mode::full ? Job::Task::overheads : Job::Task::launch;
+  job.device = device.id;
+  return run_ceilings_job(job, "The measurement of overheads");
+}
+
+DriftCheck Isolation::check_drift(const Device& device, const Calibration& stored) {
+  Job job;
+  job.task = Job::Task::check_drift;
+  job.device = device.id;
+  job.input = folder_.path() / "calibration.json";
+  storage::write_file(job.input, storage::to_json(stored));
+  return run_ceilings_job(job, "The drift check").drift.value_or(DriftCheck{});
+}
+
+}  // namespace gpubench

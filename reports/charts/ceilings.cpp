@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/charts/ceilings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.h"
+#include "gpubench/work.h"
+#include "reports/charts/rows.h"
+
+namespace gpubench::reports::charts {
+namespace {
+
+struct Roof {
+  const Ceiling* ceiling;
+  std::string name;
+};
+
+bool drawable(const Ceiling* ceiling) { return ceiling && ceiling->value > 0; }
+
+/// Memory roofs from the outermost (DRAM) inwards.
+std::vector<Roof> memory_roofs(const Calibration& calibration) {
+  std::vector<Roof> roofs;
+  if (const auto* dram = dram_of(calibration)) roofs.push_back({dram, "DRAM"});
+  for (const auto& [resource, name] : {std::pair{"l3", "L3"}, {"l2", "L2"}, {"l1", "L1"}})
+    if (const auto* level = calibration.find(resource); drawable(level)) roofs.push_back({level, name});
+  return roofs;
+}
+
+/// Not what full calibrations measure beside the pipes: single instructions, other data, other loads.
+bool is_pipe(const Ceiling& ceiling) {
+  return ceiling.resource.starts_with("gemm-") ||
+         std::find(pipe_names.begin(), pipe_names.end(), ceiling.resource) != pipe_names.end();
+}
+
+/// Pipes, the fastest first.
+std::vector<Roof> pipe_roofs(const Calibration& calibration) {
+  std::vector<Roof> roofs;
+  for (const auto& ceiling : calibration.ceilings)
+    if (ceiling.unit == "FLOP/s" && is_pipe(ceiling) && drawable(&ceiling))
+      roofs.push_back({&ceiling, ceiling.resource});
+  std::stable_sort(roofs.begin(), roofs.end(),
+                   [](const Roof& a, const Roof& b) { return a.ceiling->value > b.ceiling->value; });
+  return roofs;
+}
+
+/// What a device's points do with its pipes: their names, and the range of their arithmetic intensities.
+struct Usage {
+  std::set<std::string> resources;
+  double low = 0.0;
+  double high = 0.0;
+};
+
+Usage usage_of(const Run& run, const std::string& device) {
+  Usage usage;
+  for (const auto& point : run.points) {
+    const auto& work = point.measurement.work;
+    if (point.measurement.device != device || !point.measurement.seconds) continue;
+    for (const auto& [pipe, count] : work.flops)
+      if (count > 0)
+        usage.resources.emplace(name_of(pipe)), usage.resources.emplace("gemm-" + std::string(name_of(pipe)));
+    if (!(work.total_flops() > 0 && work.bytes() > 0)) continue;
+    const double intensity = work.total_flops() / work.bytes();
+    usage.low = usage.low > 0 ? std::min(usage.low, intensity) : intensity;
+    usage.high = std::max(usage.high, intensity);
+  }
+  return usage;
+}
+
+Json roof_row(const Calibration& calibration, const Roof& roof, double intensity, double factor) {
+  const auto& ceiling = *roof.ceiling;
+  return {{"device", calibration.device.id},
+          {"roof", ceiling.resource},
+          {"label", roof.name + "  " + format_value(ceiling.value, ceiling.unit)},
+          {"interval",
+           format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4)},
+          {"method", ceiling.method},
+          {"intensity", rounded(intensity)},
+          {"rate", rounded(ceiling.value * factor)},
+          {"rate_low", rounded(ceiling.ci95.low * factor)},
+          {"rate_high", rounded(ceiling.ci95.high * factor)}};
+}
+
+void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
+  const auto memory = memory_roofs(calibration);
+  const auto pipes = pipe_roofs(calibration);
+  const auto usage = usage_of(run, calibration.device.id);
+  if (memory.empty() && pipes.empty()) return;
+  const double fastest_memory = memory.empty() ? 0.0 : memory.back().ceiling->value;
+  const double slowest_memory = memory.empty() ? 0.0 : memory.front().ceiling->value;
+  const double fastest_pipe = pipes.empty() ? 0.0 : pipes.front().ceiling->value;
+  const double ridge = fastest_pipe > 0 && slowest_memory > 0 ? fastest_pipe / slowest_memory : 10.0;
+  const double left = std::min(usage.low > 0 ? usage.low / 6 : 0.05, ridge / 100);
+  const double right = std::max(usage.high * 4, ridge * 10);
+  std::size_t rank = 0;
+  for (const auto& roof : memory) {
+    const double end = fastest_pipe > 0 ? fastest_pipe / roof.ceiling->value : right;
+    for (const double x : {left, end}) {
+      auto row = roof_row(calibration, roof, x, x);
+      row["kind"] = "memory";
+      row["rank"] = rank;
+      row["used"] = true;
+      row["place"] = x == left ? "label" : "";
+      rows.push_back(std::move(row));
+    }
+    ++rank;
+  }
+  // Labels of pipes that lie close together move aside, a column each; those that points use keep the first.
+  const auto is_used = [&](const Roof& roof) { return usage.resources.count(roof.ceiling->resource) > 0; };
+  auto order = pipes;
+  std::stable_partition(order.begin(), order.end(), is_used);
+  std::vector<std::vector<double>> columns;
+  for (const auto& roof : order) {
+    const double value = roof.ceiling->value;
+    const auto crowded = [&](const std::vector<double>& others) {
+      return std::any_of(others.begin(), others.end(),
+                         [&](double other) { return std::max(other / value, value / other) < 1.8; });
+    };
+    const auto free = std::find_if_not(columns.begin(), columns.end(), crowded);
+    const auto column = static_cast<std::size_t>(free - columns.begin());
+    if (free == columns.end()) columns.emplace_back();
+    columns[column].push_back(value);
+    const double start = fastest_memory > 0 ? roof.ceiling->value / fastest_memory : left;
+    for (const double x : {start, right}) {
+      auto row = roof_row(calibration, roof, x, 1.0);
+      row["kind"] = "pipe";
+      row["used"] = is_used(roof);
+      row["place"] = x == right ? "label" : "";
+      row["column"] = column;
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
+}  // namespace
+
+const Ceiling* dram_of(const Calibration& calibration) {
+  for (const auto* resource : {"dram-read", "dram-triad", "dram-copy", "dram-write"})
+    if (const auto* ceiling = calibration.find(resource); drawable(ceiling)) return ceiling;
+  return nullptr;
+}
+
+Json roof_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations) put_roofs(rows, run, calibration);
+  return rows;
+}
+
+Json ceiling_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations)
+    for (const auto& roof : memory_roofs(calibration))
+      rows.push_back({{"device", calibration.device.id},
+                      {"resource", roof.ceiling->resource},
+                      {"label", roof.name + "  " + format_value(roof.ceiling->value, "B/s")},
+                      {"rate", rounded(roof.ceiling->value)},
+                      {"rate_low", rounded(roof.ceiling->ci95.low)},
+                      {"rate_high", rounded(roof.ceiling->ci95.high)}});
+  return rows;
+}
+
+Json ladder_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations)
+    for (const auto& rung : calibration.ladder)
+      if (rung.working_set_bytes > 0 && rung.bytes_per_second > 0)
+        rows.push_back({{"device", calibration.device.id},
+                        {"working_set", rounded(rung.working_set_bytes)},
+                        {"rate", rounded(rung.bytes_per_second)},
+                        {"rate_text", format_bytes_per_second(rung.bytes_per_second)},
+                        {"working_set_text", format_bytes(rung.working_set_bytes)}});
+  return rows;
+}
+
+Json level_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations) {
+    if (calibration.ladder.empty()) continue;
+    double from = calibration.ladder.front().working_set_bytes;
+    const auto put_level = [&](const std::string& name, const Ceiling* ceiling, double to) {
+      if (drawable(ceiling) && from > 0 && to > from)
+        rows.push_back({{"device", calibration.device.id},
+                        {"label", name + "  " + format_value(ceiling->value, ceiling->unit)},
+                        {"from", rounded(from)},
+                        {"to", rounded(to)},
+                        {"rate", rounded(ceiling->value)},
+                        {"rate_low", rounded(ceiling->ci95.low)},
+                        {"rate_high", rounded(ceiling->ci95.high)}});
+    };
+    for (const auto& level : calibration.levels) {
+      if (!(level.capacity_bytes > 0)) continue;
+      auto name = level.resource;
+      if (!name.empty() && name.front() == 'l') name.front() = 'L';
+      put_level(name, calibration.find(level.resource), level.capacity_bytes);
+      Json row = {{"device", calibration.device.id},
+                  {"capacity", rounded(level.capacity_bytes)},
+                  {"capacity_label", "half from " + name + " at " + format_bytes(level.capacity_bytes)}};
+      if (level.capacity_ci95.low > 0) {
+        put(row, "capacity_low", level.capacity_ci95.low);
+        put(row, "capacity_high", level.capacity_ci95.high);
+      }
+      rows.push_back(std::move(row));
+      from = level.capacity_bytes;
+    }
+    put_level("DRAM", dram_of(calibration), calibration.ladder.back().working_set_bytes);
+  }
+  return rows;
+}
+
+Json latency_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations)
+    for (const auto& point : calibration.latency_curve)
+      if (point.working_set_bytes > 0 && point.seconds > 0)
+        rows.push_back({{"device", calibration.device.id},
+                        {"working_set", rounded(point.working_set_bytes)},
+                        {"seconds", rounded(point.seconds)},
+                        {"working_set_text", format_bytes(point.working_set_bytes)},
+                        {"time_text", format_seconds(point.seconds, 4)},
+                        {"cycles_text", format_count(point.cycles) + " cycles"}});
+  return rows;
+}
+
+Json latency_level_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations) {
+    if (calibration.latency_curve.empty()) continue;
+    for (const auto& [resource, name] : {std::pair{"latency-l1", "L1"},
+                                         {"latency-l2-near", "near L2"},
+                                         {"latency-l2-far", "far L2"},
+                                         {"latency-dram", "DRAM"}})
+      if (const auto* level = calibration.find(resource); drawable(level))
+        rows.push_back({{"device", calibration.device.id},
+                        {"seconds", rounded(level->value)},
+                        {"label", std::string(name) + "  " + format_seconds(level->value, 4)}});
+  }
+  return rows;
+}
+
+Json intensity_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations)
+    for (const auto& point : calibration.intensity_sweep) {
+      if (!(point.flops_per_byte > 0 && point.flops_per_second > 0)) continue;
+      rows.push_back({{"device", calibration.device.id},
+                      {"intensity", rounded(point.flops_per_byte)},
+                      {"rate", rounded(point.flops_per_second)},
+                      {"intensity_text", format_value(point.flops_per_byte, "FLOP/byte")},
+                      {"rate_text", format_flops_per_second(point.flops_per_second)},
+                      {"bandwidth_text", format_bytes_per_second(point.bytes_per_second)},
+                      {"clock_text", point.clock_hz ? format_hertz(*point.clock_hz) : "clock not read"}});
+    }
+  return rows;
+}
+
+Json intensity_roof_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& calibration : run.calibrations) {
+    const auto* memory = calibration.find("dram-read");
+    const auto* pipe = calibration.find("fp32");
+    const auto& sweep = calibration.intensity_sweep;
+    if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) continue;
+    const double ridge = pipe->value / memory->value;
+    const auto put_point = [&](const char* roof, const Ceiling& ceiling, double x, double rate, bool labelled) {
+      rows.push_back({{"device", calibration.device.id},
+                      {"roof", roof},
+                      {"label", std::string(roof) + "  " + format_value(ceiling.value, ceiling.unit)},
+                      {"intensity", rounded(x)},
+                      {"rate", rounded(rate)},
+                      {"labelled", labelled}});
+    };
+    const double left = std::min(sweep.front().flops_per_byte, ridge);
+    const double right = std::max(sweep.back().flops_per_byte, ridge);
+    const double middle = std::sqrt(left * ridge);
+    put_point("DRAM read", *memory, left, left * memory->value, false);
+    put_point("DRAM read", *memory, middle, middle * memory->value, true);
+    put_point("DRAM read", *memory, ridge, pipe->value, false);
+    put_point("FP32", *pipe, ridge, pipe->value, true);
+    put_point("FP32", *pipe, right, pipe->value, false);
+  }
+  return rows;
+}
+
+}  // namespace gpubench::reports::charts

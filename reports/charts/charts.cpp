@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/charts/charts.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "reports/charts/ceilings.h"
+#include "reports/charts/rows.h"
+
+namespace gpubench::reports::charts {
+
+namespace {
+
+/// Names end up in titles and in Vega's expressions, which a control character or U+2028 would break.
+void make_printable(Json& value) {
+  if (value.is_string())
+    value = printable(value.get_ref<const std::string&>());
+  else if (value.is_structured())
+    for (auto& element : value) make_printable(element);
+}
+
+}  // namespace
+
+std::vector<Chart> all(const Run& run) {
+  const auto any = [&](auto Calibration::*list) {
+    return std::any_of(run.calibrations.begin(), run.calibrations.end(),
+                       [&](const Calibration& calibration) { return !(calibration.*list).empty(); });
+  };
+  std::vector<Chart> charts = {
+      {"roofline", "Roofline",
+       "Speed against arithmetic intensity, under the roofs measured on this device: slanted lines are memory levels, "
+       "dashed "
+       "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a "
+       "roof "
+       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the "
+       "charts below.",
+       "device", roofline()},
+      {"overview", "Overview",
+       "Time, throughput, bandwidth and regime of every operation over its working set; thin lines join the sizes of "
+       "an "
+       "operation. Bandwidth is declared bytes over the time, against the measured DRAM ceiling; above 100 % a cache "
+       "serves them.",
+       "device", overview(run)},
+      {"map", "Regime map",
+       "Operations by size, coloured by regime; the fainter, the less sure, and a number is the probability in percent "
+       "where "
+       "it is below 95. Uprights are the boundaries.",
+       "device", map()},
+      {"strip", "How close to the limit",
+       "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, "
+       "the closer. "
+       "Colour and sign tell the regime. Operations whose working set stays the same have no row.",
+       "device", strip()},
+      {"time", "Time against size",
+       "Medians with their 95 % intervals. Dashed curve: the model's time from the ceilings alone. Background: the "
+       "regime; "
+       "dashed uprights: its boundaries, with their intervals where known.",
+       "operation", time()},
+      {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.",
+       "operation", rate()},
+      {"shares", "Where the time goes", "The share of the measured time that each resource accounts for.", "operation",
+       shares(run)},
+      {"ladder", "Memory hierarchy",
+       "Read bandwidth against working set as calibrated; each plateau is a level, and the uprights mark where it "
+       "ends.",
+       "device", ladder()},
+  };
+  // Full calibrations have more; for others there would be nothing to draw.
+  if (any(&Calibration::latency_curve))
+    charts.push_back({"latency", "Latency",
+                      "Time of one access that depends on the one before it, by one thread, against the working set it "
+                      "jumps about in; the lines are the ceilings of each level.",
+                      "device", latency()});
+  if (any(&Calibration::intensity_sweep))
+    charts.push_back({"intensity", "Memory and arithmetic together",
+                      "What a kernel reached that reads memory and does multiply-adds at once. The lines are what "
+                      "each reaches alone; near their meeting the power limit may hold both back.",
+                      "device", intensity()});
+  return charts;
+}
+
+Json datasets(const Run& run) {
+  Json sets = {{"points", point_rows(run)}, {"roofs", roof_rows(run)},          {"ceilings", ceiling_rows(run)},
+               {"bands", band_rows(run)},   {"boundaries", boundary_rows(run)}, {"ladder", ladder_rows(run)},
+               {"levels", level_rows(run)}};
+  sets["latencies"] = latency_rows(run);
+  sets["latency_levels"] = latency_level_rows(run);
+  sets["intensities"] = intensity_rows(run);
+  sets["intensity_roofs"] = intensity_roof_rows(run);
+  make_printable(sets);
+  return sets;
+}
+
+Chart samples_chart() {
+  return {"samples", "Samples",
+          "Each sample in the order taken, and how often times occur; the line is the median with its 95 % interval, "
+          "dashed uprights part blocks that were taken apart in time.",
+          "point", samples()};
+}
+
+namespace {
+
+/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter), so that they
+/// differ without colour too.
+std::vector<std::string> run_colors(bool dark) {
+  if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
+  return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
+}
+
+}  // namespace
+
+std::vector<std::string> regime_colors(bool dark) {
+  if (dark) return {"#E69F00", "#CC79A7", "#56B4E9", "#1FBF92", "#9AA3AD"};
+  return {"#C98300", "#B85C90", "#0072B2", "#009E73", "#7A828B"};
+}
+
+Json theme(bool dark) {
+  const auto* ink = dark ? "#e8ebef" : "#1b222b";
+  const auto* soft = dark ? "#a3adb8" : "#57606b";
+  const auto* line = dark ? "#39424d" : "#d5dbe2";
+  const auto* grid = dark ? "#262e37" : "#eceff3";
+  const auto* accent = dark ? "#c9d1da" : "#3d4650";
+  const auto* paper = dark ? "#171c22" : "#ffffff";
+  constexpr auto font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+  const Json styles = {{"roof", {{"color", accent}, {"strokeWidth", 1.6}}},
+                       {"roof-interval", {{"color", accent}, {"fillOpacity", 0.22}}},
+                       {"roof-label", {{"color", soft}, {"fontSize", 11}, {"fontWeight", 500}, {"limit", 300}}},
+                       {"thread", {{"color", soft}, {"strokeWidth", 0.8}, {"opacity", 0.45}}},
+                       {"sample", {{"color", regime_colors(dark)[2]}, {"size", 22}, {"opacity", 0.8}}},
+                       {"histogram", {{"color", regime_colors(dark)[2]}, {"opacity", 0.75}, {"stroke", paper}}},
+                       {"boundary-tick", {{"color", ink}, {"thickness", 1.4}, {"bandSize", 23}}},
+                       {"run-line", {{"strokeWidth", 1.3}, {"opacity", 0.75}}},
+                       {"run-roof", {{"strokeWidth", 1.3}, {"opacity", 0.85}}},
+                       {"run-point", {{"size", 46}, {"opacity", 0.8}}},
+                       {"measured", {{"size", 52}, {"opacity", 0.85}}},
+                       {"whisker", {{"strokeWidth", 1.4}, {"opacity", 0.75}}},
+                       {"model", {{"color", accent}, {"strokeWidth", 1.3}, {"strokeDash", Json::array({4, 3})}}},
+                       {"band", {{"opacity", dark ? 0.16 : 0.11}}},
+                       {"boundary", {{"color", soft}, {"strokeWidth", 1}, {"strokeDash", Json::array({3, 3})}}},
+                       {"boundary-interval", {{"color", soft}, {"fillOpacity", 0.14}}},
+                       {"boundary-label",
+                        {{"color", soft},
+                         {"fontSize", 10.5},
+                         {"angle", 270},
+                         {"align", "right"},
+                         {"baseline", "bottom"},
+                         {"dy", -3},
+                         {"limit", 160}}},
+                       {"cell", {{"stroke", paper}, {"strokeWidth", 1.5}}},
+                       {"cell-label", {{"color", ink}, {"fontSize", 10.5}, {"fontWeight", 500}}},
+                       {"share", {{"stroke", paper}, {"strokeWidth", 0.5}}},
+                       {"level", {{"color", regime_colors(dark)[2]}, {"strokeWidth", 2.2}}},
+                       {"level-interval", {{"color", regime_colors(dark)[2]}, {"fillOpacity", 0.2}}},
+                       {"ladder", {{"color", accent}, {"strokeWidth", 1.4}}}};
+  return {{"background", nullptr},
+          {"font", font},
+          {"view", {{"stroke", line}}},
+          {"axis",
+           {{"labelColor", soft},
+            {"titleColor", soft},
+            {"titleFontWeight", 500},
+            {"titlePadding", 10},
+            {"labelFontSize", 11},
+            {"titleFontSize", 12},
+            {"titleLimit", 220},
+            {"gridColor", grid},
+            {"domainColor", line},
+            {"tickColor", line}}},
+          {"title", {{"color", ink}, {"fontSize", 13}, {"fontWeight", 600}}},
+          {"axisX", {{"tickCount", 10}}},
+          {"axisY", {{"tickCount", 8}}},
+          {"legend",
+           {{"labelColor", ink},
+            {"titleColor", soft},
+            {"labelFontSize", 11.5},
+            {"symbolStrokeWidth", 0},
+            {"symbolOpacity", 1}}},
+          {"range",
+           {{"category", regime_colors(dark)},
+            {"ordinal", run_colors(dark)},
+            {"symbol", Json::array({"square", "triangle-up", "circle", "diamond", "cross"})}}},
+          {"style", styles}};
+}
+}  // namespace gpubench::reports::charts

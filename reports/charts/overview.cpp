@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Charts of more than one view: the map of regimes, the overview in four panels, the samples of a point.
+#include <algorithm>
+#include <utility>
+
+#include "core/model/points.h"
+#include "reports/charts/ceilings.h"
+#include "reports/charts/charts.h"
+#include "reports/charts/parts.h"
+
+namespace gpubench::reports::charts {
+namespace {
+
+/// All operations of the device, or the one that is chosen: an empty `line` stands for all.
+constexpr auto shown_lines =
+    "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0 && (line === '' || datum.line "
+    "=== line)";
+
+/// The sign repeats the regime for whom colours do not tell it.
+constexpr auto sign =
+    "(datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? "
+    "'\u25cf' : datum.regime === 'compute' ? '\u25c6' : '?')";
+
+Json rows_of_operations(const char* field) {
+  return {
+      {"field", field}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
+}
+
+/// How sure: from faint (a toss-up between two) to strong.
+Json probability() {
+  return {{"field", "probability"},
+          {"type", "quantitative"},
+          {"scale", {{"domain", Json::array({0.4, 1})}, {"range", Json::array({0.12, 0.72})}, {"clamp", true}}},
+          {"legend", nullptr}};
+}
+
+Json map_layers(const char* from, const char* to, const char* middle, const char* title, const char* label,
+                bool with_text) {
+  auto x = binary_axis(from, title, label);
+  x["scale"]["padding"] = 0;
+  auto at = x;
+  at["field"] = middle;
+  const auto y = rows_of_operations("line");
+  const std::string shown = both(both(shown_lines, std::string("datum.") + to + " > 0"), "datum.repetition === 0");
+  auto layers = Json::array();
+  auto cell = style("rect", "cell");
+  cell["cursor"] = "pointer";
+  layers.push_back({{"data", data("points")},
+                    {"transform", Json::array({{{"filter", shown}},
+                                               {{"calculate", "isValid(datum.confidence) ? datum.confidence : 0"},
+                                                {"as", "probability"}}})},
+                    {"mark", cell},
+                    {"encoding",
+                     {{"x", x},
+                      {"x2", like(to)},
+                      {"y", y},
+                      {"color", regime_color()},
+                      {"opacity", probability()},
+                      {"tooltip", point_tooltip()}}}});
+  const auto text = [&](const std::string& visible, const std::string& expression) -> Json {
+    auto mark = style("text", "cell-label");
+    mark["opacity"] = {{"expr", visible}};
+    return {{"data", data("points")},
+            {"transform", Json::array({{{"filter", shown}}, {{"calculate", expression}, {"as", "cell_text"}}})},
+            {"mark", mark},
+            {"encoding", {{"x", at}, {"y", y}, {"text", like("cell_text")}}}};
+  };
+  const std::string unsure = "isValid(datum.confidence) && datum.confidence < 0.95";
+  if (with_text)
+    layers.push_back(text("width >= 700 ? 1 : 0",
+                          std::string(sign) + " + (" + unsure + " ? format(100 * datum.confidence, '.0f') : '')"));
+  layers.push_back(text(with_text ? "width < 700 ? 1 : 0" : "1", sign));
+  return layers;
+}
+
+/// One panel of the overview: thin lines join the sizes of an operation.
+Json panel(const char* title, const Json& y, Json below) {
+  auto x = binary_axis("working_set", "working set", bytes_label);
+  const auto field = y["field"].get<std::string>();
+  const std::string shown = both(both(shown_lines, "datum.working_set > 0"), "datum['" + field + "'] > 0");
+  auto layers = std::move(below);
+  auto mark = point_mark();
+  mark["clip"] = false;  // the highest lie on the edge
+  layers.push_back({{"data", data("points")},
+                    {"transform", only(both(shown, "datum.repetition === 0 && datum.cell_to > 0"))},
+                    {"mark", style("line", "thread")},
+                    {"encoding", {{"x", x}, {"y", y}, {"detail", like("line")}}}});
+  layers.push_back(
+      {{"data", data("points")},
+       {"transform", only(shown)},
+       {"mark", std::move(mark)},
+       {"encoding",
+        {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
+          {"width", 380},
+          {"height", 250},
+          {"layer", std::move(layers)}};
+}
+
+bool has_flops(const Run& run) {
+  return std::any_of(run.points.begin(), run.points.end(),
+                     [](const Point& point) { return flops_per_second(point.measurement).has_value(); });
+}
+
+bool has_dram(const Run& run) {
+  return std::any_of(run.calibrations.begin(), run.calibrations.end(),
+                     [](const Calibration& calibration) { return dram_of(calibration) != nullptr; });
+}
+
+}  // namespace
+
+Json map() {
+  auto layers = map_layers("size_from", "size_to", "size", "size (the operation's own argument)", size_label, true);
+  auto at = binary_axis("at", "size (the operation's own argument)", size_label);
+  at["scale"]["padding"] = 0;
+  Json tick = style("tick", "boundary-tick");
+  layers.push_back(
+      {{"data", data("boundaries")},
+       {"transform", only("datum.device === device && (line === '' || datum.line === line)")},
+       {"mark", tick},
+       {"encoding",
+        {{"x", at}, {"y", rows_of_operations("line")}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}}});
+  auto result = spec(0, std::move(layers));
+  result["height"] = {{"step", 27}};
+  return result;
+}
+
+Json overview(const Run& run) {
+  const auto time_y = decimal_axis("concat_0_y", "seconds", "time", si_label("s"));
+  const bool flops = has_flops(run);
+  const auto throughput_y = flops ? decimal_axis("concat_1_y", "flops_per_second", "speed", si_label("FLOP/s"))
+                                  : decimal_axis("concat_1_y", "bytes_per_second", "bytes moved", si_label("B/s"));
+  const bool dram = has_dram(run);
+  const Json share_y = {{"field", "of_dram"},
+                        {"type", "quantitative"},
+                        {"title", "bytes over the DRAM ceiling"},
+                        {"axis", {{"format", ".0%"}, {"tickCount", 6}}}};
+  auto ceiling = Json::array();
+  if (dram)
+    ceiling.push_back({{"data", {{"values", Json::array({Json::object()})}}},
+                       {"mark", style("rule", "boundary")},
+                       {"encoding", {{"y", {{"datum", 1}, {"type", "quantitative"}}}}}});
+  Json map_panel = {{"title", {{"text", "Regime"}, {"anchor", "start"}, {"fontSize", 13}}},
+                    {"width", 380},
+                    {"height", 250},
+                    {"layer", map_layers("cell_from", "cell_to", "working_set", "working set", bytes_label, false)}};
+  auto panels = Json::array(
+      {panel("Time", time_y, Json::array()),
+       panel(flops ? "Throughput (operations that declare FLOPs)" : "Throughput", throughput_y, Json::array()),
+       dram ? panel("Bandwidth utilisation", share_y, std::move(ceiling))
+            : panel("Bandwidth",
+                    decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second", si_label("B/s")),
+                    Json::array()),
+       std::move(map_panel)});
+  return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
+          {"params", parameters()},
+          {"columns", 2},
+          {"spacing", 24},
+          {"resolve", {{"scale", {{"color", "shared"}, {"shape", "shared"}}}}},
+          {"concat", std::move(panels)}};
+}
+
+Json samples() {
+  const Json y = {{"field", "seconds"},
+                  {"type", "quantitative"},
+                  {"title", "time of one execution"},
+                  {"scale", {{"zero", false}, {"nice", false}, {"padding", 8}}},
+                  {"axis",
+                   {{"tickCount", 6},
+                    {"labelExpr",
+                     "replace(replace(format(datum.value, '.5s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), "
+                     "' $1') + 's'"}}}};
+  const Json order = {{"field", "index"},
+                      {"type", "quantitative"},
+                      {"title", "sample, in the order taken"},
+                      {"scale", {{"zero", false}, {"nice", false}, {"padding", 8}}},
+                      {"axis", {{"tickMinStep", 1}, {"tickCount", 8}, {"grid", false}}}};
+  auto median = y;
+  median["field"] = "median";
+  auto low = y;
+  low["field"] = "low";
+  auto block = order;
+  block["field"] = "block_from";
+  Json sequence = {
+      {"width", 480},
+      {"height", 170},
+      {"layer",
+       Json::array({{{"data", data("summary")},
+                     {"mark", style("rect", "level-interval")},
+                     {"encoding", {{"y", low}, {"y2", like("high")}}}},
+                    {{"data", data("blocks")}, {"mark", style("rule", "boundary")}, {"encoding", {{"x", block}}}},
+                    {{"data", data("summary")},
+                     {"mark", style("rule", "level")},
+                     {"encoding", {{"y", median}, {"tooltip", tooltip({{"text", ""}})}}}},
+                    {{"data", data("samples")},
+                     {"mark", {{"type", "point"}, {"style", "sample"}, {"filled", true}, {"clip", true}}},
+                     {"encoding", {{"x", order}, {"y", y}, {"tooltip", tooltip({{"text", ""}})}}}}})}};
+  auto binned = y;
+  binned["bin"] = {{"maxbins", 24}};
+  binned["title"] = nullptr;
+  binned["axis"]["labels"] = false;
+  Json histogram = {{"width", 140},
+                    {"height", 170},
+                    {"data", data("samples")},
+                    {"mark", {{"type", "bar"}, {"style", "histogram"}}},
+                    {"encoding",
+                     {{"y", binned},
+                      {"x",
+                       {{"aggregate", "count"},
+                        {"type", "quantitative"},
+                        {"title", "samples"},
+                        {"axis", {{"tickMinStep", 1}, {"tickCount", 4}}}}}}}};
+  return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
+          {"params", parameters()},
+          {"spacing", 10},
+          {"resolve", {{"scale", {{"y", "shared"}}}}},
+          {"hconcat", Json::array({std::move(sequence), std::move(histogram)})}};
+}
+
+}  // namespace gpubench::reports::charts

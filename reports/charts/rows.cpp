@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/charts/rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "reports/activity.h"
+#include "reports/charts/ceilings.h"
+#include "reports/judgement.h"
+
+namespace gpubench::reports::charts {
+namespace {
+
+std::string text_of(const Argument& argument) {
+  const auto value = std::to_string(argument.value);
+  return argument.name.empty() ? value : argument.name + "=" + value;
+}
+
+/// Whether an argument varies on its own; in Args({64, 64, 64}) the second merely follows the first.
+bool independent(const Group& group, std::size_t axis, std::size_t other) {
+  std::map<std::int64_t, std::int64_t> seen;
+  for (const auto* point : group.points) {
+    const auto& arguments = point->measurement.arguments;
+    if (std::max(axis, other) >= arguments.size()) continue;
+    const auto [entry, is_new] = seen.emplace(arguments[axis].value, arguments[other].value);
+    if (!is_new && entry->second != arguments[other].value) return true;
+  }
+  return false;
+}
+
+std::string line_of(const Measurement& measurement, const Sweep& sweep) {
+  const auto series = series_of(measurement, sweep);
+  return series.empty() ? measurement.operation : measurement.operation + "  " + series;
+}
+
+/// In words, a line each: they are read, not drawn.
+void put_other_clocks(Json& row, const Measurement& measurement) {
+  auto lines = Json::array();
+  const auto fixed_text = [](const std::optional<Estimate>& fixed) {
+    return fixed ? ", beside a fixed cost of " + format_seconds(fixed->value, 4) : std::string();
+  };
+  if (measurement.kernel_overhead_seconds)
+    lines.push_back({measurement.clock, "fixed cost " + format_seconds(measurement.kernel_overhead_seconds->value, 4)});
+  for (const auto& timing : measurement.other_clocks) {
+    std::string text = timing.reason;
+    if (timing.seconds)
+      text = fmt::format("{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
+                         format_seconds(timing.seconds->median_ci95.low, 4),
+                         format_seconds(timing.seconds->median_ci95.high, 4),
+                         fixed_text(timing.kernel_overhead_seconds), timing.method);
+    lines.push_back({printable(timing.clock), printable(text)});
+  }
+  if (!lines.empty()) row["other_clocks"] = std::move(lines);
+}
+
+/// In words: "121 to 155 W, 34 to 36 degrees Celsius, SM clock 1980 MHz; held down by power cap; of 15 readings".
+std::string conditions_text(const DeviceConditions& conditions) {
+  std::string text;
+  const auto add = [&](const char* before, const std::optional<Interval>& range, double unit, const char* after) {
+    if (!range) return;
+    const double low = range->low / unit;
+    const double high = range->high / unit;
+    text += (text.empty() ? "" : ", ") + std::string(before);
+    text += fmt::format("{:.0f}", low);
+    if (fmt::format("{:.0f}", low) != fmt::format("{:.0f}", high)) text += fmt::format(" to {:.0f}", high);
+    text += after;
+  };
+  add("", conditions.power_watts, 1.0, " W");
+  add("", conditions.temperature_celsius, 1.0, " degrees Celsius");
+  add("SM clock ", conditions.sm_clock_hz, 1e6, " MHz");
+  add("memory clock ", conditions.memory_clock_hz, 1e6, " MHz");
+  if (!conditions.throttle_reasons.empty())
+    text += fmt::format("{}held down by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
+  if (!text.empty()) text += fmt::format("; of {} readings", conditions.readings);
+  if (!conditions.absent_reason.empty())
+    text += (text.empty() ? "not read: " : "; not read: ") + conditions.absent_reason;
+  return text;
+}
+
+/// In words: "1 kernel of 8192 blocks, 16 at once on a multiprocessor".
+std::string launches_text(const Measurement& measurement) {
+  if (!measurement.launches) return {};
+  const Launches& launches = *measurement.launches;
+  auto text = fmt::format("{} kernel{} of {} block{}{}", launches.kernels, launches.kernels == 1 ? "" : "s",
+                          launches.blocks, launches.blocks == 1 ? "" : "s", launches.kernels > 1 ? " in all" : "");
+  if (measurement.grid)
+    text += fmt::format(", {} at once on a multiprocessor", measurement.grid->blocks_per_multiprocessor);
+  return text;
+}
+
+void put_time(Json& row, const Measurement& measurement) {
+  if (!measurement.seconds) return;
+  const auto& seconds = *measurement.seconds;
+  put(row, "seconds", seconds.median);
+  put(row, "low", seconds.median_ci95.low);
+  put(row, "high", seconds.median_ci95.high);
+  put(row, "lower_quartile", seconds.lower_quartile);
+  put(row, "upper_quartile", seconds.upper_quartile);
+  put(row, "minimum", seconds.minimum);
+  put(row, "maximum", seconds.maximum);
+  put(row, "mad", seconds.mad);
+  row["samples"] = seconds.count;
+  row["executions"] = measurement.executions_per_sample;
+  if (!measurement.block_sizes.empty()) row["blocks"] = measurement.block_sizes.size();
+  if (measurement.dropped_samples > 0) row["dropped"] = measurement.dropped_samples;
+  row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
+  row["clock"] = measurement.clock;
+  row["method"] = measurement.method;
+  put_other_clocks(row, measurement);
+  row["cache"] = measurement.cache_state;
+  row["verified"] = measurement.verified;
+  put(row, "clock_hz", measurement.clock_hz);
+  if (!measurement.clock_hz_source.empty()) row["clock_hz_source"] = printable(measurement.clock_hz_source);
+  if (measurement.launch_seconds) put(row, "launch", measurement.launch_seconds->value);
+  if (const auto text = launches_text(measurement); !text.empty()) row["launches"] = text;
+  if (measurement.conditions)
+    if (const auto text = conditions_text(*measurement.conditions); !text.empty()) row["conditions"] = printable(text);
+}
+
+void put_work(Json& row, const Measurement& measurement) {
+  const auto& work = measurement.work;
+  const double bytes = work.bytes();
+  const double flops = work.total_flops();
+  if (bytes > 0) {
+    put(row, "read", work.bytes_read);
+    put(row, "written", work.bytes_written);
+  }
+  put(row, "working_set", working_set(work));
+  if (flops > 0) {
+    put(row, "flops", flops);
+    std::string pipes;
+    for (const auto& [pipe, count] : work.flops)
+      if (count > 0) pipes += (pipes.empty() ? "" : ", ") + std::string(name_of(pipe));
+    row["pipes"] = pipes;
+  }
+  if (flops > 0 && bytes > 0) put(row, "intensity", flops / bytes);
+  put(row, "bytes_per_second", bytes_per_second(measurement));
+  put(row, "flops_per_second", flops_per_second(measurement));
+  if (flops > 0 && measurement.seconds && measurement.seconds->median_ci95.low > 0) {
+    put(row, "rate_low", flops / measurement.seconds->median_ci95.high);
+    put(row, "rate_high", flops / measurement.seconds->median_ci95.low);
+  }
+}
+
+void put_counters(Json& row, const Measurement& measurement) {
+  if (!measurement.counters.empty()) {
+    auto counters = Json::array();
+    for (const auto& counter : measurement.counters)
+      counters.push_back({counter.name, rounded(counter.value), counter.unit});
+    row["counters"] = std::move(counters);
+    row["counted_by"] = measurement.counters.front().source;
+  }
+  std::map<std::string, std::string> names;  // by reason: most often one holds for all
+  for (const auto& [name, reason] : measurement.absent_counters)
+    names[reason] += (names[reason].empty() ? "" : ", ") + name;
+  std::string absent;
+  for (const auto& [reason, those] : names)
+    absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
+  if (!absent.empty()) row["not_counted"] = absent;
+  std::string differences;
+  for (const auto& difference : measurement.work_differences)
+    differences.append(differences.empty() ? "" : ", ").append(difference);
+  if (!differences.empty()) row["work_differences"] = differences;
+}
+
+void put_activity(Json& row, const Measurement& measurement) {
+  if (!measurement.activity) return;
+  row["activity"] = activity_text(*measurement.activity);
+  std::string kernels;
+  for (const auto& kernel : measurement.activity->kernels)
+    kernels.append(kernels.empty() ? "" : "; ").append(kernel_text(kernel));
+  if (!kernels.empty()) row["kernels"] = kernels;
+}
+
+void put_verdict(Json& row, const Point& point) {
+  if (!point.verdict) {
+    row["regime"] = name_of(Regime::unknown);
+    row["evidence"] = "no verdict: its device has no calibration";
+    return;
+  }
+  const auto& verdict = *point.verdict;
+  row["regime"] = name_of(verdict.regime);
+  row["limiter"] = verdict.limiter;
+  put(row, "achieved", verdict.achieved);
+  put(row, "confidence", verdict.confidence);
+  row["certainty"] = name_of(verdict.certainty);
+  if (const auto text = runner_up_text(verdict); !text.empty()) row["runner_up"] = text;
+  put(row, "speed_up_left", verdict.speed_up_left);
+  if (!verdict.advice.empty()) row["advice"] = advice_text(verdict);
+  if (!verdict.votes.empty()) row["checks"] = votes_text(verdict);
+  if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds);
+  row["evidence"] = verdict.evidence;
+  auto shares = Json::array();
+  for (const auto& share : verdict.shares) shares.push_back({share.resource, rounded(share.fraction)});
+  row["shares"] = std::move(shares);
+}
+
+Json row_of(const Measurement& measurement, const Point& point, std::size_t id, const Sweep& sweep) {
+  Json row = {{"id", id},
+              {"name", label(measurement)},
+              {"operation", measurement.operation},
+              {"device", measurement.device},
+              {"status", name_of(status_of(measurement))},
+              {"repetition", measurement.repetition}};
+  row["line"] = line_of(measurement, sweep);
+  if (sweep.axis && *sweep.axis < measurement.arguments.size()) {
+    row["size"] = measurement.arguments[*sweep.axis].value;
+    row["axis"] = sweep.axis_name;
+  }
+  if (status_of(measurement) != Status::timed) {
+    row["reason"] = reason_of(measurement);
+    return row;
+  }
+  put_time(row, measurement);
+  put_work(row, measurement);
+  put_counters(row, measurement);
+  put_activity(row, measurement);
+  put_verdict(row, point);
+  return row;
+}
+
+bool drawable(const Point& point) {
+  return status_of(point.measurement) == Status::timed && point.measurement.repetition == 0;
+}
+
+/// What a row of cells is drawn over, and the fields that hold where a cell begins and ends.
+struct CellAxis {
+  std::optional<double> (*at)(const Measurement&, const Sweep&);
+  const char* from;
+  const char* to;
+};
+
+/// The cells of a row touch: each reaches half way, in the logarithm, to its neighbours. A sweep of something other
+/// than what is drawn has none.
+void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::map<const Point*, std::size_t>& ids,
+               const CellAxis& axis) {
+  std::map<std::string, std::map<double, std::vector<std::size_t>>> lines;
+  for (const auto* point : group.points) {
+    const auto size = axis.at(point->measurement, sweep);
+    if (drawable(*point) && size) lines[series_of(point->measurement, sweep)][*size].push_back(ids.at(point));
+  }
+  for (const auto& [series, cells] : lines) {
+    if (cells.size() == 1 && cells.begin()->second.size() > 1) continue;  // all would lie on one another
+    double before = 0.0;
+    for (auto cell = cells.begin(); cell != cells.end(); ++cell) {
+      const auto after = std::next(cell);
+      const double to_next = after == cells.end() ? 0.0 : std::sqrt(after->first / cell->first);
+      const double up = to_next > 0 ? to_next : before > 0 ? before : std::sqrt(2.0);
+      const double down = before > 0 ? before : up;
+      for (const auto id : cell->second) {
+        put(rows[id], axis.from, cell->first / down);
+        put(rows[id], axis.to, cell->first * up);
+      }
+      before = to_next;
+    }
+  }
+}
+
+std::optional<double> size_of(const Measurement& measurement, const Sweep& sweep) {
+  if (!sweep.axis || *sweep.axis >= measurement.arguments.size()) return std::nullopt;
+  const auto size = static_cast<double>(measurement.arguments[*sweep.axis].value);
+  return size > 0 ? std::optional(size) : std::nullopt;
+}
+
+constexpr CellAxis over_working_sets = {
+    [](const Measurement& measurement, const Sweep&) { return working_set(measurement.work); }, "cell_from", "cell_to"};
+constexpr CellAxis over_sizes = {size_of, "size_from", "size_to"};
+
+/// Declared bytes over the DRAM ceiling: above 1 where a cache serves them.
+void put_share_of_dram(Json& row, const Measurement& measurement, const Ceiling* dram) {
+  const auto rate = bytes_per_second(measurement);
+  if (rate && dram != nullptr) put(row, "of_dram", *rate / dram->value);
+}
+
+/// Stretches of one regime; they meet at the boundary between two sizes where there is one, else half way.
+void put_bands(Json& rows, const Group& group, const std::string& line, const std::map<double, Regime>& by_size,
+               bool boundaries_apply) {
+  const auto edge = [&](double below, double above) {
+    if (boundaries_apply)
+      for (const auto* boundary : group.boundaries)
+        if (boundary->placement == Placement::at && boundary->at >= below && boundary->at <= above) return boundary->at;
+    return std::sqrt(below * above);
+  };
+  double from = by_size.begin()->first;
+  for (auto at = by_size.begin(); at != by_size.end(); ++at) {
+    const auto next = std::next(at);
+    if (next != by_size.end() && next->second == at->second) continue;
+    const double to = next == by_size.end() ? at->first : edge(at->first, next->first);
+    rows.push_back({{"device", group.device},
+                    {"line", line},
+                    {"regime", name_of(at->second)},
+                    {"from", rounded(from)},
+                    {"to", rounded(to)}});
+    from = to;
+  }
+}
+
+}  // namespace
+
+Json rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.6g", value);
+  return std::strtod(text, nullptr);
+}
+
+void put(Json& row, const char* key, std::optional<double> value) {
+  if (value && std::isfinite(*value)) row[key] = rounded(*value);
+}
+
+Sweep sweep_of(const Group& group) {
+  Sweep sweep;
+  std::size_t count = 0;
+  for (const auto* point : group.points) count = std::max(count, point->measurement.arguments.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::set<std::int64_t> values;
+    for (const auto* point : group.points)
+      if (i < point->measurement.arguments.size()) values.insert(point->measurement.arguments[i].value);
+    if (values.size() < 2) continue;
+    if (!sweep.axis)
+      sweep.axis = i;
+    else if (independent(group, *sweep.axis, i))
+      sweep.others.push_back(i);
+  }
+  if (!sweep.axis && count > 0) sweep.axis = 0;
+  if (!sweep.axis) return sweep;
+  for (const auto* point : group.points)
+    if (*sweep.axis < point->measurement.arguments.size())
+      sweep.axis_name = point->measurement.arguments[*sweep.axis].name;
+  if (sweep.axis_name.empty()) sweep.axis_name = "size";
+  return sweep;
+}
+
+std::string series_of(const Measurement& measurement, const Sweep& sweep) {
+  std::string text;
+  for (const auto i : sweep.others)
+    if (i < measurement.arguments.size()) text += (text.empty() ? "" : ", ") + text_of(measurement.arguments[i]);
+  return text;
+}
+
+std::optional<double> working_set(const Work& work) {
+  const double bytes = work.footprint_bytes.value_or(work.bytes());
+  if (!(bytes > 0)) return std::nullopt;
+  return bytes;
+}
+
+Json point_rows(const Run& run) {
+  auto rows = Json::array();
+  std::map<const Point*, std::size_t> ids;
+  for (const auto& point : run.points) {
+    ids.emplace(&point, ids.size());
+    rows.push_back(nullptr);
+  }
+  for (const auto& group : groups_of(run)) {
+    const auto sweep = sweep_of(group);
+    const auto* calibration = run.calibration_of(group.device);
+    const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
+    for (const auto* point : group.points) {
+      auto& row = rows[ids.at(point)];
+      row = row_of(point->measurement, *point, ids.at(point), sweep);
+      put_share_of_dram(row, point->measurement, dram);
+    }
+    put_cells(rows, group, sweep, ids, over_working_sets);
+    put_cells(rows, group, sweep, ids, over_sizes);
+  }
+  return rows;
+}
+
+Json band_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& group : groups_of(run)) {
+    const auto sweep = sweep_of(group);
+    if (!sweep.axis) continue;
+    std::map<std::string, std::map<double, Regime>> lines;
+    for (const auto* point : group.points) {
+      const auto& measurement = point->measurement;
+      if (!drawable(*point) || !point->verdict || *sweep.axis >= measurement.arguments.size()) continue;
+      const auto size = static_cast<double>(measurement.arguments[*sweep.axis].value);
+      if (size > 0) lines[line_of(measurement, sweep)][size] = point->verdict->regime;
+    }
+    for (const auto& [line, by_size] : lines) put_bands(rows, group, line, by_size, sweep.others.empty());
+  }
+  return rows;
+}
+
+Json boundary_rows(const Run& run) {
+  auto rows = Json::array();
+  for (const auto& group : groups_of(run)) {
+    // A boundary names no series: where there are several it belongs to none of them for sure.
+    if (!sweep_of(group).others.empty()) continue;
+    for (const auto* boundary : group.boundaries) {
+      if (!(boundary->at > 0) || boundary->placement != Placement::at) continue;
+      Json row = {{"device", boundary->device},
+                  {"line", boundary->operation},
+                  {"at", rounded(boundary->at)},
+                  {"label", boundary->from + " \u2192 " + boundary->to}};
+      if (boundary->ci95 && boundary->ci95->low > 0) {
+        put(row, "low", boundary->ci95->low);
+        put(row, "high", boundary->ci95->high);
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+}  // namespace gpubench::reports::charts

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From points to the rows that the charts and the page's table show.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/points.h"
+#include "core/model/run.h"
+
+namespace gpubench::reports::charts {
+
+using Json = nlohmann::json;
+
+/// Six significant digits; null when not finite.
+Json rounded(double value);
+/// Sets `row[key]` when there is a finite number.
+void put(Json& row, const char* key, std::optional<double> value);
+
+/// How an operation was swept: along its first argument that varies (its first, if none does). The rest tell series
+/// apart.
+struct Sweep {
+  std::optional<std::size_t> axis;  ///< index of the argument; absent when there are no arguments
+  std::string axis_name;            ///< "size" when it has no name
+  std::vector<std::size_t> others;  ///< other arguments that vary
+};
+Sweep sweep_of(const Group& group);
+/// The varying arguments beside the axis, as text; empty when there are none.
+std::string series_of(const Measurement& measurement, const Sweep& sweep);
+
+/// Working set of a point: its footprint, else its bytes; absent when none was declared.
+std::optional<double> working_set(const Work& work);
+
+Json point_rows(const Run& run);
+Json band_rows(const Run& run);
+Json boundary_rows(const Run& run);
+
+}  // namespace gpubench::reports::charts

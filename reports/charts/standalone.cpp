@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chart by itself: the specification with its data, of a width of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/model/points.h"
+#include "reports/charts/charts.h"
+#include "reports/charts/runs.h"
+#include "reports/charts/samples.h"
+
+namespace gpubench::reports::charts {
+namespace {
+
+constexpr int picture_width = 760;
+
+/// The data sets that a specification names, wherever in it.
+void find_data(const Json& value, std::set<std::string>& names) {
+  if (value.is_object()) {
+    if (const auto data = value.find("data"); data != value.end() && data->is_object() && data->contains("name"))
+      names.insert((*data)["name"].get<std::string>());
+    for (const auto& element : value) find_data(element, names);
+  } else if (value.is_array()) {
+    for (const auto& element : value) find_data(element, names);
+  }
+}
+
+/// Calls `visit` with each encoding channel of the specification that has a legend.
+template <typename Visit>
+void each_legend(Json& value, const Visit& visit) {
+  if (value.is_object()) {
+    if (value.contains("legend") && value["legend"].is_object()) visit(value);
+    for (auto& element : value) each_legend(element, visit);
+  } else if (value.is_array()) {
+    for (auto& element : value) each_legend(element, visit);
+  }
+}
+
+bool is_timed(const Json& row) { return row.contains("seconds"); }
+
+/// The rows of a device, or of one operation there.
+std::vector<const Json*> rows_of(const Json& points, const std::string& device, const std::string& line) {
+  std::vector<const Json*> rows;
+  for (const auto& row : points)
+    if (is_timed(row) && (device.empty() || row["device"] == device) &&
+        (line.empty() || row["line"] == line || row["operation"] == line))
+      rows.push_back(&row);
+  return rows;
+}
+
+std::string some_of(std::vector<std::string> names) {
+  constexpr std::size_t most = 12;
+  const bool more = names.size() > most;
+  if (more) names.resize(most);
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text + (more ? ", ..." : "");
+}
+
+[[noreturn]] void refuse_line(const Json& points, const std::string& device, const std::string& line) {
+  std::vector<std::string> known;
+  for (const auto* row : rows_of(points, device, ""))
+    if (const auto name = (*row)["line"].get<std::string>(); std::find(known.begin(), known.end(), name) == known.end())
+      known.push_back(name);
+  throw std::invalid_argument(fmt::format("no timed point of operation '{}' on {}; it has {}", printable(line),
+                                          device.empty() ? "any device" : device,
+                                          known.empty() ? "none at all" : some_of(known)));
+}
+
+std::string chosen_device(const Run& run, const Json& points, const Choice& choice) {
+  if (!choice.device.empty()) {
+    std::vector<std::string> ids;
+    for (const auto& device : run.devices) ids.push_back(printable(device.id));
+    if (std::find(ids.begin(), ids.end(), choice.device) == ids.end())
+      throw std::invalid_argument(
+          fmt::format("no device '{}' in this run; it has {}", printable(choice.device), some_of(ids)));
+    return choice.device;
+  }
+  for (const auto& row : points)
+    if (is_timed(row) && (choice.line.empty() || row["line"] == choice.line || row["operation"] == choice.line))
+      return row["device"].get<std::string>();
+  for (const auto& row : points)
+    if (is_timed(row)) return row["device"].get<std::string>();
+  return run.calibrations.empty() ? "" : printable(run.calibrations.front().device.id);
+}
+
+/// Who and when, below the title.
+std::string origin_of(const Run& run, const std::string& device) {
+  std::string text;
+  for (const auto& known : run.devices)
+    if (device.empty() || known.id == device)
+      text += (text.empty() ? "" : "; ") + printable(known.name) + " (" + printable(known.id) + ")";
+  return text + (text.empty() ? "" : ", ") + "gpubench " + printable(run.context.gpubench_version) + ", " +
+         printable(run.context.created_utc);
+}
+
+/// Likewise of each of several runs, a line a run.
+Json origins_of(const Several& several) {
+  auto lines = Json::array();
+  for (std::size_t i = 0; i < several.labels.size(); ++i) {
+    std::string text = printable(several.labels[i]) + ": ";
+    for (const auto& device : several.devices[i]) text += printable(device.name) + ", ";
+    const auto& context = several.contexts[i];
+    lines.push_back(text + "gpubench " + printable(context.gpubench_version) + ", " + printable(context.created_utc));
+  }
+  return lines;
+}
+
+const Measurement& chosen_point(const Run& run, const Choice& choice) {
+  for (const auto& point : run.points) {
+    const auto& measurement = point.measurement;
+    const bool named = choice.line.empty() || printable(label(measurement)) == choice.line;
+    if (named && measurement.seconds && !measurement.samples_seconds.empty() &&
+        (choice.device.empty() || printable(measurement.device) == choice.device))
+      return measurement;
+  }
+  throw std::invalid_argument(choice.line.empty()
+                                  ? std::string("no point of this run has samples")
+                                  : fmt::format("no timed point '{}' with samples in this run; name one as the table "
+                                                "does, such as saxpy/n:1024",
+                                                printable(choice.line)));
+}
+
+/// Regimes that do not occur, and resources, have no place in the legend.
+void trim_legends(Json& spec, const std::vector<const Json*>& rows) {
+  std::set<std::string> regimes;
+  std::set<std::string> resources;
+  for (const auto* row : rows) {
+    regimes.insert(row->value("regime", ""));
+    if (row->contains("shares"))
+      for (const auto& share : (*row)["shares"]) resources.insert(share[0].get<std::string>());
+  }
+  each_legend(spec, [&](Json& channel) {
+    const auto field = channel.value("field", "");
+    if (field != "regime" && field != "resource") return;
+    auto values = Json::array();
+    for (const auto& name : channel["scale"]["domain"])
+      if ((field == "regime" ? regimes : resources).count(name.get<std::string>()) > 0) values.push_back(name);
+    channel["legend"]["values"] = std::move(values);
+  });
+}
+
+void put_axis_name(Json& spec, const std::vector<const Json*>& rows) {
+  const auto name = rows.empty() ? std::string() : rows.front()->value("axis", "");
+  if (name.empty() || !spec.contains("layer")) return;
+  for (auto& layer : spec["layer"])
+    if (auto& encoding = layer["encoding"]; encoding.contains("x") && encoding["x"].value("title", Json()) == "size")
+      encoding["x"]["title"] = name;
+}
+
+/// Fonts that a renderer without a browser has, and sizes for a page of paper.
+Json paper_theme() {
+  auto config = theme(false);
+  config["background"] = "white";
+  config["font"] = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif";
+  config["padding"] = 14;
+  config["axis"].update(
+      {{"labelFontSize", 12}, {"titleFontSize", 13}, {"labelColor", "#333b44"}, {"titleColor", "#1b222b"}});
+  config["legend"].update({{"labelFontSize", 12.5}, {"orient", "top"}});
+  config["title"] = {{"anchor", "start"},      {"frame", "group"},           {"fontSize", 16}, {"fontWeight", 600},
+                     {"subtitleFontSize", 12}, {"subtitleColor", "#57606b"}, {"offset", 12},   {"color", "#1b222b"}};
+  return config;
+}
+
+void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
+  if (spec.value("width", Json()) == "container") spec["width"] = picture_width;
+  if (!spec.contains("height") || !spec["height"].is_object()) return;
+  // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
+  std::set<std::string> lines;
+  const auto* cell = spec["layer"].dump().find("size_to") != std::string::npos ? "size_to" : "cell_to";
+  for (const auto* row : rows)
+    if (row->contains(cell)) lines.insert((*row)["line"].get<std::string>());
+  spec["height"] = spec["height"]["step"].get<int>() * static_cast<int>(std::max<std::size_t>(lines.size(), 1));
+}
+
+Json of_point(const Chart& chart, const Run& run, const Choice& choice) {
+  auto spec = chart.spec;
+  const auto& measurement = chosen_point(run, choice);
+  spec["title"] = {{"text", chart.title + " of " + printable(label(measurement))},
+                   {"subtitle", origin_of(run, measurement.device)}};
+  spec["datasets"] = sample_sets(measurement);
+  return spec;
+}
+
+/// A picture of nothing helps nobody.
+void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::string>& names,
+                  const std::vector<const Json*>& rows) {
+  const auto some = [&](const char* field) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Json* row) { return row->contains(field); });
+  };
+  const char* const needed = chart.id == "strip" || chart.id == "overview" ? "cell_to"
+                             : chart.id == "map"                           ? "size_to"
+                             : chart.id == "rate"                          ? "bytes_per_second"
+                             : chart.id == "shares"                        ? "shares"
+                                                                           : "seconds";
+  const bool of_points = names.count("points") > 0 && names.count("roofs") == 0;
+  const bool all_empty =
+      std::all_of(names.begin(), names.end(), [&](const std::string& name) { return sets[name].empty(); });
+  if ((of_points && !some(needed)) || all_empty)
+    throw std::invalid_argument(fmt::format("there is nothing to draw for the chart '{}' in this run", chart.id));
+}
+
+Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice) {
+  auto spec = chart.spec;
+  const bool of_all_runs = chart.scope.starts_with("runs");
+  const bool of_one_line = chart.scope.ends_with("operation");
+  const auto& points = sets["points"];
+  const auto device = of_all_runs ? std::string() : chosen_device(run, points, choice);
+  auto line = choice.line;
+  auto rows = rows_of(points, device, line);
+  if (!line.empty() && rows.empty()) refuse_line(points, device, line);
+  if (of_one_line && line.empty())
+    for (const auto* row : rows)
+      if (row->contains("size") && (*row)["size"].get<double>() > 0) {
+        line = (*row)["line"].get<std::string>();
+        break;
+      }
+  auto title = chart.title;
+  if (!line.empty()) {
+    rows = rows_of(points, device, line);
+    line = rows.front()->at("line").get<std::string>();  // of an operation with several series the first
+    rows = rows_of(points, device, line);
+    title += " \u00b7 " + line;
+  }
+  trim_legends(spec, rows);
+  put_axis_name(spec, rows);
+  put_sizes(spec, rows);
+  spec["title"] = {{"text", title}, {"subtitle", origin_of(run, device)}};
+  for (auto& param : spec["params"]) {
+    if (param["name"] == "device") param["value"] = device;
+    if (param["name"] == "line") param["value"] = line;
+  }
+  std::set<std::string> names;
+  find_data(chart.spec, names);
+  refuse_empty(chart, sets, names, rows);
+  auto own = Json::object();
+  for (const auto& name : names) own[name] = std::move(sets[name]);
+  spec["datasets"] = std::move(own);
+  return spec;
+}
+
+Json finished(Json spec, const Chart& chart) {
+  spec["description"] = chart.description;
+  spec["config"] = paper_theme();
+  return spec;
+}
+
+}  // namespace
+
+Json standalone(const Chart& chart, const Run& run, const Choice& choice) {
+  return finished(chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(run), choice),
+                  chart);
+}
+
+Json standalone(const Chart& chart, const Several& several, const Choice& choice) {
+  const auto& run = several.merged;
+  auto spec = chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(several), choice);
+  if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins_of(several);
+  return finished(std::move(spec), chart);
+}
+
+}  // namespace gpubench::reports::charts

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/table.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "reports/ceiling_text.h"
+#include "reports/console/regime_color.h"
+#include "reports/reports.h"
+
+namespace gpubench::reports {
+namespace {
+
+constexpr std::size_t least_method = 14;
+constexpr std::size_t bar_width = 8;
+constexpr std::size_t least_resource = 10;
+
+std::string_view color_of(CeilingGroup group) {
+  switch (group) {
+    case CeilingGroup::memory:
+    case CeilingGroup::link:
+      return color::of(Regime::memory);
+    case CeilingGroup::latency:
+      return color::of(Regime::latency);
+    case CeilingGroup::compute:
+    case CeilingGroup::atomics:
+      return color::of(Regime::compute);
+    case CeilingGroup::overhead:
+      return color::of(Regime::overhead);
+  }
+  return color::none;
+}
+
+/// A part of `bar_width` columns in eighths of a column. What is measured beyond 100 % ends there.
+std::string bar_of(double fraction) {
+  constexpr std::array parts = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
+  const auto eighths =
+      static_cast<std::size_t>(std::lround(8.0 * static_cast<double>(bar_width) * std::clamp(fraction, 0.0, 1.0)));
+  std::string bar;
+  for (std::size_t i = 0; i < eighths / 8; ++i) bar += "\u2588";
+  return bar + parts.at(eighths % 8);
+}
+
+/// Both ends in the unit that the value before it is shown in, which is not said again.
+std::string interval_text(const Ceiling& ceiling) {
+  const std::string unit = printable(ceiling.unit);
+  const std::string value = format_value(ceiling.value, unit, 4);
+  const double shown = std::strtod(value.c_str(), nullptr);
+  if (!(ceiling.value > 0.0) || !(shown > 0.0)) return format_interval(ceiling.ci95, unit, 4);
+  const double factor = std::pow(1000.0, std::round(std::log10(ceiling.value / shown) / 3.0));
+  const auto end = [&](double one) {
+    return one / factor >= 999.95 ? fmt::format("{:.0f}", one / factor) : fmt::format("{:#.4g}", one / factor);
+  };
+  return fmt::format("{} to {}", end(ceiling.ci95.low), end(ceiling.ci95.high));
+}
+
+/// Columns of all ceilings, in the order of the groups, with the places where groups begin.
+struct Rows {
+  std::vector<Column> columns;
+  std::vector<std::pair<CeilingGroup, std::size_t>> begins;
+  std::size_t count = 0;
+};
+
+enum Place : std::size_t { resource, value, interval, limit, bar, clock, method };
+
+Rows rows_of(const Calibration& calibration) {
+  Rows rows;
+  rows.columns = {{"", false, {}}, {"ceiling", true, {}}, {"95 % interval", true, {}}, {"of limit", true, {}},
+                  {"", false, {}}, {"clock", true, {}},   {"method", false, {}}};
+  const auto put = [&](Place place, std::string text, std::string_view color = color::none) {
+    rows.columns[place].cells.push_back({std::move(text), color});
+  };
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
+    rows.begins.emplace_back(group, rows.count);
+    for (const Ceiling* const ceiling : ceilings) {
+      const auto fraction = share_of_limit(*ceiling);
+      const bool noted = !ceiling->caveats.empty();
+      put(resource, (noted ? "! " : "  ") + printable(ceiling->resource), noted ? color::yellow : color::none);
+      put(value, format_value(ceiling->value, printable(ceiling->unit), 4), color::bold);
+      put(interval, interval_text(*ceiling));
+      put(limit, fraction ? format_percent(*fraction) : "");
+      put(bar,
+          fraction          ? bar_of(*fraction)
+          : ceiling->cycles ? fmt::format("{:.4g} cyc", *ceiling->cycles)
+                            : "",
+          fraction ? color_of(group) : color::dim);
+      put(clock, ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "");
+      put(method, printable(ceiling->method), color::dim);
+      ++rows.count;
+    }
+  }
+  return rows;
+}
+
+/// The table with as many columns as fit: the method goes first, then the clock; then names are shortened, and at last
+/// the bar and the share of the limit go.
+Table table_of(std::vector<Column> columns, std::size_t width) {
+  Table table(columns, method, least_method);
+  while (!table.fits(width) && columns.size() > interval + 1) {
+    columns.pop_back();
+    table = Table(columns, resource, columns.size() > clock ? columns[resource].natural_width() : least_resource);
+  }
+  table.fit(width);
+  return table;
+}
+
+std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& style) {
+  if (calibration.ceilings.empty()) return "no ceiling could be measured\n";
+  Rows rows = rows_of(calibration);
+  const Table table = table_of(std::move(rows.columns), usable_width(style));
+  std::string text = table.header(style);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    if (next < rows.begins.size() && rows.begins[next].second == i)
+      text += paint(name_of(rows.begins[next++].first), color::bold, style) + "\n";
+    text += table.row(i, style);
+  }
+  return text;
+}
+
+std::string levels_text(std::string_view lead, const std::vector<CacheLevel>& levels, const ConsoleStyle& style) {
+  std::string text;
+  for (const CacheLevel& level : levels) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
+                        printable(level.resource), format_bytes(level.capacity_ci95.low),
+                        format_bytes(level.capacity_ci95.high));
+  }
+  return text.empty() ? "" : paragraph(lead, text, color::none, style);
+}
+
+std::string checks_text(const Calibration& calibration, const ConsoleStyle& style) {
+  std::string text;
+  if (calibration.drift)
+    text += paragraph("drift: ", printable(drift_text(*calibration.drift)),
+                      calibration.drift->outcome == DriftOutcome::agrees ? color::dim : color::yellow, style);
+  if (calibration.health)
+    text += paragraph("health: ", printable(health_text(*calibration.health)),
+                      calibration.health->checks.empty() ? color::dim
+                      : is_ill(*calibration.health)      ? color::yellow
+                                                         : color::green,
+                      style);
+  return text;
+}
+
+std::string notes_text(const Calibration& calibration, const ConsoleStyle& style) {
+  std::string text;
+  for (const std::string& warning : calibration.warnings)
+    text += paragraph("warning: ", printable(warning), color::yellow, style);
+  // What several have in common is said once.
+  std::vector<std::pair<std::string, std::string>> caveats;  // with the names of those that have it
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration))
+    for (const Ceiling* const ceiling : ceilings)
+      for (const std::string& caveat : ceiling->caveats) {
+        const auto known =
+            std::find_if(caveats.begin(), caveats.end(), [&](const auto& one) { return one.first == caveat; });
+        if (known == caveats.end())
+          caveats.emplace_back(caveat, ceiling->resource);
+        else
+          known->second.append(", ").append(ceiling->resource);
+      }
+  for (const auto& [caveat, names] : caveats)
+    text += paragraph("! ", printable(names + ": " + caveat), color::yellow, style);
+  for (const AbsentCeiling& absent : calibration.absent)
+    text += paragraph(printable(absent.resource) + ": ", fmt::format("not measured: {}", printable(absent.reason)),
+                      color::yellow, style);
+  return text;
+}
+
+}  // namespace
+
+std::string console(const Calibration& calibration, const ConsoleStyle& style) {
+  const Device& device = calibration.device;
+  std::string text = paragraph(
+      "", fmt::format("{}: {}, {}", printable(device.id), printable(device.name), printable(device.architecture)),
+      color::bold, style);
+  text += paragraph("",
+                    fmt::format("{} calibration of {}, took {}", printable(calibration.mode),
+                                printable(calibration.created_utc), format_seconds(calibration.seconds_taken)),
+                    color::dim, style);
+  text += fmt::format("\n{}\n", ceilings_text(calibration, style));
+  text += levels_text("caches: ", calibration.levels, style);
+  text += levels_text("caches of one multiprocessor: ", calibration.unit_levels, style);
+  return text + checks_text(calibration, style) + notes_text(calibration, style);
+}
+
+std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style) {
+  constexpr std::size_t most = 12;
+  if (spreads.empty()) return "";
+  std::vector<const GpuSpread*> order;
+  order.reserve(spreads.size());
+  for (const GpuSpread& spread : spreads) order.push_back(&spread);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const GpuSpread* a, const GpuSpread* b) { return a->spread > b->spread; });
+  const std::size_t shown = std::min(most, order.size());
+  std::vector<Column> columns = {{"resource", false, {}}, {"GPUs", true, {}},     {"median", true, {}},
+                                 {"spread", true, {}},    {"slowest", false, {}}, {"to median", true, {}}};
+  for (std::size_t i = 0; i < shown; ++i) {
+    const GpuSpread& spread = *order[i];
+    const std::array<std::string, 6> cells = {printable(spread.resource),
+                                              std::to_string(spread.gpus),
+                                              format_value(spread.median, printable(spread.unit), 4),
+                                              format_percent(spread.spread),
+                                              printable(spread.slowest) + (spread.certain ? "" : " ?"),
+                                              format_percent(spread.slowest_difference)};
+    for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back({cells[c]});
+  }
+  Table table(columns, 0, 8);
+  table.fit(usable_width(style));
+  std::string text = paragraph("", "GPUs of one kind beside each other, each measured alone; ? where intervals meet",
+                               color::bold, style);
+  text += table.header(style);
+  for (std::size_t i = 0; i < shown; ++i) text += table.row(i, style);
+  std::map<std::string, std::size_t> slowest;
+  for (const GpuSpread& spread : spreads)
+    if (spread.certain) ++slowest[spread.slowest];
+  const auto most_often = std::max_element(slowest.begin(), slowest.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most_often != slowest.end())
+    text += paragraph("",
+                      fmt::format("slowest most often: {}, in {} of {} resources beyond the intervals",
+                                  printable(most_often->first), most_often->second, spreads.size()),
+                      color::bold, style);
+  if (shown < order.size())
+    text += paragraph("", fmt::format("{} more resources differ by less", order.size() - shown), color::dim, style);
+  return text;
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/table.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/model/points.h"
+#include "reports/activity.h"
+#include "reports/console/plots.h"
+#include "reports/console/regime_color.h"
+#include "reports/judgement.h"
+#include "reports/reports.h"
+
+namespace gpubench::reports {
+namespace {
+
+enum class Field { name, time, spread, device, bandwidth, flops, rate, regime, limiter, achieved, confidence };
+
+/// From the widest to the narrowest; the first that fits the terminal is shown.
+using enum Field;
+constexpr std::array widest = {name, time, spread, device, bandwidth, flops, regime, limiter, achieved, confidence};
+constexpr std::array wide = {name, time, spread, device, bandwidth, flops, regime, limiter, achieved};
+constexpr std::array medium = {name, time, spread, device, rate, regime, limiter, achieved};
+constexpr std::array narrow = {name, time, rate, regime, limiter, achieved};
+constexpr std::array narrower = {name, time, regime, limiter, achieved};
+constexpr std::array narrowest = {name, time, regime};
+constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium, narrow, narrower, narrowest};
+
+constexpr std::size_t least_name = 16;
+
+std::string_view header_of(Field field) {
+  constexpr std::array headers = {
+      std::string_view("point"),     std::string_view("time"),      std::string_view("\u00b1"),
+      std::string_view("on device"), std::string_view("bandwidth"), std::string_view("FLOP rate"),
+      std::string_view("rate"),      std::string_view("regime"),    std::string_view("limiter"),
+      std::string_view("of max"),    std::string_view("confidence")};
+  return headers[static_cast<std::size_t>(field)];
+}
+
+bool right_aligned(Field field) { return field != name && field != regime && field != limiter && field != confidence; }
+
+std::string bandwidth_text(const Measurement& measurement) {
+  const auto value = bytes_per_second(measurement);
+  return value ? format_bytes_per_second(*value) : "";
+}
+
+std::string flops_text(const Measurement& measurement) {
+  const auto value = flops_per_second(measurement);
+  return value ? format_flops_per_second(*value) : "";
+}
+
+/// The one rate to show where there is room for one: that of the regime.
+std::string rate_text(const Point& point) {
+  const bool compute = point.verdict && point.verdict->regime == Regime::compute;
+  std::string first = compute ? flops_text(point.measurement) : bandwidth_text(point.measurement);
+  if (!first.empty()) return first;
+  return compute ? bandwidth_text(point.measurement) : flops_text(point.measurement);
+}
+
+std::string regime_text(const Verdict& verdict) {
+  std::string text(name_of(verdict.regime));
+  if (verdict.regime == Regime::unknown) return text;
+  if (verdict.certainty == Certainty::likely) text += " ~";
+  if (verdict.certainty == Certainty::boundary) text += " ?";
+  return text;
+}
+
+std::string confidence_text(const Verdict& verdict) {
+  if (verdict.regime == Regime::unknown) return "";
+  const std::string percent = verdict.confidence >= 0.995 ? ">99 %" : format_percent(verdict.confidence);
+  const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
+  return fmt::format("{} {}{}", percent, name_of(verdict.certainty), runner_up.empty() ? "" : ", else " + runner_up);
+}
+
+Cell verdict_cell(Field field, const Verdict& verdict) {
+  switch (field) {
+    case regime:
+      return {regime_text(verdict), color::of(verdict.regime)};
+    case limiter:
+      return {printable(verdict.limiter)};
+    case achieved:
+      return {verdict.achieved ? format_percent(*verdict.achieved) : ""};
+    case confidence:
+      return {confidence_text(verdict), verdict.certainty == Certainty::certain ? color::none : color::dim};
+    default:
+      return {};
+  }
+}
+
+Cell cell_of(Field field, const Point& point) {
+  const Measurement& measurement = point.measurement;
+  switch (field) {
+    case name:
+      return {printable(label(measurement))};
+    case time:
+      return {format_seconds(measurement.seconds->median, 4)};
+    case spread: {
+      const auto width = relative_half_width(measurement);
+      return {width ? format_percent(*width) : ""};
+    }
+    case device: {
+      const Summary* seconds = seconds_by(measurement, "device");
+      return {seconds != nullptr ? format_seconds(seconds->median, 4) : ""};
+    }
+    case bandwidth:
+      return {bandwidth_text(measurement)};
+    case flops:
+      return {flops_text(measurement)};
+    case rate:
+      return {rate_text(point)};
+    default:
+      return point.verdict ? verdict_cell(field, *point.verdict) : Cell{};
+  }
+}
+
+Table table_of(std::span<const Field> layout, const std::vector<const Point*>& points, std::size_t name_width) {
+  std::vector<Column> columns;
+  for (const Field field : layout) {
+    Column column{std::string(header_of(field)), right_aligned(field), {}};
+    for (const Point* point : points) column.cells.push_back(cell_of(field, *point));
+    columns.push_back(std::move(column));
+  }
+  columns.front().least_width = name_width;
+  return {std::move(columns), 0, least_name};
+}
+
+/// `name_width`: columns that the names of points without a time would like.
+Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, std::size_t width) {
+  const bool has_device = std::any_of(timed.begin(), timed.end(), [](const Point* point) {
+    return point->measurement.clock != "device" && seconds_by(point->measurement, "device") != nullptr;
+  });
+  for (const auto all : layouts) {
+    std::vector<Field> layout(all.begin(), all.end());
+    if (!has_device) std::erase(layout, Field::device);
+    Table table = table_of(layout, timed, name_width);
+    if (!table.fits(width) && layout.size() > narrowest.size()) continue;
+    table.fit(width);
+    return table;
+  }
+  return table_of(narrowest, timed, name_width);  // not reached: the last layout is always taken
+}
+
+std::string calibration_text(const Run& run, const Device& device) {
+  const Calibration* calibration = run.calibration_of(device.id);
+  if (calibration == nullptr) return "not calibrated: its points have no verdict";
+  const std::string age = format_age(calibration->created_utc, run.context.created_utc);
+  return fmt::format("{} calibration of {}{}", printable(calibration->mode), printable(calibration->created_utc),
+                     age.empty() ? "" : fmt::format(", {} before this run", age));
+}
+
+std::string device_text(const Device& device) {
+  std::string text = fmt::format("{}, {}, {} {}", printable(device.name), printable(device.architecture), device.units,
+                                 device.kind == DeviceKind::cuda ? "multiprocessors" : "threads");
+  if (device.memory_bytes > 0) text += ", " + format_bytes(static_cast<double>(device.memory_bytes));
+  return text;
+}
+
+std::string heading_of_run(const Run& run, const ConsoleStyle& style) {
+  std::string text = paragraph("",
+                               fmt::format("gpubench {} on {}, {}", printable(run.context.gpubench_version),
+                                           printable(run.context.host), printable(run.context.created_utc)),
+                               color::bold, style);
+  for (const Device& device : run.devices) {
+    const std::string lead = printable(device.id) + ": ";
+    text += paragraph(lead, device_text(device), color::none, style);
+    text += paragraph(std::string(display_width(lead), ' '), calibration_text(run, device), color::dim, style);
+  }
+  if (has_cold_points(run)) text += paragraph("", "cold caches", color::none, style);
+  return text;
+}
+
+std::string boundaries_text(const Group& group, const ConsoleStyle& style) {
+  std::string text;
+  for (const Boundary* boundary : group.boundaries) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} -> {} at ", printable(boundary->from), printable(boundary->to));
+    if (!boundary->argument.empty() && boundary->argument != "size")
+      text += printable(boundary->argument) + (boundary->placement == Placement::at ? " = " : " ");
+    text += boundary_at_text(*boundary);
+    if (boundary->ci95)
+      text += fmt::format(" ({} to {})", format_count(boundary->ci95->low), format_count(boundary->ci95->high));
+  }
+  return text.empty() ? "" : paragraph("  boundaries: ", text, color::none, style);
+}
+
+/// What would gain most in each regime of an operation, where that is worth a line.
+std::string advice_lines(const Group& group, const ConsoleStyle& style) {
+  constexpr double worth_a_line = 1.2;
+  std::string text;
+  for (const AdviceLine& line : advice_of(group)) {
+    if (line.advice->gain.value_or(0.0) < worth_a_line) continue;
+    text += paragraph(
+        "  advice: ",
+        fmt::format("where {}, {}, up to {:.2g} x faster at {}", name_of(line.regime), printable(line.advice->action),
+                    *line.advice->gain, printable(label(line.at->measurement))),
+        color::dim, style);
+  }
+  return text;
+}
+
+std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
+  std::string text;
+  for (const Doubt& doubt : doubts_of(group)) {
+    const std::string more = doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "";
+    text += paragraph("  doubt: ",
+                      fmt::format("{} says {} at {}{}: {}", printable(doubt.vote->check), printable(doubt.vote->says),
+                                  printable(label(doubt.first->measurement)), more, printable(doubt.vote->evidence)),
+                      color::yellow, style);
+  }
+  return text;
+}
+
+/// Verdicts beside the classes of NVIDIA's rule, and why they differ.
+std::string agreement_text(const Run& run, const ConsoleStyle& style) {
+  constexpr std::size_t most = 8;
+  const auto rows = agreement_of(run);
+  if (rows.empty()) return "";
+  std::vector<Column> columns = {{"ncu's rule", false, {}}};
+  for (const auto& name : regime_names) columns.push_back({std::string(name), true, {}});
+  for (const auto& row : rows) {
+    columns[0].cells.push_back({printable(row.theirs)});
+    for (std::size_t i = 0; i < row.by_regime.size(); ++i)
+      columns[i + 1].cells.push_back({row.by_regime[i] > 0 ? fmt::format("{}", row.by_regime[i]) : ""});
+  }
+  Table table(std::move(columns), 0, least_name);
+  table.fit(usable_width(style));
+  std::string text = "\n";
+  if (display_width(table.header({false, style.width})) <= usable_width(style) + 1) {
+    text += table.header(style);
+    for (std::size_t row = 0; row < rows.size(); ++row) text += table.row(row, style);
+  } else {
+    text += paragraph("", "ncu's rule beside the verdicts: the table needs a wider terminal", color::dim, style);
+  }
+  const auto differences = rule_differences(run);
+  for (std::size_t i = 0; i < std::min(differences.size(), most); ++i)
+    text += paragraph("  ", printable(differences[i]), color::dim, style);
+  if (differences.size() > most)
+    text += paragraph("  ", fmt::format("{} more differ", differences.size() - most), color::dim, style);
+  return text;
+}
+
+std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
+  const Status status = status_of(point.measurement);
+  const std::string lead = pad_right(shorten(printable(label(point.measurement)), name_width), name_width) + "  ";
+  return paragraph(lead, fmt::format("{}: {}", name_of(status), printable(reason_of(point.measurement))),
+                   status == Status::failed ? color::red : color::dim, style);
+}
+
+std::size_t widest_untimed_name(const std::vector<Group>& groups) {
+  std::size_t width = 0;
+  for (const Group& group : groups)
+    for (const Point* point : group.points)
+      if (status_of(point->measurement) != Status::timed)
+        width = std::max(width, display_width(printable(label(point->measurement))));
+  return width;
+}
+
+std::string table_text(const Run& run, const ConsoleStyle& style) {
+  const auto groups = groups_of(run);
+  std::vector<const Point*> timed;
+  std::set<std::string> devices;
+  for (const Group& group : groups) {
+    devices.insert(group.device);
+    for (const Point* point : group.points)
+      if (status_of(point->measurement) == Status::timed) timed.push_back(point);
+  }
+  const Table table = fitting_table(timed, widest_untimed_name(groups), usable_width(style));
+  const std::size_t name_width =
+      timed.empty() ? std::min(widest_untimed_name(groups), usable_width(style) / 2) : table.width_of(0);
+
+  std::string text;
+  if (!timed.empty()) text.append("\n").append(table.header(style));
+  std::size_t row = 0;
+  for (const Group& group : groups) {
+    text += "\n";
+    if (devices.size() > 1)
+      text += paragraph("", fmt::format("{} on {}", printable(group.operation), printable(group.device)), color::bold,
+                        style);
+    for (const Point* point : group.points) {
+      if (status_of(point->measurement) == Status::timed) {
+        text += table.row(row++, style);
+      } else {
+        text += untimed_row(*point, name_width, style);
+      }
+    }
+    if (style.drawing) text += sparklines(group, style);
+    text += boundaries_text(group, style) + advice_lines(group, style) + doubt_lines(group, style);
+  }
+  return text;
+}
+
+std::string legend(const Run& run, const ConsoleStyle& style) {
+  bool likely = false;
+  bool boundary = false;
+  for (const Point& point : run.points) {
+    if (!point.verdict || point.verdict->regime == Regime::unknown) continue;
+    likely = likely || point.verdict->certainty == Certainty::likely;
+    boundary = boundary || point.verdict->certainty == Certainty::boundary;
+  }
+  std::string text;
+  if (likely) text += "~ likely (80 to 95 %)";
+  if (boundary) text += text.empty() ? "? near a boundary (below 80 %)" : ", ? near a boundary (below 80 %)";
+  return text.empty() ? "" : paragraph("", text, color::dim, style);
+}
+
+/// Where the counters contradict what an operation declares; a few of them, for one wrong line shows at every size.
+std::string work_notices(const Run& run, const ConsoleStyle& style) {
+  constexpr std::size_t most = 8;
+  std::size_t count = 0;
+  std::string text;
+  for (const Point& point : run.points) {
+    const auto& differences = point.measurement.work_differences;
+    if (differences.empty() || ++count > most) continue;
+    text += paragraph("notice: ",
+                      fmt::format("{} {} (counted)", printable(label(point.measurement)),
+                                  printable(fmt::to_string(fmt::join(differences, ", ")))),
+                      color::yellow, style);
+  }
+  if (count > most)
+    text += paragraph("notice: ", fmt::format("{} more points differ from what they declare", count - most),
+                      color::yellow, style);
+  return text;
+}
+
+std::string activity_line(const Run& run, const ConsoleStyle& style) {
+  const std::string text = activity_summary(run);
+  return text.empty() ? "" : paragraph("", printable(text), color::none, style);
+}
+
+std::string summary(const Run& run, const ConsoleStyle& style) {
+  const Counts counts = count(run);
+  std::string text = fmt::format("{} point{}", counts.points, counts.points == 1 ? "" : "s");
+  std::string_view separator = ": ";
+  const auto add = [&](std::size_t number, std::string_view what) {
+    if (number > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), number, what);
+  };
+  for (const auto& [regime, number] : counts.by_regime) add(number, name_of(regime));
+  add(counts.without_verdict, "without verdict");
+  add(counts.failed, "failed");
+  add(counts.skipped, "skipped");
+  return paragraph("", text, counts.failed > 0 ? color::red : color::bold, style);
+}
+
+}  // namespace
+
+std::string console(const Run& run, const ConsoleStyle& style) {
+  std::string text = heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style);
+  if (style.drawing) text += rooflines(run, style);
+  text += "\n" + legend(run, style);
+  for (const std::string& warning : run.warnings)
+    text += paragraph("warning: ", printable(warning), color::yellow, style);
+  return text + work_notices(run, style) + activity_line(run, style) + summary(run, style);
+}
+
+}  // namespace gpubench::reports

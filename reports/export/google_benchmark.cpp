@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/model/points.h"
+#include "reports/export/other_tools.h"
+
+namespace gpubench::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double ns_per_second = 1e9;
+
+void put(Json& entry, std::string_view key, const std::optional<double>& value) {
+  if (value && std::isfinite(*value)) entry[std::string(key)] = *value;
+}
+
+void put_text(Json& entry, std::string_view key, const std::string& text) {
+  if (!text.empty()) entry[std::string(key)] = printable(text);
+}
+
+Json context_of(const Run& run) {
+  Json context;
+  put_text(context, "date", run.context.created_utc);
+  put_text(context, "host_name", run.context.host);
+  put_text(context, "executable", run.context.program);
+  const auto& environment = run.context.environment;
+  if (const auto version = environment.find("google_benchmark"); version != environment.end())
+    put_text(context, "library_version", version->second);
+  if (const auto build = environment.find("build"); build != environment.end())
+    context["library_build_type"] = build->second == "debug" ? "debug" : "release";
+  context["json_schema_version"] = 1;
+  put_text(context, "gpubench_version", run.context.gpubench_version);
+  for (const Device& device : run.devices) put_text(context, printable(device.id), device.name);
+  return context;
+}
+
+/// Where an entry stands: among the operations of all devices, and among the points of its own.
+struct Family {
+  std::size_t index = 0;
+  std::map<std::string, std::size_t> instances;  ///< by name
+};
+
+void put_times(Json& entry, const Measurement& measurement) {
+  const Summary& seconds = *measurement.seconds;
+  const bool has_launch = measurement.launch_seconds.has_value();
+  entry["iterations"] = seconds.count * measurement.executions_per_sample;
+  put(entry, "real_time", seconds.median * ns_per_second);
+  put(entry, "cpu_time", (has_launch ? measurement.launch_seconds->value : seconds.median) * ns_per_second);
+  entry["time_unit"] = "ns";
+  put(entry, "bytes_per_second", bytes_per_second(measurement));
+  put(entry, "flops_per_second", flops_per_second(measurement));
+  put(entry, "median_ci95_low", seconds.median_ci95.low * ns_per_second);
+  put(entry, "median_ci95_high", seconds.median_ci95.high * ns_per_second);
+  entry["samples"] = seconds.count;
+  entry["cpu_time_source"] = has_launch ? "what the host takes to launch one execution"
+                                        : "real_time: the time of the host alone was not measured";
+}
+
+void put_verdict(Json& entry, const Verdict& verdict) {
+  put(entry, "achieved_fraction", verdict.achieved);
+  put(entry, "regime_confidence", verdict.confidence);
+  put_text(entry, "limiter", verdict.limiter);
+  entry["label"] = name_of(verdict.regime);
+}
+
+void put_reason(Json& entry, const Measurement& measurement) {
+  const bool skipped = status_of(measurement) == Status::skipped;
+  entry[skipped ? "skipped" : "error_occurred"] = true;
+  entry[skipped ? "skip_message" : "error_message"] = printable(reason_of(measurement));
+}
+
+using Name = std::pair<std::string, std::string>;  ///< device and name
+
+/// How many entries each point has.
+std::map<Name, int> count_repetitions(const Run& run) {
+  std::map<Name, int> counts;
+  for (const Point& point : run.points) ++counts[{point.measurement.device, point.measurement.name}];
+  return counts;
+}
+
+bool has_several_devices(const Run& run) {
+  std::set<std::string_view> devices;
+  for (const Point& point : run.points) devices.insert(point.measurement.device);
+  return devices.size() > 1;
+}
+
+}  // namespace
+
+std::string google_benchmark_json(const Run& run) {
+  const bool several = has_several_devices(run);
+  const auto repetitions = count_repetitions(run);
+  std::map<Name, Family> families;
+  Json entries = Json::array();
+  Json without_time = Json::array();
+  for (const Point& point : run.points) {
+    const Measurement& measurement = point.measurement;
+    Family& family =
+        families.try_emplace({measurement.device, measurement.operation}, Family{families.size(), {}}).first->second;
+    const auto instance = family.instances.try_emplace(measurement.name, family.instances.size()).first->second;
+    const std::string name = printable(several ? measurement.name + "/" + measurement.device : measurement.name);
+    Json entry;
+    entry["name"] = name;
+    entry["family_index"] = family.index;
+    entry["per_family_instance_index"] = instance;
+    entry["run_name"] = name;
+    entry["run_type"] = "iteration";
+    entry["repetitions"] = repetitions.at({measurement.device, measurement.name});
+    entry["repetition_index"] = measurement.repetition;
+    entry["threads"] = 1;
+    put_text(entry, "device", measurement.device);
+    if (status_of(measurement) == Status::timed) {
+      put_times(entry, measurement);
+      put_text(entry, "clock", measurement.clock);
+      put_text(entry, "method", measurement.method);
+      put_text(entry, "cache_state", measurement.cache_state);
+      if (point.verdict) put_verdict(entry, *point.verdict);
+      entries.push_back(std::move(entry));
+    } else {
+      put_reason(entry, measurement);
+      without_time.push_back(std::move(entry));
+    }
+  }
+  Json file{{"context", context_of(run)}, {"benchmarks", std::move(entries)}};
+  if (!without_time.empty()) file["without_time"] = std::move(without_time);
+  return file.dump(2) + "\n";
+}
+
+}  // namespace gpubench::reports

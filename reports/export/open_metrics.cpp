@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/model/points.h"
+#include "reports/export/other_tools.h"
+
+namespace gpubench::reports {
+namespace {
+
+/// As a label's value: backslash, quote and line feed are escaped (there is none of the last in printable text).
+std::string label_value(std::string_view text) {
+  std::string value;
+  for (const char c : printable(text)) {
+    if (c == '\\' || c == '"') value += '\\';
+    value += c;
+  }
+  return value;
+}
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;  ///< name and raw value
+
+std::string labels_text(const Labels& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels)
+    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, label_value(value));
+  return text.empty() ? text : fmt::format("{{{}}}", text);
+}
+
+/// One gauge with all its samples, which stand together; nothing when there are none.
+class Gauge {
+ public:
+  Gauge(std::string_view name, std::string_view unit, std::string_view help) : name_(name) {
+    head_ = fmt::format("# TYPE {} gauge\n", name);
+    if (!unit.empty()) head_ += fmt::format("# UNIT {} {}\n", name, unit);
+    head_ += fmt::format("# HELP {} {}\n", name, help);
+  }
+  void add(const Labels& labels, double value) {
+    if (std::isfinite(value)) samples_ += fmt::format("{}{} {}\n", name_, labels_text(labels), value);
+  }
+  [[nodiscard]] std::string text() const { return samples_.empty() ? "" : head_ + samples_; }
+
+ private:
+  std::string name_;
+  std::string head_;
+  std::string samples_;
+};
+
+/// Unique for each point, which a file touched by hand might not have seen to.
+std::vector<Labels> labels_of_points(const Run& run) {
+  std::vector<Labels> result;
+  std::map<std::string, int> seen;
+  for (const Point& point : run.points) {
+    const Measurement& measurement = point.measurement;
+    Labels labels = {{"device", measurement.device},
+                     {"operation", measurement.operation},
+                     {"name", without_suffix(measurement.name)},
+                     {"repetition", fmt::format("{}", measurement.repetition)}};
+    if (const int earlier = seen[labels_text(labels)]++; earlier > 0)
+      labels.emplace_back("occurrence", fmt::format("{}", earlier + 1));
+    result.push_back(std::move(labels));
+  }
+  return result;
+}
+
+/// One figure of a point.
+struct Figure {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view help;
+  std::optional<double> (*value)(const Point&);
+};
+
+template <class Read>
+std::optional<double> of_time(const Point& point, Read read) {
+  return status_of(point.measurement) == Status::timed ? std::optional<double>(read(*point.measurement.seconds))
+                                                       : std::nullopt;
+}
+
+constexpr std::array figures = {
+    Figure{"gpubench_point_time_seconds", "seconds", "Median time of one execution.",
+           [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median; }); }},
+    Figure{"gpubench_point_time_low_seconds", "seconds", "Lower end of the 95 % interval of the median.",
+           [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median_ci95.low; }); }},
+    Figure{"gpubench_point_time_high_seconds", "seconds", "Upper end of the 95 % interval of the median.",
+           [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median_ci95.high; }); }},
+    Figure{"gpubench_point_samples", "", "Samples that the time rests on.",
+           [](const Point& point) {
+             return of_time(point, [](const Summary& s) { return static_cast<double>(s.count); });
+           }},
+    Figure{"gpubench_point_bytes_per_second", "bytes_per_second", "Declared bytes over the median time.",
+           [](const Point& point) { return bytes_per_second(point.measurement); }},
+    Figure{"gpubench_point_flops_per_second", "flops_per_second", "Declared operations over the median time.",
+           [](const Point& point) { return flops_per_second(point.measurement); }},
+    Figure{"gpubench_point_clock_hertz", "hertz", "SM or core clock of the point.",
+           [](const Point& point) { return point.measurement.clock_hz; }},
+    Figure{"gpubench_point_achieved_ratio", "ratio", "Rate reached on the limiter over its measured ceiling.",
+           [](const Point& point) { return point.verdict ? point.verdict->achieved : std::nullopt; }},
+    Figure{"gpubench_point_confidence_ratio", "ratio", "Probability that the regime is right.",
+           [](const Point& point) { return point.verdict ? std::optional(point.verdict->confidence) : std::nullopt; }}};
+
+std::string points_text(const Run& run) {
+  const std::vector<Labels> labels = labels_of_points(run);
+  Gauge status("gpubench_point_status", "", "1; the label says whether the point was timed, failed or skipped.");
+  Gauge regime("gpubench_point_regime", "", "1; the labels say what limits the point and how it was timed.");
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    const Point& point = run.points[i];
+    Labels with_status = labels[i];
+    with_status.emplace_back("status", name_of(status_of(point.measurement)));
+    status.add(with_status, 1.0);
+    if (!point.verdict) continue;
+    Labels with_regime = labels[i];
+    with_regime.emplace_back("regime", name_of(point.verdict->regime));
+    with_regime.emplace_back("limiter", point.verdict->limiter);
+    with_regime.emplace_back("clock", point.measurement.clock);
+    with_regime.emplace_back("cache_state", point.measurement.cache_state);
+    regime.add(with_regime, 1.0);
+  }
+  std::string text = status.text() + regime.text();
+  for (const Figure& figure : figures) {
+    Gauge gauge(figure.name, figure.unit, figure.help);
+    for (std::size_t i = 0; i < run.points.size(); ++i)
+      if (const auto value = figure.value(run.points[i])) gauge.add(labels[i], *value);
+    text += gauge.text();
+  }
+  return text;
+}
+
+/// One gauge for each unit that ceilings have.
+struct CeilingUnit {
+  std::string_view unit;  ///< of the ceiling
+  std::string_view name;  ///< of the gauge
+  std::string_view spelt;
+};
+constexpr std::array ceiling_units = {
+    CeilingUnit{"B/s", "gpubench_ceiling_bytes_per_second", "bytes_per_second"},
+    CeilingUnit{"FLOP/s", "gpubench_ceiling_flops_per_second", "flops_per_second"},
+    CeilingUnit{"op/s", "gpubench_ceiling_operations_per_second", "operations_per_second"},
+    CeilingUnit{"s", "gpubench_ceiling_seconds", "seconds"}};
+
+std::string ceilings_text(const Run& run) {
+  std::string text;
+  for (const CeilingUnit& unit : ceiling_units) {
+    Gauge gauge(unit.name, unit.spelt, "A measured limit of the device.");
+    std::set<std::string> seen;
+    for (const Calibration& calibration : run.calibrations)
+      for (const Ceiling& ceiling : calibration.ceilings) {
+        const Labels labels = {{"device", calibration.device.id}, {"resource", ceiling.resource}};
+        if (ceiling.unit == unit.unit && seen.insert(labels_text(labels)).second) gauge.add(labels, ceiling.value);
+      }
+    text += gauge.text();
+  }
+  return text;
+}
+
+/// Seconds since 1970 of "2026-07-01T12:00:00Z"; absent for anything else.
+std::optional<double> unix_seconds(const std::string& utc) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  char zone = 0;
+  if (std::sscanf(utc.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%c", &year, &month, &day, &hour, &minute, &second, &zone) != 7 ||
+      zone != 'Z')
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  const auto time = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+                    std::chrono::seconds(second);
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
+}
+
+std::string run_text(const Run& run) {
+  Gauge about("gpubench_run_info", "", "1; the labels say what ran.");
+  about.add({{"version", run.context.gpubench_version}, {"host", run.context.host}, {"program", run.context.program}},
+            1.0);
+  Gauge created("gpubench_run_created_seconds", "seconds", "When the run began, since 1970-01-01 UTC.");
+  if (const auto seconds = unix_seconds(run.context.created_utc)) created.add({}, *seconds);
+  Gauge devices("gpubench_device_info", "", "1; the labels say which device it is.");
+  std::set<std::string_view> seen;
+  for (const Device& device : run.devices)
+    if (seen.insert(device.id).second)
+      devices.add({{"device", device.id}, {"device_name", device.name}, {"architecture", device.architecture}}, 1.0);
+  const Counts counts = count(run);
+  Gauge points("gpubench_points", "", "Points by status.");
+  points.add({{"status", "timed"}}, static_cast<double>(counts.points - counts.failed - counts.skipped));
+  points.add({{"status", "failed"}}, static_cast<double>(counts.failed));
+  points.add({{"status", "skipped"}}, static_cast<double>(counts.skipped));
+  return about.text() + created.text() + devices.text() + points.text();
+}
+
+}  // namespace
+
+std::string open_metrics(const Run& run) { return run_text(run) + points_text(run) + ceilings_text(run) + "# EOF\n"; }
+
+}  // namespace gpubench::reports

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/text.h"
+#include "reports/charts/charts.h"
+#include "reports/charts/runs.h"
+#include "reports/charts/samples.h"
+#include "reports/html/resources.h"
+#include "reports/html/sections.h"
+#include "reports/html/text.h"
+#include "reports/reports.h"
+
+namespace gpubench::reports {
+namespace {
+
+struct Remote {
+  std::string_view url;
+  std::string_view integrity;
+};
+
+// Used by a build without the bundle. The hashes are SHA-384 of the files that the wheel panel 1.9.4 of the Python
+// Package Index took from these very addresses when it was made.
+constexpr std::array remote_scripts = {
+    Remote{"https://cdn.jsdelivr.net/npm/vega@6.1.2",
+           "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
+    Remote{"https://cdn.jsdelivr.net/npm/vega-lite@6.3.0",
+           "sha384-XvyB+gziheLKBtEFV41cTEJKMS0HanHcNPRSOEbYq1CvA5e5aYa1aPNc4hK5lTvU"},
+    Remote{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
+           "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
+
+std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
+
+std::string vega_scripts() {
+  if (!page::vega().empty()) return script(page::vega());
+  std::string html;
+  for (const auto& remote : remote_scripts)
+    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", remote.url,
+                        remote.integrity);
+  return html;
+}
+
+/// Scripts run only if they are the ones built in (or the pinned ones), whatever text the run brings along. Styles may
+/// be inline: Vega sets them while it draws.
+std::string policy() {
+  std::string scripts;
+  for (const auto hash : {page::script_base_hash(), page::script_table_hash(), page::script_samples_hash(),
+                          page::script_charts_hash(), page::vega_hash()})
+    if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
+  if (page::vega().empty())
+    for (const auto& remote : remote_scripts) scripts += fmt::format(" {}", remote.url);
+  return fmt::format(
+      "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action "
+      "'none'",
+      scripts);
+}
+
+std::string figure(const charts::Chart& chart) {
+  const auto title = markup::escape(chart.title);
+  return fmt::format(
+      "<figure class=\"card chart\" id=\"chart-{0}\" data-scope=\"{1}\"><figcaption><h3>{2}</h3><p>{3}</p></figcaption>"
+      "<div class=\"canvas\" role=\"img\" aria-label=\"{2}. {3}\"></div></figure>\n",
+      chart.id, chart.scope, title, markup::escape(chart.description));
+}
+
+/// Rows as columns, each text once: a third of the size, and faster to read.
+charts::Json columns_of(const charts::Json& rows) {
+  auto columns = charts::Json::object();
+  auto texts = charts::Json::array();
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const auto& [key, value] : rows[i].items()) {
+      auto& column = columns[key];
+      while (column.size() < i) column.push_back(nullptr);
+      if (!value.is_string()) {
+        column.push_back(value);
+        continue;
+      }
+      const auto [place, is_new] = places.emplace(value.get<std::string>(), places.size());
+      if (is_new) texts.push_back(value);
+      column.push_back({place->second});  // in brackets: a text by number, not a number
+    }
+  }
+  return {{"count", rows.size()}, {"columns", std::move(columns)}, {"texts", std::move(texts)}};
+}
+
+charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets) {
+  auto specs = charts::Json::object();
+  specs["samples"] = charts::samples();
+  for (const auto& chart : list) specs[chart.id] = chart.spec;
+  auto devices = charts::Json::array();
+  for (const auto& device : run.devices)
+    devices.push_back({{"id", printable(device.id)}, {"name", printable(device.name)}});
+  auto points = columns_of(datasets["points"]);
+  datasets.erase("points");
+  return {
+      {"datasets", std::move(datasets)}, {"points", std::move(points)},
+      {"specs", std::move(specs)},       {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}},
+      {"devices", std::move(devices)},   {"embedded", !page::vega().empty()}};
+}
+
+/// What the page of several runs has beside the rest; empty for one.
+struct Beside {
+  std::string navigation;
+  std::string section;
+  std::string meta;
+  std::string environment;
+};
+
+Beside beside_one(const Run& run) {
+  const auto& context = run.context;
+  return {"", "",
+          fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{} {}</span></p>",
+                      markup::escape(context.created_utc), markup::escape(context.host),
+                      markup::escape(context.program), markup::escape(context.gpubench_version)),
+          sections::environment(run)};
+}
+
+Beside beside_several(const Several& several, const std::string& figures) {
+  std::string environment;
+  for (std::size_t i = 0; i < several.labels.size(); ++i) {
+    Run own;
+    own.context = several.contexts[i];
+    own.devices = several.devices[i];
+    environment += "<h3 class=\"of-run\">" + markup::escape(several.labels[i]) + "</h3>\n" + sections::environment(own);
+  }
+  return {"<a href=\"#runs\">Runs</a>",
+          "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">Runs over one another</h2>\n" +
+              sections::runs(several) + figures + "</section>\n",
+          "", environment};
+}
+
+std::string page_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets,
+                    const Several* several) {
+  std::string device_charts;
+  std::string operation_charts;
+  std::string ladder;
+  std::string overlays;
+  for (const auto& chart : list) {
+    const bool of_calibration = chart.id == "ladder" || chart.id == "latency" || chart.id == "intensity";
+    auto& place = of_calibration                    ? ladder
+                  : chart.scope == "operation"      ? operation_charts
+                  : chart.scope == "runs"           ? overlays
+                  : chart.scope.starts_with("runs") ? operation_charts
+                                                    : device_charts;
+    place += figure(chart);
+  }
+  const auto beside = several != nullptr ? beside_several(*several, overlays) : beside_one(run);
+  return markup::fill(page::frame(), {{"policy", policy()},
+                                      {"style", std::string(page::style())},
+                                      {"title", markup::escape(sections::title(run))},
+                                      {"devices", sections::devices(run)},
+                                      {"meta", beside.meta},
+                                      {"version", markup::escape(run.context.gpubench_version)},
+                                      {"summary", markup::escape(sections::summary(run))},
+                                      {"regimes", sections::regimes(run)},
+                                      {"notices", sections::notices(run)},
+                                      {"navigation", beside.navigation},
+                                      {"runs", beside.section},
+                                      {"device_charts", device_charts},
+                                      {"operation_charts", operation_charts},
+                                      {"ladder", ladder},
+                                      {"boundaries", sections::boundaries(run) + sections::checks(run)},
+                                      {"calibrations", sections::calibrations(run)},
+                                      {"environment", beside.environment},
+                                      {"data", markup::script_json(data_of(run, list, std::move(datasets)))},
+                                      {"samples", markup::script_json(charts::packed_samples(run))},
+                                      {"script_base", script(page::script_base())},
+                                      {"script_table", script(page::script_table())},
+                                      {"script_samples", script(page::script_samples())},
+                                      {"script_charts", script(page::script_charts())},
+                                      {"script_vega", vega_scripts()}});
+}
+
+}  // namespace
+
+std::string html(const Run& run) { return page_of(run, charts::all(run), charts::datasets(run), nullptr); }
+
+std::string html(const Several& several) {
+  auto list = charts::all(several.merged);
+  for (auto& chart : charts::overlays(several)) list.push_back(std::move(chart));
+  return page_of(several.merged, list, charts::datasets(several), &several);
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/sections.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/units.h"
+#include "core/model/points.h"
+#include "reports/ceiling_text.h"
+#include "reports/html/text.h"
+#include "reports/judgement.h"
+
+namespace gpubench::reports::sections {
+namespace {
+
+using markup::escape;
+using markup::render;
+using markup::Table;
+
+std::string plural(std::size_t count, const std::string& noun) {
+  return format_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string interval(const Interval& ci95, const std::string& unit) {
+  return format_value(ci95.low, unit, 4) + " to " + format_value(ci95.high, unit, 4);
+}
+
+std::string facts(const Device& device) {
+  std::string text = device.id;
+  if (!device.architecture.empty()) text += " \u00b7 " + device.architecture;
+  if (device.units > 0)
+    text +=
+        " \u00b7 " + plural(static_cast<std::size_t>(device.units), device.kind == DeviceKind::cuda ? "SM" : "thread");
+  if (device.memory_bytes > 0) text += " \u00b7 " + format_bytes(static_cast<double>(device.memory_bytes));
+  if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
+    text += " \u00b7 driver " + driver->second;
+  return text;
+}
+
+/// The colour of a group's meters, named by a regime.
+std::string_view look_of(CeilingGroup group) {
+  switch (group) {
+    case CeilingGroup::latency:
+      return name_of(Regime::latency);
+    case CeilingGroup::overhead:
+      return name_of(Regime::overhead);
+    case CeilingGroup::compute:
+    case CeilingGroup::atomics:
+      return name_of(Regime::compute);
+    case CeilingGroup::memory:
+    case CeilingGroup::link:
+      break;
+  }
+  return name_of(Regime::memory);
+}
+
+Table ceilings(const Calibration& calibration) {
+  Table table{"Ceilings of " + calibration.device.name + " (" + calibration.device.id + ")",
+              {{"resource"},
+               {"measured", true},
+               {"95 % interval", true},
+               {"repeats", true},
+               {"of theory", true},
+               {"clock", true},
+               {"method"}},
+              {}};
+  for (const auto& ceiling : calibration.ceilings) {
+    const bool has_theory = ceiling.theoretical_limit && *ceiling.theoretical_limit > 0;
+    table.rows.push_back({ceiling.resource, format_value(ceiling.value, ceiling.unit, 4),
+                          interval(ceiling.ci95, ceiling.unit), std::to_string(ceiling.repeats),
+                          has_theory ? format_percent(ceiling.value / *ceiling.theoretical_limit) : "",
+                          ceiling.clock_hz ? format_hertz(*ceiling.clock_hz) : "not read", ceiling.method});
+  }
+  return table;
+}
+
+Table absent(const Calibration& calibration) {
+  Table table{"Ceilings that could not be measured", {{"resource"}, {"reason"}}, {}};
+  for (const auto& ceiling : calibration.absent) table.rows.push_back({ceiling.resource, ceiling.reason});
+  return table;
+}
+
+Table levels(const Calibration& calibration) {
+  Table table{"Cache levels found", {{"level"}, {"half of the bytes from it at", true}, {"95 % interval", true}}, {}};
+  for (const auto& level : calibration.levels)
+    table.rows.push_back({level.resource, format_bytes(level.capacity_bytes),
+                          format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
+  return table;
+}
+
+/// One ceiling in the card of its group: value, interval and, where there is a limit, a meter.
+std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
+  const auto share = share_of_limit(ceiling);
+  std::string notes;
+  for (const auto& caveat : ceiling.caveats) notes += (notes.empty() ? "" : "; ") + caveat;
+  std::string html = "<tr><th scope=\"row\">" + escape(ceiling.resource);
+  if (!notes.empty())
+    html += "<span class=\"caveat\" tabindex=\"0\" role=\"note\" title=\"" + escape(notes) +
+            "\" aria-label=\"Caveat: " + escape(notes) + "\">!</span>";
+  html += "</th><td class=\"number\">" + escape(format_value(ceiling.value, ceiling.unit, 4)) + "<small>" +
+          escape(format_interval(ceiling.ci95, ceiling.unit, 4)) + "</small></td><td>";
+  if (share)
+    html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}", look_of(group),
+                        100.0 * std::min(*share, 1.0), format_percent(*share));
+  else if (ceiling.cycles)
+    html += fmt::format("<span class=\"soft\">{:.4g} cycles</span>", *ceiling.cycles);
+  return html + "</td></tr>\n";
+}
+
+std::string cards(const Calibration& calibration) {
+  std::string html;
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
+    html += fmt::format("<section class=\"card group\"><h3>{}</h3><table>", name_of(group));
+    for (const auto* ceiling : ceilings) html += card_row(group, *ceiling);
+    html += "</table></section>\n";
+  }
+  return html.empty() ? "" : "<div class=\"groups\">\n" + html + "</div>\n";
+}
+
+std::string checks_of(const Calibration& calibration) {
+  std::string html;
+  if (calibration.health)
+    html += fmt::format("<p class=\"notice{}\"><strong>Health:</strong> {}.</p>\n",
+                        is_ill(*calibration.health) ? " warn" : "", escape(health_text(*calibration.health)));
+  if (calibration.drift)
+    html += fmt::format("<p class=\"notice{}\"><strong>Drift check:</strong> {}.</p>\n",
+                        calibration.drift->outcome == DriftOutcome::agrees ? "" : " warn",
+                        escape(drift_text(*calibration.drift)));
+  return html;
+}
+
+Table health(const Calibration& calibration) {
+  Table table{
+      "Beside other GPUs of its kind",
+      {{"resource"}, {"measured", true}, {"known of its kind", true}, {"margin", true}, {"standing"}, {"source"}},
+      {}};
+  if (!calibration.health) return table;
+  for (const auto& check : calibration.health->checks)
+    table.rows.push_back({check.resource, format_value(check.value, check.unit, 4),
+                          format_interval(check.reference, check.unit, 4), format_percent(check.margin),
+                          fmt::format("{}{}", name_of(check.standing), check.worse ? ", slower" : ""), check.source});
+  return table;
+}
+
+std::string folded(const std::string& summary, const std::string& html) {
+  return html.empty() ? ""
+                      : "<details class=\"folded\"><summary>" + escape(summary) + "</summary>" + html + "</details>\n";
+}
+
+std::string list(const std::string& title, const std::map<std::string, std::string>& entries) {
+  if (entries.empty()) return {};
+  std::string html = "<div class=\"facts\"><h3>" + escape(title) + "</h3><dl>";
+  for (const auto& [key, value] : entries)
+    html += "<div><dt>" + escape(key) + "</dt><dd>" + escape(value) + "</dd></div>";
+  return html + "</dl></div>\n";
+}
+
+}  // namespace
+
+std::string title(const Run& run) {
+  std::string names;
+  for (const auto& device : run.devices) names += (names.empty() ? "" : ", ") + device.name;
+  return (names.empty() ? "gpubench" : names) + " \u00b7 " + run.context.created_utc;
+}
+
+std::string summary(const Run& run) {
+  const auto counts = count(run);
+  std::set<std::string> operations;
+  for (const auto& point : run.points) operations.insert(point.measurement.operation);
+  std::string text = plural(counts.points, "point") + " of " + plural(operations.size(), "operation");
+  std::string parts;
+  const auto add = [&parts](std::size_t number, std::string_view what) {
+    if (number > 0)
+      parts += (parts.empty() ? ": " : ", ") + format_count(static_cast<double>(number)) + " " + std::string(what);
+  };
+  for (const auto& [regime, number] : counts.by_regime) add(number, name_of(regime));
+  add(counts.without_verdict, "without a verdict");
+  add(counts.failed, "failed");
+  add(counts.skipped, "skipped");
+  return text + parts;
+}
+
+std::string devices(const Run& run) {
+  std::string html;
+  for (const auto& device : run.devices)
+    html += "<div class=\"device\"><h1>" + escape(device.name) + "</h1><p>" + escape(facts(device)) + "</p></div>\n";
+  return html.empty() ? "<div class=\"device\"><h1>gpubench</h1><p>no device</p></div>" : html;
+}
+
+std::string runs(const Several& several) {
+  Table table{"What each run is; the first is what the others are held against",
+              {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
+              {}};
+  for (std::size_t i = 0; i < several.labels.size(); ++i) {
+    const auto& context = several.contexts[i];
+    std::string names;
+    std::string drivers;
+    for (const auto& device : several.devices[i]) {
+      names += (names.empty() ? "" : "; ") + device.name + " (" + device.id + ")";
+      if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
+        drivers += (drivers.empty() ? "" : "; ") + driver->second;
+    }
+    std::size_t points = 0;
+    for (const auto& point : several.merged.points)
+      if (const auto run = several.run_of_device.find(point.measurement.device);
+          run != several.run_of_device.end() && run->second == i)
+        ++points;
+    std::string arguments;
+    for (const auto& argument : context.arguments) arguments += (arguments.empty() ? "" : " ") + argument;
+    table.rows.push_back({several.labels[i], names, context.created_utc, context.host,
+                          context.program + " " + context.gpubench_version, drivers,
+                          format_count(static_cast<double>(points)), arguments});
+  }
+  return render(table);
+}
+
+std::string regimes(const Run& run) {
+  const auto counts = count(run);
+  std::string bar;
+  std::string tiles;
+  for (const auto& [regime, number] : counts.by_regime) {
+    const std::string name(name_of(regime));
+    bar += fmt::format("<span class=\"bg-{}\" style=\"flex-grow:{}\"></span>", name, number);
+    tiles += fmt::format(
+        "<div class=\"tile\"><dt><svg class=\"sign {0}\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use "
+        "href=\"#sign-{0}\"/></svg>{0}</dt>"
+        "<dd>{1}</dd></div>",
+        name, format_count(static_cast<double>(number)));
+  }
+  const auto tile = [&tiles](std::string_view name, std::string_view look, std::size_t number) {
+    if (number > 0) tiles += fmt::format("<div class=\"tile {}\"><dt>{}</dt><dd>{}</dd></div>", look, name, number);
+  };
+  tile("no verdict", "", counts.without_verdict);
+  tile("failed", "bad", counts.failed);
+  tile("skipped", "", counts.skipped);
+  return (bar.empty() ? "" : "<div class=\"bar\" aria-hidden=\"true\">" + bar + "</div>") + "<dl class=\"tiles\">" +
+         tiles + "</dl>\n";
+}
+
+std::string notices(const Run& run) {
+  std::string html;
+  if (!run.warnings.empty()) {
+    html += "<section class=\"notice warn\" aria-labelledby=\"warnings-title\"><h2 id=\"warnings-title\">" +
+            plural(run.warnings.size(), "warning") + "</h2><ul>";
+    // A few at a glance; many would push all charts off the first page.
+    constexpr std::size_t at_a_glance = 4;
+    const bool folds = run.warnings.size() > at_a_glance + 1;
+    for (std::size_t i = 0; i < run.warnings.size(); ++i) {
+      if (folds && i == at_a_glance)
+        html += "</ul><details><summary>" + std::to_string(run.warnings.size() - i) + " more</summary><ul>";
+      html += "<li>" + escape(run.warnings[i]) + "</li>";
+    }
+    html += folds ? "</ul></details></section>\n" : "</ul></section>\n";
+  }
+  Table failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
+  Table skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
+  for (const auto& point : run.points) {
+    const auto status = status_of(point.measurement);
+    if (status == Status::timed) continue;
+    (status == Status::failed ? failed : skipped)
+        .rows.push_back({label(point.measurement), point.measurement.device, reason_of(point.measurement)});
+  }
+  if (!failed.rows.empty())
+    html += "<section class=\"notice bad\" aria-labelledby=\"failed-title\"><h2 id=\"failed-title\">" +
+            plural(failed.rows.size(), "point") + " failed</h2>" + render(failed) + "</section>\n";
+  if (!skipped.rows.empty())
+    html += "<details class=\"notice\"><summary>" + plural(skipped.rows.size(), "point") + " skipped</summary>" +
+            render(skipped) + "</details>\n";
+  return html;
+}
+
+std::string boundaries(const Run& run) {
+  Table table{"Where operations change regime",
+              {{"operation"}, {"device"}, {"from"}, {"to"}, {"argument"}, {"at", true}, {"95 % interval", true}},
+              {}};
+  for (const auto& boundary : run.boundaries) {
+    const auto ci95 =
+        boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
+    table.rows.push_back({boundary.operation, boundary.device, boundary.from, boundary.to, boundary.argument,
+                          boundary_at_text(boundary), ci95});
+  }
+  const auto html = render(table);
+  return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;
+}
+
+std::string checks(const Run& run) {
+  Table doubts{"Checks that disagree with a verdict",
+               {{"point"}, {"verdict"}, {"check"}, {"says"}, {"because"}, {"points", true}},
+               {}};
+  for (const Group& group : groups_of(run))
+    for (const Doubt& doubt : doubts_of(group))
+      doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
+                             doubt.vote->check, doubt.vote->says, doubt.vote->evidence, std::to_string(doubt.points)});
+  Table rule{"Classes of Nsight Compute's SpeedOfLight rule beside these regimes", {{"its class"}}, {}};
+  for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});
+  for (const auto& agreement : agreement_of(run)) {
+    std::vector<std::string> cells = {agreement.theirs};
+    for (const auto count : agreement.by_regime) cells.push_back(count > 0 ? std::to_string(count) : "");
+    rule.rows.push_back(std::move(cells));
+  }
+  Table differences{"Where the two differ", {{"difference and reason"}}, {}};
+  for (auto& difference : rule_differences(run)) differences.rows.push_back({std::move(difference)});
+  return render(doubts) + render(rule) + render(differences);
+}
+
+std::string calibrations(const Run& run) {
+  std::string html;
+  for (const auto& calibration : run.calibrations) {
+    html += fmt::format("<p>{1}: {0} calibration of {2}, which took {3}.</p>\n", escape(calibration.mode),
+                        escape(calibration.device.name), escape(calibration.created_utc),
+                        format_seconds(calibration.seconds_taken));
+    for (const auto& warning : calibration.warnings) html += "<p class=\"notice warn\">" + escape(warning) + "</p>\n";
+    html += checks_of(calibration) + cards(calibration);
+    html += folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration)));
+    html += folded("What is known of other GPUs of this kind, with sources", render(health(calibration)));
+    html += render(absent(calibration)) + render(levels(calibration));
+  }
+  return html.empty()
+             ? "<p class=\"empty\">No device of this run was calibrated, so nothing could be said about limits.</p>"
+             : html;
+}
+
+std::string environment(const Run& run) {
+  std::string command;
+  for (const auto& argument : run.context.arguments) command += (command.empty() ? "" : " ") + argument;
+  auto html = list("Run", {{"gpubench", run.context.gpubench_version},
+                           {"created", run.context.created_utc},
+                           {"host", run.context.host},
+                           {"program", run.context.program},
+                           {"arguments", command}});
+  html += list("Environment", run.context.environment);
+  for (const auto& device : run.devices) {
+    auto entries = device.properties;
+    entries["id"] = device.id;
+    entries["architecture"] = device.architecture;
+    if (device.units > 0) entries["units"] = std::to_string(device.units);
+    if (device.memory_bytes > 0) entries["memory"] = format_bytes(static_cast<double>(device.memory_bytes));
+    if (device.last_level_cache_bytes > 0)
+      entries["last-level cache"] = format_bytes(static_cast<double>(device.last_level_cache_bytes));
+    if (device.max_clock_hz) entries["declared clock"] = format_hertz(*device.max_clock_hz);
+    if (device.memory_bandwidth_limit)
+      entries["theoretical bandwidth"] = format_bytes_per_second(*device.memory_bandwidth_limit);
+    html += list(device.name, entries);
+  }
+  return html;
+}
+
+}  // namespace gpubench::reports::sections

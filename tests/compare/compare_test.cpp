@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/comparison_clocks.h"
+#include "compare/comparison_noise.h"
+#include "core/statistics/statistics.h"
+#include "tests/reports/sample_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr double tenth_of_a_percent = 0.001;
+
+/// `count` samples spread evenly over +- `spread` around a time.
+std::vector<double> around(double seconds, double spread = tenth_of_a_percent, int count = 11) {
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i)
+    samples.push_back(seconds * (1.0 + spread * (count > 1 ? 2.0 * i / (count - 1) - 1.0 : 0.0)));
+  return samples;
+}
+
+void add(gpubench::Run& run, const std::string& name, const std::vector<double>& samples,
+         const std::string& device = "cpu") {
+  Measurement measurement;
+  measurement.name = name;
+  measurement.operation = name;
+  measurement.device = device;
+  measurement.samples_seconds = samples;
+  measurement.seconds = statistics::summarize(samples);
+  run.points.push_back({measurement, std::nullopt});
+}
+
+void add_failed(gpubench::Run& run, const std::string& name) {
+  Measurement measurement;
+  measurement.name = name;
+  measurement.device = "cpu";
+  measurement.failure = Failure{FailureKind::wrong_result, "sum is 0"};
+  run.points.push_back({measurement, std::nullopt});
+}
+
+gpubench::Run run_with(const std::vector<double>& samples, const std::string& name = "op") {
+  gpubench::Run run;
+  run.devices.push_back({});
+  run.devices.back().id = "cpu";
+  run.devices.back().name = "Example CPU";
+  add(run, name, samples);
+  return run;
+}
+
+/// Of a machine whose processes hardly differ.
+CompareOptions quiet(double least_effect = 0.01) {
+  CompareOptions options;
+  options.least_effect = least_effect;
+  options.process_deviation = 0.0005;
+  return options;
+}
+
+/// Runs of one side, each a process whose medians are `seconds` times its factor, at each of the names.
+std::vector<gpubench::Run> processes(double seconds, const std::vector<double>& factors,
+                                     const std::vector<std::string>& names = {"op"}) {
+  std::vector<gpubench::Run> runs;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    runs.push_back(run_with(around(seconds * factors[i]), names[0]));
+    for (std::size_t j = 1; j < names.size(); ++j) add(runs.back(), names[j], around(seconds * factors[i]));
+    runs.back().context.created_utc = std::to_string(i);
+  }
+  return runs;
+}
+
+Change change_between(const std::vector<double>& base, const std::vector<double>& next, double least_effect = 0.01) {
+  const auto comparison = compare(run_with(base), run_with(next), quiet(least_effect));
+  EXPECT_EQ(comparison.points.size(), 1U);
+  return comparison.points.at(0).change;
+}
+
+TEST(Compare, TellsTheFourChangesApart) {
+  EXPECT_EQ(change_between(around(1.0), around(1.2)), Change::slower);
+  EXPECT_EQ(change_between(around(1.2), around(1.0)), Change::faster);
+  EXPECT_EQ(change_between(around(1.0), around(1.002)), Change::same);
+  EXPECT_EQ(change_between(around(1.0, 0.3), around(1.05, 0.3)), Change::inconclusive);
+}
+
+TEST(Compare, TheLeastEffectMovesTheLine) {
+  EXPECT_EQ(change_between(around(1.0), around(1.03), 0.01), Change::slower);
+  EXPECT_EQ(change_between(around(1.0), around(1.03), 0.05), Change::same);
+  EXPECT_EQ(change_between(around(1.0), around(1.0505), 0.05), Change::inconclusive);
+}
+
+TEST(Compare, FewSamplesDecideNothing) {
+  EXPECT_EQ(change_between(around(1.0, 0.0, 5), around(2.0, 0.0, 11)), Change::inconclusive);
+  EXPECT_EQ(change_between(around(1.0, 0.0, 11), around(2.0, 0.0, 1)), Change::inconclusive);
+  EXPECT_EQ(change_between(around(1.0, 0.0, 6), around(2.0, 0.0, 6)), Change::slower);
+}
+
+TEST(Compare, GivesTheSameIntervalEveryTime) {
+  const auto base = run_with(around(1.0, 0.1)), next = run_with(around(1.1, 0.1));
+  EXPECT_EQ(compare(base, next, {}).points[0].ratio, compare(base, next, {}).points[0].ratio);
+}
+
+TEST(Compare, UsesTheIntervalsWhenTheSamplesWereNotKept) {
+  auto base = run_with(around(1.0)), next = run_with(around(1.2));
+  base.points[0].measurement.samples_seconds.clear();
+  auto comparison = compare(base, next, quiet());
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_NEAR(comparison.points[0].ratio.value, 1.2, 1e-12);
+  base.points[0].measurement.seconds->count = 5;
+  comparison = compare(base, next, {});
+  EXPECT_EQ(comparison.points[0].change, Change::inconclusive);
+}
+
+TEST(Compare, RepetitionsCountByTheirMedian) {
+  gpubench::Run base = run_with(around(1.0, 0.0, 3));
+  add(base, "op", around(3.0, 0.0, 4));
+  base.points[1].measurement.repetition = 1;
+  const auto comparison = compare(base, run_with(around(3.0)), {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_DOUBLE_EQ(comparison.points[0].base_seconds, 2.0);
+  EXPECT_EQ(comparison.points[0].name, "op");
+}
+
+TEST(Compare, SortsOutWhatIsMissing) {
+  gpubench::Run base = run_with(around(1.0), "both");
+  add(base, "old/manual_time", around(1.0));
+  add(base, "breaks", around(1.0));
+  add(base, "skips", around(1.0));
+  add_failed(base, "mended");
+  add_failed(base, "broken");
+  gpubench::Run next = run_with(around(1.0), "both");
+  add(next, "new", around(1.0));
+  add_failed(next, "breaks");
+  add_failed(next, "broken");
+  add(next, "skips", around(1.0));
+  next.points.back().measurement.seconds.reset();
+  next.points.back().measurement.skipped = "not today";
+  add(next, "mended", around(1.0));
+  const auto comparison = compare(base, next, {});
+  EXPECT_EQ(comparison.points.size(), 1U);
+  EXPECT_THAT(comparison.only_in_base, ElementsAre("old", "skips"));
+  EXPECT_THAT(comparison.only_in_new, ElementsAre("mended", "new"));
+  EXPECT_THAT(comparison.failed_in_new, ElementsAre("breaks"));
+  EXPECT_TRUE(comparison.comparable);
+}
+
+TEST(Compare, OneFailedRepetitionIsAFailure) {
+  gpubench::Run next = run_with(around(1.0));
+  add_failed(next, "op");
+  const auto comparison = compare(run_with(around(1.0)), next, {});
+  EXPECT_THAT(comparison.failed_in_new, ElementsAre("op"));
+  EXPECT_THAT(comparison.points, IsEmpty());
+}
+
+TEST(Compare, NamesWhatDiffers) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.0));
+  base.context.gpubench_version = "0.1.0";
+  next.context.gpubench_version = "0.2.0";
+  base.devices[0].properties = {{"driver", "550"}, {"ecc", "on"}, {"uuid", "A"}};
+  next.devices[0].properties = {{"driver", "570"}, {"ecc", "on"}, {"mig", "off"}, {"uuid", "A"}};
+  base.devices[0].max_clock_hz = 1.98e9;
+  const auto comparison = compare(base, next, {});
+  EXPECT_THAT(comparison.differences,
+              ElementsAre("gpubench was '0.1.0', is '0.2.0'", "cpu: max clock was '1.980 GHz', is not known",
+                          "cpu: driver was '550', is '570'", "cpu: mig was not known, is 'off'"));
+  EXPECT_TRUE(comparison.comparable);
+}
+
+TEST(Compare, ADifferentDeviceIsNotComparable) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.0));
+  next.devices[0].name = "Another CPU";
+  auto comparison = compare(base, next, {});
+  EXPECT_FALSE(comparison.comparable);
+  EXPECT_THAT(comparison.points, IsEmpty());
+  EXPECT_THAT(comparison.forbidding, Contains("cpu: the device was 'Example CPU', is 'Another CPU'"));
+  next = base;
+  next.devices[0].kind = DeviceKind::cuda;
+  EXPECT_FALSE(compare(base, next, {}).comparable);
+}
+
+TEST(Compare, NothingInCommonIsNotComparable) {
+  EXPECT_FALSE(compare(run_with(around(1.0), "a"), run_with(around(1.0), "b"), {}).comparable);
+  EXPECT_FALSE(compare(gpubench::Run{}, gpubench::Run{}, {}).comparable);
+}
+
+TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(2.0));
+  next.points[0].measurement.cache_state = "cold";
+  const auto comparison = compare(base, next, {});
+  EXPECT_THAT(comparison.points, IsEmpty());
+  EXPECT_FALSE(comparison.comparable);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, timed with another cache state")));
+}
+
+/// Timed by clocks, the first of which is the point's own.
+gpubench::Run clocked(const std::vector<std::pair<std::string, double>>& clocks, const std::string& name = "op") {
+  gpubench::Run run = run_with(around(clocks.front().second), name);
+  Measurement& measurement = run.points[0].measurement;
+  measurement.clock = clocks.front().first;
+  for (std::size_t i = 1; i < clocks.size(); ++i) {
+    Timing timing;
+    timing.clock = clocks[i].first;
+    timing.seconds = statistics::summarize(around(clocks[i].second));
+    measurement.other_clocks.push_back(timing);
+  }
+  return run;
+}
+
+CompareOptions by_clock(const std::string& clock) {
+  CompareOptions options = quiet();
+  options.clock = clock;
+  return options;
+}
+
+TEST(CompareClocks, TheClockAskedForIsCompared) {
+  const auto base = clocked({{"stream", 3.0}, {"device", 2.0}}), next = clocked({{"stream", 3.3}, {"device", 2.0}});
+  const auto own = compare(base, next, quiet());
+  ASSERT_EQ(own.points.size(), 1U);
+  EXPECT_EQ(own.points[0].clock, "stream");
+  EXPECT_EQ(own.points[0].change, Change::slower);
+  const auto device = compare(base, next, by_clock("device"));
+  ASSERT_EQ(device.points.size(), 1U);
+  EXPECT_EQ(device.points[0].clock, "device");
+  EXPECT_NEAR(device.points[0].new_seconds, 2.0, 1e-9);
+  EXPECT_EQ(device.points[0].change, Change::same);
+  EXPECT_THAT(console(device, {false, 200}), HasSubstr("Compared by the clock device (the operation alone)."));
+  EXPECT_THAT(markdown(device), HasSubstr("| device |"));
+  EXPECT_EQ(nlohmann::json::parse(json(device))["points"][0]["clock"], "device");
+}
+
+TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
+  gpubench::Run base = clocked({{"stream", 3.0}, {"device", 2.0}}, "both"), next = base;
+  const auto add_point = [](gpubench::Run& run, const gpubench::Run& other) { run.points.push_back(other.points[0]); };
+  add_point(base, clocked({{"stream", 1.0}, {"device", 1.0}}, "base alone"));
+  add_point(next, clocked({{"stream", 1.0}}, "base alone"));
+  add_point(base, clocked({{"stream", 1.0}}, "neither"));
+  add_point(next, clocked({{"latency", 1.0}}, "neither"));
+  add_point(base, clocked({{"stream", 1.0}, {"device", 1.0}}, "failed"));
+  add_point(next, clocked({{"stream", 1.0}, {"device", 1.0}}, "failed"));
+  next.points.back().measurement.other_clocks[0].seconds.reset();
+  next.points.back().measurement.other_clocks[0].reason = "cannot be captured";
+  const auto comparison = compare(base, next, by_clock("device"));
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].name, "both");
+  ASSERT_EQ(comparison.left_out.size(), 3U);
+  EXPECT_EQ(comparison.left_out[0].name, "base alone");
+  EXPECT_EQ(comparison.left_out[0].reason, "no device time in the new run, timed by stream");
+  EXPECT_EQ(comparison.left_out[1].reason, "no device time in either side, timed by latency and stream");
+  EXPECT_EQ(comparison.left_out[2].reason, "no device time in the new run: cannot be captured");
+  const std::string text = console(comparison, {false, 200});
+  EXPECT_THAT(text, HasSubstr("left out: base alone: no device time in the new run"));
+  EXPECT_THAT(text, HasSubstr("3 left out"));
+  EXPECT_THAT(markdown(comparison), HasSubstr("- left out: failed: no device time"));
+  EXPECT_EQ(nlohmann::json::parse(json(comparison))["left_out"][0]["name"], "base alone");
+  EXPECT_THAT(csv(comparison), HasSubstr("left out"));
+}
+
+TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
+  const auto base = clocked({{"stream", 3.0}, {"device", 2.0}}), next = clocked({{"device", 2.0}});
+  for (const auto& comparison : {compare(base, next, quiet()), compare(next, base, quiet())}) {
+    ASSERT_EQ(comparison.points.size(), 1U);
+    EXPECT_EQ(comparison.points[0].clock, "device");
+    EXPECT_EQ(comparison.points[0].change, Change::same);
+    EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by one that both have (first: op)")));
+  }
+  EXPECT_TRUE(own_clocks_differ({base}, {next}));
+  EXPECT_FALSE(own_clocks_differ({base}, {base}));
+}
+
+TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
+  const auto comparison = compare(clocked({{"stream", 3.0}}), clocked({{"latency", 3.0}}), quiet());
+  EXPECT_THAT(comparison.points, IsEmpty());
+  ASSERT_EQ(comparison.left_out.size(), 1U);
+  EXPECT_EQ(comparison.left_out[0].reason,
+            "timed by stream in the base and by latency in the new run, so that no clock is in both");
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("not comparable: there is no point to compare"));
+}
+
+TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
+  const auto both = clocked({{"stream", 3.0}, {"device", 2.0}});
+  auto other = clocked({{"device", 2.0}});
+  other.context.created_utc = "1";
+  const auto comparison = compare({both}, {both, other}, quiet());
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].clock, "device");
+  EXPECT_EQ(comparison.points[0].new_processes, 2);
+}
+
+TEST(CompareClocks, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
+  gpubench::Run base = clocked({{"stream", 3.0}});
+  base.points.push_back(clocked({{"host", 1.0}}, "on the host").points[0]);
+  const std::string text = console(compare(base, base, quiet()), {false, 200});
+  EXPECT_THAT(text, HasSubstr(" clock "));
+  EXPECT_THAT(text, HasSubstr("Compared by the clocks host at 1 point, stream (launched back to back) at 1 point."));
+}
+
+TEST(Compare, TimesOfZeroHaveNoRatio) {
+  const auto comparison = compare(run_with(around(0.0)), run_with(around(1.0)), {});
+  EXPECT_THAT(comparison.points, IsEmpty());
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("not above zero (first: op)")));
+}
+
+TEST(ExitCode, WorstComesFirst) {
+  Comparison comparison;
+  comparison.points.resize(1);
+  comparison.points[0].change = Change::same;
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 0);
+  comparison.points.resize(2);
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 4);
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 0);
+  comparison.points[0].change = Change::slower;
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 1);
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 1);
+  comparison.failed_in_new = {"op"};
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 2);
+  comparison.comparable = false;
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_EQ(exit_code(comparison, FailOn::never), 0);
+}
+
+TEST(Compare, ARunComparedWithItselfIsTheSame) {
+  const auto comparison = compare(testing::sample_run(), testing::sample_run(), quiet());
+  EXPECT_EQ(comparison.points.size(), 8U);
+  for (const auto& point : comparison.points) {
+    EXPECT_EQ(point.change, Change::same) << point.name;
+    EXPECT_EQ(point.ratio.value, 1.0);
+  }
+  EXPECT_THAT(comparison.differences, IsEmpty());
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 0);
+}
+
+TEST(Compare, JsonIsValidAndComplete) {
+  gpubench::Run next = testing::sample_run();
+  next.points[0].measurement.seconds->median *= 1.5;
+  const auto comparison = compare(testing::sample_run(), next, quiet());
+  const auto document = nlohmann::json::parse(json(comparison));
+  EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
+  ASSERT_EQ(document["points"].size(), 8U);
+  EXPECT_EQ(document["points"][0]["change"], "slower");
+  EXPECT_DOUBLE_EQ(document["points"][0]["ratio"], 1.5);
+}
+
+TEST(CompareProcesses, OneProcessASideAssumesNoiseAndSaysSo) {
+  const auto comparison = compare(run_with(around(1.0)), run_with(around(1.05)), {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].noise, NoiseSource::assumed);
+  EXPECT_EQ(comparison.points[0].change, Change::inconclusive) << "4 % of noise hide 5 %";
+  EXPECT_GT(comparison.points[0].smallest_seen, 0.08);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("One process a side does not tell"));
+  EXPECT_EQ(compare(run_with(around(1.0)), run_with(around(1.5)), {}).points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, ShortTimesOfAGpuAreAssumedToDifferByMore) {
+  const double at_two_us = assumed_noise(DeviceKind::cuda, 2e-6).deviation;
+  EXPECT_NEAR(at_two_us, std::hypot(0.003, 0.03), 1e-12);
+  EXPECT_NEAR(assumed_noise(DeviceKind::cuda, 1e-3).deviation, 0.003, 1e-5);
+  EXPECT_EQ(assumed_noise(DeviceKind::cpu, 2e-6).deviation, assumed_noise(DeviceKind::cpu, 1.0).deviation);
+}
+
+TEST(CompareProcesses, TheProcessIsTheUnitNotTheSample) {
+  // Within a process the samples agree to 0.1 %; the processes lie 10 % apart.
+  const std::vector<double> scattered = {1.0, 1.1, 0.9, 1.05};
+  const auto comparison = compare(processes(1.0, scattered), processes(1.04, scattered), {});
+  ASSERT_EQ(comparison.points.size(), 1U);
+  EXPECT_EQ(comparison.points[0].change, Change::inconclusive);
+  EXPECT_NEAR(comparison.points[0].ratio.value, 1.04, 1e-9);
+  EXPECT_EQ(comparison.points[0].base_processes, 4);
+  EXPECT_NEAR(comparison.points[0].process_deviation, 0.086, 0.005);
+  const std::vector<double> close = {1.0, 1.001, 0.999, 1.0005};
+  EXPECT_EQ(compare(processes(1.0, close), processes(1.04, close), {}).points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, TheMoreCommonNoiseOfAllPointsIsNotTakenForMuchKnowledge) {
+  // Two processes a side, and 100 points that move together: two degrees of freedom, not two hundred.
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) names.push_back("op" + std::to_string(i));
+  const auto comparison = compare(processes(1.0, {1.0, 1.02}, names), processes(1.06, {1.0, 1.02}, names), {});
+  for (const auto& point : comparison.points) EXPECT_EQ(point.change, Change::inconclusive);
+}
+
+TEST(CompareProcesses, PairsTakeOffWhatBothShare) {
+  const std::vector<double> drifting = {1.0, 1.1, 1.2, 1.3, 1.4, 1.5};
+  CompareOptions options;
+  EXPECT_EQ(compare(processes(1.0, drifting), processes(1.05, drifting), options).points[0].change,
+            Change::inconclusive);
+  options.paired = true;
+  const auto comparison = compare(processes(1.0, drifting), processes(1.05, drifting), options);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_NEAR(*comparison.points[0].sign_test_p, 2.0 / 64.0, 1e-12);
+}
+
+TEST(CompareProcesses, FurtherRunsOfTheSameCodeTellTheNoise) {
+  const auto history = processes(2.0, {1.0, 1.001, 0.999, 1.002, 0.998});
+  const auto comparison = compare(processes(1.0, {1.0}), processes(1.05, {1.0}), CompareOptions{}, {history});
+  EXPECT_EQ(comparison.points[0].noise, NoiseSource::history);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+}
+
+TEST(CompareProcesses, TheSameRunTwiceCountsOnce) {
+  auto base = processes(1.0, {1.0, 1.1});
+  base.push_back(base[0]);
+  const auto comparison = compare(base, processes(1.0, {1.0, 1.05}), {});
+  EXPECT_EQ(comparison.base_processes, 2);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 run of the base side is a copy")));
+}
+
+TEST(CompareProcesses, SidesMeasuredOneAfterTheOtherAreNamed) {
+  const auto base = processes(1.0, {1.0, 1.01, 1.02});
+  auto next = base;
+  for (auto& run : next) run.context.created_utc = "9" + run.context.created_utc;
+  EXPECT_THAT(compare(base, next, {}).notes, Contains(HasSubstr("all runs of one side are older")));
+  next[0].context.created_utc = "1";
+  EXPECT_THAT(compare(base, next, {}).notes, Not(Contains(HasSubstr("all runs of one side are older"))));
+}
+
+TEST(CompareProcesses, GapsAndDuplicatesAreNamed) {
+  auto next = processes(1.0, {1.0, 1.1, 1.2}, {"a", "b"});
+  next[1].points.pop_back();
+  add(next[2], "a", around(1.0));
+  const auto comparison = compare(processes(1.0, {1.0, 1.1, 1.2}, {"a", "b"}), next, {});
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point not in all runs: those that have it count (first: b)")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point several times in one run file")));
+}
+
+TEST(CompareProcesses, AnotherCardForbidsUnlessForced) {
+  gpubench::Run base = testing::sample_run(), next = testing::sample_run();
+  next.devices[0].properties["uuid"] = "GPU-9999";
+  next.devices[0].properties["driver"] = "575.2";
+  auto comparison = compare(base, next, quiet());
+  EXPECT_FALSE(comparison.comparable);
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_THAT(comparison.forbidding, ElementsAre("cuda:0: uuid was 'GPU-0123', is 'GPU-9999'"));
+  EXPECT_THAT(comparison.differences, ElementsAre("cuda:0: driver was '570.1', is '575.2'"));
+  CompareOptions options = quiet();
+  options.force = true;
+  comparison = compare(base, next, options);
+  EXPECT_TRUE(comparison.comparable);
+  EXPECT_TRUE(comparison.forced);
+  EXPECT_FALSE(comparison.points.empty());
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 0);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("by force"));
+  next.devices[0].properties.erase("uuid");
+  EXPECT_TRUE(compare(base, next, quiet()).comparable) << "what an older run does not know forbids nothing";
+}
+
+TEST(CompareProcesses, CodeUnchangedTimeChangedIsSaid) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  base.context.environment["host_code"] = next.context.environment["host_code"] = "x";
+  auto comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.code, CodeChange::same);
+  EXPECT_THAT(markdown(comparison), HasSubstr("Code unchanged, time changed"));
+  next.context.environment["host_code"] = "y";
+  comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.code, CodeChange::differs);
+  EXPECT_THAT(comparison.differences, IsEmpty());
+  next.context.environment.clear();
+  EXPECT_EQ(compare(base, next, quiet()).code, CodeChange::not_known);
+}
+
+TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  KernelLaunch kernel;
+  kernel.name = "scale(float*)";
+  kernel.grid = {132, 1, 1};
+  kernel.registers = 32;
+  kernel.local_bytes = 0;
+  for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity.emplace().kernels = {kernel};
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, launched alike, code not known");
+  for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, same code, launched alike");
+  next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 2";
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "kernel scale(float*): code differs");
+  next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
+  next.points[0].measurement.activity->kernels[0].registers = 40;
+  next.points[0].measurement.activity->kernels[0].grid[0] = 264;
+  next.points[0].measurement.activity->kernels[0].local_bytes = 16;
+  const auto comparison = compare(base, next, quiet());
+  EXPECT_EQ(comparison.points[0].kernels,
+            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16, same code");
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
+  next.points[0].measurement.activity.reset();
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
+  for (gpubench::Run* run : {&base, &next}) {
+    run->points[0].measurement.launches = Launches{1, 132, 0};
+    run->points[0].measurement.grid = Grid{132, 8};
+  }
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
+  next.points[0].measurement.launches = Launches{1, 264, 132};
+  next.points[0].measurement.grid = Grid{264, 4};
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels,
+            "blocks 132 -> 264, blocks at once on a multiprocessor 8 -> 4");
+  base.context.environment = {{"host_code", "a"}, {"device_code", "k"}};
+  next.context.environment = {{"host_code", "b"}, {"device_code", "k"}};
+  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
+              HasSubstr("The kernels of both programs are the same"));
+}
+
+TEST(CompareProcesses, AChangeOfTheLimitIsSaidInWords) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  base.points[0].verdict.emplace();
+  base.points[0].verdict->regime = Regime::memory;
+  base.points[0].verdict->limiter = "dram";
+  base.points[0].verdict->achieved = 0.91;
+  next.points[0].verdict.emplace();
+  next.points[0].verdict->regime = Regime::overhead;
+  next.points[0].verdict->limiter = "launch";
+  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
+              HasSubstr("op went from DRAM-bound at 91 % to launch-bound"));
+}
+
+}  // namespace
+}  // namespace gpubench::reports

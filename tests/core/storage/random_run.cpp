@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/core/storage/random_run.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace gpubench::testing {
+namespace {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  std::int64_t whole(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(engine_); }
+  bool flip() { return whole(0, 1) == 1; }
+
+  /// From the whole range of double, with its corners.
+  double not_negative() {
+    constexpr std::array corners = {0.0,
+                                    1.0,
+                                    0.1,
+                                    1e-9,
+                                    2.0 / 3.0,
+                                    std::numeric_limits<double>::max(),
+                                    std::numeric_limits<double>::min(),
+                                    std::numeric_limits<double>::denorm_min()};
+    if (whole(0, 3) == 0) return corners[static_cast<std::size_t>(whole(0, corners.size() - 1))];
+    return std::ldexp(std::uniform_real_distribution(0.5, 1.0)(engine_), static_cast<int>(whole(-1000, 1000)));
+  }
+  double any() { return flip() ? not_negative() : -not_negative(); }
+  double probability() {
+    return flip() ? std::uniform_real_distribution(0.0, 1.0)(engine_) : static_cast<double>(whole(0, 1));
+  }
+  Interval interval() { return {any(), any()}; }
+  std::optional<double> maybe() { return flip() ? std::optional(not_negative()) : std::nullopt; }
+
+  std::string text() {
+    constexpr std::array pieces = {"saxpy", "/",    "1024", " ",    "\"",       "\\",
+                                   "\n",    "\t",   "\x01", "\x7f", "\xc3\xa4", "\xf0\x9f\x98\x80",
+                                   "<b>",   "null", "~"};
+    std::string result;
+    for (auto i = whole(0, 5); i > 0; --i) result += pieces[static_cast<std::size_t>(whole(0, pieces.size() - 1))];
+    if (whole(0, 9) == 0) result += '\0';
+    return result;
+  }
+  std::vector<std::string> texts() {
+    std::vector<std::string> result(static_cast<std::size_t>(whole(0, 3)));
+    for (auto& item : result) item = text();
+    return result;
+  }
+  std::map<std::string, std::string> text_map() {
+    std::map<std::string, std::string> result;
+    for (auto i = whole(0, 3); i > 0; --i) result[text()] = text();
+    return result;
+  }
+  template <class Make>
+  auto list(std::int64_t most, Make make) {
+    std::vector<decltype(make())> result;
+    for (auto i = whole(0, most); i > 0; --i) result.push_back(make());
+    return result;
+  }
+  template <class Enum, std::size_t N>
+  Enum of(const std::array<std::string_view, N>&) {
+    return static_cast<Enum>(whole(0, static_cast<std::int64_t>(N) - 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+
+Device device(Random& random) {
+  return {random.text(),
+          random.flip() ? DeviceKind::cuda : DeviceKind::cpu,
+          random.text(),
+          random.text(),
+          static_cast<int>(random.whole(0, std::numeric_limits<int>::max())),
+          random.whole(0, largest),
+          random.whole(0, largest),
+          random.maybe(),
+          random.maybe(),
+          random.text_map()};
+}
+
+Ceiling ceiling(Random& random) {
+  Ceiling result;
+  result.resource = random.text();
+  result.value = random.not_negative();
+  result.unit = random.text();
+  result.ci95 = random.interval();
+  result.repeats = static_cast<int>(random.whole(0, 100));
+  result.method = random.text();
+  result.clock_hz = random.maybe();
+  result.theoretical_limit = random.maybe();
+  if (random.flip()) result.group = random.of<CeilingGroup>(ceiling_group_names);
+  result.shape = random.text();
+  result.conditions = random.text();
+  if (random.flip()) result.load = random.of<Load>(load_names);
+  result.work_per_run = random.maybe();
+  result.work_unit = random.text();
+  result.rate_per_clock = random.maybe();
+  result.cycles = random.maybe();
+  result.power_watts = random.maybe();
+  if (random.flip()) result.temperature_celsius = random.any();
+  if (random.flip()) result.confirmation = Confirmation{random.text(), random.maybe(), random.text()};
+  result.caveats = random.texts();
+  return result;
+}
+
+DriftReading drift_reading(Random& random) {
+  DriftReading reading;
+  reading.resource = random.text();
+  reading.unit = random.text();
+  reading.stored = {random.not_negative(), random.interval()};
+  reading.now = {random.not_negative(), random.interval()};
+  reading.change = random.not_negative() - random.not_negative();
+  reading.beyond = -random.not_negative();
+  reading.samples = static_cast<int>(random.whole(0, 100));
+  reading.sets = static_cast<int>(random.whole(0, 2));
+  reading.outcome = static_cast<DriftOutcome>(random.whole(0, 3));
+  reading.method = random.text();
+  reading.disturbance = random.text();
+  return reading;
+}
+
+DriftCheck drift_check(Random& random) {
+  DriftCheck check;
+  check.calibration_utc = random.text();
+  check.checked_utc = random.text();
+  check.seconds_taken = random.not_negative();
+  check.outcome = static_cast<DriftOutcome>(random.whole(0, 3));
+  check.readings = random.list(2, [&] { return drift_reading(random); });
+  check.not_checked = random.texts();
+  return check;
+}
+
+Health health(Random& random) {
+  Health result;
+  result.kind = random.text();
+  result.checks = random.list(3, [&] {
+    return BandCheck{random.text(),          random.text(),         random.not_negative(),
+                     random.interval(),      random.not_negative(), static_cast<Standing>(random.whole(0, 2)),
+                     -random.not_negative(), random.flip(),         random.text()};
+  });
+  result.reason = random.text();
+  return result;
+}
+
+Calibration calibration(Random& random) {
+  Calibration result;
+  result.device = device(random);
+  result.mode = random.text();
+  result.created_utc = random.text();
+  result.gpubench_version = random.text();
+  result.seconds_taken = random.not_negative();
+  result.ceilings = random.list(4, [&] { return ceiling(random); });
+  result.absent = random.list(2, [&] { return AbsentCeiling{random.text(), random.text()}; });
+  result.levels = random.list(3, [&] { return CacheLevel{random.text(), random.not_negative(), random.interval()}; });
+  result.ladder = random.list(6, [&] { return LadderPoint{random.not_negative(), random.not_negative()}; });
+  result.unit_levels = random.list(2, [&] {
+    return CacheLevel{random.text(), random.not_negative(), random.interval()};
+  });
+  result.unit_ladder = random.list(4, [&] { return LadderPoint{random.not_negative(), random.not_negative()}; });
+  result.latency_curve = random.list(4, [&] {
+    return LatencyPoint{random.not_negative(), random.not_negative(), random.not_negative()};
+  });
+  result.intensity_sweep = random.list(4, [&] {
+    return IntensityPoint{random.not_negative(), random.not_negative(), random.not_negative(), random.maybe()};
+  });
+  result.warnings = random.texts();
+  if (random.flip()) result.drift = drift_check(random);
+  if (random.flip()) result.health = health(random);
+  return result;
+}
+
+Summary summary(Random& random) {
+  return {random.whole(0, largest), random.not_negative(), random.not_negative(),
+          random.not_negative(),    random.not_negative(), random.not_negative(),
+          random.not_negative(),    random.not_negative(), random.interval()};
+}
+
+Work work(Random& random) {
+  Work result{random.not_negative(), random.not_negative(), random.maybe(), {}};
+  for (auto i = random.whole(0, 3); i > 0; --i) result.flops[random.of<Pipe>(pipe_names)] = random.not_negative();
+  return result;
+}
+
+Estimate estimate(Random& random) { return {random.any(), random.interval()}; }
+
+Timing timing(Random& random) {
+  Timing result;
+  result.clock = random.text();
+  if (random.flip()) result.seconds = summary(random);
+  result.reason = random.text();
+  result.executions_per_sample = random.whole(0, largest);
+  result.method = random.text();
+  result.stop_reason = random.of<StopReason>(stop_reason_names);
+  result.blocks = random.whole(0, largest);
+  result.dropped_samples = random.whole(0, largest);
+  if (random.flip()) result.kernel_overhead_seconds = estimate(random);
+  return result;
+}
+
+DeviceConditions conditions(Random& random) {
+  const auto range = [&] { return random.flip() ? std::optional(random.interval()) : std::nullopt; };
+  return {random.whole(0, largest), range(), range(), range(), range(), random.texts(), random.text()};
+}
+
+KernelLaunch kernel_launch(Random& random) {
+  const auto extent = [&] {
+    return std::array{random.whole(0, largest), random.whole(0, largest), random.whole(0, 9)};
+  };
+  return {random.text(),
+          extent(),
+          extent(),
+          random.whole(0, 255),
+          random.whole(0, largest),
+          random.whole(0, largest),
+          random.whole(0, largest),
+          random.flip() ? std::optional(random.whole(0, largest)) : std::nullopt,
+          random.text(),
+          random.text()};
+}
+
+ActivityCheck activity_check(Random& random) {
+  const auto estimate = [&]() -> std::optional<Estimate> {
+    if (random.flip()) return std::nullopt;
+    return Estimate{random.any(), random.interval()};
+  };
+  ActivityCheck result;
+  result.agreement = random.of<Agreement>(agreement_names);
+  result.reason = random.text();
+  result.source = random.text();
+  result.executions = random.whole(0, largest);
+  result.seconds = estimate();
+  result.span_seconds = estimate();
+  result.kernels = random.list(3, [&] { return kernel_launch(random); });
+  result.copies = random.whole(0, largest);
+  result.expected_seconds = estimate();
+  result.tolerance_seconds = random.maybe();
+  return result;
+}
+
+Measurement measurement(Random& random) {
+  Measurement result;
+  result.name = random.text();
+  result.operation = random.text();
+  result.arguments = random.list(3, [&] { return Argument{random.text(), random.whole(-largest, largest)}; });
+  result.device = random.text();
+  result.repetition = static_cast<int>(random.whole(0, 9));
+  result.work = work(random);
+  if (random.flip()) result.seconds = summary(random);
+  result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
+  // Blocks of one sample, but for the first.
+  if (result.samples_seconds.size() > 2) {
+    result.block_sizes.assign(result.samples_seconds.size() - 1, 1);
+    result.block_sizes.front() = 2;
+  }
+  if (random.flip())
+    for (std::size_t i = 0; i < result.samples_seconds.size(); ++i)
+      result.samples_clock_hz.push_back(random.not_negative());
+  result.dropped_samples = random.whole(0, largest);
+  result.executions_per_sample = random.whole(0, largest);
+  result.clock = random.text();
+  result.method = random.text();
+  if (random.flip()) result.kernel_overhead_seconds = estimate(random);
+  if (random.flip()) result.launch_seconds = estimate(random);
+  result.other_clocks = random.list(2, [&] { return timing(random); });
+  result.variants = random.list(2, [&] {
+    Variant variant{random.of<Ablation>(ablation_names), 0.25 * static_cast<double>(random.whole(0, 3)), {}, ""};
+    if (random.flip())
+      variant.seconds = summary(random);
+    else
+      variant.reason = random.text();
+    return variant;
+  });
+  result.cache_state = random.text();
+  result.stop_reason = random.of<StopReason>(stop_reason_names);
+  result.verified = random.flip();
+  result.clock_hz = random.maybe();
+  result.clock_hz_source = random.text();
+  if (random.flip()) result.conditions = conditions(random);
+  if (random.flip())
+    result.launches = Launches{random.whole(0, largest), random.whole(0, largest), random.whole(0, largest)};
+  if (random.flip()) result.grid = Grid{random.whole(0, largest), random.whole(0, largest)};
+  result.counters = random.list(4, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
+  result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
+  result.work_differences = random.list(2, [&] { return random.text(); });
+  if (random.flip()) result.activity = activity_check(random);
+  if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
+  if (random.flip()) result.skipped = random.text();
+  return result;
+}
+
+Verdict verdict(Random& random) {
+  Verdict result;
+  result.regime = random.of<Regime>(regime_names);
+  result.limiter = random.text();
+  result.shares = random.list(3, [&] { return Share{random.text(), random.any()}; });
+  result.achieved = random.maybe();
+  result.speed_up_left = random.maybe();
+  result.confidence = random.probability();
+  result.certainty = random.of<Certainty>(certainty_names);
+  result.runner_up = random.of<Regime>(regime_names);
+  result.runner_up_probability = random.probability();
+  result.model_seconds = random.not_negative();
+  result.evidence = random.text();
+  result.advice = random.list(2, [&] { return Advice{random.text(), random.text(), random.maybe()}; });
+  result.votes = random.list(3, [&] {
+    return Vote{random.text(), random.of<Outcome>(outcome_names), random.text(), random.text()};
+  });
+  return result;
+}
+
+Boundary boundary(Random& random) {
+  Boundary result{random.text(), random.text(), random.text(), random.text(),
+                  random.text(), random.any(),  std::nullopt,  random.of<Placement>(placement_names)};
+  if (random.flip()) result.ci95 = random.interval();
+  return result;
+}
+
+}  // namespace
+
+Calibration random_calibration(std::uint64_t seed) {
+  Random random(seed);
+  return calibration(random);
+}
+
+Run random_run(std::uint64_t seed) {
+  Random random(seed);
+  Run run;
+  run.context = {random.text(), random.text(), random.text(), random.text(), random.texts(), random.text_map()};
+  run.devices = random.list(2, [&] { return device(random); });
+  run.calibrations = random.list(2, [&] { return calibration(random); });
+  run.points = random.list(5, [&] {
+    Point point{measurement(random), std::nullopt};
+    if (random.flip()) point.verdict = verdict(random);
+    return point;
+  });
+  run.boundaries = random.list(3, [&] { return boundary(random); });
+  run.warnings = random.texts();
+  return run;
+}
+
+}  // namespace gpubench::testing
