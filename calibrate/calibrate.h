@@ -17,7 +17,7 @@ enum class Mode { quick, full };
 enum class Part { all, of_process, all_but_of_process };
 
 /// Of device memory that a calibration or drift check of a GPU holds at a time, at most.
-inline constexpr double most_device_bytes = 17.0 * 1024 * 1024 * 1024;
+inline constexpr double max_device_bytes = 17.0 * 1024 * 1024 * 1024;
 
 struct Options {
   Mode mode = Mode::quick;

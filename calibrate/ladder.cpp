@@ -96,15 +96,15 @@ class Splitter {
     double criterion = infinite;
     std::vector<Range> plateaus;
   };
-  [[nodiscard]] std::vector<Split> best(std::size_t most_plateaus) const {
+  [[nodiscard]] std::vector<Split> best(std::size_t max_plateaus) const {
     const std::size_t n = curve_.x.size();
-    std::vector<std::vector<Cell>> table(most_plateaus, std::vector<Cell>(n + 1));
-    for (std::size_t k = 0; k < most_plateaus; ++k)
+    std::vector<std::vector<Cell>> table(max_plateaus, std::vector<Cell>(n + 1));
+    for (std::size_t k = 0; k < max_plateaus; ++k)
       for (std::size_t end = options_.shortest_plateau; end <= n; ++end)
         table[k][end] = best_ending(k == 0 ? nullptr : &table[k - 1], end);
 
-    std::vector<Split> splits(most_plateaus);
-    for (std::size_t k = 0; k < most_plateaus; ++k) {
+    std::vector<Split> splits(max_plateaus);
+    for (std::size_t k = 0; k < max_plateaus; ++k) {
       splits[k].criterion = table[k][n].cost;
       if (splits[k].criterion == infinite) continue;
       std::size_t end = n;
@@ -136,7 +136,7 @@ class Splitter {
     Cell best;
     for (std::size_t begin = 0; begin + options_.shortest_plateau <= end; ++begin) {
       const double plateau = plateau_cost(begin, end);
-      const double highest_rise = residuals_.mean(begin, end) + std::log(options_.least_step);
+      const double highest_rise = residuals_.mean(begin, end) + std::log(options_.min_step);
       for (std::size_t ramp_begin = begin + 1; ramp_begin-- > 0;) {
         if (curve_.x[begin] - curve_.x[ramp_begin] > options_.longest_ramp_octaves) break;
         if (before == nullptr && ramp_begin != 0)
@@ -165,9 +165,9 @@ double mean_over(const std::vector<double>& values, Range range) {
   return sum / static_cast<double>(range.end - range.begin);
 }
 
-bool descends(const Curve& curve, const std::vector<Range>& plateaus, double least_step) {
+bool descends(const Curve& curve, const std::vector<Range>& plateaus, double min_step) {
   for (std::size_t i = 1; i < plateaus.size(); ++i)
-    if (mean_over(curve.y, plateaus[i - 1]) - mean_over(curve.y, plateaus[i]) < std::log(least_step)) return false;
+    if (mean_over(curve.y, plateaus[i - 1]) - mean_over(curve.y, plateaus[i]) < std::log(min_step)) return false;
   return true;
 }
 
@@ -187,12 +187,12 @@ std::vector<double> without_spikes(const std::vector<double>& y) {
 std::vector<Range> choose(Curve curve, const LevelOptions& options, std::optional<std::size_t> exactly) {
   curve.y = without_spikes(curve.y);
   const Splitter splitter(curve, options, scatter_variance(curve, options.flatness));
-  const auto splits = splitter.best(options.most_levels + 1);
+  const auto splits = splitter.best(options.max_levels + 1);
   if (exactly) return splits[*exactly - 1].plateaus;
   const Splitter::Split* best = nullptr;
   for (const auto& split : splits)
     if (split.criterion < (best == nullptr ? infinite : best->criterion) &&
-        descends(curve, split.plateaus, options.least_step))
+        descends(curve, split.plateaus, options.min_step))
       best = &split;
   return best == nullptr ? std::vector<Range>{} : best->plateaus;
 }

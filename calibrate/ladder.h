@@ -18,11 +18,11 @@ struct Ladder {
 };
 
 struct LevelOptions {
-  std::size_t most_levels = 3;
+  std::size_t max_levels = 3;
   /// Plateaus are never quite flat: scatter about a plateau below this fraction is no reason to see two.
   double flatness = 0.03;
   /// A level must be at least this much faster than the next: 1.15 = 15 %.
-  double least_step = 1.15;
+  double min_step = 1.15;
   /// Longest transition between two plateaus, and longest rise before the first, in octaves of the working set.
   double longest_ramp_octaves = 3.0;
   std::size_t shortest_plateau = 3;  ///< in rungs

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double sure = 0.95;
 /// Beyond these a product of two arguments, or a double between them, is not exact.
-constexpr std::int64_t largest_argument = std::int64_t{1} << 52;
+constexpr std::int64_t max_argument = std::int64_t{1} << 52;
 
 using Verdicts = std::map<const Measurement*, const Verdict*>;
 
@@ -50,11 +50,11 @@ class Gaps {
     if (!(sweep_.sizes[i].argument > 0.0) ||
         sweep_.sizes[i + 1].argument / sweep_.sizes[i].argument <= 1.0 + wanted_half_width)
       return std::nullopt;
-    const auto least_sure = confidence(i);
-    if (!least_sure) return std::nullopt;
-    if (asks(i)) return *least_sure;
+    const auto min_sure = confidence(i);
+    if (!min_sure) return std::nullopt;
+    if (asks(i)) return *min_sure;
     const bool beside = (i > 0 && asks(i - 1)) || (i + 2 < sweep_.sizes.size() && asks(i + 1));
-    return beside && *least_sure < sure ? std::optional(1.0 + *least_sure) : std::nullopt;
+    return beside && *min_sure < sure ? std::optional(1.0 + *min_sure) : std::nullopt;
   }
 
  private:
@@ -87,7 +87,7 @@ class Gaps {
 /// the likelier to take it.
 std::optional<std::int64_t> middle(std::int64_t low, std::int64_t high) {
   if (low == high) return low;
-  if (low <= 0 || high <= 0 || low > largest_argument || high > largest_argument) return std::nullopt;
+  if (low <= 0 || high <= 0 || low > max_argument || high > max_argument) return std::nullopt;
   std::int64_t step = std::max<std::int64_t>(1, std::gcd(low, high) / 32);
   while (2 * step <= std::abs(high - low) / 3) step *= 2;
   const double wanted = std::sqrt(static_cast<double>(low)) * std::sqrt(static_cast<double>(high));
@@ -115,7 +115,7 @@ bool is_narrow(const Boundary& boundary) {
          0.5 * std::log(boundary.ci95->high / boundary.ci95->low) <= wanted_half_width;
 }
 
-std::vector<NextPoint> next_points(const Run& classified, std::size_t most) {
+std::vector<NextPoint> next_points(const Run& classified, std::size_t max) {
   Verdicts verdicts;
   for (const auto& point : classified.points)
     if (point.verdict) verdicts.emplace(&point.measurement, &*point.verdict);
@@ -133,7 +133,7 @@ std::vector<NextPoint> next_points(const Run& classified, std::size_t most) {
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
   std::vector<NextPoint> result;
   for (auto& [rank, point] : found)
-    if (result.size() < most) result.push_back(std::move(point));
+    if (result.size() < max) result.push_back(std::move(point));
   return result;
 }
 

@@ -30,6 +30,6 @@ bool is_narrow(const Boundary& boundary);
 /// their neighbours, and of as high a power of two times it as has multiples well between them, so that aligned sizes
 /// stay aligned. At most `most` points, changes first, the least sure of them
 /// first.
-std::vector<NextPoint> next_points(const Run& classified, std::size_t most = 16);
+std::vector<NextPoint> next_points(const Run& classified, std::size_t max = 16);
 
 }  // namespace gpubench::classifier

@@ -14,7 +14,7 @@
 namespace gpubench::classifier {
 namespace {
 
-constexpr double least_gain = 1.05;
+constexpr double min_gain = 1.05;
 
 /// All that advice looks at.
 struct Case {
@@ -33,7 +33,7 @@ class List {
  public:
   void add(std::string action, std::string evidence, double seconds, double seconds_left) {
     const double gain = seconds / seconds_left;
-    if (!std::isfinite(gain) || gain < least_gain) return;
+    if (!std::isfinite(gain) || gain < min_gain) return;
     advice_.push_back({std::move(action), std::move(evidence), gain});
   }
   void add_without_gain(std::string action, std::string evidence) {
@@ -63,7 +63,7 @@ void advise_on_overhead(const Case& it, List& list) {
                                 : "start fewer parallel regions: batch the work";
   if (it.time.device_seconds) {
     list.add(batch, evidence, it.seconds(), *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
-  } else if (it.seconds() > least_gain * it.overhead()) {
+  } else if (it.seconds() > min_gain * it.overhead()) {
     list.add(batch, evidence, it.seconds(), it.seconds() - it.overhead());
   } else {
     list.add_without_gain(batch, evidence);  // the launch hides what the work takes
@@ -87,7 +87,7 @@ void advise_on_start(const Case& it, List& list) {
 void advise_on_grid(const Case& it, const Binding& binding, List& list) {
   const double factor = it.prediction.wave_factor;
   const auto waves = waves_of(it.measurement.grid, it.machine.units);
-  if (!waves || factor < least_gain) return;
+  if (!waves || factor < min_gain) return;
   const auto blocks = it.measurement.grid->blocks;
   const double left = it.overhead() + std::max(it.beside() / factor, binding.seconds);
   if (*waves < 1.0)

@@ -79,7 +79,7 @@ void add_replicates(Solution& solution, const Problem& problem, std::size_t coun
   const Eigen::LDLT<Eigen::MatrixXd> solver(matrix);
   double own = 0.0;
   for (const auto& one : problem.cases)
-    own += std::pow(one.observation->sigma / std::hypot(one.observation->sigma, least_sigma), 2);
+    own += std::pow(one.observation->sigma / std::hypot(one.observation->sigma, min_sigma), 2);
   BlockBootstrap bootstrap(solution, problem.cases.size(), std::sqrt(own / static_cast<double>(problem.cases.size())));
   const Eigen::VectorXd spread = problem.priors.precision.cwiseInverse().cwiseSqrt();
   Eigen::VectorXd prior_shift(spread.size());

@@ -16,7 +16,7 @@ namespace {
 constexpr int steps_between_sizes = 16;
 constexpr int bisections = 40;
 /// Times whose ratio changes by less than this per e-fold of the argument run side by side.
-constexpr double least_slope = 0.01;
+constexpr double min_slope = 0.01;
 /// How far beyond what has a figure the name of a boundary is looked for.
 constexpr int doublings_to_a_name = 9;
 
@@ -89,7 +89,7 @@ double where_it_changes(const FittedSweep& fitted, double low, double high, cons
 bool is_crossing(const FittedSweep& fitted, double place, const Decision& from, const Decision& to) {
   if (from.regime == Regime::unknown || to.regime == Regime::unknown) return false;
   const auto slope = slope_at(fitted, place, from, to);
-  return !slope || std::abs(*slope) > least_slope;
+  return !slope || std::abs(*slope) > min_slope;
 }
 
 Boundary boundary_of(const Sweep& sweep, const Decision& from, const Decision& to, double at) {
@@ -141,7 +141,7 @@ std::optional<Boundary> boundary_beyond(const FittedSweep& fitted, bool above) {
 
 std::vector<Boundary> boundaries_of(const Sweep& sweep, const Fit* fit, const MachineWithErrors& machines) {
   std::vector<Boundary> boundaries;
-  if (sweep.sizes.size() < fewest_sizes || !machines.machine.launch) return boundaries;
+  if (sweep.sizes.size() < min_sizes || !machines.machine.launch) return boundaries;
   const FittedSweep fitted(sweep, fit, machines);
   if (fit != nullptr)
     if (auto below = boundary_beyond(fitted, false)) boundaries.push_back(*std::move(below));

@@ -55,7 +55,7 @@ std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::sp
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t at = size + i - 1;
     const auto time = time_at(sweep.sizes[at]);
-    if (!(needed_seconds[at] >= least_figure)) return std::nullopt;
+    if (!(needed_seconds[at] >= min_figure)) return std::nullopt;
     x[i] = std::log(needed_seconds[at]);
     y[i] = std::log(time.seconds);
     sigma[i] = time.sigma;
@@ -91,7 +91,7 @@ Vote elasticity_vote(const Decision& decision, const Slope& slope) {
 std::optional<Vote> batching_vote(const Decision& decision, const Measurement& measurement) {
   const Summary* const device = seconds_by(measurement, "device");
   const Summary* const stream = seconds_by(measurement, "stream");
-  if (device == nullptr || stream == nullptr || !(stream->median >= least_figure) || !(device->median >= 0.0) ||
+  if (device == nullptr || stream == nullptr || !(stream->median >= min_figure) || !(device->median >= 0.0) ||
       device->count == 0 || stream->count == 0)
     return std::nullopt;
   const Estimate* const fixed = kernel_overhead_of(measurement);
@@ -116,10 +116,10 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
   constexpr double middle = 0.5;
   std::vector<Vote> votes;
   const Summary* const whole = judged_seconds(measurement);
-  if (whole == nullptr || whole->count == 0 || !(whole->median >= least_figure)) return votes;
+  if (whole == nullptr || whole->count == 0 || !(whole->median >= min_figure)) return votes;
   for (const auto& variant : measurement.variants) {
-    const bool usable = variant.seconds && variant.seconds->count > 0 && variant.seconds->median >= least_figure &&
-                        variant.seconds->median <= largest_figure && variant.remaining_fraction >= 0.0 &&
+    const bool usable = variant.seconds && variant.seconds->count > 0 && variant.seconds->median >= min_figure &&
+                        variant.seconds->median <= max_figure && variant.remaining_fraction >= 0.0 &&
                         variant.remaining_fraction < 1.0;
     if (!usable) continue;
     const bool arithmetic = variant.perturbation == less_arithmetic;
@@ -146,13 +146,13 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
 
 std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz) {
   constexpr std::size_t fewest = 8;
-  constexpr double least_spread = 0.01;
-  const auto usable = [](double x) { return x >= least_figure && x <= largest_figure; };
+  constexpr double min_spread = 0.01;
+  const auto usable = [](double x) { return x >= min_figure && x <= max_figure; };
   if (seconds.size() != clock_hz.size() || seconds.size() < fewest) return std::nullopt;
   if (!std::ranges::all_of(seconds, usable) || !std::ranges::all_of(clock_hz, usable)) return std::nullopt;
   std::vector<double> sorted(clock_hz.begin(), clock_hz.end());
   std::ranges::sort(sorted);
-  if (std::log(statistics::quantile(sorted, 0.975) / statistics::quantile(sorted, 0.025)) < least_spread)
+  if (std::log(statistics::quantile(sorted, 0.975) / statistics::quantile(sorted, 0.025)) < min_spread)
     return std::nullopt;
   const auto count = static_cast<double>(seconds.size());
   double mean_x = 0.0;

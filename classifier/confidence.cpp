@@ -23,7 +23,7 @@ constexpr double missing_factor = 0.8;
 /// Where nobody counted the bytes, a tenth of the draws move two, four or eight times what is declared, as accesses to
 /// every second, fourth or eighth float do (a sector has 32 bytes).
 constexpr double wasteful_beyond = 1.2815515655446004;  // standard deviations
-constexpr std::array wastes = {2.0, 4.0, most_waste};
+constexpr std::array wastes = {2.0, 4.0, max_waste};
 
 using Counts = std::array<std::size_t, regime_names.size()>;
 
@@ -55,8 +55,8 @@ class MemoryDraws {
       exponents_.emplace_back(widening * level.hit_exponent.sigma, column++);
     }
     // Where one level serves all, no error of a capacity sends bytes elsewhere.
-    const double least = 1e-6 * prediction.memory_seconds();
-    splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > least; }) > 1;
+    const double min = 1e-6 * prediction.memory_seconds();
+    splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
   }
 
   double seconds(std::size_t draw) {
@@ -138,13 +138,13 @@ Counts draw_regimes(Regime decided, const Time& time, const Prediction& predicti
 }
 
 /// The regime other than `own` with the most draws; `unknown` is none.
-Regime most_other(const Counts& counts, Regime own) {
+Regime max_other(const Counts& counts, Regime own) {
   Regime result = Regime::unknown;
-  std::size_t most = 0;
+  std::size_t max = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto regime = static_cast<Regime>(i);
-    if (regime == own || regime == Regime::unknown || counts[i] <= most) continue;
-    most = counts[i];
+    if (regime == own || regime == Regime::unknown || counts[i] <= max) continue;
+    max = counts[i];
     result = regime;
   }
   return result;
@@ -198,11 +198,11 @@ Confidence confidence_of(const Decision& decision, const Time& time, const Predi
   const auto share = [&](Regime regime) {
     return static_cast<double>(counts[static_cast<std::size_t>(regime)]) / static_cast<double>(draw_count);
   };
-  Confidence result{lowered(share(decision.regime), decision, time, prediction), most_other(counts, decision.regime),
+  Confidence result{lowered(share(decision.regime), decision, time, prediction), max_other(counts, decision.regime),
                     0.0};
   if (result.runner_up != Regime::unknown) result.runner_up_probability = share(result.runner_up);
   for (double widening = 3.0; widening < 30.0 && result.runner_up == Regime::unknown; widening *= 3.0)
-    result.runner_up = most_other(draw_regimes(decision.regime, time, prediction, widening), decision.regime);
+    result.runner_up = max_other(draw_regimes(decision.regime, time, prediction, widening), decision.regime);
   return result;
 }
 

@@ -16,7 +16,7 @@ namespace gpubench::classifier {
 double sigma_of(const Summary& summary);
 
 /// The most that accesses of four bytes each may move beyond what they declare.
-inline constexpr double most_waste = 8.0;
+inline constexpr double max_waste = 8.0;
 
 struct Confidence {
   double probability = 0.0;

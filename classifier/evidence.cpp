@@ -67,7 +67,7 @@ std::string latency_sentence(const Time& time, const Measurement& measurement, c
   const double rest = figures_of(time, prediction).beside_launch();
   // Not counted, they may be more than is declared.
   const bool may_waste = !prediction.counted && prediction.memory_seconds() > 0.0 &&
-                         latency_ratio * most_waste * prediction.memory_seconds() >= rest;
+                         latency_ratio * max_waste * prediction.memory_seconds() >= rest;
   return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}{}",
                      with_unit(rest, "s"), time.device_seconds ? "on the device" : "beside the launch",
                      100.0 * binding.seconds / rest, ceiling_of(binding, prediction), 100.0 / latency_ratio,

@@ -59,13 +59,13 @@ Fit fit_operation(const std::vector<Observation>& observations, std::size_t repl
   if (has_cache)
     for (const bool floor : {false, true}) forms.push_back({0, true, floor});
   std::optional<Form> best;
-  double least = std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
   constexpr double worth_it = 2.0;  // less than that tells two forms apart in nobody's book; the earlier is simpler
   for (const Form& form : forms) {
     const auto fit = fit_form(observations, form);
-    if (!has_finite(fit) || !(fit.criterion < least - (best ? worth_it : 0.0))) continue;
+    if (!has_finite(fit) || !(fit.criterion < min - (best ? worth_it : 0.0))) continue;
     best = form;
-    least = fit.criterion;
+    min = fit.criterion;
   }
   const Form form = best.value_or(Form{});
   const auto problem = problem_of(observations, form);

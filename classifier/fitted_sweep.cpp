@@ -11,7 +11,7 @@
 namespace gpubench::classifier {
 namespace {
 
-constexpr double most_places_per_doubling = 64.0;
+constexpr double max_places_per_doubling = 64.0;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ double FittedSweep::place_beyond(bool above, double ratio) const {
   const double end = above ? last() : 0.0;
   if (!(low > 0.0) || !(high > low)) return end;
   // Sizes that lie close together say little about what is far beyond them.
-  const double parts = std::min(std::log(ratio) / std::log(high / low), most_places_per_doubling * std::log2(ratio));
+  const double parts = std::min(std::log(ratio) / std::log(high / low), max_places_per_doubling * std::log2(ratio));
   return above ? end + parts : end - parts;
 }
 
@@ -148,8 +148,8 @@ ModelInput FittedSweep::conditions_beyond(std::size_t end, double place) const {
 }
 
 double FittedSweep::wave_factor_at(std::size_t segment, double part) const {
-  const double most = std::max(static_cast<double>(machines_.machine.units), 1.0);
-  return std::clamp(between(*conditions_[segment].wave_factor, *conditions_[segment + 1].wave_factor, part), 1.0, most);
+  const double max = std::max(static_cast<double>(machines_.machine.units), 1.0);
+  return std::clamp(between(*conditions_[segment].wave_factor, *conditions_[segment + 1].wave_factor, part), 1.0, max);
 }
 
 Time FittedSweep::time_at(double place, const View& view) const {

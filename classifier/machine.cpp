@@ -156,14 +156,14 @@ Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity
     return sum;
   };
   // One figure with one minimum in practice: a scan over its logarithm is enough, and cannot go astray.
-  constexpr double least = 2.0;
+  constexpr double min = 2.0;
   constexpr int steps = 80;
   Exponent best = hit_prior;
-  double least_loss = std::numeric_limits<double>::infinity();
+  double min_loss = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= steps; ++i) {
-    const double exponent = least * std::pow(25.0, static_cast<double>(i) / steps);
-    if (const double found = loss(exponent); found < least_loss) {
-      least_loss = found;
+    const double exponent = min * std::pow(25.0, static_cast<double>(i) / steps);
+    if (const double found = loss(exponent); found < min_loss) {
+      min_loss = found;
       best = {exponent, 0.5 * hit_prior.sigma};
     }
   }

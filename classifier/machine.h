@@ -22,10 +22,10 @@ inline constexpr double model_sigma = 0.05;
 inline constexpr double unknown_sigma = 0.05;
 
 /// Figures outside are damage, not measurements; inside, no product or ratio of them leaves the range of a double.
-inline constexpr double least_figure = 1e-15;
-inline constexpr double largest_figure = 1e30;
+inline constexpr double min_figure = 1e-15;
+inline constexpr double max_figure = 1e30;
 
-inline bool is_figure(double x) { return x >= least_figure && x <= largest_figure; }
+inline bool is_figure(double x) { return x >= min_figure && x <= max_figure; }
 
 /// A positive figure with the standard deviation of its logarithm.
 struct Exponent {

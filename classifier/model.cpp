@@ -154,11 +154,11 @@ std::optional<double> waves_of(const std::optional<Grid>& grid, int units) {
 }
 
 double wave_factor(const std::optional<Grid>& grid, int units) {
-  constexpr double most_uneven_waves = 4.0;
+  constexpr double max_uneven_waves = 4.0;
   const auto waves = waves_of(grid, units);
   if (!waves) return 1.0;
   const double per_unit = static_cast<double>(grid->blocks) / units;
-  return *waves < most_uneven_waves ? std::ceil(per_unit) / per_unit : 1.0;
+  return *waves < max_uneven_waves ? std::ceil(per_unit) / per_unit : 1.0;
 }
 
 Prediction predict(const Work& work, const ModelInput& conditions, const Machine& machine) {

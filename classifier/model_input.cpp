@@ -13,7 +13,7 @@ namespace {
 
 std::optional<double> counter(const Measurement& measurement, std::string_view name) {
   for (const Counter& each : measurement.counters)
-    if (each.name == name && each.value >= 0.0 && each.value <= largest_figure) return each.value;
+    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ ModelInput model_input_of(const Measurement& measurement) {
                         0.0,
                         std::nullopt};
   if (measurement.launches) conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
-  if (const Estimate* const fixed = kernel_overhead_of(measurement); fixed != nullptr && fixed->value <= largest_figure)
+  if (const Estimate* const fixed = kernel_overhead_of(measurement); fixed != nullptr && fixed->value <= max_figure)
     conditions.kernel_overhead_seconds = std::max(fixed->value, 0.0);
   return conditions;
 }

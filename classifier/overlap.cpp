@@ -25,7 +25,7 @@ std::optional<Exponent> fit_overlap(const std::vector<SweptIntensity>& points) {
     observation.prediction.resources = {{"dram", ResourceKind::memory, point.memory_seconds, 0.0},
                                         {"pipe", ResourceKind::pipe, point.pipe_seconds, 0.0}};
     observation.seconds = point.seconds;
-    observation.sigma = least_sigma;
+    observation.sigma = min_sigma;
     observations.push_back(std::move(observation));
   }
   const auto problem = problem_of(observations, {});

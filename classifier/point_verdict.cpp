@@ -82,8 +82,8 @@ Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);
   Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
   const Summary* const device = seconds_by(measurement, "device");
-  const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= least_figure &&
-                      device->median <= largest_figure;
+  const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= min_figure &&
+                      device->median <= max_figure;
   if (!usable) return time;
   time.device_seconds = device->median;
   time.device_sigma = sigma_of(*device);
@@ -98,12 +98,11 @@ const Summary* judged_seconds(const Measurement& measurement) {
 
 bool has_time(const Measurement& measurement) {
   const Summary* seconds = judged_seconds(measurement);
-  return seconds != nullptr && seconds->count > 0 && seconds->median >= least_figure &&
-         seconds->median <= largest_figure;
+  return seconds != nullptr && seconds->count > 0 && seconds->median >= min_figure && seconds->median <= max_figure;
 }
 
 bool is_sound(const Work& work) {
-  const auto sound = [](double x) { return x >= 0.0 && x <= largest_figure; };
+  const auto sound = [](double x) { return x >= 0.0 && x <= max_figure; };
   return sound(work.bytes_read) && sound(work.bytes_written) && sound(work.bytes()) &&
          sound(work.footprint_bytes.value_or(0.0)) &&
          std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });

@@ -22,7 +22,7 @@ bool has_time(const Measurement& measurement);
 /// it. The measurement must have a time.
 Time time_of(const Measurement& measurement);
 
-/// Whether no declared figure is negative, not a number or beyond `largest_figure`.
+/// Whether no declared figure is negative, not a number or beyond `max_figure`.
 bool is_sound(const Work& work);
 
 /// Shares of the time, exactly adding to 1: the launch; each resource by its part T_r^p of the work time that the model

@@ -16,7 +16,7 @@ constexpr double latency_of_launch = 0.3;
 constexpr double latency_prior_sigma = 1.0;
 constexpr double efficiency_prior_sigma = 0.5;
 /// However a launch shape's own cost was misread, a launch keeps this part of what the others take.
-constexpr double least_of_launch = 0.1;
+constexpr double min_of_launch = 0.1;
 constexpr double floor_exponent = 32.0;  // q: two queues of which the slower one counts
 
 int index_of(const std::vector<std::string>& names, std::string_view name) {
@@ -183,7 +183,7 @@ FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::Vector
   const double launch = factor_of(parameters[layout.launch]);
   const double shape =
       prediction.kernel_overhead_seconds.value_or(problem.kernel_overhead_seconds) - problem.kernel_overhead_seconds;
-  time.seconds = std::max(launch + shape, least_of_launch * launch) + time.device_seconds;
+  time.seconds = std::max(launch + shape, min_of_launch * launch) + time.device_seconds;
   if (layout.floor >= 0) {
     OverlapSum slower(floor_exponent);
     slower.add(factor_of(parameters[layout.floor]));
@@ -250,14 +250,14 @@ void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
     out[static_cast<Eigen::Index>(i)] = (std::log(time.seconds) - logarithms_[i]) / sigmas_[i];
     if (!problem_.cases[i].observation->device_seconds) continue;
     const auto place = static_cast<std::size_t>(device);
-    out[device] = (std::log(std::max(time.device_seconds, least_figure)) - logarithms_[place]) / sigmas_[place];
+    out[device] = (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
     ++device;
   }
 }
 
 void Residuals::add(double seconds, double sigma) {
   logarithms_.push_back(std::log(seconds));
-  sigmas_.push_back(std::hypot(std::min(sigma, 10.0), least_sigma));
+  sigmas_.push_back(std::hypot(std::min(sigma, 10.0), min_sigma));
 }
 
 }  // namespace gpubench::classifier

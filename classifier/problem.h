@@ -12,7 +12,7 @@
 namespace gpubench::classifier {
 
 /// Spread of a point beside its own interval: between processes, and what the model does not know.
-inline constexpr double least_sigma = 0.01;
+inline constexpr double min_sigma = 0.01;
 
 /// e^parameter, within what figures may be, however hostile the input.
 double factor_of(double parameter);

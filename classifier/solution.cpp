@@ -9,7 +9,7 @@ namespace gpubench::classifier {
 namespace {
 
 constexpr double huber_threshold = 1.345;  // 95 % efficiency on normal residuals
-constexpr int most_iterations = 40;
+constexpr int max_iterations = 40;
 constexpr double step_of_derivative = 1e-5;
 
 double huber(double r) {
@@ -74,7 +74,7 @@ Solution solve(const Problem& problem, const Form& form) {
   jacobian_at(residuals, fit.parameters, solution.residuals, solution.jacobian);
   double damping = 1e-3;
   Eigen::VectorXd tried;
-  while (fit.iterations < most_iterations && damping < 1e8) {
+  while (fit.iterations < max_iterations && damping < 1e8) {
     ++fit.iterations;
     const Eigen::VectorXd weights = solution.residuals.unaryExpr(&weight_of);
     Eigen::MatrixXd matrix = solution.jacobian.transpose() * weights.asDiagonal() * solution.jacobian;

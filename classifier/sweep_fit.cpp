@@ -45,20 +45,20 @@ MachineWithErrors with_errors(Machine machine) {
 }
 
 std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErrors& machines) {
-  if (sweep.sizes.size() < fewest_sizes) return "fewer than three sizes";
+  if (sweep.sizes.size() < min_sizes) return "fewer than three sizes";
   if (!machines.machine.launch) return "no launch ceiling";
-  double least_work = std::numeric_limits<double>::infinity();
-  double most_work = 0.0;
-  double least_time = std::numeric_limits<double>::infinity();
-  double most_time = 0.0;
+  double min_work = std::numeric_limits<double>::infinity();
+  double max_work = 0.0;
+  double min_time = std::numeric_limits<double>::infinity();
+  double max_time = 0.0;
   for (const auto& observation : observations_of(sweep, machines.machine)) {
     const double work = observation.prediction.work_seconds();
-    least_work = std::min(least_work, work);
-    most_work = std::max(most_work, work);
-    least_time = std::min(least_time, observation.seconds);
-    most_time = std::max(most_time, observation.seconds);
+    min_work = std::min(min_work, work);
+    max_work = std::max(max_work, work);
+    min_time = std::min(min_time, observation.seconds);
+    max_time = std::max(max_time, observation.seconds);
   }
-  if (most_work <= same_within * least_work && most_time > same_within * least_time)
+  if (max_work <= same_within * min_work && max_time > same_within * min_time)
     return "it declares the same work at every size, and its time differs";
   return std::nullopt;
 }
@@ -66,7 +66,7 @@ std::optional<std::string> why_no_model(const Sweep& sweep, const MachineWithErr
 std::optional<Fit> fit_of(const Sweep& sweep, const MachineWithErrors& machines) {
   if (why_no_model(sweep, machines)) return std::nullopt;
   const auto observations = observations_of(sweep, machines.machine);
-  if (observations.size() < fewest_sizes) return std::nullopt;
+  if (observations.size() < min_sizes) return std::nullopt;
   auto fit = fit_operation(observations, replicate_count);
   if (!fit.parameters.allFinite() || !(fit.residual_rms <= worst_residual)) return std::nullopt;
   return fit;

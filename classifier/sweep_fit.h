@@ -26,7 +26,7 @@ MachineWithErrors with_errors(Machine machine);
 double sigma_beside_model(const Time& time, const Measurement& measurement, const Machine& machine);
 
 /// A sweep with fewer sizes has neither fit nor boundaries.
-inline constexpr std::size_t fewest_sizes = 3;
+inline constexpr std::size_t min_sizes = 3;
 
 /// Why an operation's times cannot be modelled from its work: fewer than three sizes, no launch ceiling, or times that
 /// differ where the declared work does not (an argument that is a duration, say). Absent where they can.

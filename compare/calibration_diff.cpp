@@ -23,11 +23,11 @@ const Ceiling* usable(const Calibration& calibration, const Ceiling& like) {
 double size_of(const CeilingChange& change) { return std::abs(std::log(change.ratio)); }
 
 std::string names(const std::vector<std::string>& resources) {
-  constexpr std::size_t most = 6;
+  constexpr std::size_t max = 6;
   std::string text;
-  for (std::size_t i = 0; i < std::min(most, resources.size()); ++i)
+  for (std::size_t i = 0; i < std::min(max, resources.size()); ++i)
     text += (text.empty() ? "" : ", ") + printable(resources[i]);
-  return resources.size() > most ? fmt::format("{} and {} more", text, resources.size() - most) : text;
+  return resources.size() > max ? fmt::format("{} and {} more", text, resources.size() - max) : text;
 }
 
 /// Slower is red, faster green, where the intervals tell the two apart.

@@ -74,7 +74,7 @@ struct Side {
 class Comparing {
  public:
   Comparing(Runs base, Runs next, const CompareOptions& options, const std::vector<Runs>& alike) : options_(options) {
-    result_.least_effect = options.least_effect;
+    result_.min_effect = options.min_effect;
     base_.runs = options.paired ? std::move(base) : without_duplicates(std::move(base), "base");
     next_.runs = options.paired ? std::move(next) : without_duplicates(std::move(next), "new");
     result_.base_processes = static_cast<int>(base_.runs.size());
@@ -100,7 +100,7 @@ class Comparing {
     sort_points();
     std::vector<Judged> judged;
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
-    decide(judged, options_.least_effect, quantiles_);
+    decide(judged, options_.min_effect, quantiles_);
     for (Judged& each : judged) finish(each.point);
     in_first_order(judged);
     note_left_out();
@@ -297,7 +297,7 @@ class Comparing {
       each.point.device = device;
       describe(points[i], each.point);
       if (each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given)
-        if (fewest(points[i]) < fewest_samples) few_samples_.insert({each.point.device, each.point.name});
+        if (fewest(points[i]) < min_samples) few_samples_.insert({each.point.device, each.point.name});
       order_.push_back(points[i]);
       judged.push_back(std::move(each));
     }
@@ -346,11 +346,11 @@ class Comparing {
 
   /// Of all processes of the point.
   [[nodiscard]] std::int64_t fewest(std::size_t point) const {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t min = std::numeric_limits<std::int64_t>::max();
     for (const Side* side : {&base_, &next_})
       for (const ProcessTable& table : side->tables)
-        if (table[point].log_seconds) least = std::min(least, table[point].samples);
-    return least;
+        if (table[point].log_seconds) min = std::min(min, table[point].samples);
+    return min;
   }
 
   void finish(ComparedPoint& point) const {
@@ -381,13 +381,13 @@ class Comparing {
   void take_points(std::vector<Judged>& judged) {
     std::vector<double> seen;
     for (Judged& each : judged) {
-      seen.push_back(each.point.smallest_seen);
+      seen.push_back(each.point.min_seen);
       result_.points.push_back(std::move(each.point));
     }
     if (seen.empty()) return;
     std::ranges::sort(seen);
-    result_.smallest_seen_by_half = seen[(seen.size() - 1) / 2];
-    result_.smallest_seen_by_all = seen.back();
+    result_.min_seen_by_half = seen[(seen.size() - 1) / 2];
+    result_.min_seen_by_all = seen.back();
   }
 
   CompareOptions options_;

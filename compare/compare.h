@@ -45,7 +45,7 @@ struct ComparedPoint {
   /// points.
   double p_value = 1.0;
   /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
-  double smallest_seen = 0.0;
+  double min_seen = 0.0;
   /// Of the kernels that activity records name (--check): "the same kernels, same code, launched alike", or what
   /// differs: "kernel scale(float*): code differs, registers 32 -> 40". Empty where a side has no records.
   std::string kernels;
@@ -81,14 +81,13 @@ struct Comparison {
   bool updates = false;                            ///< its units are updates of several processes each (compare/gate.h)
   int base_processes = 1;
   int new_processes = 1;
-  double least_effect = 0.01;
-  std::optional<double>
-      smallest_seen_by_half;  ///< of the points, as ComparedPoint::smallest_seen; absent without points
-  std::optional<double> smallest_seen_by_all;
+  double min_effect = 0.01;
+  std::optional<double> min_seen_by_half;  ///< of the points, as ComparedPoint::min_seen; absent without points
+  std::optional<double> min_seen_by_all;
 };
 
 struct CompareOptions {
-  double least_effect = 0.01;                    ///< changes smaller than this fraction count as the same
+  double min_effect = 0.01;                      ///< changes smaller than this fraction count as the same
   std::optional<double> process_deviation = {};  ///< standard deviation of a process's median, where it is known
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
@@ -101,7 +100,7 @@ struct CompareOptions {
 inline constexpr double family_significance = 0.05;
 /// Below six samples no interval of a median covers 95 % (2 / 2^5 lies outside the range of five): such a point of
 /// a single process decides nothing.
-inline constexpr std::int64_t fewest_samples = 6;
+inline constexpr std::int64_t min_samples = 6;
 
 /// `alike`: groups of further runs, each group of one and the same code on this machine, from which noise is learnt.
 /// No side is empty.

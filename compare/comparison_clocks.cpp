@@ -55,11 +55,11 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
   own.insert(next.own.begin(), next.own.end());
   if (own.size() == 1) return {*own.begin(), false, {}};
   std::optional<std::string_view> best;
-  std::size_t most = 0;
+  std::size_t max = 0;
   const auto consider = [&](std::string_view clock) {
     const auto old = base.processes.find(clock), now = next.processes.find(clock);
-    if (old == base.processes.end() || now == next.processes.end() || old->second + now->second <= most) return;
-    most = old->second + now->second;
+    if (old == base.processes.end() || now == next.processes.end() || old->second + now->second <= max) return;
+    max = old->second + now->second;
     best = clock;
   };
   for (const Clocks* preferred : {&base.own, &next.own})  // of equally many: a clock that is a side's own

@@ -29,7 +29,7 @@ double rounded(double value) {
 }
 
 /// From the difference to the figures that are shown.
-void fill(Judged& judged, double base_mean, double least_effect, statistics::StudentQuantiles& quantiles) {
+void fill(Judged& judged, double base_mean, double min_effect, statistics::StudentQuantiles& quantiles) {
   ComparedPoint& point = judged.point;
   const statistics::Difference& difference = judged.difference;
   const double half = quantiles(0.025, difference.degrees) * difference.standard_error;
@@ -38,7 +38,7 @@ void fill(Judged& judged, double base_mean, double least_effect, statistics::Stu
   point.ratio = {rounded(std::exp(difference.value)),
                  {rounded(std::exp(difference.value - half)), rounded(std::exp(difference.value + half))}};
   point.p_value =
-      statistics::p_value_beyond(difference, std::log1p(-std::min(least_effect, 0.999)), std::log1p(least_effect));
+      statistics::p_value_beyond(difference, std::log1p(-std::min(min_effect, 0.999)), std::log1p(min_effect));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Judged judge(const PointSides& sides, const std::optional<statistics::Spread>& l
   judged.point.new_processes = static_cast<int>(sides.next.size());
   judged.point.noise = source;
   judged.point.process_deviation = rounded(std::sqrt(spread.variance));
-  fill(judged, mean_of(sides.base), options.least_effect, quantiles);
+  fill(judged, mean_of(sides.base), options.min_effect, quantiles);
   return judged;
 }
 
@@ -102,11 +102,11 @@ Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, co
     down += sides.next[i] < sides.base[i] ? 1 : 0;
   }
   judged.point.sign_test_p = statistics::sign_test(up, down);
-  fill(judged, mean_of(sides.base), options.least_effect, quantiles);
+  fill(judged, mean_of(sides.base), options.min_effect, quantiles);
   return judged;
 }
 
-void decide(std::vector<Judged>& points, double least_effect, statistics::StudentQuantiles& quantiles) {
+void decide(std::vector<Judged>& points, double min_effect, statistics::StudentQuantiles& quantiles) {
   std::vector<double> p_values;
   for (const Judged& judged : points) p_values.push_back(judged.point.p_value);
   const std::vector<double> adjusted = statistics::holm(p_values);
@@ -117,13 +117,13 @@ void decide(std::vector<Judged>& points, double least_effect, statistics::Studen
     point.p_value = rounded(adjusted[i]);
     if (adjusted[i] <= family_significance)
       point.change = difference.value > 0.0 ? Change::slower : Change::faster;
-    else if (point.ratio.ci95.low >= 1.0 - least_effect && point.ratio.ci95.high <= 1.0 + least_effect)
+    else if (point.ratio.ci95.low >= 1.0 - min_effect && point.ratio.ci95.high <= 1.0 + min_effect)
       point.change = Change::same;
     else
       point.change = Change::inconclusive;
     // At the level of Holm's first step, with a power of 80 %.
     const double reach = quantiles(0.5 * strictest, difference.degrees) + quantiles(0.2, difference.degrees);
-    point.smallest_seen = rounded(std::expm1(std::log1p(least_effect) + reach * difference.standard_error));
+    point.min_seen = rounded(std::expm1(std::log1p(min_effect) + reach * difference.standard_error));
   }
 }
 

@@ -43,6 +43,6 @@ Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, co
                    statistics::StudentQuantiles& quantiles);
 
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
-void decide(std::vector<Judged>& points, double least_effect, statistics::StudentQuantiles& quantiles);
+void decide(std::vector<Judged>& points, double min_effect, statistics::StudentQuantiles& quantiles);
 
 }  // namespace gpubench::reports

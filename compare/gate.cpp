@@ -146,7 +146,7 @@ struct Series {
 /// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it.
 std::optional<double> neighbour_variance(const std::vector<double>& values) {
   constexpr double mad_to_deviation = 1.482602218505602;  // of a normal distribution
-  if (values.size() < fewest_entries_for_update_noise) return std::nullopt;
+  if (values.size() < min_entries_for_update_noise) return std::nullopt;
   std::vector<double> differences;
   for (std::size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
   const double deviation = mad_to_deviation * statistics::median(differences);
@@ -199,10 +199,10 @@ class HistoryTable {
     const double assumed = assumed_noise(kind_of(point), std::exp(series.values.front())).deviation;
     const auto& learnt = noise_.of_point[point];
     const double of_process = learnt ? learnt->variance : neighbours ? 0.0 : assumed * assumed;
-    const double least = statistics::least_process_deviation * statistics::least_process_deviation;
+    const double min = statistics::min_process_deviation * statistics::min_process_deviation;
     std::vector<double> result;
     for (const double processes : series.processes)
-      result.push_back(std::max({of_process / processes, neighbours.value_or(0.0), least}));
+      result.push_back(std::max({of_process / processes, neighbours.value_or(0.0), min}));
     return result;
   }
 
@@ -268,7 +268,7 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
   const std::vector<Entries> groups = by_code(entries);
   const Entries& baseline = groups.front();
   if (options.clock.empty()) options.clock = baseline.front()->clock;
-  const bool updates = baseline.size() >= fewest_updates;
+  const bool updates = baseline.size() >= min_updates;
   std::vector<std::vector<Run>> alike;
   for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));
   Comparison comparison = updates ? compare(updates_of(baseline), {update_of(runs)}, options, alike)
@@ -282,12 +282,12 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
         fmt::format("the baseline is of {} update{}: what changes from one update to another is not in the noise. "
                     "Add the same code "
                     "in {} updates or more to have it in",
-                    baseline.size(), baseline.size() == 1 ? "" : "s", fewest_updates));
+                    baseline.size(), baseline.size() == 1 ? "" : "s", min_updates));
   comparison.notes.insert(comparison.notes.begin(), notes.begin(), notes.end());
   return comparison;
 }
 
-History history_of(const std::vector<BaselineEntry>& entries, double least_effect) {
+History history_of(const std::vector<BaselineEntry>& entries, double min_effect) {
   const HistoryTable table(entries);
   History history;
   history.entries = entries.size();
@@ -301,7 +301,7 @@ History history_of(const std::vector<BaselineEntry>& entries, double least_effec
       const std::size_t after = i + 1 == steps.size() ? series.values.size() : steps[i + 1];
       const double old = weighted_mean(series, before, steps[i]);
       const double now = weighted_mean(series, steps[i], after);
-      if (now - old <= std::log1p(least_effect) && now - old >= -std::log1p(least_effect)) continue;
+      if (now - old <= std::log1p(min_effect) && now - old >= -std::log1p(min_effect)) continue;
       const BaselineEntry& entry = entries[series.entries[steps[i]]];
       const BaselineEntry& last = entries[series.entries[steps[i] - 1]];
       const auto& key = table.index().keys()[point];

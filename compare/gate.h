@@ -12,7 +12,7 @@
 namespace gpubench::reports {
 
 /// From so many updates of one code on, what differs from one update (one `gate update`) to the next is known.
-inline constexpr std::size_t fewest_updates = 3;
+inline constexpr std::size_t min_updates = 3;
 
 /// The baseline is the newest entry and, where the machine code is known, all entries of the same code. With three or
 /// more of those the update is the unit: each counts as one value, the mean over its processes, and so do the new
@@ -36,7 +36,7 @@ struct Step {
 };
 
 /// With fewer entries their noise is that of processes alone: what differs from update to update is not known.
-inline constexpr std::size_t fewest_entries_for_update_noise = 7;
+inline constexpr std::size_t min_entries_for_update_noise = 7;
 
 struct History {
   std::size_t entries = 0;
@@ -47,7 +47,7 @@ struct History {
 /// Steps of more than the least effect (core/statistics/steps.h), found with a chance of 5 % for one or more false ones
 /// among all points. The noise is that of processes of the same code, and no less than what entries next to each other
 /// differ by.
-History history_of(const std::vector<storage::BaselineEntry>& entries, double least_effect);
+History history_of(const std::vector<storage::BaselineEntry>& entries, double min_effect);
 
 std::string console(const History& history, const ConsoleStyle& style);
 std::string markdown(const History& history);

@@ -59,11 +59,11 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
   for (const Spread& spread : spreads) {
     if (spread.degrees <= 0.0) continue;
     const double half = 0.5 * spread.degrees;
-    const double least = least_process_deviation * least_process_deviation;
-    logs.push_back(std::log(std::max(spread.variance, least)) - digamma(half) + std::log(half));
+    const double min = min_process_deviation * min_process_deviation;
+    logs.push_back(std::log(std::max(spread.variance, min)) - digamma(half) + std::log(half));
     expected.push_back(trigamma(half));
   }
-  if (logs.size() < fewest_points_to_borrow) return;
+  if (logs.size() < min_points_to_borrow) return;
   const auto count = static_cast<double>(logs.size());
   double mean = 0.0, excess = 0.0;
   for (const double value : logs) mean += value / count;
@@ -71,10 +71,10 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
     excess += (logs[i] - mean) * (logs[i] - mean) / (count - 1.0) - expected[i] / count;
   if (excess > 0.0) {
     const double half = inverse_trigamma(excess);
-    noise.usual_degrees = std::min(2.0 * half, most_borrowed_degrees);
+    noise.usual_degrees = std::min(2.0 * half, max_borrowed_degrees);
     noise.usual_variance = std::exp(mean + digamma(half) - std::log(half));
   } else {  // they differ no more than chance makes them
-    noise.usual_degrees = most_borrowed_degrees;
+    noise.usual_degrees = max_borrowed_degrees;
     noise.usual_variance = std::exp(mean);
   }
 }
@@ -97,7 +97,7 @@ ProcessNoise learn_noise(const std::vector<const ProcessGroup*>& groups, std::si
   for (const ProcessGroup* group : groups) {
     if (group->size() < 2) continue;
     Deviations deviations = deviations_of(*group, points);
-    if (points >= fewest_points_to_borrow) {
+    if (points >= min_points_to_borrow) {
       const Spread sum = take_common_off(deviations);
       common.variance += sum.variance;
       common.degrees += sum.degrees;
@@ -116,20 +116,20 @@ ProcessNoise learn_noise(const std::vector<const ProcessGroup*>& groups, std::si
   for (Spread& sum : sums)
     if (sum.degrees > 0.0) sum.variance /= sum.degrees;
   learn_usual(sums, noise);
-  const double least = least_process_deviation * least_process_deviation;
+  const double min = min_process_deviation * min_process_deviation;
   for (const Spread& own : sums) {
     noise.of_point.emplace_back();
     if (own.degrees <= 0.0) continue;
     const double degrees = own.degrees + noise.usual_degrees;
     const double variance = (own.degrees * own.variance + noise.usual_degrees * noise.usual_variance) / degrees;
-    noise.of_point.back() = sum_of({std::max(variance, least), degrees}, noise.common);
+    noise.of_point.back() = sum_of({std::max(variance, min), degrees}, noise.common);
   }
   return noise;
 }
 
 namespace {
 
-std::size_t trimmed_at_each_end(std::size_t count) { return count < fewest_to_trim ? 0 : count / 5; }
+std::size_t trimmed_at_each_end(std::size_t count) { return count < min_to_trim ? 0 : count / 5; }
 
 }  // namespace
 
@@ -167,8 +167,8 @@ double p_value_beyond(const Difference& difference, double low, double high) {
 
 double StudentQuantiles::operator()(double tail, double degrees) {
   constexpr double whole_from = 30.0;
-  constexpr std::size_t most = 10'000;  // beyond, the normal distribution is as good
-  const bool infinite = !(degrees < static_cast<double>(most));
+  constexpr std::size_t max = 10'000;  // beyond, the normal distribution is as good
+  const bool infinite = !(degrees < static_cast<double>(max));
   const double step = degrees < whole_from ? 0.1 : 1.0;
   const double rounded =
       infinite ? std::numeric_limits<double>::infinity() : std::max(0.1, std::floor(degrees / step) * step);

@@ -41,19 +41,19 @@ struct ProcessNoise {
 };
 
 /// Below so many points nothing is borrowed from the others: what is usual could not be told.
-inline constexpr std::size_t fewest_points_to_borrow = 8;
+inline constexpr std::size_t min_points_to_borrow = 8;
 /// What is usual weighs at most so much: points of one kind resemble each other, so there are fewer independent ones
 /// than are counted.
-inline constexpr double most_borrowed_degrees = 10.0;
+inline constexpr double max_borrowed_degrees = 10.0;
 /// No process is told from another better than this (a standard deviation of 0.01 %): clocks go by steps, and equal
 /// medians do not mean that there is no noise.
-inline constexpr double least_process_deviation = 1e-4;
+inline constexpr double min_process_deviation = 1e-4;
 
 /// Learns from groups; those of one process say nothing. All have values for `points` points.
 ProcessNoise learn_noise(const std::vector<const ProcessGroup*>& groups, std::size_t points);
 
 /// Below so many values nothing is trimmed: too few degrees of freedom would be left.
-inline constexpr std::size_t fewest_to_trim = 8;
+inline constexpr std::size_t min_to_trim = 8;
 
 /// Mean without the least and greatest fifth, and what makes of a winsorised variance that of this mean (Yuen,
 /// Biometrika 61, 1974): a neighbour's burst of work hits one process of many, and moves a mean by much and this by

@@ -15,7 +15,7 @@ namespace {
 
 // Each threshold says what it guards.
 constexpr double hot_celsius = 80.0;           // data-centre GPUs slow down from about 85 degrees
-constexpr double least_power_share = 0.99;     // of the default; NVML rounds to milliwatts
+constexpr double min_power_share = 0.99;       // of the default; NVML rounds to milliwatts
 constexpr double coarse_timer_seconds = 1e-7;  // in-kernel time stamps of 1 us are of no use for kernels of 10 us
 constexpr double coarse_quantum_seconds = 1e-6;
 constexpr double slow_launch_seconds = 20e-6;  // a launch takes 2 to 5 us on an idle host
@@ -170,9 +170,9 @@ void judge_clocks(const Gpu& gpu, const Section& section) {
     section.unknown("clocks", gpu.sm_clock.reason);
     return;
   }
-  const auto of_max = [](const bench::NvmlReading<double>& now, const bench::NvmlReading<double>& most) {
+  const auto of_max = [](const bench::NvmlReading<double>& now, const bench::NvmlReading<double>& max) {
     if (!now.value) return std::string("not known");
-    return most.value ? fmt::format("{} of {}", megahertz(*now.value), megahertz(*most.value)) : megahertz(*now.value);
+    return max.value ? fmt::format("{} of {}", megahertz(*now.value), megahertz(*max.value)) : megahertz(*now.value);
   };
   section.green("clocks", fmt::format("SM {} now, memory {}", of_max(gpu.sm_clock, gpu.max_sm_clock),
                                       of_max(gpu.memory_clock, gpu.max_memory_clock)));
@@ -200,7 +200,7 @@ void judge_power(const Gpu& gpu, const Section& section) {
   std::string found = fmt::format("{:.0f} W", *limit.value);
   if (usual.value) found += fmt::format(", default {:.0f} W", *usual.value);
   if (gpu.power.value) found += fmt::format(", drawing {:.0f} W now", *gpu.power.value);
-  section.green_unless(usual.value && *limit.value < least_power_share * *usual.value, "power cap", found,
+  section.green_unless(usual.value && *limit.value < min_power_share * *usual.value, "power cap", found,
                        fmt::format("Clocks will fall under load. As root: nvidia-smi -i {} -pl {:.0f}", gpu.uuid,
                                    usual.value.value_or(*limit.value)));
 }

@@ -38,7 +38,7 @@ std::string extent(const std::array<std::int64_t, 3>& size) {
 }  // namespace
 
 std::vector<std::string> activity_warnings(const Run& run) {
-  constexpr std::size_t most = 8;  // one wrong line of a program shows at every size
+  constexpr std::size_t max = 8;  // one wrong line of a program shows at every size
   std::vector<std::string> warnings;
   std::size_t contradicted = 0;
   std::map<std::pair<std::string, std::string>, std::size_t> not_compared;  // by device and reason
@@ -48,7 +48,7 @@ std::vector<std::string> activity_warnings(const Run& run) {
     const ActivityCheck& check = *measurement.activity;
     if (!compared(check)) {
       ++not_compared[{measurement.device, check.reason}];
-    } else if (check.agreement == Agreement::disagrees && ++contradicted <= most) {
+    } else if (check.agreement == Agreement::disagrees && ++contradicted <= max) {
       warnings.push_back(
           fmt::format("{} on {}: activity records contradict its device time: with its fixed cost that makes {}, "
                       "records give {}, {}.",
@@ -56,11 +56,11 @@ std::vector<std::string> activity_warnings(const Run& run) {
                       with_interval(*check.seconds), difference_text(check)));
     }
   }
-  if (contradicted > most)
+  if (contradicted > max)
     warnings.push_back(
         fmt::format("Activity records contradict the device times of {} more points; a .json given to --out "
                     "has them all.",
-                    contradicted - most));
+                    contradicted - max));
   for (const auto& [what, count] : not_compared)
     warnings.push_back(fmt::format("{} point{} on {} {} not held against activity records: {}.", count,
                                    count == 1 ? "" : "s", what.first, count == 1 ? "was" : "were", what.second));
@@ -71,7 +71,7 @@ std::string activity_summary(const Run& run) {
   std::size_t all = 0;
   std::size_t agreeing = 0;
   const Measurement* worst = nullptr;
-  double most = -1.0;
+  double max = -1.0;
   for (const Point& point : run.points) {
     const Measurement& measurement = point.measurement;
     if (!measurement.activity || !compared(*measurement.activity)) continue;
@@ -79,8 +79,8 @@ std::string activity_summary(const Run& run) {
     ++all;
     if (check.agreement == Agreement::agrees) ++agreeing;
     const double of_allowed = std::abs(*difference_seconds(check)) / *check.tolerance_seconds;
-    if (of_allowed > most) {
-      most = of_allowed;
+    if (of_allowed > max) {
+      max = of_allowed;
       worst = &measurement;
     }
   }

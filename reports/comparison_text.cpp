@@ -101,9 +101,9 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
   if (comparison.points.empty()) return sentences;
   if (std::string clocks = clocks_sentence(comparison); !clocks.empty()) sentences.push_back(std::move(clocks));
   if (!assumed.empty()) {
-    const auto [least, most] = std::ranges::minmax(assumed);
-    const std::string range = least == most ? fmt::format("{:.2g} %", 100.0 * least)
-                                            : fmt::format("{:.2g} to {:.2g} %", 100.0 * least, 100.0 * most);
+    const auto [min, max] = std::ranges::minmax(assumed);
+    const std::string range =
+        min == max ? fmt::format("{:.2g} %", 100.0 * min) : fmt::format("{:.2g} to {:.2g} %", 100.0 * min, 100.0 * max);
     sentences.push_back(fmt::format(
         "One process a side does not tell how far processes of the same code differ: a standard deviation of {} is "
         "assumed for {}{}. Give several runs a side, or --process-noise.",
@@ -124,11 +124,11 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
         100.0 * deviations.back(), history ? "those of the store and these" : "these", comparison.base_processes,
         comparison.new_processes));
   }
-  if (comparison.smallest_seen_by_half)
+  if (comparison.min_seen_by_half)
     sentences.push_back(fmt::format(
         "A slow-down of {:.1f} % would have been found in four of five such comparisons at half of the points, one of "
         "{:.1f} % at every point.",
-        100.0 * *comparison.smallest_seen_by_half, 100.0 * *comparison.smallest_seen_by_all));
+        100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
   const bool changed = std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
     return point.change == Change::slower || point.change == Change::faster;
   });

@@ -32,10 +32,10 @@ std::string summary_of(const History& history) {
   };
   std::string text = fmt::format("{} in {} over {}", count(history.steps.size(), "step", "steps"),
                                  count(history.points, "point", "points"), count(history.entries, "entry", "entries"));
-  if (history.entries < fewest_entries_for_update_noise)
+  if (history.entries < min_entries_for_update_noise)
     text +=
         fmt::format("; with fewer than {} what differs from update to update is not known, and can look like a step",
-                    fewest_entries_for_update_noise);
+                    min_entries_for_update_noise);
   return text;
 }
 
@@ -56,12 +56,12 @@ std::string console(const History& history, const ConsoleStyle& style) {
       change.cells.push_back({step_text(step), step.ratio() > 1.0 ? color::red : color::green});
       code.cells.push_back({std::string(name_of(step.code))});
     }
-    constexpr std::size_t least_name = 16;
+    constexpr std::size_t min_name = 16;
     const std::size_t width = usable_width(style);
     std::vector<Column> all = {name, entry, before, after, change, date, code};
-    Table table(all, 0, least_name);
-    if (!table.fits(width)) table = Table({name, entry, before, after, change}, 0, least_name);
-    if (!table.fits(width)) table = Table({name, entry, change}, 0, least_name);
+    Table table(all, 0, min_name);
+    if (!table.fits(width)) table = Table({name, entry, before, after, change}, 0, min_name);
+    if (!table.fits(width)) table = Table({name, entry, change}, 0, min_name);
     table.fit(width);
     text += table.header(style);
     for (std::size_t i = 0; i < history.steps.size(); ++i) text += table.row(i, style);

@@ -12,7 +12,7 @@
 
 namespace gpubench::reports {
 
-inline constexpr std::size_t most_runs = 8;  ///< as many as colours can be told apart
+inline constexpr std::size_t max_runs = 8;  ///< as many as colours can be told apart
 
 struct NamedRun {
   std::string label;
@@ -31,7 +31,7 @@ struct Several {
   std::vector<Context> contexts;
   std::vector<std::vector<Device>> devices;  ///< as each run names them
 };
-/// Throws std::invalid_argument for fewer than two or more than `most_runs`.
+/// Throws std::invalid_argument for fewer than two or more than `max_runs`.
 Several join(const std::vector<NamedRun>& runs);
 
 }  // namespace gpubench::reports

@@ -15,17 +15,17 @@ namespace {
 /// Executions are run before any is recorded until the GPU has worked for this long, as it has when it is timed: clocks
 /// and power limits follow the load.
 constexpr double warm_up_seconds = 20e-3;
-constexpr int least_warm_up = 3;
+constexpr int min_warm_up = 3;
 /// Odd, so that the median is one of the durations; its interval leaves out the five at either end.
-constexpr std::int64_t least_executions = 21;
-constexpr std::int64_t most_executions = 201;
+constexpr std::int64_t min_executions = 21;
+constexpr std::int64_t max_executions = 201;
 constexpr double executions_seconds = 10e-3;
 /// The first ones that are recorded pay for the recording's own preparations. A chain is run as a whole before the run
 /// that counts: the first time it has yet to be sent to the GPU, node by node; and again until this time has passed,
 /// because the making of it let the GPU rest, which then starts with clocks higher than those of a kernel that is
 /// timed.
 constexpr double chain_warm_up_seconds = 10e-3;
-constexpr double most_chains = 5;
+constexpr double max_chains = 5;
 constexpr std::int64_t first_executions = 3;
 
 /// Warms up, and returns what one execution takes on the host's clock.
@@ -34,7 +34,7 @@ double warm_up(const Replay& replay) {
   double before = start;
   double one = 0.0;
   double now = start;
-  for (int i = 0; i < least_warm_up || now - start < warm_up_seconds; ++i) {
+  for (int i = 0; i < min_warm_up || now - start < warm_up_seconds; ++i) {
     replay.execute();
     now = steady_seconds();
     one = now - std::exchange(before, now);
@@ -45,12 +45,12 @@ double warm_up(const Replay& replay) {
 std::int64_t executions_for(double one_execution_seconds) {
   const double fitting = executions_seconds / std::max(one_execution_seconds, 1e-9);
   return static_cast<std::int64_t>(
-             std::clamp(fitting, static_cast<double>(least_executions), static_cast<double>(most_executions))) |
+             std::clamp(fitting, static_cast<double>(min_executions), static_cast<double>(max_executions))) |
          1;
 }
 
 std::int64_t warm_up_chains_for(double chain_seconds) {
-  return static_cast<std::int64_t>(std::clamp(chain_warm_up_seconds / std::max(chain_seconds, 1e-9), 1.0, most_chains));
+  return static_cast<std::int64_t>(std::clamp(chain_warm_up_seconds / std::max(chain_seconds, 1e-9), 1.0, max_chains));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr double tolerance_share = 0.03;
 
 /// Now and then a record of a chain begins some ns before the end of the one before: executions that do are left out,
 /// unless they are more than this share.
-constexpr double most_entangled = 0.1;
+constexpr double max_entangled = 0.1;
 
 using Records = std::span<const ActivityRecord>;
 
@@ -150,7 +150,7 @@ ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, s
     seconds.push_back(summed_seconds(execution));
     spans.push_back(static_cast<double>(end - start) * 1e-9);
   }
-  if (static_cast<double>(entangled) > most_entangled * static_cast<double>(executions)) {
+  if (static_cast<double>(entangled) > max_entangled * static_cast<double>(executions)) {
     check.reason = fmt::format(
         "{} of its {} executions began before the one before had ended, by their records, so they "
         "cannot be told apart",
@@ -186,8 +186,8 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   check.expected_seconds = expected;
   std::int64_t kernels = 0;
   for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
-  const double least = tolerance_seconds_a_kernel * static_cast<double>(std::max<std::int64_t>(kernels, 1));
-  check.tolerance_seconds = std::max({least, tolerance_share * recorded.value, within});
+  const double min = tolerance_seconds_a_kernel * static_cast<double>(std::max<std::int64_t>(kernels, 1));
+  check.tolerance_seconds = std::max({min, tolerance_share * recorded.value, within});
   check.agreement =
       std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
 }

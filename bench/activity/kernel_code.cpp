@@ -18,7 +18,7 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr std::uint64_t most_device_code_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_device_code_bytes = std::uint64_t{1} << 30;
 constexpr std::string_view device_code_section = ".nv_fatbin";
 constexpr std::string_view kernel_section = ".text.";
 
@@ -86,7 +86,7 @@ void KernelCode::add_file(const std::filesystem::path& file) {
   if (!image) return;
   for (const ElfSection& section : image->sections) {
     if (section.type != SHT_PROGBITS || section.name != device_code_section) continue;
-    if (const auto code = bytes.piece(section.offset, section.size, most_device_code_bytes)) add_device_code(*code);
+    if (const auto code = bytes.piece(section.offset, section.size, max_device_code_bytes)) add_device_code(*code);
   }
 }
 

@@ -17,9 +17,9 @@ class Clock {
   /// Runs the operation `executions` times back to back and returns the seconds all of them took together.
   virtual double time(std::int64_t executions) = 0;
   /// A batch this long makes the clock's own quantum and fixed cost negligible (under 0.5 %), in seconds.
-  [[nodiscard]] virtual double least_batch_seconds() const = 0;
+  [[nodiscard]] virtual double min_batch_seconds() const = 0;
   /// Most executions of one batch.
-  [[nodiscard]] virtual std::int64_t most_executions() const { return 1'000'000; }
+  [[nodiscard]] virtual std::int64_t max_executions() const { return 1'000'000; }
   /// True for a clock that takes a cost off: an operation that does next to nothing may then come out below zero.
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
   /// The clock that the device ran at during the last batch, in Hz; absent where it cannot be read.

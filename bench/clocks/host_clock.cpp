@@ -36,7 +36,7 @@ double HostClock::time(std::int64_t executions) {
 
 std::optional<double> HostClock::device_clock_hz() { return core_clock_hz(); }
 
-double HostClock::least_batch_seconds() const {
+double HostClock::min_batch_seconds() const {
   // 1000 quanta keep reading the clock below 0.5 % of a batch; the floor averages over scheduler ticks of short
   // operations.
   return std::max(1000.0 * steady_quantum_seconds(), 100e-6);

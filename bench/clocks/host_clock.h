@@ -20,7 +20,7 @@ class HostClock final : public Clock {
   explicit HostClock(Batch batch) : batch_(std::move(batch)) {}
 
   double time(std::int64_t executions) override;
-  [[nodiscard]] double least_batch_seconds() const override;
+  [[nodiscard]] double min_batch_seconds() const override;
   /// Read when it is asked for, right after the batch, on the core of the calling thread.
   [[nodiscard]] std::optional<double> device_clock_hz() override;
   double now() override { return steady_seconds(); }

@@ -48,7 +48,7 @@ class Channel {
     if (seconds_.size() < samples_in_any_case || block_sizes_.size() < blocks_in_any_case) return;
     if (spent)
       finish(StopReason::budget);
-    else if (count() >= options_.most_samples)
+    else if (count() >= options_.max_samples)
       finish(StopReason::count);
   }
 
@@ -91,23 +91,23 @@ class Channel {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
   [[nodiscard]] bool narrow_enough() const {
-    if (count() < options_.least_samples) return false;
+    if (count() < options_.min_samples) return false;
     const Samples samples = kept();
-    return static_cast<std::int64_t>(samples.seconds.size()) >= options_.least_samples &&
-           static_cast<std::int64_t>(samples.block_sizes.size()) >= options_.least_blocks &&
+    return static_cast<std::int64_t>(samples.seconds.size()) >= options_.min_samples &&
+           static_cast<std::int64_t>(samples.block_sizes.size()) >= options_.min_blocks &&
            statistics::relative_half_width(samples.summary()) <= options_.target_half_width;
   }
 
   /// Equal blocks until the interval is first looked at; then longer ones, so that a noisy operation is looked at often
   /// enough to stop early and seldom enough to cost nothing.
   [[nodiscard]] std::int64_t next_block() const {
-    const std::int64_t blocks = std::max<std::int64_t>(options_.least_blocks, 1);
+    const std::int64_t blocks = std::max<std::int64_t>(options_.min_blocks, 1);
     if (options_.exact_samples) {
       const std::int64_t size = (*options_.exact_samples + blocks - 1) / blocks;
       return std::min(size, *options_.exact_samples - count());
     }
-    const std::int64_t size = std::max<std::int64_t>((options_.least_samples + blocks - 1) / blocks, count() / 4);
-    return std::clamp<std::int64_t>(options_.most_samples - count(), 1, size);
+    const std::int64_t size = std::max<std::int64_t>((options_.min_samples + blocks - 1) / blocks, count() / 4);
+    return std::clamp<std::int64_t>(options_.max_samples - count(), 1, size);
   }
 
   double timed(std::int64_t executions) {
@@ -116,9 +116,9 @@ class Channel {
   }
 
   double warm_up(double start) {
-    constexpr int most_runs = 100;
+    constexpr int max_runs = 100;
     double previous = timed(1);
-    for (int run = 1; run < most_runs; ++run) {
+    for (int run = 1; run < max_runs; ++run) {
       if (clock_.now() - start > options_.budget_seconds / 10.0) break;
       const double current = timed(1);
       const bool steady = std::abs(current - previous) <= 0.1 * std::abs(previous);
@@ -130,14 +130,14 @@ class Channel {
 
   std::int64_t batch_length(double one_execution) {
     // A single execution of a short operation is mostly the clock's own cost, so the length is found by growing.
-    const double wanted = clock_.least_batch_seconds();
-    const std::int64_t most = clock_.most_executions();
+    const double wanted = clock_.min_batch_seconds();
+    const std::int64_t max = clock_.max_executions();
     std::int64_t executions = 1;
     double took = one_execution;
-    while (took < wanted && executions < most) {
+    while (took < wanted && executions < max) {
       const double growth = took > 0.0 ? std::min(1.1 * wanted / took, 10.0) : 10.0;
       const auto grown = static_cast<std::int64_t>(std::ceil(static_cast<double>(executions) * growth));
-      executions = std::min(most, std::max(executions + 1, grown));
+      executions = std::min(max, std::max(executions + 1, grown));
       took = timed(executions);
     }
     return executions;
@@ -208,14 +208,14 @@ std::vector<Samples> AdaptiveSampler::sample(std::span<Clock* const> clocks) con
   const double first_sample = channels.empty() ? 0.0 : now();
   // A round of blocks is to take no more than its share of the budget, so that there are several.
   const double share = options_.budget_seconds / static_cast<double>(clocks.size()) /
-                       static_cast<double>(std::max<std::int64_t>(options_.least_blocks, 1));
-  const double budget = std::max(options_.budget_seconds, options_.least_seconds);
+                       static_cast<double>(std::max<std::int64_t>(options_.min_blocks, 1));
+  const double budget = std::max(options_.budget_seconds, options_.min_seconds);
   while (!all_done()) {
     for_each_open(channels, [&](Channel& channel) { channel.take_block(std::min(now() + share, start + budget)); });
     pause();
     const double passed = now();
     for_each_open(channels, [&](Channel& channel) {
-      channel.look(passed - first_sample >= options_.least_seconds, passed - start >= budget);
+      channel.look(passed - first_sample >= options_.min_seconds, passed - start >= budget);
     });
   }
   std::vector<Samples> results;

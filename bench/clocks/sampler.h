@@ -17,11 +17,11 @@ namespace gpubench::bench {
 
 struct SamplingOptions {
   double target_half_width = 0.005;  ///< of the median's 95 % interval, as a fraction of the median
-  double least_seconds = 0.0;        ///< sampling goes on at least this long, even when the interval is narrow
+  double min_seconds = 0.0;          ///< sampling goes on at least this long, even when the interval is narrow
   double budget_seconds = 0.25;      ///< wall time of a point under all its clocks, warm-up included
-  std::int64_t least_samples = 20;   ///< before the interval is believed
-  std::int64_t least_blocks = 5;     ///< likewise
-  std::int64_t most_samples = 2000;
+  std::int64_t min_samples = 20;     ///< before the interval is believed
+  std::int64_t min_blocks = 5;       ///< likewise
+  std::int64_t max_samples = 2000;
   std::optional<std::int64_t> exact_samples;  ///< take just so many, whatever the interval and the budget
 };
 
@@ -41,7 +41,7 @@ struct Samples {
 };
 
 /// Warms up until two times in a row agree within 10 % (or a tenth of the budget is gone), chooses the batch length
-/// from Clock::least_batch_seconds, and samples in blocks: samples that follow each other at once share the state of
+/// from Clock::min_batch_seconds, and samples in blocks: samples that follow each other at once share the state of
 /// the machine, so there are several blocks apart in time, each begun by a batch that is not kept. Clocks of one
 /// operation take turns, block by block, so that they see the same machine. A clock is done once the interval of its
 /// median over blocks is narrow enough; all are when the budget is spent, but not before each has two blocks and three

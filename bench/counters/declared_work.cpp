@@ -31,8 +31,8 @@ std::optional<std::string> difference(double low, double high) {
 
 struct PipeCounter {
   const char* name;
-  std::vector<Pipe> pipes;   ///< whose operations it counts
-  double least_share = 1.0;  ///< of the counted operations that were surely done
+  std::vector<Pipe> pipes;  ///< whose operations it counts
+  double min_share = 1.0;   ///< of the counted operations that were surely done
 };
 
 const std::vector<PipeCounter>& pipe_counters() {
@@ -57,7 +57,7 @@ void add_bytes(const Measurement& measurement, const Device& device, std::vector
   const auto written = counter(measurement, "dram_write_bytes");
   const auto cache = static_cast<double>(device.last_level_cache_bytes);
   const double footprint = work.footprint_bytes.value_or(work.bytes());
-  if (!read || !written || !(work.bytes() > 0.0) || !(cache > 0.0) || !(footprint > least_caches_for_dram * cache))
+  if (!read || !written || !(work.bytes() > 0.0) || !(cache > 0.0) || !(footprint > min_caches_for_dram * cache))
     return;
   const double ratio = (*read + *written) / work.bytes();
   if (const auto text = difference(ratio, ratio))
@@ -76,7 +76,7 @@ void add_flops(const Measurement& measurement, std::vector<std::string>& result)
       names += fmt::format("{}{}", names.empty() ? "" : " and ", name_of(pipe));
     }
     if (!counted || !(declared > 0.0)) continue;
-    if (const auto text = difference(entry.least_share * *counted / declared, *counted / declared))
+    if (const auto text = difference(entry.min_share * *counted / declared, *counted / declared))
       result.push_back(fmt::format("does {} the {} FLOPs it declares", *text, names));
   }
 }

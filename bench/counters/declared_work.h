@@ -14,7 +14,7 @@ namespace gpubench::bench {
 inline constexpr double tolerated_work_difference = 0.05;
 /// DRAM traffic is what was declared only where the last level of cache keeps next to nothing from one execution to the
 /// next: from this many times its size on.
-inline constexpr double least_caches_for_dram = 4.0;
+inline constexpr double min_caches_for_dram = 4.0;
 
 /// One clause for each difference: "moves 3.1 x the bytes it declares", "does 0.5 x the fp32 FLOPs it declares". Empty
 /// where all agree or nothing can be said: no counter of it, nothing declared, or a working set that caches hold.

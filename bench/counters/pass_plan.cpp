@@ -79,9 +79,9 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
       plan.absent.push_back({metric.name, "the profiler refuses to count it"});
       continue;
     }
-    if (*alone > most_passes_of_a_metric) {
+    if (*alone > max_passes_of_a_metric) {
       plan.absent.push_back({metric.name, fmt::format("it takes {} executions to count, and {} is the most for one",
-                                                      *alone, most_passes_of_a_metric)});
+                                                      *alone, max_passes_of_a_metric)});
       continue;
     }
     plan.metrics.push_back(metric);

@@ -38,7 +38,7 @@ struct PassPlan {
 };
 
 /// A metric that needs more executions than this is left out: throughput metrics of whole chips take dozens.
-inline constexpr std::size_t most_passes_of_a_metric = 8;
+inline constexpr std::size_t max_passes_of_a_metric = 8;
 
 /// Puts each metric, in order, into the first group whose one pass still holds it; a metric that needs several passes
 /// by itself gets a group of its own. All counters of a metric are in one group. So values asked for next to each other

@@ -53,9 +53,9 @@ ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_le
   return {seconds_between(start_, middle_), seconds_between(second_start, end_)};
 }
 
-std::int64_t GraphChains::most_enqueued() const {
-  constexpr std::int64_t most_nodes = 2000;
-  return std::max<std::int64_t>(most_nodes / std::max<std::int64_t>(nodes_per_execution_, 1), 2);
+std::int64_t GraphChains::max_enqueued() const {
+  constexpr std::int64_t max_nodes = 2000;
+  return std::max<std::int64_t>(max_nodes / std::max<std::int64_t>(nodes_per_execution_, 1), 2);
 }
 
 void GraphChains::prepare(std::int64_t short_length, std::int64_t long_length) {

@@ -41,13 +41,13 @@ class HeldTimer : public ChainTimer {
       : stream_(stream), blocker_(blocker), chill_(std::move(chill)), sm_clock_(stream) {}
   /// Throws CudaError when the operation kept the host waiting while the stream was held.
   Pair time(std::int64_t short_length, std::int64_t long_length) final;
-  [[nodiscard]] std::int64_t longest() const final { return std::min(most_enqueued(), chill_.longest); }
+  [[nodiscard]] std::int64_t longest() const final { return std::min(max_enqueued(), chill_.longest); }
   [[nodiscard]] std::optional<double> device_clock_hz() final { return sm_clock_.hertz(); }
 
  protected:
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
   /// Longest chain that can be enqueued while the stream is held.
-  [[nodiscard]] virtual std::int64_t most_enqueued() const = 0;
+  [[nodiscard]] virtual std::int64_t max_enqueued() const = 0;
   /// Everything that may load, allocate or wait happens here.
   virtual void prepare(std::int64_t short_length, std::int64_t long_length) = 0;
   virtual void enqueue(std::int64_t length) = 0;
@@ -74,7 +74,7 @@ class GraphChains final : public HeldTimer {
   [[nodiscard]] std::string chains() const override { return "CUDA graphs"; }
 
  private:
-  [[nodiscard]] std::int64_t most_enqueued() const override;
+  [[nodiscard]] std::int64_t max_enqueued() const override;
   void prepare(std::int64_t short_length, std::int64_t long_length) override;
   void enqueue(std::int64_t length) override;
 
@@ -92,7 +92,7 @@ class LaunchChains final : public HeldTimer {
 
  private:
   /// A stream takes some 1000 launches before the host has to wait, and an execution may be several.
-  [[nodiscard]] std::int64_t most_enqueued() const override { return 100; }
+  [[nodiscard]] std::int64_t max_enqueued() const override { return 100; }
   void prepare(std::int64_t, std::int64_t) override {}
   void enqueue(std::int64_t length) override {
     if (length > 0) batch_(stream(), length);

@@ -57,7 +57,7 @@ GraphExec empty_graph(Gpu& gpu, int nodes) {
 }
 
 /// The smallest distance between two different values, in seconds; those within a picosecond are the same reading.
-std::optional<double> smallest_step(std::vector<double> values) {
+std::optional<double> min_step(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   std::optional<double> smallest;
   for (std::size_t i = 1; i < values.size(); ++i) {
@@ -77,7 +77,7 @@ Cost timer_step(const Gpu& gpu) {
   const auto readings = values.to_host();
   for (const std::int64_t reading : readings)
     if (reading != 0) nanoseconds.push_back(static_cast<double>(reading - readings[0]));
-  if (const auto step = smallest_step(std::move(nanoseconds)))
+  if (const auto step = min_step(std::move(nanoseconds)))
     cost.seconds = 1e-9 * *step;
   else
     cost.reason = "the timer did not move";
@@ -91,7 +91,7 @@ void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
   for (int i = 0; i < event_pairs; ++i) seconds.push_back(events.seconds_around(gpu.stream(), [] {}));
   costs.push_back({"event pair", statistics::median(seconds),
                    fmt::format("median of {} pairs around nothing, each waited for", event_pairs), ""});
-  Cost quantum{"event quantum", smallest_step(seconds),
+  Cost quantum{"event quantum", min_step(seconds),
                fmt::format("smallest distance between the different times of {} pairs", event_pairs), ""};
   if (!quantum.seconds) quantum.reason = fmt::format("all {} pairs read the same time", event_pairs);
   costs.push_back(std::move(quantum));

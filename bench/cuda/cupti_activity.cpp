@@ -78,10 +78,10 @@ FilledBuffers& filled_buffers() {
   return *buffers;
 }
 
-void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) noexcept {
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
   *bytes = *buffer == nullptr ? 0 : buffer_bytes;
-  *most_records = 0;  // as many as it holds
+  *max_records = 0;  // as many as it holds
 }
 
 /// Reads nothing yet: CUPTI must not be called from here.
@@ -206,10 +206,10 @@ class CuptiActivity final : public ActivitySource {
     kernel.grid = {record.gridX, record.gridY, record.gridZ};
     kernel.block = {record.blockX, record.blockY, record.blockZ};
     // What no kernel can be was not read where it lies.
-    constexpr std::int64_t most_threads = 1024;
+    constexpr std::int64_t max_threads = 1024;
     const std::int64_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
     if (std::min({record.gridX, record.gridY, record.gridZ, record.blockX, record.blockY, record.blockZ}) < 1 ||
-        threads > most_threads || record.staticSharedMemory < 0 || record.dynamicSharedMemory < 0)
+        threads > max_threads || record.staticSharedMemory < 0 || record.dynamicSharedMemory < 0)
       throw_unknown_layout();
     kernel.name = record.name != nullptr ? demangled(record.name) : "a kernel without a name";
     kernel.registers = record.registersPerThread;

@@ -17,7 +17,7 @@ namespace {
 /// Of a batch. The counter data takes 80 KiB for each with gpubench's core metrics.
 constexpr std::uint32_t ranges_of_a_batch = 128;
 /// Of an operation that is counted kernel by kernel.
-constexpr std::uint32_t most_kernels = 128;
+constexpr std::uint32_t max_kernels = 128;
 
 constexpr const char* counted_nothing =
     "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
@@ -150,15 +150,15 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
     reset();
   } else {
     open();
-    configure(by_kernel_ ? most_kernels : 1);
+    configure(by_kernel_ ? max_kernels : 1);
   }
   const std::string name = next_name();
-  const std::size_t most = keep ? passes_ : configuration_->passes();
+  const std::size_t max = keep ? passes_ : configuration_->passes();
   std::size_t passes = 0;
   for (bool complete = false; !complete; ++passes) {
-    if (passes >= most)
+    if (passes >= max)
       throw MetricsUnavailable(
-          fmt::format("CUPTI wants more than the {} passes that it planned; count fewer metrics", most));
+          fmt::format("CUPTI wants more than the {} passes that it planned; count fewer metrics", max));
     replay.prepare();
     start();
     run_range(name, replay);
@@ -218,7 +218,7 @@ void CuptiSession::enable() {
   ++effort_.enabled;
 }
 
-void CuptiSession::configure(std::uint32_t most_ranges) {
+void CuptiSession::configure(std::uint32_t max_ranges) {
   std::vector<const char*> names;
   names.reserve(configuration_->metrics().size());
   for (const std::string& metric : configuration_->metrics()) names.push_back(metric.c_str());
@@ -227,8 +227,8 @@ void CuptiSession::configure(std::uint32_t most_ranges) {
   size.pRangeProfilerObject = object_;
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
-  size.maxNumOfRanges = most_ranges;
-  size.maxNumRangeTreeNodes = most_ranges + 1;
+  size.maxNumOfRanges = max_ranges;
+  size.maxNumRangeTreeNodes = max_ranges + 1;
   library_->check(library_->cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
   image_.assign(size.counterDataSize, 0);
   reset();
@@ -242,7 +242,7 @@ void CuptiSession::configure(std::uint32_t most_ranges) {
   // The operation is run again for each pass. Replay by CUPTI would save and restore all memory that kernels write.
   set.range = by_kernel_ ? CUPTI_AutoRange : CUPTI_UserRange;
   set.replayMode = CUPTI_UserReplay;
-  set.maxRangesPerPass = most_ranges;
+  set.maxRangesPerPass = max_ranges;
   set.numNestingLevels = 1;
   set.minNestingLevel = 1;
   set.passIndex = 0;
@@ -278,7 +278,7 @@ void CuptiSession::decode() {
   throw MetricsUnavailable(
       by_kernel_ ? fmt::format("the operation launches more than {} kernels, and CUPTI has no room to count more one "
                                "by one",
-                               most_kernels)
+                               max_kernels)
                  : "CUPTI dropped a range that was to be counted; run the point again");
 }
 

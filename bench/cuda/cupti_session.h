@@ -56,7 +56,7 @@ class CuptiSession {
   [[nodiscard]] Values values_of_kernels() const;
   void open();
   void enable();
-  void configure(std::uint32_t most_ranges);
+  void configure(std::uint32_t max_ranges);
   void reset();
   void start();
   std::string next_name();

@@ -90,7 +90,7 @@ std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_se
 double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
   Event start;
   Event stop;
-  double least = 0.0;
+  double min = 0.0;
   for (int i = 0; i < 3; ++i) {
     start.record(stream);
     batch(stream, 1);
@@ -98,9 +98,9 @@ double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
     stop.record(stream);
     stop.wait();
     const double seconds = seconds_between(start, stop);
-    least = i == 0 ? seconds : std::min(least, seconds);
+    min = i == 0 ? seconds : std::min(min, seconds);
   }
-  return least;
+  return min;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class LatencyClock final : public Clock {
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     return sum;
   }
-  [[nodiscard]] double least_batch_seconds() const override { return 1000.0 * steady_quantum_seconds(); }
+  [[nodiscard]] double min_batch_seconds() const override { return 1000.0 * steady_quantum_seconds(); }
   double now() override { return steady_seconds(); }
   [[nodiscard]] std::string_view question() const override { return "latency"; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {

@@ -33,12 +33,12 @@ LaunchShape one_block_each(const LaunchShape& shape) {
   int multiprocessors = 0;
   GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
   GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const auto most = static_cast<std::uint64_t>(multiprocessors);
-  if (count_of(shape.grid) <= most) return shape;
+  const auto max = static_cast<std::uint64_t>(multiprocessors);
+  if (count_of(shape.grid) <= max) return shape;
   LaunchShape result = shape;
   const auto cluster = static_cast<unsigned>(count_of(shape.cluster));
   result.cluster = {cluster, 1, 1};
-  result.grid = {std::max(static_cast<unsigned>(most) / cluster, 1U) * cluster, 1, 1};
+  result.grid = {std::max(static_cast<unsigned>(max) / cluster, 1U) * cluster, 1, 1};
   return result;
 }
 

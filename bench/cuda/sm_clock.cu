@@ -6,12 +6,12 @@ namespace gpubench::bench {
 namespace {
 
 /// %smid may be as large as %nsmid - 1, which may be more than the multiprocessors in use.
-constexpr unsigned most_multiprocessors = 1024;
+constexpr unsigned max_multiprocessors = 1024;
 
 __global__ void note_kernel(SmNotes* notes, std::uint32_t number, bool at_begin) {
   unsigned multiprocessor = 0;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-  if (multiprocessor >= most_multiprocessors) return;
+  if (multiprocessor >= max_multiprocessors) return;
   SmNotes& note = notes[multiprocessor];
   // Two blocks may share a multiprocessor: the first one notes.
   if (atomicExch(at_begin ? &note.begin_number : &note.end_number, number) == number) return;
@@ -24,17 +24,17 @@ __global__ void note_kernel(SmNotes* notes, std::uint32_t number, bool at_begin)
 
 }  // namespace
 
-SmClock::SmClock(cudaStream_t stream) : stream_(stream), host_notes_(most_multiprocessors) {
+SmClock::SmClock(cudaStream_t stream) : stream_(stream), host_notes_(max_multiprocessors) {
   int device = 0;
   int multiprocessors = 0;
   GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
   GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   blocks_ = static_cast<unsigned>(multiprocessors);
   void* memory = nullptr;
-  GPUBENCH_CUDA_CHECK(cudaMalloc(&memory, most_multiprocessors * sizeof(SmNotes)));
+  GPUBENCH_CUDA_CHECK(cudaMalloc(&memory, max_multiprocessors * sizeof(SmNotes)));
   device_notes_ = static_cast<SmNotes*>(memory);
   try {
-    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device_notes_, 0, most_multiprocessors * sizeof(SmNotes), stream_));
+    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device_notes_, 0, max_multiprocessors * sizeof(SmNotes), stream_));
     begin();
     end();
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));

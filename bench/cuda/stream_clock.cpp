@@ -66,7 +66,7 @@ class FreeStreamClock final : public StreamClock {
     return elapsed();
   }
   /// An event pair around nothing costs 1 to 6 us on current GPUs: below 0.5 % of two milliseconds.
-  [[nodiscard]] double least_batch_seconds() const override { return 2e-3; }
+  [[nodiscard]] double min_batch_seconds() const override { return 2e-3; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
     return fmt::format("CUDA events around {} a sample, launched as the host can",
                        executions_text(executions_per_sample));
@@ -84,8 +84,8 @@ class HeldStreamClock final : public StreamClock {
   }
   double time(std::int64_t executions) override { return held(executions) - nothing_seconds_; }
   /// What is left of the events' cost and quantum, some 0.1 us, is then below 0.05 %.
-  [[nodiscard]] double least_batch_seconds() const override { return 0.3e-3; }
-  [[nodiscard]] std::int64_t most_executions() const override { return longest_; }
+  [[nodiscard]] double min_batch_seconds() const override { return 0.3e-3; }
+  [[nodiscard]] std::int64_t max_executions() const override { return longest_; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
     return fmt::format("CUDA events around {} a sample, enqueued while the stream was held, less events around nothing",
@@ -111,12 +111,12 @@ std::unique_ptr<Clock> stream_clock(DeviceBatch batch, cudaStream_t stream, Bloc
   const auto graph = capture(batch, 1, stream);
   if (!graph) return std::make_unique<FreeStreamClock>(std::move(batch), stream);
   // A stream takes some 1000 launches before the host has to wait; 400 of nothing take half a millisecond.
-  constexpr std::int64_t most_launches = 400;
-  constexpr std::int64_t most_launches_of_one = 800;
+  constexpr std::int64_t max_launches = 400;
+  constexpr std::int64_t max_launches_of_one = 800;
   const GraphContent content = content_of(graph->get());
   const auto launches = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
-  if (launches > most_launches_of_one) return std::make_unique<FreeStreamClock>(std::move(batch), stream);
-  const std::int64_t longest = std::max<std::int64_t>(most_launches / std::max<std::int64_t>(launches, 1), 1);
+  if (launches > max_launches_of_one) return std::make_unique<FreeStreamClock>(std::move(batch), stream);
+  const std::int64_t longest = std::max<std::int64_t>(max_launches / std::max<std::int64_t>(launches, 1), 1);
   return std::make_unique<HeldStreamClock>(std::move(batch), stream, blocker, longest);
 }
 

@@ -12,10 +12,10 @@ __device__ std::uint64_t global_timer() {
 
 __global__ void timer_steps_kernel(std::uint64_t* values, int count) {
   // Some GPUs step their timer by a microsecond: the bound on reads is generous, yet it ends.
-  constexpr int most_reads = 1 << 20;
+  constexpr int max_reads = 1 << 20;
   int seen = 0;
   std::uint64_t last = 0;
-  for (int read = 0; read < most_reads && seen < count; ++read) {
+  for (int read = 0; read < max_reads && seen < count; ++read) {
     const std::uint64_t now = global_timer();
     if (now == last) continue;
     last = now;

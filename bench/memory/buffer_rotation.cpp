@@ -16,8 +16,8 @@ constexpr double caches_between_turns = 3.0;
 /// By then a cache that replaces its oldest lines is full of the operation's own; one that replaces lines at random
 /// lacks exp(-2) = 14 %.
 constexpr double caches_to_settle = 2.0;
-constexpr std::int64_t most_to_settle = 1000;  // some milliseconds before each sample
-constexpr std::int64_t most_copies = 16384;
+constexpr std::int64_t max_to_settle = 1000;  // some milliseconds before each sample
+constexpr std::int64_t max_copies = 16384;
 constexpr double usable_memory = 0.8;  // of what is free: the operation may still allocate, and others do
 /// Memory of the operation's own counts when it is more than this fraction of what the operation declares.
 constexpr double negligible_memory = 0.05;
@@ -47,7 +47,7 @@ std::string why_not_all(std::span<const detail::BufferUse> uses, const Work& dec
 
 }  // namespace
 
-std::int64_t BufferRotation::most_executions() const {
+std::int64_t BufferRotation::max_executions() const {
   if (copies == 0) return 1;
   return endless ? std::numeric_limits<std::int64_t>::max() : copies - settling;
 }
@@ -64,7 +64,7 @@ BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work
   const auto times = [&](double caches) {
     return static_cast<std::int64_t>(std::ceil(std::min(caches * cache_bytes / touched, 1e9)));
   };
-  const std::int64_t wanted = std::clamp<std::int64_t>(times(caches_between_turns), 2, most_copies);
+  const std::int64_t wanted = std::clamp<std::int64_t>(times(caches_between_turns), 2, max_copies);
   const auto fitting = 1 + static_cast<std::int64_t>(std::min(usable_memory * free_bytes / copy_bytes, 1e9));
   if (fitting < 2) {
     turns.why_not = fmt::format("a copy of its {:.0f} bytes does not fit into the {:.0f} bytes of memory that are free",
@@ -75,7 +75,7 @@ BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work
   turns.short_of_memory = turns.copies < wanted;
   turns.buffers = static_cast<std::size_t>(std::ranges::count_if(uses, is_used));
   turns.endless = turns.copies >= times(caches_between_turns);
-  turns.settling = std::min(times(caches_to_settle), most_to_settle);
+  turns.settling = std::min(times(caches_to_settle), max_to_settle);
   if (!turns.endless) turns.settling = std::min(turns.settling, turns.copies / 2);
   return turns;
 }

@@ -26,7 +26,7 @@ struct BufferRotation {
   std::int64_t settling = 0;
 
   /// Most executions that can follow a flush and those that settle.
-  [[nodiscard]] std::int64_t most_executions() const;
+  [[nodiscard]] std::int64_t max_executions() const;
 };
 
 /// Decides. `uses`: what one execution did with each buffer; `declared`: as the operation declared it; `cache_bytes`:

@@ -54,8 +54,8 @@ double ColdClock::time(std::int64_t executions) {
   return clock_->time(executions);
 }
 
-std::int64_t ColdClock::most_executions() const {
-  return std::min(clock_->most_executions(), cold_.turns().most_executions());
+std::int64_t ColdClock::max_executions() const {
+  return std::min(clock_->max_executions(), cold_.turns().max_executions());
 }
 
 std::string ColdClock::method(std::int64_t executions_per_sample) const {

@@ -52,7 +52,7 @@ class ColdCache {
   ColdCache& operator=(const ColdCache&) = delete;
 
   [[nodiscard]] const BufferRotation& turns() const { return turns_; }
-  /// Readies the caches for at most turns().most_executions() executions.
+  /// Readies the caches for at most turns().max_executions() executions.
   void prepare() const;
   /// "cold: 12 copies of its 2 buffers in turn, the L2 flushed before each sample, whose first 8 executions do not
   /// count", ...
@@ -72,8 +72,8 @@ class ColdClock final : public Clock {
       : clock_(std::move(clock)), cold_(cold), flushes_itself_(flushes_itself) {}
 
   double time(std::int64_t executions) override;
-  [[nodiscard]] double least_batch_seconds() const override { return clock_->least_batch_seconds(); }
-  [[nodiscard]] std::int64_t most_executions() const override;
+  [[nodiscard]] double min_batch_seconds() const override { return clock_->min_batch_seconds(); }
+  [[nodiscard]] std::int64_t max_executions() const override;
   [[nodiscard]] bool may_be_negative() const override { return clock_->may_be_negative(); }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_->device_clock_hz(); }
   [[nodiscard]] std::optional<double> host_seconds() override { return clock_->host_seconds(); }

@@ -94,10 +94,10 @@ GpuSpread spread_of(const std::string& name, const std::string& unit, const std:
   values.reserve(ceilings.size());
   for (const Ceiling* const ceiling : ceilings) values.push_back(ceiling->value);
   spread.median = statistics::median(values);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  const auto slow = static_cast<std::size_t>((unit == "s" ? most : least) - values.begin());
-  const auto fast = static_cast<std::size_t>((unit == "s" ? least : most) - values.begin());
-  spread.spread = (*most - *least) / spread.median;
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  const auto slow = static_cast<std::size_t>((unit == "s" ? max : min) - values.begin());
+  const auto fast = static_cast<std::size_t>((unit == "s" ? min : max) - values.begin());
+  spread.spread = (*max - *min) / spread.median;
   spread.slowest = gpus[slow]->device.id;
   spread.slowest_value = values[slow];
   spread.slowest_difference = values[slow] / spread.median - 1.0;

@@ -19,14 +19,14 @@ namespace gpubench::calibrate {
 namespace {
 
 constexpr int samples = 7;
-constexpr int fewest_samples = 3;
+constexpr int min_samples = 3;
 constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr double touch_seconds = 0.35;  ///< most time for bringing memory into being
 constexpr double set_seconds = 0.25;    ///< most time for one set of samples
 constexpr int windows = 3;              ///< a sample of a stream is the best of so many
 constexpr int arithmetic_tries = 10;    ///< and one of arithmetic the best of so many runs
 constexpr double run_seconds = 0.001;   ///< of each
-constexpr double least_presence = 0.9;  ///< share of its cores that the team must have had
+constexpr double min_presence = 0.9;    ///< share of its cores that the team must have had
 
 class HostDriftSampler {
  public:
@@ -35,7 +35,7 @@ class HostDriftSampler {
   DriftSamples sample(const Ceiling& stored) {
     const probes::Presence presence;
     DriftSamples set = stored.unit == "B/s" ? stream(stored) : arithmetic();
-    if (const double share = presence.share(); share < least_presence)
+    if (const double share = presence.share(); share < min_presence)
       set.disturbance = fmt::format("others ran on these cores, which the threads had for {:.0f} %", 100.0 * share);
     return set;
   }
@@ -78,7 +78,7 @@ class HostDriftSampler {
       std::vector<double> rates;
       const double start = probes::now_seconds();
       const double limit = set_seconds / static_cast<double>(loops.size());
-      while (rates.size() < samples && (rates.size() < fewest_samples || probes::now_seconds() < start + limit)) {
+      while (rates.size() < samples && (rates.size() < min_samples || probes::now_seconds() < start + limit)) {
         memory_->stream_rate(loop);
         double best = 0.0;
         for (int window = 0; window < windows; ++window) best = std::max(best, memory_->stream_rate(loop));
@@ -102,7 +102,7 @@ class HostDriftSampler {
     if (loop == loops.end()) throw NoDriftSamples("this version has no loop that measures it");
     const double start = probes::now_seconds();
     const auto in_time = [&] { return probes::now_seconds() < start + set_seconds; };
-    while (result.values.size() < samples && (result.values.size() < fewest_samples || in_time())) {
+    while (result.values.size() < samples && (result.values.size() < min_samples || in_time())) {
       double best = 0.0;
       // On a busy machine one run may take as long as twenty.
       for (int run = 0; run < arithmetic_tries && (run == 0 || in_time()); ++run)

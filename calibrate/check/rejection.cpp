@@ -19,7 +19,7 @@ std::optional<std::string> why_rejected(const Ceiling& ceiling) {
   if (!(ceiling.value > 0.0) || !std::isfinite(ceiling.value))
     return fmt::format("rejected: {} {} is no figure", ceiling.value, ceiling.unit);
   if (const auto limit = ceiling.theoretical_limit;
-      limit && *limit > 0.0 && ceiling.value > rounding * most_of_limit * *limit)
+      limit && *limit > 0.0 && ceiling.value > rounding * max_of_limit * *limit)
     return fmt::format(
         "rejected: {:.4g} {} measured is {:.2f} % of the theoretical limit, {:.4g} {}; the probe did less than it "
         "declares, or the clock it was set against is not the one it ran at",

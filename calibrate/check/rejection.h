@@ -12,7 +12,7 @@ namespace gpubench::calibrate {
 
 /// A figure above its theoretical limit by more than this was not measured, whatever it is: clocks and timers agree to
 /// better than half a percent.
-inline constexpr double most_of_limit = 1.005;
+inline constexpr double max_of_limit = 1.005;
 /// Counted and declared work may differ by this fraction.
 inline constexpr double tolerated_count_difference = 0.02;
 

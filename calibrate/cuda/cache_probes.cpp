@@ -62,7 +62,7 @@ void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<c
 void add_l2(Workbench& bench) {
   const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0));
   std::size_t smallest = 0;
-  GPUBENCH_CUDA_CHECK(probes::smallest_working_set(smallest));
+  GPUBENCH_CUDA_CHECK(probes::min_working_set(smallest));
   // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
   const std::size_t set = std::min(near_set_bytes, cache / 3) / 16384 * 16384;
   if (set < smallest || set > bench.pool.bytes()) {

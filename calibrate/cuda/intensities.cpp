@@ -21,13 +21,13 @@ namespace {
 constexpr int repeats = 5;
 constexpr double sample_seconds = 3e-3;
 constexpr double ridge_seconds = 0.8;
-constexpr double most_bytes = 4.0 * gibibyte;
+constexpr double max_bytes = 4.0 * gibibyte;
 
 class Intensities {
  public:
   explicit Intensities(Workbench& bench)
       : bench_(bench),
-        count_(static_cast<std::size_t>(std::min(most_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
+        count_(static_cast<std::size_t>(std::min(max_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
                probes::memory_granule * probes::memory_granule) {}
 
   void run() {

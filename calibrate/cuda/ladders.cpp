@@ -37,7 +37,7 @@ class GpuLadder {
 
   void run(int sweeps) {
     std::size_t resident = 0;
-    GPUBENCH_CUDA_CHECK(probes::smallest_working_set(resident));
+    GPUBENCH_CUDA_CHECK(probes::min_working_set(resident));
     // A tenth more: in whole multiples of what is resident, each thread meets the same 16 bytes again and again.
     const std::size_t smallest = resident * 11 / 10 / granularity * granularity;
     const std::size_t largest =
@@ -115,9 +115,9 @@ class GpuLadder {
   }
 
   /// Passes over the set in one launch; the bytes they read in all.
-  probes::Launched enqueue_passes(std::size_t bytes, double least_bytes) {
+  probes::Launched enqueue_passes(std::size_t bytes, double min_bytes) {
     probes::Launched launched;
-    GPUBENCH_CUDA_CHECK(probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, least_bytes,
+    GPUBENCH_CUDA_CHECK(probes::launch_working_set(probes::WorkingSetShape{}, bench_.pool.data(), bytes, min_bytes,
                                                    bench_.float_sink(), bench_.clock.readings(), bench_.stream,
                                                    launched));
     return launched;

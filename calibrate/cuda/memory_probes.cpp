@@ -18,7 +18,7 @@ namespace {
 
 using probes::MemoryPattern;
 
-constexpr double most_memory_bytes = 12.0 * gibibyte;  ///< triad then has 4 GiB an array
+constexpr double max_memory_bytes = 12.0 * gibibyte;  ///< triad then has 4 GiB an array
 constexpr double share_of_free_memory = 0.6;
 constexpr double sample_seconds = 4e-3;  ///< an event pair's 1 to 6 us are then below 0.15 %
 
@@ -123,7 +123,7 @@ void make_pool(Workbench& bench, std::string& size, std::string& caveat) {
   std::size_t total_bytes = 0;
   GPUBENCH_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
   constexpr std::size_t granule = 6 * probes::memory_granule;  // whole granules for two and for three arrays
-  const double wanted = std::min(most_memory_bytes, share_of_free_memory * static_cast<double>(free_bytes));
+  const double wanted = std::min(max_memory_bytes, share_of_free_memory * static_cast<double>(free_bytes));
   const std::size_t count = static_cast<std::size_t>(wanted / 4.0) / granule * granule;
   if (count == 0)
     throw OutOfMemory(
@@ -131,7 +131,7 @@ void make_pool(Workbench& bench, std::string& size, std::string& caveat) {
   bench.pool = DeviceVector<float>(count);
   detail::fill_random_device(bench.pool.data(), Element::float32, count, 3);
   size = fmt::format("{:.2f} GiB", 4.0 * static_cast<double>(count) / gibibyte);
-  if (wanted < most_memory_bytes)
+  if (wanted < max_memory_bytes)
     caveat = "only 60 % of the free memory was taken; with less than 4 GiB an array the figure may be low";
 }
 

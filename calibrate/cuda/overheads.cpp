@@ -106,8 +106,8 @@ class Overheads {
         return bench::seconds_between(start_, stop_);
       };
       time(few);
-      const double least = time(few);
-      return Reading{(time(many) - least) / (many - few), std::nullopt, std::nullopt};
+      const double min = time(few);
+      return Reading{(time(many) - min) / (many - few), std::nullopt, std::nullopt};
     };
     measure(std::move(probe));
   }

@@ -16,7 +16,7 @@ namespace gpubench::calibrate {
 namespace {
 
 constexpr std::uint64_t clock_nanoseconds = 200'000;
-constexpr double most_seconds_beside = 2e-3;
+constexpr double max_seconds_beside = 2e-3;
 constexpr std::uint64_t any_throttle = bench::nvml_software_power_cap | bench::nvml_hardware_slowdown |
                                        bench::nvml_software_thermal_slowdown | bench::nvml_hardware_thermal_slowdown |
                                        bench::nvml_hardware_power_brake;
@@ -85,7 +85,7 @@ double Timer::seconds(const std::function<void()>& enqueue) {
 SmClock::SmClock(cudaStream_t stream, int multiprocessors)
     : stream_(stream),
       multiprocessors_(multiprocessors),
-      readings_(static_cast<std::size_t>(multiprocessors * probes::most_blocks)) {}
+      readings_(static_cast<std::size_t>(multiprocessors * probes::max_blocks)) {}
 
 std::vector<probes::ClockReading> SmClock::last(int count) {
   std::vector<probes::ClockReading> readings(static_cast<std::size_t>(count));
@@ -100,7 +100,7 @@ double SmClock::now() {
 }
 
 std::optional<double> SmClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
-  const double beside = std::min(0.4 * seconds, most_seconds_beside);
+  const double beside = std::min(0.4 * seconds, max_seconds_beside);
   GPUBENCH_CUDA_CHECK(
       probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));
   const double together = timer.seconds(enqueue);

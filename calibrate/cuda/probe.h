@@ -36,7 +36,7 @@ class SmClock {
  public:
   SmClock(cudaStream_t stream, int multiprocessors);
 
-  /// Where a kernel leaves its readings; room for probes::most_blocks on each multiprocessor.
+  /// Where a kernel leaves its readings; room for probes::max_blocks on each multiprocessor.
   [[nodiscard]] probes::ClockReading* readings() { return readings_.data(); }
   /// The first `count` readings that a kernel has left. Waits for the stream.
   std::vector<probes::ClockReading> last(int count);

@@ -13,7 +13,7 @@ namespace gpubench::calibrate {
 namespace {
 
 constexpr HostPlan quick_plan = {.rounds = 9,
-                                 .fewest_rounds = 3,
+                                 .min_rounds = 3,
                                  .round_seconds = 4.3,
                                  .touch_seconds = 1.2,
                                  .arithmetic_tries = 10,
@@ -24,7 +24,7 @@ constexpr HostPlan quick_plan = {.rounds = 9,
                                  .sparse_rungs = 2,
                                  .ladder_caches = 2};
 constexpr HostPlan full_plan = {.rounds = 9,
-                                .fewest_rounds = 3,
+                                .min_rounds = 3,
                                 .round_seconds = 28.0,
                                 .touch_seconds = 4.0,
                                 .arithmetic_tries = 5,

@@ -39,7 +39,7 @@ HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resour
       "right before and right after, each from a chain of dependent integer additions",
       loop.what, tries, run_seconds * 1e3);
   probe.cores = cores;
-  probe.units = {loop.work_per_unit_and_clock, loop.most_units,
+  probe.units = {loop.work_per_unit_and_clock, loop.max_units,
                  fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
   probe.measure = [loop, tries, cores] {
     return best_of(tries, [&] {
@@ -47,8 +47,8 @@ HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resour
       // A run beyond its limit went at another clock than the one read on both sides of it. Where all runs are, they
       // did less than they declare, and the ceiling will be rejected.
       const auto limit = limit_shown(
-          sample.per_second, loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0), loop.most_units);
-      const bool possible = !limit || sample.per_second <= most_of_limit * *limit;
+          sample.per_second, loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0), loop.max_units);
+      const bool possible = !limit || sample.per_second <= max_of_limit * *limit;
       return HostReading{sample.per_second, sample.clock_hz, sample.work, sample.steady && possible};
     });
   };
@@ -135,7 +135,7 @@ void add_product(HostWorkbench& bench, const std::string& resource, int cores, c
 Units units_of(const std::vector<probes::ArithmeticLoop>& loops, std::string_view resource) {
   for (const auto& loop : loops)
     if (loop.resource == resource)
-      return {loop.work_per_unit_and_clock, loop.most_units,
+      return {loop.work_per_unit_and_clock, loop.max_units,
               fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
   return {};
 }

@@ -24,7 +24,7 @@ constexpr double dense_bytes = 16.0 * mebibyte;
 constexpr int dense_rungs = 4;  // an octave, while a pass is cheap
 
 /// Loads of a full vector that one core starts in a clock: two of 64 bytes, three of narrower ones at most.
-int most_loads(std::size_t vector_bytes) { return vector_bytes >= 64 ? 2 : 3; }
+int max_loads(std::size_t vector_bytes) { return vector_bytes >= 64 ? 2 : 3; }
 
 /// The working sets of one thread.
 std::vector<std::size_t> sizes_of(const HostWorkbench& bench, const probes::MemoryProbe& memory) {
@@ -78,7 +78,7 @@ Ceiling ceiling_of_level(const HostWorkbench& bench, const probes::MemoryProbe& 
   probe.cores = static_cast<int>(memory.threads());
   if (index < 2) probe.clocks = from.clocks;  // outer caches have clocks of their own
   if (index == 0)
-    probe.units = {static_cast<double>(bench.kernels.vector_bytes), most_loads(bench.kernels.vector_bytes),
+    probe.units = {static_cast<double>(bench.kernels.vector_bytes), max_loads(bench.kernels.vector_bytes),
                    fmt::format("{} bytes in a clock", bench.kernels.vector_bytes)};
   Ceiling result = ceiling_of(probe);
   if (result.clock_hz) result.method += "; clock read in each sweep from a chain of dependent integer additions";
@@ -90,7 +90,7 @@ void conclude(HostWorkbench& bench, const probes::MemoryProbe& memory, const Hos
   if (from.ladder.sweeps.empty()) return;
   // A last-level cache in slices, or one whose owner shares it out, shows as two steps: room for one level more.
   LevelOptions options;
-  options.most_levels = 4;
+  options.max_levels = 4;
   options.shortest_plateau = bench.full ? 5 : 4;  // fewer are the bends of a slope
   LevelFit fit = find_levels(from.ladder, options);
   auto& levels = suffix.empty() ? bench.calibration.levels : bench.calibration.unit_levels;

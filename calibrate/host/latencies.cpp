@@ -37,7 +37,7 @@ constexpr std::int64_t curve_steps = 16384;
 constexpr std::int64_t near_steps = 65536;
 constexpr std::int64_t far_steps = 32768;
 constexpr double huge_enough = 0.95;
-constexpr double least_past = 1.5;
+constexpr double min_past = 1.5;
 
 class Latencies {
  public:
@@ -58,7 +58,7 @@ class Latencies {
       const double before = i == 0 ? 0.25 * capacity : levels[i - 1].capacity_bytes;
       const double inside = std::sqrt(before * capacity);
       const std::string resource = fmt::format("latency-l{}", i + 1);
-      if (i > 0 && inside < least_past * before) {
+      if (i > 0 && inside < min_past * before) {
         bench_.absent(resource, "the level before is too large a part of it");
         continue;
       }
@@ -201,10 +201,10 @@ class Latencies {
 
 /// Pairs of the first processor with others, spread over all of them.
 std::vector<std::pair<int, int>> pairs_of(const std::vector<int>& processors) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t max = 8;
   std::vector<std::pair<int, int>> pairs;
   const std::size_t others = processors.size() - 1;
-  const std::size_t count = std::min(most, others);
+  const std::size_t count = std::min(max, others);
   for (std::size_t i = 0; i < count; ++i) pairs.emplace_back(processors[0], processors[1 + i * others / count]);
   return pairs;
 }

@@ -16,7 +16,7 @@ namespace gpubench::calibrate {
 namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
-constexpr double least_bytes = 256.0 * mebibyte;
+constexpr double min_bytes = 256.0 * mebibyte;
 constexpr double wanted_caches = 4.0;
 constexpr std::size_t one_core_windows = 16;  // a single core takes long for a window
 constexpr double sustained_seconds = 0.8;
@@ -26,7 +26,7 @@ constexpr std::array resources = {"dram-read", "dram-write", "dram-copy", "dram-
 /// Memory for a team, and in words how much that is.
 std::unique_ptr<probes::MemoryProbe> make_memory(const HostWorkbench& bench, std::size_t windows, std::string& text) {
   const auto cache = static_cast<double>(bench.device.last_level_cache_bytes);
-  const double wanted = std::max(wanted_caches * cache, least_bytes);
+  const double wanted = std::max(wanted_caches * cache, min_bytes);
   const auto available = static_cast<double>(probes::available_memory_bytes());
   const double given = available > 0.0 ? std::min(wanted, available / 4.0) : wanted;
   auto memory = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), bench.isa,

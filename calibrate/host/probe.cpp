@@ -12,8 +12,8 @@
 namespace gpubench::calibrate {
 namespace {
 
-constexpr double least_share = 0.9;
-constexpr std::ptrdiff_t fewest_steady = 3;
+constexpr double min_share = 0.9;
+constexpr std::ptrdiff_t min_steady = 3;
 
 /// The mean of what belongs to the middle one or two values.
 double beside_median(const std::vector<double>& values, const std::vector<double>& beside) {
@@ -28,7 +28,7 @@ double beside_median(const std::vector<double>& values, const std::vector<double
 /// The probe with its steady samples alone, where they are enough; else as it is.
 HostProbe steady_part(const HostProbe& all) {
   if (all.steady.size() != all.values.size() || all.clocks.size() != all.values.size()) return all;
-  if (std::ranges::count(all.steady, true) < fewest_steady) return all;
+  if (std::ranges::count(all.steady, true) < min_steady) return all;
   HostProbe part = all;
   part.values.clear();
   part.clocks.clear();
@@ -52,7 +52,7 @@ void add_clock(const HostProbe& probe, Ceiling& ceiling) {
   if (!probe.per_core) return;
   ceiling.rate_per_clock = ceiling.value / (clock * probe.cores);
   const double one_unit = probe.units.work_per_clock * clock * probe.cores;
-  ceiling.theoretical_limit = limit_shown(ceiling.value, one_unit, probe.units.most);
+  ceiling.theoretical_limit = limit_shown(ceiling.value, one_unit, probe.units.max);
   if (ceiling.theoretical_limit)
     ceiling.method += fmt::format("; limit: {} core{} x {:.0f} unit{} x {} x clock", probe.cores,
                                   probe.cores == 1 ? "" : "s", *ceiling.theoretical_limit / one_unit,
@@ -74,12 +74,12 @@ HostReading best_of(int tries, const std::function<HostReading()>& measure) {
   return found() ? best_steady : best;
 }
 
-std::optional<double> limit_shown(double rate, double one_unit, int most_units) {
+std::optional<double> limit_shown(double rate, double one_unit, int max_units) {
   constexpr double shows_another = 1.1;
-  if (!(one_unit > 0.0) || most_units < 1) return std::nullopt;
+  if (!(one_unit > 0.0) || max_units < 1) return std::nullopt;
   int shown = 1;
-  while (shown < most_units && rate > shows_another * shown * one_unit) ++shown;
-  if (shown == 1 && most_units > 1) return std::nullopt;
+  while (shown < max_units && rate > shows_another * shown * one_unit) ++shown;
+  if (shown == 1 && max_units > 1) return std::nullopt;
   return shown * one_unit;
 }
 
@@ -96,7 +96,7 @@ Ceiling ceiling_of(const HostProbe& all) {
   ceiling.repeats = static_cast<int>(probe.values.size());
   add_clock(probe, ceiling);
   if (!probe.shares.empty())
-    if (const double share = statistics::median(probe.shares); share < least_share)
+    if (const double share = statistics::median(probe.shares); share < min_share)
       ceiling.caveats.push_back(
           fmt::format("others were running: the threads had {:.0f} % of their cores", 100.0 * share));
   return ceiling;

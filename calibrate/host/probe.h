@@ -22,7 +22,7 @@ struct HostReading {
 /// Execution units of one core that take a piece of work every clock. How many there are cannot be asked for.
 struct Units {
   double work_per_clock = 0.0;  ///< of one unit; 0 where no limit can be computed
-  int most = 0;                 ///< more of them no core of this kind has
+  int max = 0;                  ///< more of them no core of this kind has
   std::string text;             ///< "16 lanes x 2"
 };
 
@@ -52,7 +52,7 @@ HostReading best_of(int tries, const std::function<HostReading()>& measure);
 /// The rate that a core's units allow together when one of them alone allows `one_unit`: so many units as the rate
 /// shows, the last by more than a tenth of it, but no more than there can be. Absent when the rate does not even show a
 /// second one where there might be one: it may be missing or may be taken by another user of the core.
-std::optional<double> limit_shown(double rate, double one_unit, int most_units);
+std::optional<double> limit_shown(double rate, double one_unit, int max_units);
 
 /// The median of the samples with its distribution-free interval; the clock is that of the sample in the middle.
 /// Samples during which the clock changed do not count where three others are left, and it says so.

@@ -85,7 +85,7 @@ void HostWorkbench::sample_all() {
   double longest = 0.0;
   for (int round = 0; round < plan.rounds; ++round) {
     const double begin = probes::now_seconds();
-    if (round >= plan.fewest_rounds && begin - start_ + longest > plan.round_seconds) break;
+    if (round >= plan.min_rounds && begin - start_ + longest > plan.round_seconds) break;
     step("ceilings", static_cast<double>(round) / plan.rounds);
     for (auto& probe : probes) sample(probe);
     for (const auto& sweep : sweeps) sweep();

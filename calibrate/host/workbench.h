@@ -22,7 +22,7 @@ namespace gpubench::calibrate {
 /// How much is measured in each mode.
 struct HostPlan {
   int rounds;            ///< times that all probes are gone through; an independent repeat of each
-  int fewest_rounds;     ///< these are run whatever time they take
+  int min_rounds;        ///< these are run whatever time they take
   double round_seconds;  ///< from the start of the calibration: no further round begins that would end later
   double touch_seconds;  ///< most time for bringing memory into being, each time
   int arithmetic_tries;  ///< a repeat is the best of so many short runs

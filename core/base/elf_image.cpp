@@ -10,7 +10,7 @@
 namespace gpubench {
 namespace {
 
-constexpr std::uint64_t most_bytes_of_names = std::uint64_t{64} << 20;
+constexpr std::uint64_t max_bytes_of_names = std::uint64_t{64} << 20;
 constexpr unsigned char our_byte_order = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
 bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
@@ -19,8 +19,8 @@ bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) 
 
 }  // namespace
 
-std::optional<std::string> Bytes::piece(std::uint64_t offset, std::uint64_t size, std::uint64_t most) {
-  if (size > most || !lies_within(offset, size, this->size())) return std::nullopt;
+std::optional<std::string> Bytes::piece(std::uint64_t offset, std::uint64_t size, std::uint64_t max) {
+  if (size > max || !lies_within(offset, size, this->size())) return std::nullopt;
   std::string text(size, '\0');
   return read(offset, text.data(), size) ? std::optional(std::move(text)) : std::nullopt;
 }
@@ -54,7 +54,7 @@ std::optional<ElfImage> read_elf(Bytes& bytes) {
   std::vector<Elf64_Shdr> sections(header.e_shnum);
   if (!bytes.read(header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr))) return std::nullopt;
   const Elf64_Shdr& table = sections[header.e_shstrndx];
-  const auto names = bytes.piece(table.sh_offset, table.sh_size, most_bytes_of_names);
+  const auto names = bytes.piece(table.sh_offset, table.sh_size, max_bytes_of_names);
   if (!names) return std::nullopt;
   ElfImage image{header.e_machine, header.e_ident[EI_ABIVERSION], header.e_flags, {}};
   for (const Elf64_Shdr& section : sections) {

@@ -32,7 +32,7 @@ class Bytes {
   [[nodiscard]] virtual bool read(std::uint64_t offset, void* target, std::uint64_t size) = 0;
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   /// Such a piece as a text; absent also when it is larger than `most`.
-  [[nodiscard]] std::optional<std::string> piece(std::uint64_t offset, std::uint64_t size, std::uint64_t most);
+  [[nodiscard]] std::optional<std::string> piece(std::uint64_t offset, std::uint64_t size, std::uint64_t max);
 };
 
 class FileBytes final : public Bytes {

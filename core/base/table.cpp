@@ -29,13 +29,13 @@ std::string paragraph(std::string_view lead, std::string_view text, std::string_
 }
 
 std::size_t Column::natural_width() const {
-  std::size_t width = std::max(display_width(header), least_width);
+  std::size_t width = std::max(display_width(header), min_width);
   for (const Cell& cell : cells) width = std::max(width, display_width(cell.text));
   return width;
 }
 
-Table::Table(std::vector<Column> columns, std::size_t elastic, std::size_t least)
-    : columns_(std::move(columns)), elastic_(elastic), least_(least) {
+Table::Table(std::vector<Column> columns, std::size_t elastic, std::size_t min)
+    : columns_(std::move(columns)), elastic_(elastic), least_(min) {
   for (const Column& column : columns_) widths_.push_back(column.natural_width());
   least_ = std::min(least_, widths_[elastic_]);
 }

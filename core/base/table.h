@@ -45,7 +45,7 @@ struct Column {
   std::string header;
   bool right = false;  ///< aligned to the right
   std::vector<Cell> cells;
-  std::size_t least_width = 0;  ///< for what is printed under the column besides its cells
+  std::size_t min_width = 0;  ///< for what is printed under the column besides its cells
 
   [[nodiscard]] std::size_t natural_width() const;
 };
@@ -54,7 +54,7 @@ struct Column {
 class Table {
  public:
   /// The column at `elastic` gives way; it keeps at least `least` columns of the terminal.
-  Table(std::vector<Column> columns, std::size_t elastic, std::size_t least);
+  Table(std::vector<Column> columns, std::size_t elastic, std::size_t min);
 
   /// Whether it fits when the elastic column has its least width.
   [[nodiscard]] bool fits(std::size_t width) const;

@@ -26,13 +26,13 @@ std::optional<Character> decode(std::string_view text) {
   if (byte(0) < 0x80) return Character{byte(0), 1};
   std::size_t length = 0;
   char32_t code = 0;
-  char32_t least = 0;
+  char32_t min = 0;
   if (byte(0) >= 0xC2 && byte(0) <= 0xDF) {
-    length = 2, code = byte(0) & 0x1FU, least = 0x80;
+    length = 2, code = byte(0) & 0x1FU, min = 0x80;
   } else if ((byte(0) & 0xF0U) == 0xE0) {
-    length = 3, code = byte(0) & 0x0FU, least = 0x800;
+    length = 3, code = byte(0) & 0x0FU, min = 0x800;
   } else if (byte(0) >= 0xF0 && byte(0) <= 0xF4) {
-    length = 4, code = byte(0) & 0x07U, least = 0x10000;
+    length = 4, code = byte(0) & 0x07U, min = 0x10000;
   } else {
     return std::nullopt;
   }
@@ -41,7 +41,7 @@ std::optional<Character> decode(std::string_view text) {
     if ((byte(i) & 0xC0U) != 0x80) return std::nullopt;
     code = (code << 6U) | (byte(i) & 0x3FU);
   }
-  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return std::nullopt;
+  if (code < min || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return std::nullopt;
   return Character{code, length};
 }
 

@@ -13,7 +13,7 @@
 namespace gpubench::statistics {
 namespace {
 
-constexpr std::size_t fewest_for_median_interval = 6;
+constexpr std::size_t min_for_median_interval = 6;
 constexpr double normal_975 = 1.959963984540054;  ///< the 0.975 quantile of the normal distribution
 
 void require_samples(std::span<const double> samples, const char* caller) {
@@ -177,7 +177,7 @@ Interval interquartile_mean_ci95(std::span<const double> sorted) {
 
 Interval median_ci95(std::span<const double> sorted) {
   const auto n = sorted.size();
-  const auto rank = n < fewest_for_median_interval ? 1 : lower_rank(n);
+  const auto rank = n < min_for_median_interval ? 1 : lower_rank(n);
   return {sorted[rank - 1], sorted[n - rank]};
 }
 
@@ -228,7 +228,7 @@ Summary summarize(std::span<const double> samples) {
 }
 
 double relative_half_width(const Summary& summary) {
-  if (summary.count < static_cast<std::int64_t>(fewest_for_median_interval) || summary.median == 0.0)
+  if (summary.count < static_cast<std::int64_t>(min_for_median_interval) || summary.median == 0.0)
     return std::numeric_limits<double>::infinity();
   return 0.5 * (summary.median_ci95.high - summary.median_ci95.low) / std::abs(summary.median);
 }

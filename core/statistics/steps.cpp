@@ -64,24 +64,24 @@ double step_penalty(std::size_t length, double significance, double degrees) {
   return t * t;
 }
 
-std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> least_variance,
+std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> min_variance,
                                               double significance) {
-  constexpr int most_rounds = 10;
-  std::vector<double> variance(least_variance.begin(), least_variance.end());
+  constexpr int max_rounds = 10;
+  std::vector<double> variance(min_variance.begin(), min_variance.end());
   std::vector<std::size_t> steps = find_steps(values, variance, step_penalty(values.size(), significance));
-  for (int round = 0; round < most_rounds && !steps.empty(); ++round) {
+  for (int round = 0; round < max_rounds && !steps.empty(); ++round) {
     // What is left about the levels, in units of the least variance.
     double squares = 0.0;
     for (std::size_t level = 0; level <= steps.size(); ++level) {
       const std::size_t first = level == 0 ? 0 : steps[level - 1];
       const std::size_t last = level == steps.size() ? values.size() : steps[level];
-      squares += Costs(values, least_variance)(first, last);
+      squares += Costs(values, min_variance)(first, last);
     }
     const double degrees = static_cast<double>(values.size()) - 1.0 - static_cast<double>(steps.size());
     if (degrees < 1.0) break;  // too short to tell: the least variance stands
     const double excess = squares / degrees;
     if (excess <= 1.0) break;
-    for (std::size_t i = 0; i < variance.size(); ++i) variance[i] = excess * least_variance[i];
+    for (std::size_t i = 0; i < variance.size(); ++i) variance[i] = excess * min_variance[i];
     auto fewer = find_steps(values, variance, step_penalty(values.size(), significance, degrees));
     if (fewer == steps) break;
     steps = std::move(fewer);

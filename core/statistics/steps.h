@@ -30,9 +30,9 @@ std::vector<std::size_t> find_steps(std::span<const double> values, std::span<co
 /// known from (Bonferroni's bound).
 double step_penalty(std::size_t length, double significance, double degrees = std::numeric_limits<double>::infinity());
 
-/// The same as find_steps, with a variance that is only known to be no less than `least_variance`: what values differ
+/// The same as find_steps, with a variance that is only known to be no less than `min_variance`: what values differ
 /// from their levels by, in excess of that, is added, and the penalty allows for how well it is known.
-std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> least_variance,
+std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> min_variance,
                                               double significance);
 
 }  // namespace gpubench::statistics

@@ -13,12 +13,12 @@ namespace {
 /// Its continued fraction, where x is below the mean of the distribution and it converges fast.
 double beta_fraction(double a, double b, double x) {
   constexpr double tiny = 1e-300;
-  constexpr int most_terms = 10'000;
+  constexpr int max_terms = 10'000;
   double c = 1.0;
   double d = 1.0 - (a + b) * x / (a + 1.0);
   d = 1.0 / (std::abs(d) < tiny ? tiny : d);
   double fraction = d;
-  for (int m = 1; m < most_terms; ++m) {
+  for (int m = 1; m < max_terms; ++m) {
     double change = 1.0;
     const double even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
     const double odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));

@@ -23,7 +23,7 @@ namespace gpubench::storage {
 namespace {
 
 constexpr int longest_wait_seconds = 30;
-constexpr std::size_t most_runs = 10'000;
+constexpr std::size_t max_runs = 10'000;
 
 /// Letters, digits and dashes: safe as the name of a folder.
 std::string slug(std::string_view text) {
@@ -124,16 +124,16 @@ BaselineEntry baseline_from_json(std::string_view text, std::string_view origin)
   entry.fingerprint = read_text_map(node.at("fingerprint"));
   if (const auto clock = node.find("clock")) entry.clock = clock->text();  // older ones do not have it
   entry.runs = node.at("runs").list([](const Node& run) { return read_run(run); });
-  if (entry.runs.empty() || entry.runs.size() > most_runs)
-    node.at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), most_runs));
+  if (entry.runs.empty() || entry.runs.size() > max_runs)
+    node.at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), max_runs));
   return entry;
 }
 
-std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, std::size_t most) const {
+std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, std::size_t max) const {
   std::vector<BaselineEntry> result;
   const auto files = files_in(folder_ / folder_name(machine));
   auto place = files.begin();
-  if (files.size() > most) std::advance(place, static_cast<std::ptrdiff_t>(files.size() - most));
+  if (files.size() > max) std::advance(place, static_cast<std::ptrdiff_t>(files.size() - max));
   for (; place != files.end(); ++place) {
     result.push_back(read_entry(place->first, place->second));
     if (result.back().fingerprint != machine)

@@ -37,7 +37,7 @@ class BaselineStore {
   explicit BaselineStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Of one machine, the oldest first, the newest `most` of them. Empty when there are none. Throws ReadError.
-  [[nodiscard]] std::vector<BaselineEntry> entries(const Fingerprint& machine, std::size_t most) const;
+  [[nodiscard]] std::vector<BaselineEntry> entries(const Fingerprint& machine, std::size_t max) const;
   /// The newest entry of each machine. Throws ReadError.
   [[nodiscard]] std::vector<BaselineEntry> newest_of_each() const;
   /// Numbers it and writes it; returns the file. Waits for another writer for half a minute. Throws WriteError.

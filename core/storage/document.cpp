@@ -45,8 +45,8 @@ class Limits {
     if (depth > deepest_nesting)
       throw ReadError(fmt::format("{}: nested deeper than {} levels, so no file of gpubench; {}", origin_,
                                   deepest_nesting, remedy));
-    if (++values_ > most_values)
-      throw ReadError(fmt::format("{}: holds more than {} values; split the run with --filter", origin_, most_values));
+    if (++values_ > max_values)
+      throw ReadError(fmt::format("{}: holds more than {} values; split the run with --filter", origin_, max_values));
     return true;
   }
 
@@ -82,10 +82,10 @@ std::string not_finite(const Json& value, const std::string& path) {
 }  // namespace
 
 std::string excerpt(std::string_view text) {
-  constexpr std::size_t most = 40;
+  constexpr std::size_t max = 40;
   std::string result;
-  for (const char c : text.substr(0, most)) result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return text.size() > most ? result + "..." : result;
+  for (const char c : text.substr(0, max)) result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return text.size() > max ? result + "..." : result;
 }
 
 void refuse_empty(std::string_view text, std::string_view origin, std::string_view schema) {
@@ -114,7 +114,7 @@ void check_schema(const nlohmann::json& document, std::string_view origin, std::
   if (found != schema) {
     refuse_foreign(origin, schema, fmt::format("schema name '{}'", excerpt(found)));
   }
-  const std::int64_t written = Node(document, origin).at("schema").at("version").integer(1, largest_integer);
+  const std::int64_t written = Node(document, origin).at("schema").at("version").integer(1, max_integer);
   if (written > version)
     throw ReadError(
         fmt::format("{}: written by a newer gpubench (schema {}, this one reads {}); use that gpubench or a newer one",

@@ -17,7 +17,7 @@ inline constexpr std::string_view remedy = "give a file written by gpubench, who
 inline constexpr int deepest_nesting = 64;
 /// A JSON value takes up to 40 bytes for one byte of text ("[[],[],..."): this bounds the memory a hostile file can
 /// take.
-inline constexpr std::size_t most_values = std::size_t{1} << 26;
+inline constexpr std::size_t max_values = std::size_t{1} << 26;
 
 /// A text of a file as an error shows it: short and without control characters, for it may be anything.
 std::string excerpt(std::string_view text);

@@ -51,8 +51,8 @@ class Builder {
 
  private:
   void count() {
-    if (++values_ > most_values)
-      throw ReadError(fmt::format("{}: holds more than {} values; split the run with --filter", origin_, most_values));
+    if (++values_ > max_values)
+      throw ReadError(fmt::format("{}: holds more than {} values; split the run with --filter", origin_, max_values));
   }
 
   template <class Value>

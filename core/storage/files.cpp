@@ -102,8 +102,8 @@ class InputFile {
     if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
     if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
     size_ = static_cast<std::uintmax_t>(status.st_size);
-    if (size_ > largest_file_bytes)
-      fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size_, largest_file_bytes),
+    if (size_ > max_file_bytes)
+      fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size_, max_file_bytes),
                 "give a file written by gpubench");
   }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }

@@ -32,7 +32,7 @@ Domain domain_of(std::string_view clock) { return clock == "device" ? Domain::an
 Summary read_summary(const Node& node, Domain domain) {
   const auto seconds = [&](std::string_view key) { return node.at(key).number(domain); };
   Summary summary;
-  summary.count = node.at("count").integer(0, largest_integer);
+  summary.count = node.at("count").integer(0, max_integer);
   summary.minimum = seconds("minimum");
   summary.lower_quartile = seconds("lower_quartile");
   summary.median = node.at("median").number(Domain::not_negative);
@@ -53,8 +53,7 @@ Json json_of(const Argument& argument) {
 
 Argument read_argument(const Node& node) {
   const auto name = node.find("name");
-  return {name ? name->text() : "",
-          node.at("value").integer(std::numeric_limits<std::int64_t>::min(), largest_integer)};
+  return {name ? name->text() : "", node.at("value").integer(std::numeric_limits<std::int64_t>::min(), max_integer)};
 }
 
 Json json_of(const Work& work) {
@@ -112,7 +111,7 @@ void set_count(Json& result, const char* key, std::int64_t count) {
 
 std::int64_t optional_count(const Node& parent, std::string_view key) {
   const auto node = parent.find(key);
-  return node ? node->integer(0, largest_integer) : 0;
+  return node ? node->integer(0, max_integer) : 0;
 }
 
 Json json_of(const DeviceConditions& conditions) {
@@ -132,7 +131,7 @@ Json json_of(const DeviceConditions& conditions) {
 
 DeviceConditions read_conditions(const Node& node) {
   DeviceConditions conditions;
-  conditions.readings = node.at("readings").integer(0, largest_integer);
+  conditions.readings = node.at("readings").integer(0, max_integer);
   const auto range = [&](std::string_view key) {
     const auto place = node.find(key);
     return place ? std::optional(read_interval(*place)) : std::nullopt;
@@ -176,7 +175,7 @@ Timing read_timing(const Node& node) {
   timing.clock = node.at("clock").text();
   if (const auto seconds = node.find("seconds")) timing.seconds = read_summary(*seconds, domain_of(timing.clock));
   if (const auto reason = node.find("reason")) timing.reason = reason->text();
-  timing.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
+  timing.executions_per_sample = node.at("executions_per_sample").integer(0, max_integer);
   timing.method = node.at("method").text();
   timing.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   timing.blocks = optional_count(node, "blocks");
@@ -243,13 +242,13 @@ Json json_of(const KernelLaunch& kernel) {
 }
 
 std::array<std::int64_t, 3> read_extent(const Node& node) {
-  const auto sizes = node.list([](const Node& size) { return size.integer(0, largest_integer); });
+  const auto sizes = node.list([](const Node& size) { return size.integer(0, max_integer); });
   if (sizes.size() != 3) node.fail("must have three sizes, along x, y and z");
   return {sizes[0], sizes[1], sizes[2]};
 }
 
 KernelLaunch read_kernel_launch(const Node& node) {
-  const auto count = [&](std::string_view key) { return node.at(key).integer(0, largest_integer); };
+  const auto count = [&](std::string_view key) { return node.at(key).integer(0, max_integer); };
   KernelLaunch kernel;
   kernel.name = node.at("name").text();
   kernel.grid = read_extent(node.at("grid"));
@@ -258,7 +257,7 @@ KernelLaunch read_kernel_launch(const Node& node) {
   kernel.static_shared_bytes = count("static_shared_bytes");
   kernel.dynamic_shared_bytes = count("dynamic_shared_bytes");
   kernel.launches = count("launches");
-  if (const auto local = node.find("local_bytes")) kernel.local_bytes = local->integer(0, largest_integer);
+  if (const auto local = node.find("local_bytes")) kernel.local_bytes = local->integer(0, max_integer);
   if (const auto code = node.find("code")) kernel.code = code->text();
   if (const auto reason = node.find("code_absent_reason")) kernel.code_absent_reason = reason->text();
   return kernel;
@@ -303,11 +302,11 @@ ActivityCheck read_activity_check(const Node& node) {
   check.agreement = node.at("agreement").name<Agreement>(agreement_names);
   check.reason = text("reason");
   check.source = text("source");
-  check.executions = node.at("executions").integer(0, largest_integer);
+  check.executions = node.at("executions").integer(0, max_integer);
   check.seconds = read_estimate(node, "seconds");
   check.span_seconds = read_estimate(node, "span_seconds");
   check.kernels = optional_list<KernelLaunch>(node, "kernels", read_kernel_launch);
-  check.copies = node.at("copies").integer(0, largest_integer);
+  check.copies = node.at("copies").integer(0, max_integer);
   check.expected_seconds = read_estimate(node, "expected_seconds");
   check.tolerance_seconds = optional_number(node, "tolerance_seconds", Domain::not_negative);
   return check;
@@ -385,7 +384,7 @@ Measurement read_measurement(const Node& node) {
       clocks->fail("does not have one clock for each sample");
   }
   measurement.dropped_samples = optional_count(node, "dropped_samples");
-  measurement.executions_per_sample = node.at("executions_per_sample").integer(0, largest_integer);
+  measurement.executions_per_sample = node.at("executions_per_sample").integer(0, max_integer);
   measurement.method = node.at("method").text();
   measurement.kernel_overhead_seconds = read_estimate(node, "fixed_seconds");
   measurement.launch_seconds = read_estimate(node, "launch_seconds");
@@ -398,12 +397,12 @@ Measurement read_measurement(const Node& node) {
   if (const auto source = node.find("clock_hz_source")) measurement.clock_hz_source = source->text();
   if (const auto conditions = node.find("conditions")) measurement.conditions = read_conditions(*conditions);
   if (const auto launches = node.find("launches"))
-    measurement.launches = Launches{launches->at("kernels").integer(0, largest_integer),
-                                    launches->at("blocks").integer(0, largest_integer),
-                                    launches->at("later_blocks").integer(0, largest_integer)};
+    measurement.launches =
+        Launches{launches->at("kernels").integer(0, max_integer), launches->at("blocks").integer(0, max_integer),
+                 launches->at("later_blocks").integer(0, max_integer)};
   if (const auto grid = node.find("grid"))
-    measurement.grid = Grid{grid->at("blocks").integer(0, largest_integer),
-                            grid->at("blocks_per_multiprocessor").integer(0, largest_integer)};
+    measurement.grid =
+        Grid{grid->at("blocks").integer(0, max_integer), grid->at("blocks_per_multiprocessor").integer(0, max_integer)};
   measurement.counters = optional_list<Counter>(node, "counters", read_counter);
   measurement.absent_counters = optional_list<AbsentCounter>(node, "absent_counters", read_absent_counter);
   if (const auto differences = node.find("work_differences")) measurement.work_differences = differences->texts();

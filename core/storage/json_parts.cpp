@@ -52,8 +52,8 @@ Device read_device(const Node& node) {
   device.name = node.at("name").text();
   device.architecture = node.at("architecture").text();
   device.units = static_cast<int>(node.at("units").integer(0, std::numeric_limits<int>::max()));
-  device.memory_bytes = node.at("memory_bytes").integer(0, largest_integer);
-  device.last_level_cache_bytes = node.at("last_level_cache_bytes").integer(0, largest_integer);
+  device.memory_bytes = node.at("memory_bytes").integer(0, max_integer);
+  device.last_level_cache_bytes = node.at("last_level_cache_bytes").integer(0, max_integer);
   device.max_clock_hz = optional_number(node, "max_clock_hz", Domain::not_negative);
   device.memory_bandwidth_limit =
       optional_number(node, "memory_bandwidth_limit_bytes_per_second", Domain::not_negative);

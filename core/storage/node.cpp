@@ -66,7 +66,7 @@ void Node::fail_type(std::string_view wanted) const {
 
 void Node::expect_object() const {
   if (!value_->is_object()) fail_type("an object");
-  if (value_->size() > largest_array) fail("has too many members");
+  if (value_->size() > max_array) fail("has too many members");
 }
 
 Node Node::at(std::string_view key) const {
@@ -102,20 +102,20 @@ double Node::number(Domain domain) const {
   return number;
 }
 
-std::int64_t Node::integer(std::int64_t least, std::int64_t most) const {
+std::int64_t Node::integer(std::int64_t min, std::int64_t max) const {
   if (!value_->is_number_integer()) fail_type("a whole number");
   // The parser keeps what lies above int64 as unsigned, so that the cast below would wrap.
   const bool too_large =
       value_->is_number_unsigned() &&
       value_->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const std::int64_t number = too_large ? 0 : value_->get<std::int64_t>();
-  if (too_large || number < least || number > most) fail(fmt::format("is not between {} and {}", least, most));
+  if (too_large || number < min || number > max) fail(fmt::format("is not between {} and {}", min, max));
   return number;
 }
 
 std::size_t Node::array_size() const {
   if (!value_->is_array()) fail_type("an array");
-  if (value_->size() > largest_array) fail(fmt::format("has {} elements, over {}", value_->size(), largest_array));
+  if (value_->size() > max_array) fail(fmt::format("has {} elements, over {}", value_->size(), max_array));
   return value_->size();
 }
 

@@ -38,7 +38,7 @@ class Node {
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool flag() const;
   [[nodiscard]] double number(Domain domain) const;
-  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
+  [[nodiscard]] std::int64_t integer(std::int64_t min, std::int64_t max) const;
   [[nodiscard]] std::vector<double> numbers(Domain domain) const;
   [[nodiscard]] std::vector<std::string> texts() const;
 
@@ -87,7 +87,7 @@ class Node {
   std::size_t index_ = 0;
 };
 
-inline constexpr std::size_t largest_array = 1'000'000;
-inline constexpr std::int64_t largest_integer = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::size_t max_array = 1'000'000;
+inline constexpr std::int64_t max_integer = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace gpubench::storage

@@ -22,7 +22,7 @@ namespace gpubench::storage {
 class Squeezer {
  public:
   /// `most` bytes will be fed, at most: room that is not needed is not touched.
-  explicit Squeezer(Clocks clocks, std::size_t most = 0) : clocks_(clocks) { out_.reserve(most); }
+  explicit Squeezer(Clocks clocks, std::size_t max = 0) : clocks_(clocks) { out_.reserve(max); }
   void feed(std::string_view piece);
   /// What is left of it all; nothing may be fed afterwards.
   std::string finish();

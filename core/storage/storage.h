@@ -25,7 +25,7 @@ struct WriteError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uintmax_t largest_file_bytes = std::uintmax_t{1} << 30;
+inline constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 30;
 
 /// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not
 /// UTF-8 become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not
@@ -38,7 +38,7 @@ Calibration calibration_from_json(std::string_view text, std::string_view origin
 /// Of a calibration or of a run, whose calibrations they are; a run may have none.
 std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
 
-/// The bytes of a regular file of at most `largest_file_bytes`. Throws ReadError.
+/// The bytes of a regular file of at most `max_file_bytes`. Throws ReadError.
 std::string read_text(const std::filesystem::path& file);
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);

@@ -26,10 +26,10 @@ class ReductionScratch {
   ReductionScratch();
   [[nodiscard]] float* partials() { return partials_.data(); }
   [[nodiscard]] unsigned* arrivals() { return reinterpret_cast<unsigned*>(arrivals_.data()); }
-  [[nodiscard]] int most_blocks() const { return most_blocks_; }
+  [[nodiscard]] int max_blocks() const { return max_blocks_; }
 
  private:
-  int most_blocks_;
+  int max_blocks_;
   DeviceVector<float> partials_;
   DeviceVector<std::int32_t> arrivals_;
 };

@@ -16,8 +16,8 @@ namespace gpubench::operations {
 using In = std::span<const float>;
 using Out = std::span<float>;
 
-inline constexpr std::int64_t smallest_vector = 1 << 10;
-inline constexpr std::int64_t largest_vector = 1 << 26;
+inline constexpr std::int64_t min_vector = 1 << 10;
+inline constexpr std::int64_t max_vector = 1 << 26;
 inline constexpr std::int64_t row_length = 1024;  ///< columns of softmax and layer_norm; rows = elements / row_length
 inline constexpr std::int64_t intensity_elements_host = 1 << 24;  ///< vector of the operation of tunable intensity
 inline constexpr std::int64_t intensity_elements_cuda = 1 << 25;
@@ -55,7 +55,7 @@ void declare_gemm(State& state, std::int64_t n, Pipe pipe, std::size_t element_b
 void declare_fma_chain(State& state, std::int64_t n, std::int64_t fma_count);
 
 // The sizes each is swept over, as arguments of Google Benchmark's Benchmark::Apply.
-void vector_sizes(GoogleBenchmark* benchmark);     ///< elements: powers of two from smallest_vector to largest_vector
+void vector_sizes(GoogleBenchmark* benchmark);     ///< elements: powers of two from min_vector to max_vector
 void row_sizes(GoogleBenchmark* benchmark);        ///< elements of softmax and layer_norm, whole rows
 void transpose_sizes(GoogleBenchmark* benchmark);  ///< n of an n x n matrix
 void gemm_sizes_host(GoogleBenchmark* benchmark);

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(threads)
 template <class Term>
 void reduce(Term term, float* result, std::int64_t n, ReductionScratch& scratch, cudaStream_t stream) {
   const std::int64_t wanted = (n / 4 + threads - 1) / threads;
-  const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, scratch.most_blocks()));
+  const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, scratch.max_blocks()));
   reduce_kernel<<<blocks, threads, 0, stream>>>(term, n, scratch.partials(), scratch.arrivals(), result);
   check_launch("reduction");
 }
@@ -108,7 +108,7 @@ int resident_blocks() {
 }  // namespace
 
 ReductionScratch::ReductionScratch()
-    : most_blocks_(resident_blocks()), partials_(static_cast<std::size_t>(most_blocks_)), arrivals_(1) {
+    : max_blocks_(resident_blocks()), partials_(static_cast<std::size_t>(max_blocks_)), arrivals_(1) {
   detail::fill_bytes_device(arrivals_.data(), 0, arrivals_.bytes());
 }
 
@@ -144,8 +144,8 @@ std::vector<float> piece_of(const DeviceVector<float>& vector, std::int64_t offs
 /// then trees): each addition errs by at most 2^-24 of a partial sum that has grown to about sqrt(k), independently of
 /// the others, so n of them by about 2^-24 sqrt(n k). Eight times that, and 2^-23 of the sum itself for rounding it to
 /// float, is allowed: for 2^26 elements on an H200 0.06, where leaving out one element is an error of about 1.
-Check close_to(double actual, double expected, std::int64_t n, int most_blocks) {
-  const double by_thread = static_cast<double>(n) / (static_cast<double>(most_blocks) * 256.0) + 16.0;
+Check close_to(double actual, double expected, std::int64_t n, int max_blocks) {
+  const double by_thread = static_cast<double>(n) / (static_cast<double>(max_blocks) * 256.0) + 16.0;
   const double allowed = 0x1p-24 * (8.0 * std::sqrt(static_cast<double>(n) * by_thread) + 2.0 * std::abs(expected));
   const double error = std::abs(actual - expected);
   if (error <= allowed) return true;
@@ -162,7 +162,7 @@ void reduction(State& state) {
     double expected = 0.0;
     for_each_piece(
         n, [&](std::int64_t offset, std::int64_t count) { expected += operations::sum(piece_of(x, offset, count)); });
-    return close_to(result.to_host()[0], expected, n, scratch.most_blocks());
+    return close_to(result.to_host()[0], expected, n, scratch.max_blocks());
   });
   state.measure([&](cudaStream_t stream) { cuda::sum(x.data(), result.data(), n, scratch, stream); });
 }
@@ -179,7 +179,7 @@ void dot(State& state) {
     for_each_piece(n, [&](std::int64_t offset, std::int64_t count) {
       expected += operations::dot(piece_of(x, offset, count), piece_of(y, offset, count));
     });
-    return close_to(result.to_host()[0], expected, n, scratch.most_blocks());
+    return close_to(result.to_host()[0], expected, n, scratch.max_blocks());
   });
   state.measure([&](cudaStream_t stream) { cuda::dot(x.data(), y.data(), result.data(), n, scratch, stream); });
 }

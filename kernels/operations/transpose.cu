@@ -15,7 +15,7 @@ namespace {
 constexpr int threads = 256;
 constexpr int small_tile = 32;
 constexpr int large_tile = 64;
-constexpr std::int64_t smallest_for_large_tile = 1024;  ///< below it, 64 x 64 tiles leave multiprocessors idle
+constexpr std::int64_t min_for_large_tile = 1024;  ///< below it, 64 x 64 tiles leave multiprocessors idle
 
 /// Any n; 4-byte accesses. Row pitch 33 words puts the elements of a column into different banks.
 __global__ void __launch_bounds__(threads)
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads)
 
 void transpose(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const auto tiles = [n](int tile) { return static_cast<unsigned>((n + tile - 1) / tile); };
-  if (n % 4 == 0 && n >= smallest_for_large_tile)
+  if (n % 4 == 0 && n >= min_for_large_tile)
     transpose_by_four<<<dim3(tiles(large_tile), tiles(large_tile)), threads, 0, stream>>>(x, y, n);
   else
     transpose_any<<<dim3(tiles(small_tile), tiles(small_tile)), threads, 0, stream>>>(x, y, n);

@@ -40,15 +40,15 @@ void triad(const float* b, const float* c, float* a, std::size_t n) {
 void cosine(const float* x, float* y, std::size_t n) {
   Ints far = {};
   map(x, y, n, [&far](Floats v) {
-    far |= v > largest_cosine_argument;
-    far |= v < -largest_cosine_argument;
+    far |= v > max_cosine_argument;
+    far |= v < -max_cosine_argument;
     return cosine_near(v);
   });
   std::int32_t any = 0;
   for (std::size_t lane = 0; lane < float_lanes; ++lane) any |= far[lane];
   if (any == 0) return;
   for (std::size_t i = 0; i < n; ++i)
-    if (x[i] > largest_cosine_argument || x[i] < -largest_cosine_argument) y[i] = __builtin_cosf(x[i]);
+    if (x[i] > max_cosine_argument || x[i] < -max_cosine_argument) y[i] = __builtin_cosf(x[i]);
 }
 
 void gelu(const float* x, float* y, std::size_t n) {

@@ -37,9 +37,9 @@ inline Floats floats_of(Ints v) { return reinterpret_cast<Floats>(v); }
 }
 
 /// Largest |x| that the three-term reduction below is exact enough for.
-constexpr float largest_cosine_argument = 8192.0F;
+constexpr float max_cosine_argument = 8192.0F;
 
-/// cos(x) to about 1 ulp of 1 for |x| <= largest_cosine_argument.
+/// cos(x) to about 1 ulp of 1 for |x| <= max_cosine_argument.
 [[maybe_unused]] inline Floats cosine_near(Floats x) {
   const Floats shifted = x * 0.636619772367581343F + rounding_magic;  // 2 / pi
   const Ints quadrant = bits_of(shifted);

@@ -106,11 +106,11 @@ void declare_fma_chain(State& state, std::int64_t n, std::int64_t fma_count) {
 }
 
 void vector_sizes(GoogleBenchmark* benchmark) {
-  benchmark->ArgName("n")->RangeMultiplier(2)->Range(smallest_vector, largest_vector);
+  benchmark->ArgName("n")->RangeMultiplier(2)->Range(min_vector, max_vector);
 }
 
 void row_sizes(GoogleBenchmark* benchmark) {
-  benchmark->ArgName("elements")->RangeMultiplier(2)->Range(4 * row_length, largest_vector);
+  benchmark->ArgName("elements")->RangeMultiplier(2)->Range(4 * row_length, max_vector);
 }
 
 void transpose_sizes(GoogleBenchmark* benchmark) {

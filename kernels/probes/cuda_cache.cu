@@ -11,7 +11,7 @@ namespace {
 constexpr std::array shape_table = {CacheShape{1024, 16}, CacheShape{1024, 8}, CacheShape{512, 16}, CacheShape{1024, 4},
                                     CacheShape{512, 8}};
 constexpr int in_flight = 8;
-constexpr int most_threads = 1024;
+constexpr int max_threads = 1024;
 /// A value that no data here combines to. Comparing with it keeps the loads from being dropped.
 constexpr std::uint32_t never = 0x9E3779B9U;
 
@@ -58,7 +58,7 @@ struct Load<16> {
 
 /// The block goes through its set in order, all its threads side by side, from the start again behind the end.
 template <int access_bytes>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     cache_kernel(const char* data, unsigned set_bytes, std::int64_t loops, std::uint32_t* sink, ClockReading* clock) {
   const char* const mine = data + static_cast<std::size_t>(blockIdx.x) * set_bytes + threadIdx.x * access_bytes;
   const unsigned step = blockDim.x * access_bytes;
@@ -176,7 +176,7 @@ std::string cache_shape_text(CacheShape shape) {
 cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
                          Launched& launched) {
   const auto step = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.access_bytes);
-  if (shape.threads < 32 || shape.threads > most_threads || set_bytes < step || set_bytes % step != 0 ||
+  if (shape.threads < 32 || shape.threads > max_threads || set_bytes < step || set_bytes % step != 0 ||
       set_bytes > (std::size_t{1} << 30))
     return cudaErrorInvalidValue;
   switch (shape.access_bytes) {

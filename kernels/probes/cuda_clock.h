@@ -27,7 +27,7 @@ struct BlockShape {
   int blocks = 1;  ///< on each multiprocessor
 };
 /// No BlockShape here has more blocks.
-inline constexpr int most_blocks = 8;
+inline constexpr int max_blocks = 8;
 
 /// A launch of a probe that does the same work `loops` times.
 struct LoopLaunch {
@@ -40,7 +40,7 @@ struct LoopLaunch {
 /// What it does.
 struct Launched {
   double work = 0.0;       ///< operations, bytes, ... of the launch
-  int clock_readings = 0;  ///< how many readings it leaves, at most most_blocks for each multiprocessor
+  int clock_readings = 0;  ///< how many readings it leaves, at most max_blocks for each multiprocessor
 };
 
 }  // namespace gpubench::probes

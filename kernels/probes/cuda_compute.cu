@@ -13,7 +13,7 @@ namespace {
 // cache). fp64, body of 512: 256 x 8 99.6, 256 x 4 99.5, 128 x 4 98.0.
 constexpr std::array vector_shape_table = {BlockShape{256, 4}, BlockShape{256, 8}, BlockShape{512, 2}};
 constexpr std::array fp64_shape_table = {BlockShape{256, 8}, BlockShape{256, 4}};
-constexpr int most_threads = 512;
+constexpr int max_threads = 512;
 constexpr int chains = 8;
 
 /// What one step of a chain is: `results` operations, two for a multiply-add, and `body` steps in a pass of the loop.
@@ -95,7 +95,7 @@ struct Step<VectorOperation::division> : SinglePrecision {
 };
 
 template <VectorOperation operation>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     vector_kernel(std::int64_t loops, float number, void* sink, ClockReading* clock) {
   using Operation = Step<operation>;
   using Value = typename Operation::Value;
@@ -158,7 +158,7 @@ std::string vector_shape_text(VectorOperation, BlockShape shape) {
 }
 
 cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 32 || shape.threads > most_threads || shape.blocks < 1 || shape.blocks > most_blocks)
+  if (shape.threads < 32 || shape.threads > max_threads || shape.blocks < 1 || shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
   switch (operation) {
     case VectorOperation::fp64:

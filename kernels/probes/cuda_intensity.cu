@@ -30,10 +30,10 @@ __global__ void __launch_bounds__(threads)
     }
   }
   // A maximum keeps all values and costs no multiply-add.
-  float most = 0.0F;
+  float max = 0.0F;
 #pragma unroll
-  for (int k = 0; k < loads; ++k) most = fmaxf(fmaxf(most, fmaxf(v[k].x, v[k].y)), fmaxf(v[k].z, v[k].w));
-  if (most == 1.2345678e30F) *sink = most;  // never so
+  for (int k = 0; k < loads; ++k) max = fmaxf(fmaxf(max, fmaxf(v[k].x, v[k].y)), fmaxf(v[k].z, v[k].w));
+  if (max == 1.2345678e30F) *sink = max;  // never so
 }
 
 struct Arguments {

@@ -105,11 +105,11 @@ constexpr std::array working_set_table = {WorkingSetShape{256, 4, side_by_side},
                                           WorkingSetShape{1024, 2, side_by_side}};
 constexpr std::array merged_table = {WorkingSetShape{1024, 4, neighbours}, WorkingSetShape{1024, 2, neighbours},
                                      WorkingSetShape{1024, 8, neighbours}};
-constexpr int most_working_set_threads = 1024;
+constexpr int max_working_set_threads = 1024;
 
 /// Each thread reads group `first`, first + step, first + 2 step, ... of 16 bytes, from the start again behind the end.
 template <int loads>
-__global__ void __launch_bounds__(most_working_set_threads)
+__global__ void __launch_bounds__(max_working_set_threads)
     working_set_kernel(const float4* __restrict__ data, unsigned groups, WorkingSetStart where, int rounds, float* sink,
                        ClockReading* clock) {
   unsigned first = blockIdx.x * blockDim.x;
@@ -148,19 +148,19 @@ cudaError_t working_set_blocks(WorkingSetShape shape, unsigned& blocks) {
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   if (error == cudaSuccess)
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, working_set_kernel<loads>, shape.threads, 0);
-  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, shape.start == neighbours ? 1 : most_blocks));
+  blocks = static_cast<unsigned>(multiprocessors * std::min(resident, shape.start == neighbours ? 1 : max_blocks));
   return error;
 }
 
 template <int loads>
-cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std::size_t groups, double least_bytes,
+cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std::size_t groups, double min_bytes,
                                   float* sink, ClockReading* clock, cudaStream_t stream, Launched& launched) {
   unsigned blocks = 0;
   if (const cudaError_t error = working_set_blocks<loads>(shape, blocks); error != cudaSuccess) return error;
   const std::size_t threads = static_cast<std::size_t>(shape.threads) * blocks;
   if (shape.start == side_by_side && groups < threads) return cudaErrorInvalidValue;
   const double round = 16.0 * loads * static_cast<double>(threads);
-  const int rounds = static_cast<int>(std::ceil(least_bytes / round));
+  const int rounds = static_cast<int>(std::ceil(min_bytes / round));
   launched.work = round * rounds;
   launched.clock_readings = clock == nullptr ? 0 : static_cast<int>(blocks);
   working_set_kernel<loads><<<blocks, static_cast<unsigned>(shape.threads), 0, stream>>>(
@@ -220,7 +220,7 @@ double memory_bytes(MemoryPattern pattern, std::size_t count) {
 std::span<const WorkingSetShape> working_set_shapes() { return working_set_table; }
 std::span<const WorkingSetShape> merged_working_set_shapes() { return merged_table; }
 
-cudaError_t smallest_working_set(std::size_t& bytes) {
+cudaError_t min_working_set(std::size_t& bytes) {
   bytes = 0;
   for (const WorkingSetShape shape : working_set_table) {
     unsigned blocks = 0;
@@ -234,19 +234,19 @@ cudaError_t smallest_working_set(std::size_t& bytes) {
 }
 
 cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
-                               double least_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
+                               double min_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
                                Launched& launched) {
   const std::size_t groups = working_set_bytes / 16;
   if (working_set_bytes % 16 != 0 || groups == 0 || groups >= (std::size_t{1} << 31) || shape.threads < 32 ||
-      shape.threads > most_working_set_threads)
+      shape.threads > max_working_set_threads)
     return cudaErrorInvalidValue;
   switch (shape.loads) {
     case 2:
-      return launch_working_set_as<2>(shape, data, groups, least_bytes, sink, clock, stream, launched);
+      return launch_working_set_as<2>(shape, data, groups, min_bytes, sink, clock, stream, launched);
     case 4:
-      return launch_working_set_as<4>(shape, data, groups, least_bytes, sink, clock, stream, launched);
+      return launch_working_set_as<4>(shape, data, groups, min_bytes, sink, clock, stream, launched);
     case 8:
-      return launch_working_set_as<8>(shape, data, groups, least_bytes, sink, clock, stream, launched);
+      return launch_working_set_as<8>(shape, data, groups, min_bytes, sink, clock, stream, launched);
     default:
       return cudaErrorInvalidValue;
   }

@@ -56,15 +56,15 @@ std::span<const WorkingSetShape> working_set_shapes();
 /// Shapes in which they are.
 std::span<const WorkingSetShape> merged_working_set_shapes();
 
-/// Reads a working set again and again, past the L1 cache, until at least `least_bytes` have been read by all threads
-/// together. `working_set_bytes` is a multiple of 16 and at least smallest_working_set. Each block leaves a reading in
-/// `clock` (device memory for most_blocks on each multiprocessor), if not null. Work counts the bytes read.
+/// Reads a working set again and again, past the L1 cache, until at least `min_bytes` have been read by all threads
+/// together. `working_set_bytes` is a multiple of 16 and at least min_working_set. Each block leaves a reading in
+/// `clock` (device memory for max_blocks on each multiprocessor), if not null. Work counts the bytes read.
 cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::size_t working_set_bytes,
-                               double least_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
+                               double min_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
                                Launched& launched);
 /// 16 bytes for each thread that the current GPU holds at once. In a smaller set several multiprocessors ask for one
 /// line at the same time, and the GPU merges their requests on the way: an H200 then shows up to 24 TB/s, more than its
 /// L2 delivers.
-cudaError_t smallest_working_set(std::size_t& bytes);
+cudaError_t min_working_set(std::size_t& bytes);
 
 }  // namespace gpubench::probes

@@ -75,7 +75,7 @@ struct Tile<TensorType::fp64> {
 constexpr int tile_sums = 4;
 constexpr int a_tiles = 2;
 constexpr int b_tiles = 4;
-constexpr int most_threads = 256;
+constexpr int max_threads = 256;
 constexpr std::array shape_table = {BlockShape{256, 1}, BlockShape{256, 2}, BlockShape{128, 1}, BlockShape{128, 3}};
 
 #define GPUBENCH_MMA(instruction, letter)                                                     \
@@ -130,12 +130,12 @@ __device__ __forceinline__ void multiply(typename Tile<type>::Sum (&c)[tile_sums
 #undef GPUBENCH_MMA
 
 /// The least architecture, as cudaFuncAttributes counts it, whose code does the work.
-constexpr int least_architecture(TensorType type) {
+constexpr int min_architecture(TensorType type) {
   return type == TensorType::fp16 ? 75 : type == TensorType::fp8 ? 89 : 80;
 }
 
 template <TensorType type>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     mma_kernel(std::int64_t loops, std::uint32_t nothing, const typename Tile<type>::Factor* operand_a,
                const typename Tile<type>::Factor* operand_b, typename Tile<type>::Sum* sums, ClockReading* clock,
                typename Tile<type>::Sum* sink) {
@@ -191,7 +191,7 @@ cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* 
   cudaFuncAttributes attributes{};
   if (const cudaError_t error = cudaFuncGetAttributes(&attributes, mma_kernel<type>); error != cudaSuccess)
     return error;
-  if (attributes.ptxVersion < least_architecture(type)) return cudaErrorNotSupported;
+  if (attributes.ptxVersion < min_architecture(type)) return cudaErrorNotSupported;
   const int blocks = launch.multiprocessors * shape.blocks;
   launched.clock_readings = blocks;
   launched.work = 2.0 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32) * blocks *
@@ -234,8 +234,8 @@ std::string mma_shape_text(BlockShape shape) {
 
 cudaError_t launch_mma(TensorType type, BlockShape shape, const void* a, const void* b, void* sums,
                        const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 32 || shape.threads > most_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
-      shape.blocks > most_blocks)
+  if (shape.threads < 32 || shape.threads > max_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
+      shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
   switch (type) {
     case TensorType::fp64:

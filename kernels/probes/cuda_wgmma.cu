@@ -12,7 +12,7 @@ constexpr int sums_of_thread = wgmma_rows * wgmma_columns / 128;
 constexpr int steps = wgmma_row_bytes / 32;
 constexpr int a_bytes = wgmma_rows * wgmma_row_bytes;
 constexpr int b_bytes = wgmma_columns * wgmma_row_bytes;
-constexpr int most_threads = 384;
+constexpr int max_threads = 384;
 constexpr std::array shape_table = {BlockShape{256, 1}, BlockShape{384, 1}, BlockShape{128, 1}};
 
 /// A shared memory matrix descriptor (PTX ISA, "Matrix Descriptor Format"), without swizzling: 128 bytes from one core
@@ -57,7 +57,7 @@ __device__ __forceinline__ void multiply(Sum (&c)[sums_of_thread], std::uint64_t
 
 /// Every warpgroup multiplies the same A and B, each into sums of its own.
 template <TensorType type, class Sum>
-__global__ void __launch_bounds__(most_threads, 1)
+__global__ void __launch_bounds__(max_threads, 1)
     wgmma_kernel(std::int64_t loops, const uint4* operand_a, const uint4* operand_b, Sum* sums, ClockReading* clock,
                  Sum* sink) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -128,7 +128,7 @@ std::string wgmma_shape_text(BlockShape shape) {
 
 cudaError_t launch_wgmma(TensorType type, BlockShape shape, const void* a, const void* b, void* sums,
                          const LoopLaunch& launch, Launched& launched) {
-  if (shape.threads < 128 || shape.threads > most_threads || shape.threads % 128 != 0 || shape.blocks != 1)
+  if (shape.threads < 128 || shape.threads > max_threads || shape.threads % 128 != 0 || shape.blocks != 1)
     return cudaErrorInvalidValue;
   switch (type) {
     case TensorType::tf32:

@@ -13,11 +13,11 @@ namespace {
 // Units that take an instruction of full width every clock. x86-64: two for multiply-adds on every core so far, up to
 // four for integers (Zen); the 128-bit units of AArch64 cores: four.
 #if defined(__x86_64__)
-constexpr int most_multiply_add_units = 2;
+constexpr int max_multiply_add_units = 2;
 #else
-constexpr int most_multiply_add_units = 4;
+constexpr int max_multiply_add_units = 4;
 #endif
-constexpr int most_integer_units = 4;
+constexpr int max_integer_units = 4;
 
 }  // namespace
 
@@ -26,9 +26,9 @@ std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
   const HostArithmetic& others = host_arithmetic(isa);
   std::vector<ArithmeticLoop> loops;
   const std::string_view multiply_adds = kernels.fused ? "fused multiply-adds" : "multiplications and additions";
-  const int multiply_add_units = kernels.fused ? most_multiply_add_units : 0;
+  const int multiply_add_units = kernels.fused ? max_multiply_add_units : 0;
   const auto add = [&](std::string_view resource, std::string_view what, std::string_view unit, std::size_t bytes,
-                       int operations, int most_units, std::function<double(std::int64_t)> run,
+                       int operations, int max_units, std::function<double(std::int64_t)> run,
                        std::int64_t accumulators) {
     ArithmeticLoop loop;
     loop.resource = resource;
@@ -36,8 +36,8 @@ std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
     loop.work_unit = unit;
     const double vector = operations * static_cast<double>(others.vector_bytes / bytes);
     loop.work_per_round = vector * static_cast<double>(accumulators);
-    loop.most_units = most_units;
-    loop.work_per_unit_and_clock = most_units > 0 ? vector : 0.0;
+    loop.max_units = max_units;
+    loop.work_per_unit_and_clock = max_units > 0 ? vector : 0.0;
     loop.vector_bytes = others.vector_bytes;
     loop.accumulators = accumulators;
     loop.isa = name_of(isa);
@@ -47,7 +47,7 @@ std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
   };
   add("fp32", multiply_adds, "FLOP", 4, 2, multiply_add_units, kernels.fma_fp32, kernels.fma_accumulators);
   add("fp64", multiply_adds, "FLOP", 8, 2, multiply_add_units, kernels.fma_fp64, kernels.fma_accumulators);
-  add("int32", "additions of 32-bit integers", "op", 4, 1, most_integer_units, others.int32_add, others.accumulators);
+  add("int32", "additions of 32-bit integers", "op", 4, 1, max_integer_units, others.int32_add, others.accumulators);
   add("int32-multiply-add", "multiplications of 32-bit integers, each with an addition", "op", 4, 2, 0,
       others.int32_multiply_add, others.accumulators);
   add("division-fp32", "divisions, with an addition beside each that is not counted", "op", 4, 1, 0,

@@ -22,7 +22,7 @@ struct ArithmeticLoop {
   double work_per_round = 0.0;
   /// Work of one unit in a clock when it takes an instruction every clock; 0 where instructions take several.
   double work_per_unit_and_clock = 0.0;
-  int most_units = 0;  ///< more of them no core of this kind has
+  int max_units = 0;  ///< more of them no core of this kind has
   std::size_t vector_bytes = 0;
   std::int64_t accumulators = 0;
   std::string_view isa;

@@ -206,12 +206,12 @@ bool tiles_granted() {
 
 /// `vectors` accumulators a round, each a vector instruction of `work`.
 ArithmeticLoop sized(ArithmeticLoop loop, double (*run)(std::int64_t), std::int64_t vectors, double work,
-                     std::size_t vector_bytes, int most_units) {
+                     std::size_t vector_bytes, int max_units) {
   loop.run = run;
   loop.accumulators = vectors;
   loop.work_per_round = work * static_cast<double>(vectors);
-  loop.work_per_unit_and_clock = most_units > 0 ? work : 0.0;
-  loop.most_units = most_units;
+  loop.work_per_unit_and_clock = max_units > 0 ? work : 0.0;
+  loop.max_units = max_units;
   loop.vector_bytes = vector_bytes;
   loop.clock_isa = widest_isa();
   return loop;

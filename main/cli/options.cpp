@@ -36,7 +36,7 @@ struct Raw {
   std::string resume_file;
   std::string adaptive;
   std::string fail_on = "regression";
-  std::string least_effect = "1";
+  std::string min_effect = "1";
   std::string process_noise;
   std::vector<std::string> base_runs;
   std::vector<std::string> new_runs;
@@ -158,7 +158,7 @@ const std::vector<Row>& table() {
        "What ends with a non-zero exit code: 1 for a slower point (default), 4 for an undecided one too, or nothing",
        add_choice<&Raw::fail_on>},
       {in_any_comparison | in_gate_history, "--least-effect", "PERCENT", "", "Smaller changes count as the same (1)",
-       add_value<&Raw::least_effect>},
+       add_value<&Raw::min_effect>},
       {in_compare | in_gate_check, "--process-noise", "PERCENT", "",
        "How far processes of the same code differ (standard deviation), in place of what the runs tell or, with one a "
        "side, of what is assumed",
@@ -227,11 +227,11 @@ using CalibrationActions = std::vector<std::pair<CalibrationAction, CLI::App*>>;
 CalibrationActions add_calibration_actions(CLI::App& app, Raw& raw) {
   CalibrationActions actions;
   const auto add = [&](CalibrationAction action, const char* name, const char* help, const char* inputs,
-                       const char* inputs_help, int least, int most) {
+                       const char* inputs_help, int min, int max) {
     CLI::App* const subcommand = app.add_subcommand(name, help);
-    if (most > 0) {
-      auto* const option = subcommand->add_option(inputs, raw.inputs, inputs_help)->expected(least, most);
-      if (least > 0) option->required();
+    if (max > 0) {
+      auto* const option = subcommand->add_option(inputs, raw.inputs, inputs_help)->expected(min, max);
+      if (min > 0) option->required();
     }
     add_rows(*subcommand, in_calibration, raw);
     actions.emplace_back(action, subcommand);
@@ -388,7 +388,7 @@ void check_raw(const Raw& raw, Options& options) {
       (options.isolate || options.resume_file || options.cache_state != "warm" || options.adaptive_sizes > 0))
     throw UsageError(
         "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
-  options.least_effect = parse_number("--least-effect", raw.least_effect, 0.0, 1000.0) / 100.0;
+  options.min_effect = parse_number("--least-effect", raw.min_effect, 0.0, 1000.0) / 100.0;
   if (!raw.process_noise.empty())
     options.process_deviation = parse_number("--process-noise", raw.process_noise, 0.0001, 1000.0) / 100.0;
   options.force = raw.force;
@@ -456,7 +456,7 @@ Options parse_command_line(int argc, char** argv) {
   const GateActions gate_actions = add_gate_actions(*gate, raw);
   CLI::App* const report = app.add_subcommand(
       "report", "Show a stored run, judged anew, or write it in other formats; of several, lay them over one another");
-  report->add_option("RUNS", raw.inputs, "RUN.json ...")->expected(1, reports::most_runs)->required();
+  report->add_option("RUNS", raw.inputs, "RUN.json ...")->expected(1, reports::max_runs)->required();
   add_rows(*report, in_report, raw);
   CLI::App* const doctor =
       app.add_subcommand("doctor", "Say what works here, what does not, why, and the remedy; 2 when something is red");

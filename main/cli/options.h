@@ -46,7 +46,7 @@ struct Options {
   // compare, ab, gate, report and calibration
   std::vector<std::string> inputs;
   reports::FailOn fail_on = reports::FailOn::regression;
-  double least_effect = 0.01;
+  double min_effect = 0.01;
   std::vector<std::string> base_runs;  ///< files and folders of one side
   std::vector<std::string> new_runs;
   std::optional<double> process_deviation;

@@ -25,7 +25,7 @@ namespace gpubench {
 namespace {
 
 /// With fewer the differences' spread is hardly known.
-constexpr std::size_t fewest_pairs = 4;
+constexpr std::size_t min_pairs = 4;
 constexpr std::string_view side_names[] = {"base", "new"};
 
 /// What a process said last, for an error.
@@ -76,7 +76,7 @@ class Alternation {
   /// Looks come after 4, 6, 8, 10, 12, 14, 16, 20, 24, 30, ... pairs: few, for each one costs certainty.
   [[nodiscard]] bool wants_more(int look) const {
     if (options_.pairs) return pairs() < static_cast<std::size_t>(*options_.pairs);
-    std::size_t due = fewest_pairs;
+    std::size_t due = min_pairs;
     for (int i = 1; i < look; ++i) due += std::max<std::size_t>(2, due / 8 * 2);
     return pairs() < due;
   }

@@ -17,7 +17,7 @@ namespace gpubench {
 class AddedSizes {
  public:
   /// At most `most` for each operation; `filter` is the run's.
-  AddedSizes(std::string filter, std::size_t most) : filter_(std::move(filter)), most_(most) {}
+  AddedSizes(std::string filter, std::size_t max) : filter_(std::move(filter)), most_(max) {}
 
   /// Registers the sizes of an earlier run that went through this, so that its points are part of the plans; these are
   /// made anew.

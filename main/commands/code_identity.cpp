@@ -17,10 +17,10 @@ namespace {
 
 std::optional<std::uint64_t> hash_of(Bytes& file, std::uint64_t offset, std::uint64_t size) {
   Fnv1a64 hash;
-  constexpr std::uint64_t most = std::uint64_t{1} << 20;
+  constexpr std::uint64_t max = std::uint64_t{1} << 20;
   while (size > 0) {
-    const std::uint64_t part = std::min(size, most);
-    const auto bytes = file.piece(offset, part, most);
+    const std::uint64_t part = std::min(size, max);
+    const auto bytes = file.piece(offset, part, max);
     if (!bytes) return std::nullopt;
     hash.add(*bytes);
     offset += part;

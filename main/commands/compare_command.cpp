@@ -89,7 +89,7 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, st
 
 reports::CompareOptions compare_options(const Options& options) {
   reports::CompareOptions result;
-  result.least_effect = options.least_effect;
+  result.min_effect = options.min_effect;
   result.process_deviation = options.process_deviation;
   result.force = options.force;
   result.paired = options.paired;

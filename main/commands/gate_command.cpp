@@ -24,8 +24,8 @@ namespace gpubench {
 namespace {
 
 /// What a check reads of a store: enough for baseline and noise, whatever its age.
-constexpr std::size_t most_entries_to_check = 100;
-constexpr std::size_t most_entries_of_history = 10'000;
+constexpr std::size_t max_entries_to_check = 100;
+constexpr std::size_t max_entries_of_history = 10'000;
 
 std::string from_environment(std::initializer_list<const char*> names) {
   for (const char* name : names)
@@ -92,7 +92,7 @@ std::string difference(const storage::Fingerprint& stored, const storage::Finger
 std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& options) {
   const storage::BaselineStore store(options.store);
   const auto here = reports::fingerprint_of(run);
-  auto entries = store.entries(here, most_entries_to_check);
+  auto entries = store.entries(here, max_entries_to_check);
   if (!entries.empty()) return entries;
   const auto others = store.newest_of_each();
   if (others.empty()) {
@@ -101,7 +101,7 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
     return {};
   }
   const storage::BaselineEntry& newest = others.back();
-  if (options.force) return store.entries(newest.fingerprint, most_entries_to_check);
+  if (options.force) return store.entries(newest.fingerprint, max_entries_to_check);
   say(fmt::format(
       "{} holds no baseline of this machine ({}); make one with gpubench gate update, or go on with --force",
       options.store, difference(newest.fingerprint, here)));
@@ -151,8 +151,8 @@ int history(const Options& options) {
     throw UsageError(fmt::format("{} holds baselines of {} machines, and --out takes one; leave it out.", options.store,
                                  machines.size()));
   for (const storage::BaselineEntry& machine : machines) {
-    const auto entries = store.entries(machine.fingerprint, most_entries_of_history);
-    const reports::History history = reports::history_of(entries, options.least_effect);
+    const auto entries = store.entries(machine.fingerprint, max_entries_of_history);
+    const reports::History history = reports::history_of(entries, options.min_effect);
     if (!options.quiet) {
       for (const auto& [key, value] : machine.fingerprint)
         if (machines.size() > 1) fmt::print("{}: {}\n", printable(key), printable(value));

@@ -366,7 +366,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
 bench::SamplingOptions sampling_options(const Options& options) {
   bench::SamplingOptions sampling;
   sampling.budget_seconds = options.time_budget_seconds;
-  if (options.google.min_time_seconds) sampling.least_seconds = *options.google.min_time_seconds;
+  if (options.google.min_time_seconds) sampling.min_seconds = *options.google.min_time_seconds;
   sampling.exact_samples = options.google.exact_iterations;
   return sampling;
 }

@@ -18,7 +18,7 @@
 namespace gpubench {
 namespace {
 
-constexpr double least_pause_seconds = 1.0;
+constexpr double min_pause_seconds = 1.0;
 constexpr double pause_per_write = 9.0;  // so that writing takes a tenth of the time at most
 
 }  // namespace
@@ -99,7 +99,7 @@ void Checkpoint::write() {
     }
   });
   last_write_ = bench::steady_seconds();
-  pause_ = std::max(least_pause_seconds, pause_per_write * (last_write_ - start));
+  pause_ = std::max(min_pause_seconds, pause_per_write * (last_write_ - start));
 }
 
 std::optional<std::string> why_not_resumable(const Run& earlier, const Context& context,

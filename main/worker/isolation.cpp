@@ -194,7 +194,7 @@ Calibration Isolation::run_ceilings_job(Job& job, const std::string& what) {
       error = line->substr(6);
   child.kill();
   if (job.task == Job::Task::calibrate || job.task == Job::Task::check_drift)
-    bench::scrubbing().freed(calibrate::most_device_bytes, bench::steady_seconds());
+    bench::scrubbing().freed(calibrate::max_device_bytes, bench::steady_seconds());
   if (Interruption::noted() != 0) return {};
   if (!error.empty()) throw std::runtime_error(error);
   if (!child.ended()->well())

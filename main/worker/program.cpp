@@ -67,12 +67,12 @@ class Started {
 }  // namespace
 
 ProgramResult run_program(const std::string& program, const std::vector<std::string>& arguments,
-                          const std::filesystem::path& log, double most_seconds) {
+                          const std::filesystem::path& log, double max_seconds) {
   const double start = bench::steady_seconds();
   Started process(program, arguments, log);
   ProgramResult result;
   while (!process.ended(result.end)) {
-    if (bench::steady_seconds() - start > most_seconds) result.timed_out = true;
+    if (bench::steady_seconds() - start > max_seconds) result.timed_out = true;
     if (Interruption::noted() != 0) result.interrupted = true;
     if (result.timed_out || result.interrupted) break;  // its end comes with the object's
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -34,13 +34,13 @@ bool usable(const std::vector<double>& samples) {
 Json packed(const Measurement& measurement) {
   const auto& samples = measurement.samples_seconds;
   if (!measurement.seconds || !usable(samples)) return nullptr;
-  const auto count = std::min(samples.size(), most_packed_samples);
+  const auto count = std::min(samples.size(), max_packed_samples);
   const auto end = samples.begin() + static_cast<std::ptrdiff_t>(count);
-  const auto [least, most] = std::minmax_element(samples.begin(), end);
-  const double range = *most - *least;
+  const auto [min, max] = std::minmax_element(samples.begin(), end);
+  const double range = *max - *min;
   std::string bytes;
   for (auto sample = samples.begin(); sample != end; ++sample) {
-    const double part = range > 0 ? (*sample - *least) / range : 0.0;
+    const double part = range > 0 ? (*sample - *min) / range : 0.0;
     const auto step = static_cast<unsigned>(std::lround(part * 65535.0));
     bytes += static_cast<char>(step & 255U);
     bytes += static_cast<char>(step >> 8 & 255U);
@@ -48,7 +48,7 @@ Json packed(const Measurement& measurement) {
   auto blocks = Json::array();
   for (const auto size : measurement.block_sizes) blocks.push_back(size);
   // In full: the steps between them are finer than six digits are.
-  return Json::array({*least, *most, samples.size(), std::move(blocks), base64(bytes)});
+  return Json::array({*min, *max, samples.size(), std::move(blocks), base64(bytes)});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace gpubench::reports::charts {
 
 /// The most samples of a point that a page carries; the run's own file has them all.
-inline constexpr std::size_t most_packed_samples = 512;
+inline constexpr std::size_t max_packed_samples = 512;
 
 /// An entry a point, in the order of the run: [least, most, samples in all, sizes of blocks, text], in seconds; null
 /// without samples. The text is base64 of little-endian 16-bit numbers, 0 for the least and 65535 for the most.

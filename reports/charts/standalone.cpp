@@ -54,9 +54,9 @@ std::vector<const Json*> rows_of(const Json& points, const std::string& device, 
 }
 
 std::string some_of(std::vector<std::string> names) {
-  constexpr std::size_t most = 12;
-  const bool more = names.size() > most;
-  if (more) names.resize(most);
+  constexpr std::size_t max = 12;
+  const bool more = names.size() > max;
+  if (more) names.resize(max);
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
   return text + (more ? ", ..." : "");

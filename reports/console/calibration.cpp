@@ -21,9 +21,9 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::size_t least_method = 14;
+constexpr std::size_t min_method = 14;
 constexpr std::size_t bar_width = 8;
-constexpr std::size_t least_resource = 10;
+constexpr std::size_t min_resource = 10;
 
 std::string_view color_of(CeilingGroup group) {
   switch (group) {
@@ -105,10 +105,10 @@ Rows rows_of(const Calibration& calibration) {
 /// The table with as many columns as fit: the method goes first, then the clock; then names are shortened, and at last
 /// the bar and the share of the limit go.
 Table table_of(std::vector<Column> columns, std::size_t width) {
-  Table table(columns, method, least_method);
+  Table table(columns, method, min_method);
   while (!table.fits(width) && columns.size() > interval + 1) {
     columns.pop_back();
-    table = Table(columns, resource, columns.size() > clock ? columns[resource].natural_width() : least_resource);
+    table = Table(columns, resource, columns.size() > clock ? columns[resource].natural_width() : min_resource);
   }
   table.fit(width);
   return table;
@@ -195,14 +195,14 @@ std::string console(const Calibration& calibration, const ConsoleStyle& style) {
 }
 
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style) {
-  constexpr std::size_t most = 12;
+  constexpr std::size_t max = 12;
   if (spreads.empty()) return "";
   std::vector<const GpuSpread*> order;
   order.reserve(spreads.size());
   for (const GpuSpread& spread : spreads) order.push_back(&spread);
   std::stable_sort(order.begin(), order.end(),
                    [](const GpuSpread* a, const GpuSpread* b) { return a->spread > b->spread; });
-  const std::size_t shown = std::min(most, order.size());
+  const std::size_t shown = std::min(max, order.size());
   std::vector<Column> columns = {{"resource", false, {}}, {"GPUs", true, {}},     {"median", true, {}},
                                  {"spread", true, {}},    {"slowest", false, {}}, {"to median", true, {}}};
   for (std::size_t i = 0; i < shown; ++i) {
@@ -224,12 +224,12 @@ std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& s
   std::map<std::string, std::size_t> slowest;
   for (const GpuSpread& spread : spreads)
     if (spread.certain) ++slowest[spread.slowest];
-  const auto most_often = std::max_element(slowest.begin(), slowest.end(),
-                                           [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most_often != slowest.end())
+  const auto max_often = std::max_element(slowest.begin(), slowest.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (max_often != slowest.end())
     text += paragraph("",
                       fmt::format("slowest most often: {}, in {} of {} resources beyond the intervals",
-                                  printable(most_often->first), most_often->second, spreads.size()),
+                                  printable(max_often->first), max_often->second, spreads.size()),
                       color::bold, style);
   if (shown < order.size())
     text += paragraph("", fmt::format("{} more resources differ by less", order.size() - shown), color::dim, style);

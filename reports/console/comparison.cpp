@@ -15,7 +15,7 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::size_t least_name = 16;
+constexpr std::size_t min_name = 16;
 
 std::string_view color_of(Change change) {
   switch (change) {
@@ -57,7 +57,7 @@ Table table_of(const std::vector<const ComparedPoint*>& points, Parts parts) {
   for (Column* column : {&base, &next, &change}) columns.push_back(std::move(*column));
   if (parts.interval) columns.push_back(std::move(interval));
   if (parts.regime) columns.push_back(std::move(regime));
-  return {std::move(columns), 0, least_name};
+  return {std::move(columns), 0, min_name};
 }
 
 std::string table_text(const Comparison& comparison, const ConsoleStyle& style) {

@@ -25,8 +25,8 @@ constexpr std::array blocks = {std::string_view("\u2581"), std::string_view("\u2
                                std::string_view("\u2584"), std::string_view("\u2585"), std::string_view("\u2586"),
                                std::string_view("\u2587"), std::string_view("\u2588")};
 constexpr std::size_t plot_rows = 12;
-constexpr std::size_t most_columns = 72;
-constexpr std::size_t least_columns = 30;
+constexpr std::size_t max_columns = 72;
+constexpr std::size_t min_columns = 30;
 
 /// UTF-8 of a Braille pattern: U+2800 and a bit for each dot.
 std::string braille(unsigned dots) {
@@ -128,8 +128,8 @@ std::string roofline_of(const std::vector<Place>& places, const std::vector<Roof
   const std::string bottom = format_flops_per_second(std::pow(10.0, y.low));
   const std::size_t margin = std::max(display_width(top), display_width(bottom)) + 1;
   const std::size_t room = usable_width(style);
-  if (room < margin + least_columns + 2) return "";
-  BrailleCanvas canvas(std::min(most_columns, room - margin - 2), plot_rows);
+  if (room < margin + min_columns + 2) return "";
+  BrailleCanvas canvas(std::min(max_columns, room - margin - 2), plot_rows);
   for (const auto& roof : roofs) canvas.line(x.of(roof.x[0]), y.of(roof.y[0]), x.of(roof.x[1]), y.of(roof.y[1]));
   std::set<Regime> regimes;
   for (const auto& place : places) {
@@ -142,7 +142,7 @@ std::string roofline_of(const std::vector<Place>& places, const std::vector<Roof
     text += pad_left(i == 0 ? top : i + 1 == rows.size() ? bottom : "", margin - 1) + " \u2502" + rows[i] + "\n";
   const std::string left = intensity_text(std::pow(10.0, x.low));
   const std::string right = intensity_text(std::pow(10.0, x.high));
-  const std::size_t columns = std::min(most_columns, room - margin - 2);
+  const std::size_t columns = std::min(max_columns, room - margin - 2);
   std::string axis;
   for (std::size_t i = 0; i < columns; ++i) axis += "\u2500";
   text += std::string(margin, ' ') + "\u2514" + axis + "\n";
@@ -159,10 +159,10 @@ std::string roofline_of(const std::vector<Place>& places, const std::vector<Roof
 
 std::string sparkline(const std::vector<double>& values) {
   if (values.empty()) return "";
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
   std::string text;
   for (const double value : values) {
-    const double part = *most > *least ? (value - *least) / (*most - *least) : 0.0;
+    const double part = *max > *min ? (value - *min) / (*max - *min) : 0.0;
     text += blocks[static_cast<std::size_t>(std::lround(part * static_cast<double>(blocks.size() - 1)))];
   }
   return text;
@@ -226,19 +226,19 @@ std::string sparklines(const Group& group, const ConsoleStyle& style) {
   if (by_size.size() < 3) return "";
   std::vector<double> logarithms;
   std::vector<double> achieved;
-  double least = 0.0;
-  double most = 0.0;
+  double min = 0.0;
+  double max = 0.0;
   for (const auto& [size, point] : by_size) {
     const double seconds = point->measurement.seconds->median;
-    least = least > 0 ? std::min(least, seconds) : seconds;
-    most = std::max(most, seconds);
+    min = min > 0 ? std::min(min, seconds) : seconds;
+    max = std::max(max, seconds);
     logarithms.push_back(std::log(seconds));
     if (point->verdict && point->verdict->achieved && std::isfinite(*point->verdict->achieved))
       achieved.push_back(*point->verdict->achieved);
   }
   const std::string lead = fmt::format("  by {}: ", printable(sweep.axis_name));
   std::string text =
-      fmt::format("time {} {} to {}", sparkline(logarithms), format_seconds(least, 3), format_seconds(most, 3));
+      fmt::format("time {} {} to {}", sparkline(logarithms), format_seconds(min, 3), format_seconds(max, 3));
   std::string share;
   if (achieved.size() > 2) {
     const auto [low, high] = std::minmax_element(achieved.begin(), achieved.end());

@@ -36,7 +36,7 @@ constexpr std::array narrower = {name, time, regime, limiter, achieved};
 constexpr std::array narrowest = {name, time, regime};
 constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium, narrow, narrower, narrowest};
 
-constexpr std::size_t least_name = 16;
+constexpr std::size_t min_name = 16;
 
 std::string_view header_of(Field field) {
   constexpr std::array headers = {
@@ -130,8 +130,8 @@ Table table_of(std::span<const Field> layout, const std::vector<const Point*>& p
     for (const Point* point : points) column.cells.push_back(cell_of(field, *point));
     columns.push_back(std::move(column));
   }
-  columns.front().least_width = name_width;
-  return {std::move(columns), 0, least_name};
+  columns.front().min_width = name_width;
+  return {std::move(columns), 0, min_name};
 }
 
 /// `name_width`: columns that the names of points without a time would like.
@@ -222,7 +222,7 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
 
 /// Verdicts beside the classes of NVIDIA's rule, and why they differ.
 std::string agreement_text(const Run& run, const ConsoleStyle& style) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t max = 8;
   const auto rows = agreement_of(run);
   if (rows.empty()) return "";
   std::vector<Column> columns = {{"ncu's rule", false, {}}};
@@ -232,7 +232,7 @@ std::string agreement_text(const Run& run, const ConsoleStyle& style) {
     for (std::size_t i = 0; i < row.by_regime.size(); ++i)
       columns[i + 1].cells.push_back({row.by_regime[i] > 0 ? fmt::format("{}", row.by_regime[i]) : ""});
   }
-  Table table(std::move(columns), 0, least_name);
+  Table table(std::move(columns), 0, min_name);
   table.fit(usable_width(style));
   std::string text = "\n";
   if (display_width(table.header({false, style.width})) <= usable_width(style) + 1) {
@@ -242,10 +242,10 @@ std::string agreement_text(const Run& run, const ConsoleStyle& style) {
     text += paragraph("", "ncu's rule beside the verdicts: the table needs a wider terminal", color::dim, style);
   }
   const auto differences = rule_differences(run);
-  for (std::size_t i = 0; i < std::min(differences.size(), most); ++i)
+  for (std::size_t i = 0; i < std::min(differences.size(), max); ++i)
     text += paragraph("  ", printable(differences[i]), color::dim, style);
-  if (differences.size() > most)
-    text += paragraph("  ", fmt::format("{} more differ", differences.size() - most), color::dim, style);
+  if (differences.size() > max)
+    text += paragraph("  ", fmt::format("{} more differ", differences.size() - max), color::dim, style);
   return text;
 }
 
@@ -315,19 +315,19 @@ std::string legend(const Run& run, const ConsoleStyle& style) {
 
 /// Where the counters contradict what an operation declares; a few of them, for one wrong line shows at every size.
 std::string work_notices(const Run& run, const ConsoleStyle& style) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t max = 8;
   std::size_t count = 0;
   std::string text;
   for (const Point& point : run.points) {
     const auto& differences = point.measurement.work_differences;
-    if (differences.empty() || ++count > most) continue;
+    if (differences.empty() || ++count > max) continue;
     text += paragraph("notice: ",
                       fmt::format("{} {} (counted)", printable(label(point.measurement)),
                                   printable(fmt::to_string(fmt::join(differences, ", ")))),
                       color::yellow, style);
   }
-  if (count > most)
-    text += paragraph("notice: ", fmt::format("{} more points differ from what they declare", count - most),
+  if (count > max)
+    text += paragraph("notice: ", fmt::format("{} more points differ from what they declare", count - max),
                       color::yellow, style);
   return text;
 }

@@ -47,7 +47,7 @@ nlohmann::ordered_json json_of(const ComparedPoint& point) {
   item["change"] = name_of(point.change);
   item["adjusted_p"] = point.p_value;
   if (point.sign_test_p) item["sign_test_p"] = *point.sign_test_p;
-  item["smallest_slow_down_seen"] = point.smallest_seen;
+  item["smallest_slow_down_seen"] = point.min_seen;
   item["base_processes"] = point.base_processes;
   item["new_processes"] = point.new_processes;
   item["process_deviation"] = point.process_deviation;
@@ -104,7 +104,7 @@ std::string csv(const Comparison& comparison) {
         csv_line({csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds),
                   csv_number(point.new_seconds), csv_number(point.ratio.value), csv_number(point.ratio.ci95.low),
                   csv_number(point.ratio.ci95.high), std::string(name_of(point.change)), csv_text(point.base_regime),
-                  csv_text(point.new_regime), csv_number(point.p_value), csv_number(point.smallest_seen),
+                  csv_text(point.new_regime), csv_number(point.p_value), csv_number(point.min_seen),
                   std::to_string(point.base_processes), std::to_string(point.new_processes),
                   csv_number(point.process_deviation), std::string(name_of(point.noise)), csv_text(point.clock)});
   std::vector<std::string> left_out;
@@ -136,13 +136,13 @@ std::string json(const Comparison& comparison) {
   document["forced"] = comparison.forced;
   document["code"] = name_of(comparison.code);
   document["device_code"] = name_of(comparison.device_code);
-  document["least_effect"] = comparison.least_effect;
+  document["least_effect"] = comparison.min_effect;
   document["unit"] = comparison.updates ? "update" : "process";
   document["base_processes"] = comparison.base_processes;
   document["new_processes"] = comparison.new_processes;
-  if (comparison.smallest_seen_by_half) {
-    document["smallest_slow_down_seen_by_half"] = *comparison.smallest_seen_by_half;
-    document["smallest_slow_down_seen_by_all"] = *comparison.smallest_seen_by_all;
+  if (comparison.min_seen_by_half) {
+    document["smallest_slow_down_seen_by_half"] = *comparison.min_seen_by_half;
+    document["smallest_slow_down_seen_by_all"] = *comparison.min_seen_by_all;
   }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

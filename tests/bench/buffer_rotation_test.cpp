@@ -37,7 +37,7 @@ TEST(BufferRotation, ThreeCachesGoByBetweenTwoTurnsOfACopy) {
   EXPECT_TRUE(turns.endless);
   EXPECT_FALSE(turns.short_of_memory);
   EXPECT_EQ(turns.settling, 8);  // 8 x 16 MiB = 128 MiB >= 120 MiB
-  EXPECT_EQ(turns.most_executions(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(turns.max_executions(), std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(BufferRotation, LargeBuffersHaveTwoCopiesAndSettleInOneExecution) {
@@ -53,7 +53,7 @@ TEST(BufferRotation, SmallBuffersHaveAsManyCopiesAsAllowedAndEachIsUsedOnce) {
   EXPECT_FALSE(turns.endless);
   EXPECT_FALSE(turns.short_of_memory);
   EXPECT_EQ(turns.settling, 1000);
-  EXPECT_EQ(turns.most_executions(), 15384);
+  EXPECT_EQ(turns.max_executions(), 15384);
 }
 
 TEST(BufferRotation, MemoryLimitsThem) {
@@ -63,14 +63,14 @@ TEST(BufferRotation, MemoryLimitsThem) {
   EXPECT_TRUE(turns.short_of_memory);
   EXPECT_FALSE(turns.endless);
   EXPECT_EQ(turns.settling, 3);
-  EXPECT_EQ(turns.most_executions(), 4);
+  EXPECT_EQ(turns.max_executions(), 4);
 }
 
 TEST(BufferRotation, WithoutMemoryForACopyThereAreNone) {
   const BufferRotation turns = of({asked(8 << 20)}, {}, l2, 9 * mib);
   EXPECT_EQ(turns.copies, 0);
   EXPECT_THAT(turns.why_not, HasSubstr("does not fit"));
-  EXPECT_EQ(turns.most_executions(), 1);
+  EXPECT_EQ(turns.max_executions(), 1);
   EXPECT_EQ(of({asked(1)}, {}, l2, 0.0).copies, 0);
 }
 

@@ -162,7 +162,7 @@ TEST_F(ColdCaches, AreFlushedAndSettledBeforeEachSample) {
   clock.time(3);
   clock.time(5);
   EXPECT_THAT(log_, ElementsAre("flush", "settle 8", "time", "flush", "settle 8", "time"));
-  EXPECT_EQ(clock.most_executions(), 1'000'000);
+  EXPECT_EQ(clock.max_executions(), 1'000'000);
   EXPECT_EQ(clock.question(), "fake");
   EXPECT_EQ(clock.method(3),
             "fake clock; cold: 12 copies of its buffer in turn, the L2 flushed before each sample, whose first 8 "
@@ -190,7 +190,7 @@ TEST_F(ColdCaches, CopiesThatAreTooFewAreUsedOnceAfterAFlush) {
   ColdClock clock(fake_clock(), *cold);
   clock.time(1);
   EXPECT_THAT(log_, ElementsAre("flush", "time"));
-  EXPECT_EQ(clock.most_executions(), 15384);
+  EXPECT_EQ(clock.max_executions(), 15384);
   EXPECT_EQ(cold->method(), "cold: 16384 copies of its buffer in turn, the L2 flushed before each sample");
 }
 
@@ -198,7 +198,7 @@ TEST_F(ColdCaches, WithoutTurnsEachExecutionFollowsAFlush) {
   (void)buffer_->data();
   const auto cold = keep_cold(4096, true, false);
   ColdClock clock(fake_clock(), *cold);
-  EXPECT_EQ(clock.most_executions(), 1);
+  EXPECT_EQ(clock.max_executions(), 1);
   clock.time(1);
   EXPECT_THAT(log_, ElementsAre("flush", "settle 0", "time"));
   EXPECT_EQ(cold->method(),

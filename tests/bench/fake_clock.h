@@ -22,8 +22,8 @@ struct FakeWorld {
 class FakeClock final : public Clock {
  public:
   /// `seconds(sample)` is the time of one execution in the sample-th batch; `fixed` is added to every batch.
-  explicit FakeClock(std::function<double(std::int64_t sample)> seconds, double fixed = 0.0, double least_batch = 0.0)
-      : seconds_(std::move(seconds)), fixed_(fixed), least_batch_(least_batch) {}
+  explicit FakeClock(std::function<double(std::int64_t sample)> seconds, double fixed = 0.0, double min_batch = 0.0)
+      : seconds_(std::move(seconds)), fixed_(fixed), min_batch_(min_batch) {}
 
   double time(std::int64_t executions) override {
     const double took = fixed_ + seconds_(batches++) * static_cast<double>(executions);
@@ -35,7 +35,7 @@ class FakeClock final : public Clock {
   [[nodiscard]] std::optional<double> device_clock_hz() override {
     return hertz ? std::optional(hertz(batches - 1)) : std::nullopt;
   }
-  [[nodiscard]] double least_batch_seconds() const override { return least_batch_; }
+  [[nodiscard]] double min_batch_seconds() const override { return min_batch_; }
   double now() override { return world->now; }
   [[nodiscard]] std::string_view question() const override { return "fake"; }
   [[nodiscard]] std::string method(std::int64_t) const override { return "fake clock"; }
@@ -50,7 +50,7 @@ class FakeClock final : public Clock {
  private:
   std::function<double(std::int64_t)> seconds_;
   double fixed_;
-  double least_batch_;
+  double min_batch_;
 };
 
 }  // namespace gpubench::bench

@@ -57,7 +57,7 @@ struct Profiler {
   std::size_t stops = 0;           ///< since the range's first pass
   std::size_t ranges = 0;          ///< decoded since it was configured
   std::uint8_t* image = nullptr;
-  std::size_t most_ranges = 0;     ///< of a pass
+  std::size_t max_ranges = 0;      ///< of a pass
   bool of_kernels = false;         ///< it lays the ranges
   std::vector<double> durations;   ///< of the kernels of a pass, ns
   std::vector<std::string> names;  ///< of ranges since the first pass
@@ -127,12 +127,12 @@ void keep(const Record& record) {
   Activities& all = activities();
   if (all.enabled.count(record.kind) == 0) return;
   const char* small = std::getenv("FAKE_CUPTI_RECORDS_A_BUFFER");
-  const std::size_t most = small == nullptr ? 1000 : static_cast<std::size_t>(std::atoi(small));
-  if (all.buffer != nullptr && all.used + sizeof(Record) > std::min(all.room, most * sizeof(Record))) hand_over();
+  const std::size_t max = small == nullptr ? 1000 : static_cast<std::size_t>(std::atoi(small));
+  if (all.buffer != nullptr && all.used + sizeof(Record) > std::min(all.room, max * sizeof(Record))) hand_over();
   if (all.buffer == nullptr) {
-    std::size_t most_records = 0;
+    std::size_t max_records = 0;
     all.used = 0;
-    all.request(&all.buffer, &all.room, &most_records);
+    all.request(&all.buffer, &all.room, &max_records);
   }
   if (all.buffer == nullptr || std::getenv("FAKE_CUPTI_LOSES") != nullptr) {
     ++all.dropped;
@@ -354,7 +354,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   it.stops = 0;
   it.ranges = 0;
   it.image = parameters->pCounterDataImage;
-  it.most_ranges = parameters->maxRangesPerPass;
+  it.max_ranges = parameters->maxRangesPerPass;
   it.names.clear();
   return CUPTI_SUCCESS;
 }
@@ -377,7 +377,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_P
   auto& names = profiler().names;
   if (!profiler().started || profiler().of_kernels) return CUPTI_ERROR_INVALID_OPERATION;
   if (std::find(names.begin(), names.end(), parameters->pRangeName) == names.end()) {
-    if (names.size() == profiler().most_ranges) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    if (names.size() == profiler().max_ranges) return CUPTI_ERROR_MAX_LIMIT_REACHED;
     names.emplace_back(parameters->pRangeName);
   }
   return called("cuptiRangeProfilerPushRange", "(");
@@ -390,7 +390,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
   Image image = read(it.image);
   std::size_t dropped = wanted("FAKE_CUPTI_DROPS") ? 1 : 0;
   if (it.of_kernels) {
-    for (std::size_t i = 0; i < it.durations.size() && i < it.most_ranges; ++i) it.names.push_back(std::to_string(i));
+    for (std::size_t i = 0; i < it.durations.size() && i < it.max_ranges; ++i) it.names.push_back(std::to_string(i));
     dropped += it.durations.size() - it.names.size();
   }
   if (!wanted("FAKE_CUPTI_EMPTY") && !keeps("empty")) {

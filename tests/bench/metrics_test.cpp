@@ -192,7 +192,7 @@ TEST(PassPlan, WhatCannotBeCountedIsAbsent) {
   const auto plan = plan_passes({metric("refused", {"1"}), metric("endless", {"2"}), metric("fine", {"3"})},
                                 [](const Names& counters) -> std::optional<std::size_t> {
                                   if (counters == Names{"1"}) return std::nullopt;
-                                  return counters == Names{"2"} ? most_passes_of_a_metric + 1 : 1;
+                                  return counters == Names{"2"} ? max_passes_of_a_metric + 1 : 1;
                                 });
   ASSERT_THAT(plan.absent, SizeIs(2));
   EXPECT_THAT(plan.absent[0].reason, HasSubstr("refuses"));

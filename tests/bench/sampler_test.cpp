@@ -71,7 +71,7 @@ TEST(AdaptiveSampler, AFixedCostOfTheClockDoesNotFoolTheBatchLength) {
 TEST(AdaptiveSampler, AClockThatShowsNothingGrowsTheBatch) {
   FakeClock clock([](std::int64_t) { return 0.0; }, 0.0, 1e-4);
   SamplingOptions options;
-  options.most_samples = 30;
+  options.max_samples = 30;
   const Samples samples = AdaptiveSampler(options).sample(clock);
   EXPECT_EQ(samples.executions_per_sample, 1'000'000);
   EXPECT_EQ(samples.stop_reason, StopReason::count);
@@ -89,7 +89,7 @@ TEST(AdaptiveSampler, TakesJustTheCountAskedFor) {
 TEST(AdaptiveSampler, GoesOnForTheLeastTime) {
   FakeClock clock([](std::int64_t) { return 1e-3; });
   SamplingOptions options;
-  options.least_seconds = 0.5;
+  options.min_seconds = 0.5;
   // Less the batch at the beginning of each block.
   EXPECT_NEAR(static_cast<double>(AdaptiveSampler(options).sample(clock).seconds.size()), 490.0, 20.0);
 }

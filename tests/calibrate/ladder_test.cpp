@@ -54,7 +54,7 @@ TEST_P(LevelsTest, are_found_where_they_are_under_noise) {
   const std::vector<Step> all = {{48 * kibi, 500e9}, {1 * mebi, 300e9}, {16 * mebi, 100e9}, {200 * mebi, 50e9}};
   const std::vector<Step> levels(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(GetParam()));
   LevelOptions options;
-  options.most_levels = 4;
+  options.max_levels = 4;
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const LevelFit fit = find_levels(make_ladder(levels, 20e9, 0.04, seed), options);
     ASSERT_EQ(fit.levels.size(), levels.size()) << "seed " << seed;
@@ -163,12 +163,12 @@ TEST(LadderTest, a_fast_first_level_is_no_rise_to_the_second) {
     ladder.sweeps[0].push_back(1e9 * gigabytes);
   }
   LevelOptions options;
-  for (const std::size_t most : {std::size_t{3}, std::size_t{4}}) {
-    options.most_levels = most;
+  for (const std::size_t max : {std::size_t{3}, std::size_t{4}}) {
+    options.max_levels = max;
     const LevelFit fit = find_levels(ladder, options);
     ASSERT_GE(fit.levels.size(), 2U);
-    EXPECT_NEAR(fit.levels[0].level.capacity_bytes / kibi, 48.0, 4.0) << most;
-    EXPECT_NEAR(std::log2(fit.levels[1].level.capacity_bytes / mebi), 1.0, 0.7) << most;
+    EXPECT_NEAR(fit.levels[0].level.capacity_bytes / kibi, 48.0, 4.0) << max;
+    EXPECT_NEAR(std::log2(fit.levels[1].level.capacity_bytes / mebi), 1.0, 0.7) << max;
   }
 }
 

@@ -34,14 +34,14 @@ DriftSamples set(double value) { return {std::vector<double>(7, value), "made up
 TEST(Together, AllSampleAtOnceAndEachIsHeldAgainstItself) {
   std::atomic<int> calls = 0;
   std::atomic<int> inside = 0;
-  std::atomic<int> most_inside = 0;
+  std::atomic<int> max_inside = 0;
   const OpenSampler open = [&](const Device& device) -> DriftSampler {
     return [&, slow = device.id == "cuda:1", mine = 0](const Ceiling&) mutable {
       ++calls;
       if (++mine % 2 == 0) {  // the set that counts: all of them must come
         ++inside;
         for (int i = 0; i < 5000 && inside < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        most_inside = std::max(most_inside.load(), inside.load());
+        max_inside = std::max(max_inside.load(), inside.load());
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         --inside;
       }
@@ -50,7 +50,7 @@ TEST(Together, AllSampleAtOnceAndEachIsHeldAgainstItself) {
   };
   const Together together = measure_together({gpu("cuda:0"), gpu("cuda:1"), gpu("cuda:2")}, open);
   EXPECT_EQ(calls, 3 * 2 * 2);
-  EXPECT_EQ(most_inside, 3);
+  EXPECT_EQ(max_inside, 3);
   ASSERT_EQ(together.readings.size(), 6u);
   EXPECT_TRUE(together.absent.empty());
   EXPECT_EQ(together.readings[0].device, "cuda:0");

@@ -63,9 +63,9 @@ gpubench::Run run_with(const std::vector<double>& samples, const std::string& na
 }
 
 /// Of a machine whose processes hardly differ.
-CompareOptions quiet(double least_effect = 0.01) {
+CompareOptions quiet(double min_effect = 0.01) {
   CompareOptions options;
-  options.least_effect = least_effect;
+  options.min_effect = min_effect;
   options.process_deviation = 0.0005;
   return options;
 }
@@ -82,8 +82,8 @@ std::vector<gpubench::Run> processes(double seconds, const std::vector<double>& 
   return runs;
 }
 
-Change change_between(const std::vector<double>& base, const std::vector<double>& next, double least_effect = 0.01) {
-  const auto comparison = compare(run_with(base), run_with(next), quiet(least_effect));
+Change change_between(const std::vector<double>& base, const std::vector<double>& next, double min_effect = 0.01) {
+  const auto comparison = compare(run_with(base), run_with(next), quiet(min_effect));
   EXPECT_EQ(comparison.points.size(), 1U);
   return comparison.points.at(0).change;
 }
@@ -359,7 +359,7 @@ TEST(CompareProcesses, OneProcessASideAssumesNoiseAndSaysSo) {
   ASSERT_EQ(comparison.points.size(), 1U);
   EXPECT_EQ(comparison.points[0].noise, NoiseSource::assumed);
   EXPECT_EQ(comparison.points[0].change, Change::inconclusive) << "4 % of noise hide 5 %";
-  EXPECT_GT(comparison.points[0].smallest_seen, 0.08);
+  EXPECT_GT(comparison.points[0].min_seen, 0.08);
   EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("One process a side does not tell"));
   EXPECT_EQ(compare(run_with(around(1.0)), run_with(around(1.5)), {}).points[0].change, Change::slower);
 }

@@ -95,7 +95,7 @@ struct Rates {
 /// `points` with deviations spread by a factor of three either way about `deviation`, `common` shared by all points of
 /// a process; heavy tails where asked for.
 Rates simulate(std::size_t points, std::size_t processes, double deviation, double common, double effect,
-               double least_effect, bool heavy, int comparisons, std::uint64_t seed) {
+               double min_effect, bool heavy, int comparisons, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   std::student_t_distribution<double> tailed(3.0);
@@ -123,7 +123,7 @@ Rates simulate(std::size_t points, std::size_t processes, double deviation, doub
       const Spread& spread = *noise.of_point[p];
       const Difference known{difference, std::sqrt(2.0 * spread.variance / static_cast<double>(processes)),
                              spread.degrees};
-      p_values.push_back(p_value_beyond(known, -std::log1p(least_effect), std::log1p(least_effect)));
+      p_values.push_back(p_value_beyond(known, -std::log1p(min_effect), std::log1p(min_effect)));
       const double half = quantiles(0.025, known.degrees) * known.standard_error;
       rates.covered += std::abs(difference - effect) <= half ? 1.0 : 0.0;
     }

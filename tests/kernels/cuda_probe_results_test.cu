@@ -38,7 +38,7 @@ class ProbeResults : public testing::CudaTest {
     GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
     GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&major_, cudaDevAttrComputeCapabilityMajor, device));
     GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&minor_, cudaDevAttrComputeCapabilityMinor, device));
-    clock_ = DeviceVector<ClockReading>(static_cast<std::size_t>(multiprocessors_ * most_blocks));
+    clock_ = DeviceVector<ClockReading>(static_cast<std::size_t>(multiprocessors_ * max_blocks));
     sink_ = DeviceVector<double>(2);
     detail::fill_bytes_device(clock_.data(), 0, clock_.bytes());  // all is read back, what no block has left too
   }
@@ -57,15 +57,15 @@ class ProbeResults : public testing::CudaTest {
     EXPECT_GT(once.work, 0.0);
     EXPECT_DOUBLE_EQ(often.work, static_cast<double>(many) * once.work);
     ASSERT_GT(often.clock_readings, 0);
-    ASSERT_LE(often.clock_readings, multiprocessors_ * most_blocks);
-    std::uint64_t most_cycles = 0;
+    ASSERT_LE(often.clock_readings, multiprocessors_ * max_blocks);
+    std::uint64_t max_cycles = 0;
     const auto readings = clock_.to_host();
     for (int i = 0; i < often.clock_readings; ++i) {
       EXPECT_GT(readings[static_cast<std::size_t>(i)].cycles, 0U) << "block " << i;
-      most_cycles = std::max(most_cycles, readings[static_cast<std::size_t>(i)].cycles);
+      max_cycles = std::max(max_cycles, readings[static_cast<std::size_t>(i)].cycles);
     }
     // Of one block, which cannot be faster than its multiprocessor: two may not fit on one at once, or start apart.
-    const double rate = often.work / often.clock_readings / static_cast<double>(most_cycles);
+    const double rate = often.work / often.clock_readings / static_cast<double>(max_cycles);
     if (limit > 0) EXPECT_LE(rate, 1.03 * limit);
     RecordProperty("per_clock", std::to_string(rate));
   }

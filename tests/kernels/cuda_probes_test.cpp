@@ -78,7 +78,7 @@ TEST_F(CudaProbes, RefusesOddCounts) {
 
 TEST_F(CudaProbes, WorkingSetIsReadWhole) {
   std::size_t smallest = 0;
-  ASSERT_EQ(smallest_working_set(smallest), cudaSuccess);
+  ASSERT_EQ(min_working_set(smallest), cudaSuccess);
   for (const WorkingSetShape shape : working_set_shapes()) {
     const std::size_t set = smallest + 4096 - 48;
     for (const std::size_t place : {std::size_t{0}, set / 8, set / 4 - 1}) {

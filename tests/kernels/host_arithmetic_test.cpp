@@ -94,7 +94,7 @@ TEST_P(HostArithmeticTest, loops_declare_the_work_of_a_round) {
     work[loop.resource] = loop.work_per_round / static_cast<double>(loop.accumulators);
     EXPECT_EQ(loop.isa, name_of(GetParam()));
     EXPECT_TRUE(std::isfinite(loop.run(3))) << loop.resource;
-    EXPECT_EQ(loop.most_units == 0, loop.work_per_unit_and_clock == 0.0) << loop.resource;
+    EXPECT_EQ(loop.max_units == 0, loop.work_per_unit_and_clock == 0.0) << loop.resource;
   }
   EXPECT_EQ(work, (std::map<std::string_view, double>{{"fp32", 2.0 * lanes},
                                                       {"fp64", lanes},

@@ -68,7 +68,7 @@ TEST(OperationsTest, check_themselves_and_declare_their_work) {
   }
 }
 
-TEST(OperationsTest, are_swept_over_at_least_twelve_sizes_each) {
+TEST(OperationsTest, are_swept_over_at_min_twelve_sizes_each) {
   std::map<std::string, std::set<std::int64_t>> sizes;
   for (const auto& point : bench::discover(bench::host_device(), "")) {
     ASSERT_EQ(point.arguments.size(), 1U) << point.name;
@@ -77,8 +77,8 @@ TEST(OperationsTest, are_swept_over_at_least_twelve_sizes_each) {
   }
   EXPECT_EQ(sizes.size(), std::size(known));
   for (const auto& [operation, values] : sizes) EXPECT_GE(values.size(), 12U) << operation;
-  EXPECT_EQ(*sizes["copy"].begin(), smallest_vector);
-  EXPECT_EQ(*sizes["copy"].rbegin(), largest_vector);
+  EXPECT_EQ(*sizes["copy"].begin(), min_vector);
+  EXPECT_EQ(*sizes["copy"].rbegin(), max_vector);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(Samples, ArePackedAndStayWithinAStepOfTheRange) {
   EXPECT_TRUE(charts::packed_samples(odd)[0].is_null());
   odd.points[0].measurement.samples_seconds.assign(5000, 1.0);
   EXPECT_EQ(charts::packed_samples(odd)[0][2], 5000);
-  EXPECT_EQ(charts::packed_samples(odd)[0][4].get<std::string>().size(), (2 * charts::most_packed_samples + 2) / 3 * 4);
+  EXPECT_EQ(charts::packed_samples(odd)[0][4].get<std::string>().size(), (2 * charts::max_packed_samples + 2) / 3 * 4);
 }
 
 TEST(Several, LabelsDiffer) {
@@ -152,7 +152,7 @@ TEST(Several, JoiningKeepsRunsApart) {
   EXPECT_NE(several.merged.calibration_of("new / cuda:0"), nullptr);
   EXPECT_EQ(several.run_of_device.at("new / cuda:0"), 1U);
   EXPECT_THROW(join({{"one", gpubench::Run{}}}), std::invalid_argument);
-  EXPECT_THROW(join(std::vector<NamedRun>(most_runs + 1, {"x", gpubench::Run{}})), std::invalid_argument);
+  EXPECT_THROW(join(std::vector<NamedRun>(max_runs + 1, {"x", gpubench::Run{}})), std::invalid_argument);
 }
 
 TEST(Several, ChangesAreRatiosToTheFirstRun) {

@@ -183,7 +183,7 @@ TEST_F(Files, WhatCannotBeReadIsOneClearSentence) {
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(error(folder_ / "pipe"), HasSubstr("not a regular file"));
   write_file(folder_ / "big.json", "{");
-  fs::resize_file(folder_ / "big.json", largest_file_bytes + 1);  // sparse
+  fs::resize_file(folder_ / "big.json", max_file_bytes + 1);  // sparse
   EXPECT_THAT(error(folder_ / "big.json"), HasSubstr("over the limit"));
   write_file(folder_ / "cut.json", "{");
   EXPECT_THAT(error(folder_ / "cut.json"), HasSubstr("cut.json: ends in the middle, after 1 bytes"));

@@ -58,9 +58,9 @@ class Random {
     return result;
   }
   template <class Make>
-  auto list(std::int64_t most, Make make) {
+  auto list(std::int64_t max, Make make) {
     std::vector<decltype(make())> result;
-    for (auto i = whole(0, most); i > 0; --i) result.push_back(make());
+    for (auto i = whole(0, max); i > 0; --i) result.push_back(make());
     return result;
   }
   template <class Enum, std::size_t N>
