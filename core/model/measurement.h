@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,11 +33,13 @@ struct Summary {
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 
-/// One argument of a point: `name` is empty unless the operation names its arguments.
+/// One argument of a point: a number, or a text such as the type in {"dtype", 0, "bf16"}. Sweeps run over numbers; a
+/// text tells sweeps apart.
 struct Argument {
-  std::string name;
-  std::int64_t value = 0;
-  friend bool operator==(const Argument&, const Argument&) = default;
+  std::string name;                                ///< empty unless the operation names its arguments
+  std::int64_t value = 0;                          ///< 0 where there is a text
+  std::optional<std::string> text = std::nullopt;  ///< absent for a number
+  friend auto operator<=>(const Argument&, const Argument&) = default;
 };
 
 enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
@@ -96,6 +99,14 @@ struct AbsentCounter {
   friend bool operator==(const AbsentCounter&, const AbsentCounter&) = default;
 };
 
+/// A figure that the operation itself reports: `state.counter("tokens", n, "1/s")`.
+struct UserCounter {
+  std::string name;
+  double value = 0.0;
+  std::string unit;  ///< may be empty
+  friend bool operator==(const UserCounter&, const UserCounter&) = default;
+};
+
 /// What one execution launches on a GPU.
 struct Launches {
   std::int64_t kernels = 0;
@@ -140,7 +151,12 @@ struct Measurement {
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
   std::vector<std::string> work_differences;
-  std::optional<ActivityCheck> activity;  ///< absent when none was asked for
+  std::optional<ActivityCheck> activity;   ///< absent when none was asked for
+  std::vector<UserCounter> user_counters;  ///< in the order the operation gave them
+  std::string label;                       ///< the operation's own, as printed beside the point; mostly empty
+  /// Whether the translation unit that registered the operation was compiled without optimisation. Absent in older
+  /// runs.
+  std::optional<bool> unoptimized_code;
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 
