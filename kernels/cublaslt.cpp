@@ -128,29 +128,6 @@ void CublasLt::Library::check(cublasStatus_t status, const char* call) const {
   if (status != CUBLAS_STATUS_SUCCESS) throw CudaError(std::string(call) + " failed: " + status_string(status));
 }
 
-std::size_t element_bytes(GemmType type) {
-  switch (type) {
-    case GemmType::fp64:
-      return 8;
-    case GemmType::fp32:
-    case GemmType::tf32:
-      return 4;
-    case GemmType::fp16:
-    case GemmType::bf16:
-      return 2;
-    case GemmType::fp8:
-    case GemmType::int8:
-      break;
-  }
-  return 1;
-}
-
-std::size_t result_bytes(GemmType type) {
-  return type == GemmType::fp8 ? 2 : type == GemmType::int8 ? 4 : element_bytes(type);
-}
-
-bool takes_columns(GemmType type) { return type == GemmType::fp8 || type == GemmType::int8; }
-
 CublasLt::CublasLt() : library_(std::make_shared<Library>(usual_files())) {}
 CublasLt::CublasLt(std::initializer_list<std::string> files)
     : library_(std::make_shared<Library>(std::vector<std::string>(files))) {}
@@ -173,22 +150,24 @@ struct Types {
   cublasComputeType_t compute;
 };
 
-Types types_of(GemmType type) {
+Types types_of(NumberFormat type) {
   switch (type) {
-    case GemmType::fp64:
+    case NumberFormat::fp64:
       return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
-    case GemmType::tf32:
+    case NumberFormat::tf32:
       return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
-    case GemmType::fp16:
+    case NumberFormat::fp16:
       return {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case GemmType::bf16:
+    case NumberFormat::bf16:
       return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case GemmType::fp8:
+    case NumberFormat::fp8:
       return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case GemmType::int8:
+    case NumberFormat::int8:
       return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
-    case GemmType::fp32:
+    case NumberFormat::fp32:
       break;
+    case NumberFormat::int32:
+      throw CudaError("cuBLASLt has no matrix product of INT32 factors");
   }
   return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
 }
@@ -229,13 +208,13 @@ struct GemmPlan::Plan {
   Plan& operator=(const Plan&) = delete;
 
   /// Makes the descriptors; apart from the constructor, so that the destructor frees those made before one that fails.
-  void describe(GemmType type, std::int64_t n) {
+  void describe(NumberFormat type, std::int64_t n) {
     const auto size = static_cast<std::uint64_t>(n);
     const Types types = types_of(type);
     scale = types.scale;
     library->check(library->desc_create(&operation, types.compute, types.scale), "cublasLtMatmulDescCreate");
     if (takes_columns(type)) set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
-    if (type == GemmType::fp8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    if (type == NumberFormat::fp8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
     library->check(library->layout_create(&layout, types.factor, size, size, n), "cublasLtMatrixLayoutCreate");
     library->check(library->layout_create(&result_layout, types.result, size, size, n), "cublasLtMatrixLayoutCreate");
     library->check(library->preference_create(&preference), "cublasLtMatmulPreferenceCreate");
@@ -383,7 +362,7 @@ void GemmPlan::Plan::choose(const Options& options) {
   algorithm = proposals[chosen].algo;
 }
 
-GemmPlan::GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
                    cudaStream_t stream, const Options& options)
     : plan_(std::make_unique<Plan>(library.library_, a, b, c)) {
   plan_->describe(type, n);
@@ -392,7 +371,7 @@ GemmPlan::GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));  // the matrices are there
   plan_->choose(options);
 }
-GemmPlan::GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
                    cudaStream_t stream)
     : GemmPlan(library, type, n, a, b, c, stream, Options{}) {}
 GemmPlan::~GemmPlan() = default;

@@ -9,22 +9,27 @@
 #include <memory>
 #include <string>
 
+#include "gpubench/number_format.h"
+
 // CUDA's own declaration, repeated so that plain code needs no CUDA header.
 using cudaStream_t = struct CUstream_st*;
 
 namespace gpubench::kernels {
 
-/// fp32: computed in FP32 throughout, TF32 not allowed. fp16, bf16: products accumulated in FP32, result rounded to the
-/// input type, as in a network's forward pass. An FP32 result was 1 to 4 % slower on an H200 (n = 4096 and 8192): it
-/// stores twice the bytes.
-/// fp64: FP64 throughout. tf32: FP32 matrices, factors rounded to TF32. fp8: E4M3 factors, the tensor cores' fast
-/// accumulation, a BF16 result. int8: an INT32 result.
-enum class GemmType { fp32, fp16, bf16, fp64, tf32, fp8, int8 };
-/// Bytes of an element of A and B, and of C.
-[[nodiscard]] std::size_t element_bytes(GemmType type);
-[[nodiscard]] std::size_t result_bytes(GemmType type);
+// A product is named by the format of A and B, and int32 has none:
+//   fp32, fp64   computed in that format throughout, TF32 not allowed
+//   fp16, bf16   accumulated in FP32, the result rounded to the input format, as in a network's forward pass. An FP32
+//                result stores twice the bytes and was 1 to 4 % slower on an H200 (n = 4096 and 8192).
+//   tf32         FP32 matrices whose elements are rounded to TF32
+//   fp8          E4M3 factors, the tensor cores' fast accumulation, a BF16 result
+//   int8         an INT32 result
+
+/// Bytes of an element of C.
+constexpr std::size_t result_bytes(NumberFormat type) {
+  return type == NumberFormat::fp8 ? 2 : type == NumberFormat::int8 ? 4 : bytes_of(type);
+}
 /// Whether GemmPlan takes B by its columns: the only form that tensor cores take FP8 and INT8 in.
-[[nodiscard]] bool takes_columns(GemmType type);
+constexpr bool takes_columns(NumberFormat type) { return type == NumberFormat::fp8 || type == NumberFormat::int8; }
 
 /// The loaded library with a handle on the current device. Cheap to copy. Never throws for lack of the library.
 class CublasLt {
@@ -60,9 +65,9 @@ class GemmPlan {
 
   /// Times the candidates on the given matrices (device memory, aligned to 16 bytes; C is overwritten). Throws
   /// CudaError, also when cuBLASLt has no algorithm for this product, and OutOfMemory when the workspace does not fit.
-  GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+  GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
            cudaStream_t stream, const Options& options);
-  GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+  GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
            cudaStream_t stream);
   ~GemmPlan();
   GemmPlan(GemmPlan&&) noexcept;

@@ -12,19 +12,16 @@ struct CublasLt::Library {
 };
 struct GemmPlan::Plan {};
 
-std::size_t element_bytes(GemmType) { return 0; }
-std::size_t result_bytes(GemmType) { return 0; }
-bool takes_columns(GemmType) { return false; }
 CublasLt::CublasLt() : library_(std::make_shared<Library>()) {}
 CublasLt::CublasLt(std::initializer_list<std::string>) : CublasLt() {}
 const std::string& CublasLt::reason() const { return library_->reason; }
 std::string CublasLt::version() const { return ""; }
 
-GemmPlan::GemmPlan(const CublasLt& library, GemmType, std::int64_t, const void*, const void*, void*, cudaStream_t,
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat, std::int64_t, const void*, const void*, void*, cudaStream_t,
                    const Options&) {
   throw CudaError(library.reason());
 }
-GemmPlan::GemmPlan(const CublasLt& library, GemmType type, std::int64_t n, const void* a, const void* b, void* c,
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
                    cudaStream_t stream)
     : GemmPlan(library, type, n, a, b, c, stream, Options{}) {}
 GemmPlan::~GemmPlan() = default;

@@ -17,7 +17,6 @@ namespace gpubench::calibrate {
 namespace {
 
 using probes::BlockShape;
-using probes::TensorType;
 using probes::VectorOperation;
 
 constexpr double burst_seconds = 4e-3;  ///< of a sample, from rest: before power and clocks have settled
@@ -91,8 +90,8 @@ void add_vector(Workbench& bench, VectorOperation operation, const std::string& 
   bench.add_loops(std::move(probe), kernels[best], burst_seconds);
 }
 
-using MatrixLaunch = cudaError_t (*)(TensorType, BlockShape, const void*, const void*, void*, const probes::LoopLaunch&,
-                                     probes::Launched&);
+using MatrixLaunch = cudaError_t (*)(NumberFormat, BlockShape, const void*, const void*, void*,
+                                     const probes::LoopLaunch&, probes::Launched&);
 
 /// One way to the tensor cores.
 struct Path {
@@ -100,26 +99,26 @@ struct Path {
   MatrixLaunch launch;
   std::span<const BlockShape> (*shapes)();
   std::string (*shape_text)(BlockShape);
-  std::vector<TensorType> types;
+  std::vector<NumberFormat> types;
   double sustained_seconds;
 };
 
-std::size_t a_bytes(const Path& path, TensorType type) {
+std::size_t a_bytes(const Path& path, NumberFormat type) {
   return path.launch == probes::launch_mma ? probes::mma_a_bytes(type) : probes::wgmma_rows * probes::wgmma_row_bytes;
 }
-std::size_t b_bytes(const Path& path, TensorType type) {
+std::size_t b_bytes(const Path& path, NumberFormat type) {
   return path.launch == probes::launch_mma ? probes::mma_b_bytes(type)
                                            : probes::wgmma_columns * probes::wgmma_row_bytes;
 }
 
-void add_matrix(Workbench& bench, const Path& path, TensorType type) {
+void add_matrix(Workbench& bench, const Path& path, NumberFormat type) {
   const std::size_t bytes_a = a_bytes(path, type);
   const std::size_t bytes_b = b_bytes(path, type);
   std::byte* const random_a = bench.keep(bytes_a);
   std::byte* const random_b = bench.keep(bytes_b);
   std::byte* const zeros = bench.keep(std::max(bytes_a, bytes_b));
-  GPUBENCH_CUDA_CHECK(probes::launch_fill(type, random_a, bytes_a / element_bytes(type), 11, bench.stream));
-  GPUBENCH_CUDA_CHECK(probes::launch_fill(type, random_b, bytes_b / element_bytes(type), 12, bench.stream));
+  GPUBENCH_CUDA_CHECK(probes::launch_fill(type, random_a, bytes_a / bytes_of(type), 11, bench.stream));
+  GPUBENCH_CUDA_CHECK(probes::launch_fill(type, random_b, bytes_b / bytes_of(type), 12, bench.stream));
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(zeros, 0, std::max(bytes_a, bytes_b), bench.stream));
   const auto kernel = [&path, type](BlockShape shape, const void* a, const void* b) -> LoopKernel {
     return [launch = path.launch, type, shape, a, b](const probes::LoopLaunch& how, probes::Launched& launched) {
@@ -133,15 +132,15 @@ void add_matrix(Workbench& bench, const Path& path, TensorType type) {
   const BlockShape best = shapes[bench.fastest(kernels)];
 
   Probe probe;
-  probe.ceiling.unit = type == TensorType::int8 ? "op/s" : "FLOP/s";
-  probe.ceiling.work_unit = type == TensorType::int8 ? "op" : "FLOP";
+  probe.ceiling.unit = is_integer(type) ? "op/s" : "FLOP/s";
+  probe.ceiling.work_unit = is_integer(type) ? "op" : "FLOP";
   probe.ceiling.group = CeilingGroup::compute;
   probe.ceiling.load = Load::burst;
   probe.ceiling.shape = path.shape_text(best);
   probe.rest_seconds = matrix_rest_seconds;
   if (const int limit = probes::tensor_limit(type, bench.major, bench.minor); limit > 0) probe.limit_for_clock = limit;
   // Hopper's mma.sync makes FP16 products of FP8 factors.
-  const bool as_half = type == TensorType::fp8 && path.launch == probes::launch_mma && bench.major == 9;
+  const bool as_half = type == NumberFormat::fp8 && path.launch == probes::launch_mma && bench.major == 9;
   probe.counted = {{fmt::format("flops_tensor_{}", as_half ? "fp16" : name_of(type))}};
   for (const bool random : {true, false}) {
     Probe one = probe;
@@ -171,7 +170,7 @@ void add_vector_probe_like(Workbench& bench, const Ceiling& stored) {
 }
 
 void add_matrix_probes(Workbench& bench) {
-  using enum TensorType;
+  using enum NumberFormat;
   const std::array paths = {Path{"mma",
                                  probes::launch_mma,
                                  probes::mma_shapes,
@@ -187,7 +186,7 @@ void add_matrix_probes(Workbench& bench) {
   constexpr int hopper = 9;
   constexpr int first_with_fp4 = 10;
   for (const Path& path : paths)
-    for (const TensorType type : path.types) {
+    for (const NumberFormat type : path.types) {
       const std::string resource = fmt::format("{}-{}", path.name, name_of(type));
       if (path.launch == probes::launch_wgmma && bench.major != hopper) {
         bench.absent(resource, fmt::format("wgmma is Hopper's alone (compute capability 9.0), and this GPU has {}.{}{}",

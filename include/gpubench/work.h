@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "gpubench/number_format.h"
+
 namespace gpubench {
 
 /// An execution pipe with a ceiling of its own. `fp32` is the vector pipe; `tensor_bf16` the matrix unit fed with BF16.
@@ -28,11 +30,24 @@ enum class Pipe {
 };
 using enum Pipe;
 
-inline constexpr std::array pipe_names = {
-    std::string_view("fp64"),        std::string_view("fp32"),        std::string_view("fp16"),
-    std::string_view("bf16"),        std::string_view("int32"),       std::string_view("tensor-fp64"),
-    std::string_view("tensor-tf32"), std::string_view("tensor-fp16"), std::string_view("tensor-bf16"),
-    std::string_view("tensor-fp8"),  std::string_view("tensor-int8")};
+/// What is known of a pipe: one row each, in the order of the enumerators.
+struct PipeRow {
+  std::string_view name;  ///< of its ceiling in a calibration
+  NumberFormat format;
+  bool is_matrix_unit;
+};
+inline constexpr std::array pipes = {
+    PipeRow{"fp64", NumberFormat::fp64, false},       PipeRow{"fp32", NumberFormat::fp32, false},
+    PipeRow{"fp16", NumberFormat::fp16, false},       PipeRow{"bf16", NumberFormat::bf16, false},
+    PipeRow{"int32", NumberFormat::int32, false},     PipeRow{"tensor-fp64", NumberFormat::fp64, true},
+    PipeRow{"tensor-tf32", NumberFormat::tf32, true}, PipeRow{"tensor-fp16", NumberFormat::fp16, true},
+    PipeRow{"tensor-bf16", NumberFormat::bf16, true}, PipeRow{"tensor-fp8", NumberFormat::fp8, true},
+    PipeRow{"tensor-int8", NumberFormat::int8, true}};
+inline constexpr auto pipe_names = [] {
+  std::array<std::string_view, pipes.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = pipes[i].name;
+  return names;
+}();
 
 /// The name of the pipe's ceiling in a calibration: "fp32", "tensor-bf16".
 constexpr std::string_view name_of(Pipe pipe) { return pipe_names[static_cast<std::size_t>(pipe)]; }

@@ -49,8 +49,6 @@ template void multiply_in_double(const __nv_bfloat16*, const double*, double*, s
 namespace gpubench::operations::registered {
 namespace {
 
-using kernels::GemmType;
-
 constexpr std::int64_t whole_up_to = 512;
 
 float to_float(float value) { return value; }
@@ -114,7 +112,7 @@ Check check_freivalds(const DeviceVector<T>& a, const DeviceVector<T>& b, const 
 }
 
 template <class T>
-void gemm(State& state, GemmType type, Pipe pipe) {
+void gemm(State& state, NumberFormat type, Pipe pipe) {
   const std::int64_t n = state.range(0);
   const kernels::CublasLt library;
   if (!library.reason().empty()) {
@@ -133,8 +131,8 @@ void gemm(State& state, GemmType type, Pipe pipe) {
   state.measure([&](cudaStream_t stream) { plan.run(a.data(), b.data(), c.data(), stream); });
 }
 
-void gemm_fp32(State& state) { gemm<float>(state, GemmType::fp32, fp32); }
-void gemm_bf16(State& state) { gemm<__nv_bfloat16>(state, GemmType::bf16, tensor_bf16); }
+void gemm_fp32(State& state) { gemm<float>(state, NumberFormat::fp32, fp32); }
+void gemm_bf16(State& state) { gemm<__nv_bfloat16>(state, NumberFormat::bf16, tensor_bf16); }
 
 GPU_BENCHMARK(gemm_fp32)->Apply(gemm_sizes_cuda);
 GPU_BENCHMARK(gemm_bf16)->Apply(gemm_sizes_cuda);

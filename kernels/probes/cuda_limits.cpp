@@ -56,22 +56,25 @@ int vector_limit(VectorOperation operation, int major, int minor) {
   return 0;
 }
 
-int tensor_limit(TensorType type, int major, int minor) {
+int tensor_limit(NumberFormat type, int major, int minor) {
   const TensorRow* const row = find(tensor_rows, major, minor);
   if (row == nullptr) return 0;
   switch (type) {
-    case TensorType::fp64:
+    case NumberFormat::fp64:
       return row->fp64;
-    case TensorType::tf32:
+    case NumberFormat::tf32:
       return row->tf32;
-    case TensorType::fp16:
+    case NumberFormat::fp16:
       return row->half;
-    case TensorType::bf16:
+    case NumberFormat::bf16:
       return row->capability >= 80 ? row->half : 0;
-    case TensorType::fp8:
+    case NumberFormat::fp8:
       return row->fp8;
-    case TensorType::int8:
+    case NumberFormat::int8:
       return row->int8;
+    case NumberFormat::fp32:
+    case NumberFormat::int32:
+      break;
   }
   return 0;
 }

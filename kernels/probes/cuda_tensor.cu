@@ -48,16 +48,16 @@ cudaError_t fill(void* memory, std::size_t count, std::uint64_t seed, cudaStream
 }
 
 /// What one lane holds of a tile: registers of A, of B and of the sums.
-template <TensorType type>
+template <NumberFormat type>
 struct Tile {
   using Factor = std::uint32_t;
   using Sum = float;
   static constexpr int a = 4;
   static constexpr int b = 2;
-  static constexpr int depth = 32 / static_cast<int>(element_bytes(type));
+  static constexpr int depth = 32 / static_cast<int>(bytes_of(type));
 };
 template <>
-struct Tile<TensorType::int8> {
+struct Tile<NumberFormat::int8> {
   using Factor = std::uint32_t;
   using Sum = int;
   static constexpr int a = 4;
@@ -65,7 +65,7 @@ struct Tile<TensorType::int8> {
   static constexpr int depth = 32;
 };
 template <>
-struct Tile<TensorType::fp64> {
+struct Tile<NumberFormat::fp64> {
   using Factor = double;
   using Sum = double;
   static constexpr int a = 8;
@@ -84,19 +84,19 @@ constexpr std::array shape_table = {BlockShape{256, 1}, BlockShape{256, 2}, Bloc
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
 
 /// c += a b. Where the architecture lacks the instruction nothing is done, and `runs_on` says so.
-template <TensorType type>
+template <NumberFormat type>
 __device__ __forceinline__ void multiply(typename Tile<type>::Sum (&c)[tile_sums],
                                          const typename Tile<type>::Factor (&a)[Tile<type>::a],
                                          const typename Tile<type>::Factor (&b)[Tile<type>::b]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (type == TensorType::tf32) GPUBENCH_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "f");
-  if constexpr (type == TensorType::fp16) GPUBENCH_MMA("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "f");
-  if constexpr (type == TensorType::bf16) GPUBENCH_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "f");
-  if constexpr (type == TensorType::int8) GPUBENCH_MMA("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "r");
+  if constexpr (type == NumberFormat::tf32) GPUBENCH_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "f");
+  if constexpr (type == NumberFormat::fp16) GPUBENCH_MMA("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "f");
+  if constexpr (type == NumberFormat::bf16) GPUBENCH_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "f");
+  if constexpr (type == NumberFormat::int8) GPUBENCH_MMA("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "r");
 #if __CUDA_ARCH__ >= 890
-  if constexpr (type == TensorType::fp8) GPUBENCH_MMA("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "f");
+  if constexpr (type == NumberFormat::fp8) GPUBENCH_MMA("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "f");
 #endif
-  if constexpr (type == TensorType::fp64) {
+  if constexpr (type == NumberFormat::fp64) {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
@@ -117,7 +117,7 @@ __device__ __forceinline__ void multiply(typename Tile<type>::Sum (&c)[tile_sums
 #endif
   }
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
-  if constexpr (type == TensorType::fp16) {
+  if constexpr (type == NumberFormat::fp16) {
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       asm volatile(
@@ -130,11 +130,11 @@ __device__ __forceinline__ void multiply(typename Tile<type>::Sum (&c)[tile_sums
 #undef GPUBENCH_MMA
 
 /// The least architecture, as cudaFuncAttributes counts it, whose code does the work.
-constexpr int min_architecture(TensorType type) {
-  return type == TensorType::fp16 ? 75 : type == TensorType::fp8 ? 89 : 80;
+constexpr int min_architecture(NumberFormat type) {
+  return type == NumberFormat::fp16 ? 75 : type == NumberFormat::fp8 ? 89 : 80;
 }
 
-template <TensorType type>
+template <NumberFormat type>
 __global__ void __launch_bounds__(max_threads)
     mma_kernel(std::int64_t loops, std::uint32_t nothing, const typename Tile<type>::Factor* operand_a,
                const typename Tile<type>::Factor* operand_b, typename Tile<type>::Sum* sums, ClockReading* clock,
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(max_threads)
     for (int repeat = 0; repeat < mma_repeats; ++repeat) {
       // Hopper has no such instruction for fp8: the assembler makes conversions and FP16 products, which it would take
       // out of the loop if the operands were the same each time for all it knows.
-      if constexpr (type == TensorType::fp8) {
+      if constexpr (type == NumberFormat::fp8) {
 #pragma unroll
         for (int i = 0; i < a_tiles; ++i)
 #pragma unroll
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(max_threads)
       }
 }
 
-template <TensorType type>
+template <NumberFormat type>
 cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch,
                           Launched& launched) {
   using T = Tile<type>;
@@ -204,26 +204,29 @@ cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* 
 
 }  // namespace
 
-cudaError_t launch_fill(TensorType type, void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
+cudaError_t launch_fill(NumberFormat type, void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
   switch (type) {
-    case TensorType::fp64:
+    case NumberFormat::fp64:
       return fill<double>(memory, count, seed, stream);
-    case TensorType::tf32:
+    case NumberFormat::fp32:
+    case NumberFormat::tf32:
       return fill<float>(memory, count, seed, stream);
-    case TensorType::fp16:
+    case NumberFormat::fp16:
       return fill<__half>(memory, count, seed, stream);
-    case TensorType::bf16:
+    case NumberFormat::bf16:
       return fill<__nv_bfloat16>(memory, count, seed, stream);
-    case TensorType::fp8:
+    case NumberFormat::fp8:
       return fill<__nv_fp8_e4m3>(memory, count, seed, stream);
-    case TensorType::int8:
+    case NumberFormat::int8:
       return fill<std::int8_t>(memory, count, seed, stream);
+    case NumberFormat::int32:
+      break;
   }
   return cudaErrorInvalidValue;
 }
 
-std::size_t mma_a_bytes(TensorType type) { return type == TensorType::fp64 ? 32 * 2 * 8 * 8 : 32 * 2 * 4 * 4; }
-std::size_t mma_b_bytes(TensorType type) { return type == TensorType::fp64 ? 32 * 4 * 4 * 8 : 32 * 4 * 2 * 4; }
+std::size_t mma_a_bytes(NumberFormat type) { return type == NumberFormat::fp64 ? 32 * 2 * 8 * 8 : 32 * 2 * 4 * 4; }
+std::size_t mma_b_bytes(NumberFormat type) { return type == NumberFormat::fp64 ? 32 * 4 * 4 * 8 : 32 * 4 * 2 * 4; }
 
 std::span<const BlockShape> mma_shapes() { return shape_table; }
 
@@ -232,26 +235,29 @@ std::string mma_shape_text(BlockShape shape) {
          (shape.blocks == 1 ? "" : "s") + " of " + std::to_string(shape.threads) + " threads on each multiprocessor";
 }
 
-cudaError_t launch_mma(TensorType type, BlockShape shape, const void* a, const void* b, void* sums,
+cudaError_t launch_mma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
                        const LoopLaunch& launch, Launched& launched) {
   if (shape.threads < 32 || shape.threads > max_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
       shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
   switch (type) {
-    case TensorType::fp64:
-      return launch_mma_as<TensorType::fp64>(shape, a, b, sums, launch, launched);
-    case TensorType::tf32:
-      return launch_mma_as<TensorType::tf32>(shape, a, b, sums, launch, launched);
-    case TensorType::fp16:
-      return launch_mma_as<TensorType::fp16>(shape, a, b, sums, launch, launched);
-    case TensorType::bf16:
-      return launch_mma_as<TensorType::bf16>(shape, a, b, sums, launch, launched);
-    case TensorType::fp8:
-      return launch_mma_as<TensorType::fp8>(shape, a, b, sums, launch, launched);
-    case TensorType::int8:
-      return launch_mma_as<TensorType::int8>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp64:
+      return launch_mma_as<NumberFormat::fp64>(shape, a, b, sums, launch, launched);
+    case NumberFormat::tf32:
+      return launch_mma_as<NumberFormat::tf32>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp16:
+      return launch_mma_as<NumberFormat::fp16>(shape, a, b, sums, launch, launched);
+    case NumberFormat::bf16:
+      return launch_mma_as<NumberFormat::bf16>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp8:
+      return launch_mma_as<NumberFormat::fp8>(shape, a, b, sums, launch, launched);
+    case NumberFormat::int8:
+      return launch_mma_as<NumberFormat::int8>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp32:
+    case NumberFormat::int32:
+      break;
   }
-  return cudaErrorInvalidValue;
+  return cudaErrorNotSupported;
 }
 
 }  // namespace gpubench::probes

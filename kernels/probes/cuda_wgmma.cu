@@ -44,19 +44,19 @@ __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address) {
 #define GPUBENCH_F(value) "+f"(value)
 #define GPUBENCH_R(value) "+r"(value)
 
-template <TensorType type, class Sum>
+template <NumberFormat type, class Sum>
 __device__ __forceinline__ void multiply(Sum (&c)[sums_of_thread], std::uint64_t a, std::uint64_t b) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  if constexpr (type == TensorType::tf32) GPUBENCH_WGMMA("k8.f32.tf32.tf32", ", 1, 1", GPUBENCH_F);
-  if constexpr (type == TensorType::fp16) GPUBENCH_WGMMA("k16.f32.f16.f16", ", 1, 1, 0, 0", GPUBENCH_F);
-  if constexpr (type == TensorType::bf16) GPUBENCH_WGMMA("k16.f32.bf16.bf16", ", 1, 1, 0, 0", GPUBENCH_F);
-  if constexpr (type == TensorType::fp8) GPUBENCH_WGMMA("k32.f32.e4m3.e4m3", ", 1, 1", GPUBENCH_F);
-  if constexpr (type == TensorType::int8) GPUBENCH_WGMMA("k32.s32.s8.s8", "", GPUBENCH_R);
+  if constexpr (type == NumberFormat::tf32) GPUBENCH_WGMMA("k8.f32.tf32.tf32", ", 1, 1", GPUBENCH_F);
+  if constexpr (type == NumberFormat::fp16) GPUBENCH_WGMMA("k16.f32.f16.f16", ", 1, 1, 0, 0", GPUBENCH_F);
+  if constexpr (type == NumberFormat::bf16) GPUBENCH_WGMMA("k16.f32.bf16.bf16", ", 1, 1, 0, 0", GPUBENCH_F);
+  if constexpr (type == NumberFormat::fp8) GPUBENCH_WGMMA("k32.f32.e4m3.e4m3", ", 1, 1", GPUBENCH_F);
+  if constexpr (type == NumberFormat::int8) GPUBENCH_WGMMA("k32.s32.s8.s8", "", GPUBENCH_R);
 #endif
 }
 
 /// Every warpgroup multiplies the same A and B, each into sums of its own.
-template <TensorType type, class Sum>
+template <NumberFormat type, class Sum>
 __global__ void __launch_bounds__(max_threads, 1)
     wgmma_kernel(std::int64_t loops, const uint4* operand_a, const uint4* operand_b, Sum* sums, ClockReading* clock,
                  Sum* sink) {
@@ -96,10 +96,10 @@ __global__ void __launch_bounds__(max_threads, 1)
 #endif
 }
 
-template <TensorType type>
+template <NumberFormat type>
 cudaError_t launch_as(BlockShape shape, const void* a, const void* b, void* sums, const LoopLaunch& launch,
                       Launched& launched) {
-  using Sum = std::conditional_t<type == TensorType::int8, int, float>;
+  using Sum = std::conditional_t<type == NumberFormat::int8, int, float>;
   cudaFuncAttributes attributes{};
   cudaError_t error = cudaFuncGetAttributes(&attributes, wgmma_kernel<type, Sum>);
   if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
@@ -108,7 +108,7 @@ cudaError_t launch_as(BlockShape shape, const void* a, const void* b, void* sums
   }
   if (error != cudaSuccess) return error;
   launched.clock_readings = launch.multiprocessors;
-  launched.work = 2.0 * wgmma_rows * wgmma_columns * (wgmma_row_bytes / static_cast<double>(element_bytes(type))) *
+  launched.work = 2.0 * wgmma_rows * wgmma_columns * (wgmma_row_bytes / static_cast<double>(bytes_of(type))) *
                   wgmma_repeats * (shape.threads / 128) * launch.multiprocessors * static_cast<double>(launch.loops);
   wgmma_kernel<type, Sum>
       <<<static_cast<unsigned>(launch.multiprocessors), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
@@ -126,22 +126,24 @@ std::string wgmma_shape_text(BlockShape shape) {
          (shape.threads == 128 ? "" : "s") + " on each multiprocessor";
 }
 
-cudaError_t launch_wgmma(TensorType type, BlockShape shape, const void* a, const void* b, void* sums,
+cudaError_t launch_wgmma(NumberFormat type, BlockShape shape, const void* a, const void* b, void* sums,
                          const LoopLaunch& launch, Launched& launched) {
   if (shape.threads < 128 || shape.threads > max_threads || shape.threads % 128 != 0 || shape.blocks != 1)
     return cudaErrorInvalidValue;
   switch (type) {
-    case TensorType::tf32:
-      return launch_as<TensorType::tf32>(shape, a, b, sums, launch, launched);
-    case TensorType::fp16:
-      return launch_as<TensorType::fp16>(shape, a, b, sums, launch, launched);
-    case TensorType::bf16:
-      return launch_as<TensorType::bf16>(shape, a, b, sums, launch, launched);
-    case TensorType::fp8:
-      return launch_as<TensorType::fp8>(shape, a, b, sums, launch, launched);
-    case TensorType::int8:
-      return launch_as<TensorType::int8>(shape, a, b, sums, launch, launched);
-    case TensorType::fp64:
+    case NumberFormat::tf32:
+      return launch_as<NumberFormat::tf32>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp16:
+      return launch_as<NumberFormat::fp16>(shape, a, b, sums, launch, launched);
+    case NumberFormat::bf16:
+      return launch_as<NumberFormat::bf16>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp8:
+      return launch_as<NumberFormat::fp8>(shape, a, b, sums, launch, launched);
+    case NumberFormat::int8:
+      return launch_as<NumberFormat::int8>(shape, a, b, sums, launch, launched);
+    case NumberFormat::fp64:
+    case NumberFormat::fp32:
+    case NumberFormat::int32:
       break;
   }
   return cudaErrorNotSupported;

@@ -8,7 +8,7 @@ std::span<const BlockShape> wgmma_shapes() { return {}; }
 
 std::string wgmma_shape_text(BlockShape) { return ""; }
 
-cudaError_t launch_wgmma(TensorType, BlockShape, const void*, const void*, void*, const LoopLaunch&, Launched&) {
+cudaError_t launch_wgmma(NumberFormat, BlockShape, const void*, const void*, void*, const LoopLaunch&, Launched&) {
   return cudaErrorNotSupported;
 }
 

@@ -24,18 +24,18 @@ TEST(CublasLt, AForeignLibraryGivesAReason) {
 
 TEST(CublasLt, NoPlanWithoutTheLibrary) {
   const CublasLt library({"libthere-is-none.so.1"});
-  EXPECT_THROW(GemmPlan(library, GemmType::bf16, 64, nullptr, nullptr, nullptr, nullptr), CudaError);
+  EXPECT_THROW(GemmPlan(library, NumberFormat::bf16, 64, nullptr, nullptr, nullptr, nullptr), CudaError);
 }
 
-TEST(GemmType, Bytes) {
-  EXPECT_EQ(element_bytes(GemmType::fp32), 4U);
-  EXPECT_EQ(element_bytes(GemmType::fp64), 8U);
-  EXPECT_EQ(element_bytes(GemmType::int8), 1U);
-  EXPECT_EQ(result_bytes(GemmType::int8), 4U);
-  EXPECT_EQ(result_bytes(GemmType::fp8), 2U);
-  EXPECT_EQ(result_bytes(GemmType::bf16), 2U);
-  EXPECT_EQ(element_bytes(GemmType::bf16), 2U);
-  EXPECT_EQ(element_bytes(GemmType::fp16), 2U);
+TEST(CublasLt, Bytes) {
+  EXPECT_EQ(bytes_of(NumberFormat::fp32), 4U);
+  EXPECT_EQ(bytes_of(NumberFormat::fp64), 8U);
+  EXPECT_EQ(bytes_of(NumberFormat::int8), 1U);
+  EXPECT_EQ(result_bytes(NumberFormat::int8), 4U);
+  EXPECT_EQ(result_bytes(NumberFormat::fp8), 2U);
+  EXPECT_EQ(result_bytes(NumberFormat::bf16), 2U);
+  EXPECT_EQ(bytes_of(NumberFormat::bf16), 2U);
+  EXPECT_EQ(bytes_of(NumberFormat::fp16), 2U);
 }
 
 }  // namespace

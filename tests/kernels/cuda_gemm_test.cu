@@ -32,16 +32,15 @@ class CudaGemm : public testing::CudaTest {
 
   /// `input_rounding`: of the factors, relative; sums of n products then err by a random walk.
   template <class T, class Result = T>
-  void check(GemmType type, probes::TensorType data, std::int64_t n, double output_rounding,
-             double input_rounding = 0.0) {
+  void check(NumberFormat type, std::int64_t n, double output_rounding, double input_rounding = 0.0) {
     const auto size = static_cast<std::size_t>(n);
-    ASSERT_EQ(element_bytes(type), sizeof(T));
+    ASSERT_EQ(bytes_of(type), sizeof(T));
     ASSERT_EQ(result_bytes(type), sizeof(Result));
     DeviceVector<T> a(size * size);
     DeviceVector<T> b(size * size);
     DeviceVector<Result> c(size * size);
-    GPUBENCH_CUDA_CHECK(probes::launch_fill(data, a.data(), a.size(), 1, stream_));
-    GPUBENCH_CUDA_CHECK(probes::launch_fill(data, b.data(), b.size(), 2, stream_));
+    GPUBENCH_CUDA_CHECK(probes::launch_fill(type, a.data(), a.size(), 1, stream_));
+    GPUBENCH_CUDA_CHECK(probes::launch_fill(type, b.data(), b.size(), 2, stream_));
     const GemmPlan plan(library_, type, n, a.data(), b.data(), c.data(), stream_);
     GPUBENCH_CUDA_CHECK(cudaMemset(c.data(), 0xFF, c.bytes()));
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
@@ -66,32 +65,30 @@ class CudaGemm : public testing::CudaTest {
   CublasLt library_{"none"};
 };
 
-using probes::TensorType;
-
 // FP32 must be FP32: TF32 would err by 2^-11, far beyond this tolerance.
 TEST_F(CudaGemm, Fp32) {
-  for (const std::int64_t n : {1, 31, 64, 129}) check<float>(GemmType::fp32, TensorType::tf32, n, 0x1p-23);
+  for (const std::int64_t n : {1, 31, 64, 129}) check<float>(NumberFormat::fp32, n, 0x1p-23);
 }
 TEST_F(CudaGemm, Bf16) {
-  for (const std::int64_t n : {8, 31, 64, 136}) check<__nv_bfloat16>(GemmType::bf16, TensorType::bf16, n, 0x1p-8);
+  for (const std::int64_t n : {8, 31, 64, 136}) check<__nv_bfloat16>(NumberFormat::bf16, n, 0x1p-8);
 }
 TEST_F(CudaGemm, Fp16) {
-  for (const std::int64_t n : {8, 31, 64, 136}) check<__half>(GemmType::fp16, TensorType::fp16, n, 0x1p-10);
+  for (const std::int64_t n : {8, 31, 64, 136}) check<__half>(NumberFormat::fp16, n, 0x1p-10);
 }
 TEST_F(CudaGemm, Fp64) {
-  for (const std::int64_t n : {1, 31, 64, 136}) check<double>(GemmType::fp64, TensorType::fp64, n, 0x1p-40);
+  for (const std::int64_t n : {1, 31, 64, 136}) check<double>(NumberFormat::fp64, n, 0x1p-40);
 }
 TEST_F(CudaGemm, Tf32) {
-  for (const std::int64_t n : {8, 64, 136}) check<float>(GemmType::tf32, TensorType::tf32, n, 0x1p-23, 0x1p-10);
+  for (const std::int64_t n : {8, 64, 136}) check<float>(NumberFormat::tf32, n, 0x1p-23, 0x1p-10);
 }
 TEST_F(CudaGemm, Int8) {
-  for (const std::int64_t n : {16, 64, 144}) check<std::int8_t, std::int32_t>(GemmType::int8, TensorType::int8, n, 0.0);
+  for (const std::int64_t n : {16, 64, 144}) check<std::int8_t, std::int32_t>(NumberFormat::int8, n, 0.0);
 }
 TEST_F(CudaGemm, Fp8) {
   for (const std::int64_t n : {16, 64, 144}) {
     try {
       // The tensor cores' fast accumulation keeps some 13 bits.
-      check<__nv_fp8_e4m3, __nv_bfloat16>(GemmType::fp8, TensorType::fp8, n, 0x1p-7, 0x1p-10);
+      check<__nv_fp8_e4m3, __nv_bfloat16>(NumberFormat::fp8, n, 0x1p-7, 0x1p-10);
     } catch (const CudaError& error) {
       GTEST_SKIP() << error.what();
     }

@@ -23,8 +23,8 @@
 namespace gpubench::probes {
 namespace {
 
-constexpr TensorType all_types[] = {TensorType::fp64, TensorType::tf32, TensorType::fp16,
-                                    TensorType::bf16, TensorType::fp8,  TensorType::int8};
+constexpr NumberFormat all_types[] = {NumberFormat::fp64, NumberFormat::tf32, NumberFormat::fp16,
+                                      NumberFormat::bf16, NumberFormat::fp8,  NumberFormat::int8};
 
 class ProbeResults : public testing::CudaTest {
  protected:
@@ -203,21 +203,23 @@ std::vector<double> values_as(const std::vector<std::byte>& bytes) {
   }
   return values;
 }
-std::vector<double> values_of(TensorType type, const DeviceVector<std::byte>& memory) {
+std::vector<double> values_of(NumberFormat type, const DeviceVector<std::byte>& memory) {
   const auto bytes = memory.to_host();
   switch (type) {
-    case TensorType::fp64:
+    case NumberFormat::fp64:
       return values_as<double>(bytes);
-    case TensorType::tf32:
+    case NumberFormat::tf32:
       return values_as<float>(bytes);
-    case TensorType::fp16:
+    case NumberFormat::fp16:
       return values_as<__half>(bytes);
-    case TensorType::bf16:
+    case NumberFormat::bf16:
       return values_as<__nv_bfloat16>(bytes);
-    case TensorType::fp8:
+    case NumberFormat::fp8:
       return values_as<__nv_fp8_e4m3>(bytes);
-    case TensorType::int8:
+    case NumberFormat::int8:
       return values_as<std::int8_t>(bytes);
+    default:
+      break;
   }
   return {};
 }
@@ -228,39 +230,41 @@ std::vector<std::byte> ones_as(std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += sizeof(T)) std::memcpy(&result[i], &one, sizeof(T));
   return result;
 }
-std::vector<std::byte> ones(TensorType type, std::size_t bytes) {
+std::vector<std::byte> ones(NumberFormat type, std::size_t bytes) {
   switch (type) {
-    case TensorType::fp64:
+    case NumberFormat::fp64:
       return ones_as<double>(bytes);
-    case TensorType::tf32:
+    case NumberFormat::tf32:
       return ones_as<float>(bytes);
-    case TensorType::fp16:
+    case NumberFormat::fp16:
       return ones_as<__half>(bytes);
-    case TensorType::bf16:
+    case NumberFormat::bf16:
       return ones_as<__nv_bfloat16>(bytes);
-    case TensorType::fp8:
+    case NumberFormat::fp8:
       return ones_as<__nv_fp8_e4m3>(bytes);
-    case TensorType::int8:
+    case NumberFormat::int8:
       return ones_as<std::int8_t>(bytes);
+    default:
+      break;
   }
   return {};
 }
-std::vector<double> sums_of(TensorType type, const DeviceVector<std::byte>& memory) {
-  if (type == TensorType::fp64) return values_as<double>(memory.to_host());
-  return type == TensorType::int8 ? values_as<std::int32_t>(memory.to_host()) : values_as<float>(memory.to_host());
+std::vector<double> sums_of(NumberFormat type, const DeviceVector<std::byte>& memory) {
+  if (type == NumberFormat::fp64) return values_as<double>(memory.to_host());
+  return type == NumberFormat::int8 ? values_as<std::int32_t>(memory.to_host()) : values_as<float>(memory.to_host());
 }
 /// Of the type's rounding of a factor.
-double rounding_of(TensorType type) {
-  return type == TensorType::tf32 ? 0x1p-10 : type == TensorType::fp8 ? 0x1p-10 : 1e-5;
+double rounding_of(NumberFormat type) {
+  return type == NumberFormat::tf32 ? 0x1p-10 : type == NumberFormat::fp8 ? 0x1p-10 : 1e-5;
 }
 
 TEST_F(ProbeResults, FillIsStandardNormal) {
   constexpr std::size_t count = 1 << 16;
-  for (const TensorType type : all_types) {
-    DeviceVector<std::byte> memory(count * element_bytes(type));
+  for (const NumberFormat type : all_types) {
+    DeviceVector<std::byte> memory(count * bytes_of(type));
     ASSERT_EQ(launch_fill(type, memory.data(), count, 7, stream_), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-    const double scale = type == TensorType::int8 ? 32.0 : 1.0;
+    const double scale = type == NumberFormat::int8 ? 32.0 : 1.0;
     double sum = 0.0;
     double squares = 0.0;
     for (const double value : values_of(type, memory)) {
@@ -275,15 +279,15 @@ TEST_F(ProbeResults, FillIsStandardNormal) {
 // With ones for one factor the sums add up to the other factor's, wherever lanes hold what.
 TEST_F(ProbeResults, MmaMultipliesAndAdds) {
   constexpr int count = 3;
-  for (const TensorType type : all_types) {
+  for (const NumberFormat type : all_types) {
     DeviceVector<std::byte> a(mma_a_bytes(type));
     DeviceVector<std::byte> b(mma_b_bytes(type));
-    DeviceVector<std::byte> sums(mma_sums * (type == TensorType::fp64 ? 8 : 4));
+    DeviceVector<std::byte> sums(mma_sums * (type == NumberFormat::fp64 ? 8 : 4));
     for (const bool a_is_random : {true, false}) {
       auto& random = a_is_random ? a : b;
       auto& other = a_is_random ? b : a;
       other.assign(ones(type, other.bytes()));
-      ASSERT_EQ(launch_fill(type, random.data(), random.bytes() / element_bytes(type), 21, stream_), cudaSuccess);
+      ASSERT_EQ(launch_fill(type, random.data(), random.bytes() / bytes_of(type), 21, stream_), cudaSuccess);
       Launched launched;
       const cudaError_t error =
           launch_mma(type, mma_shapes()[0], a.data(), b.data(), sums.data(), loops(count), launched);
@@ -307,13 +311,13 @@ TEST_F(ProbeResults, MmaMultipliesAndAdds) {
 
 TEST_F(ProbeResults, WgmmaMultipliesAndAdds) {
   constexpr int count = 2;
-  for (const TensorType type : all_types) {
-    if (type == TensorType::fp64) continue;
+  for (const NumberFormat type : all_types) {
+    if (type == NumberFormat::fp64) continue;
     DeviceVector<std::byte> a(wgmma_rows * wgmma_row_bytes);
     DeviceVector<std::byte> b(wgmma_columns * wgmma_row_bytes);
     DeviceVector<std::byte> sums(std::size_t{wgmma_rows} * wgmma_columns * 4);
-    ASSERT_EQ(launch_fill(type, a.data(), a.bytes() / element_bytes(type), 31, stream_), cudaSuccess);
-    ASSERT_EQ(launch_fill(type, b.data(), b.bytes() / element_bytes(type), 32, stream_), cudaSuccess);
+    ASSERT_EQ(launch_fill(type, a.data(), a.bytes() / bytes_of(type), 31, stream_), cudaSuccess);
+    ASSERT_EQ(launch_fill(type, b.data(), b.bytes() / bytes_of(type), 32, stream_), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
     const auto host_a = values_of(type, a);
     const auto host_b = values_of(type, b);
@@ -325,7 +329,7 @@ TEST_F(ProbeResults, WgmmaMultipliesAndAdds) {
       ASSERT_EQ(error, cudaSuccess) << name_of(type);
       ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess) << name_of(type);
       const auto actual = sums_of(type, sums);
-      const auto bytes = static_cast<int>(element_bytes(type));
+      const auto bytes = static_cast<int>(bytes_of(type));
       for (int i = 0; i < wgmma_rows; ++i) {
         for (int j = 0; j < wgmma_columns; ++j) {
           double expected = 0.0;
@@ -347,7 +351,7 @@ TEST_F(ProbeResults, WgmmaMultipliesAndAdds) {
 }
 
 TEST_F(ProbeResults, MatrixInstructionsStayBelowTheirLimits) {
-  for (const TensorType type : all_types) {
+  for (const NumberFormat type : all_types) {
     SCOPED_TRACE(std::string(name_of(type)));
     DeviceVector<std::byte> a(std::size_t{1} << 16);
     GPUBENCH_CUDA_CHECK(cudaMemset(a.data(), 0, a.bytes()));
@@ -430,9 +434,9 @@ TEST(ProbeLimits, Hopper) {
   EXPECT_EQ(vector_limit(VectorOperation::exp2, 9, 0), 16);
   EXPECT_EQ(vector_limit(VectorOperation::division, 9, 0), 0);
   EXPECT_EQ(vector_limit(VectorOperation::fp32, 42, 0), 0);
-  EXPECT_EQ(tensor_limit(TensorType::bf16, 9, 0), 4096);
-  EXPECT_EQ(tensor_limit(TensorType::fp8, 9, 0), 8192);
-  EXPECT_EQ(tensor_limit(TensorType::bf16, 7, 5), 0);
+  EXPECT_EQ(tensor_limit(NumberFormat::bf16, 9, 0), 4096);
+  EXPECT_EQ(tensor_limit(NumberFormat::fp8, 9, 0), 8192);
+  EXPECT_EQ(tensor_limit(NumberFormat::bf16, 7, 5), 0);
 }
 
 TEST(Wgmma, PlacesAreAllDifferent) {
