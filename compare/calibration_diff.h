@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "core/model/calibration.h"
-#include "reports/reports.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 struct CeilingChange {
   std::string resource;
@@ -28,7 +27,4 @@ struct CalibrationDiff {
 /// Ceilings that are not positive count as missing.
 CalibrationDiff diff(const Calibration& base, const Calibration& next);
 
-/// A table of the changes, with a summary below.
-std::string console(const CalibrationDiff& diff, const ConsoleStyle& style);
-
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

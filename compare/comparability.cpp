@@ -12,7 +12,7 @@
 
 #include "core/base/units.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 using Texts = std::map<std::string, std::string>;
@@ -145,4 +145,4 @@ std::map<std::string, std::string> fingerprint_of(const Run& run) {
   return result;
 }
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

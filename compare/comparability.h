@@ -17,7 +17,7 @@
 #include "compare/compare.h"
 #include "core/model/run.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 struct Comparability {
   std::vector<std::string> differences;      ///< raw text, as "cuda:0: driver was '550', is '570'"
@@ -37,4 +37,4 @@ CodeChange device_code_change(const Run& base, const Run& next);
 /// that would forbid a comparison, by name. Absent facts are left out.
 std::map<std::string, std::string> fingerprint_of(const Run& run);
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

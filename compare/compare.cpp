@@ -12,13 +12,13 @@
 #include <string_view>
 #include <utility>
 
+#include "compare/clocks.h"
 #include "compare/comparability.h"
-#include "compare/comparison_clocks.h"
-#include "compare/comparison_noise.h"
-#include "compare/comparison_runs.h"
+#include "compare/noise.h"
+#include "compare/point_table.h"
 #include "core/model/points.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 using Runs = std::vector<const Run*>;
@@ -240,24 +240,23 @@ class Comparing {
     if (processes < base_.runs.size() + next_.runs.size()) gaps_.add(shown(point));
   }
 
-  [[nodiscard]] static statistics::ProcessValues values_of(const ProcessTable& table,
-                                                           const std::vector<std::size_t>& points) {
-    statistics::ProcessValues values;
+  [[nodiscard]] static ProcessValues values_of(const ProcessTable& table, const std::vector<std::size_t>& points) {
+    ProcessValues values;
     for (const std::size_t point : points)
       values.push_back(table[point].log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
     return values;
   }
 
-  [[nodiscard]] static statistics::ProcessGroup group_of(const std::vector<ProcessTable>& tables,
-                                                         const std::vector<std::size_t>& points) {
-    statistics::ProcessGroup group;
+  [[nodiscard]] static ProcessGroup group_of(const std::vector<ProcessTable>& tables,
+                                             const std::vector<std::size_t>& points) {
+    ProcessGroup group;
     for (const ProcessTable& table : tables) group.push_back(values_of(table, points));
     return group;
   }
 
   /// New less base of the processes that ran next to each other.
-  [[nodiscard]] statistics::ProcessGroup pair_differences(const std::vector<std::size_t>& points) const {
-    statistics::ProcessGroup pairs = group_of(next_.tables, points);
+  [[nodiscard]] ProcessGroup pair_differences(const std::vector<std::size_t>& points) const {
+    ProcessGroup pairs = group_of(next_.tables, points);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto base = values_of(base_.tables[i], points);
       for (std::size_t p = 0; p < base.size(); ++p) pairs[i][p] -= base[p];
@@ -272,17 +271,17 @@ class Comparing {
   }
 
   void judge_device(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {
-    std::vector<statistics::ProcessGroup> groups;
+    std::vector<ProcessGroup> groups;
     if (options_.paired) {
-      groups.push_back(statistics::winsorised(pair_differences(points)));
+      groups.push_back(winsorised(pair_differences(points)));
     } else {
       groups.push_back(group_of(base_.tables, points));
       groups.push_back(group_of(next_.tables, points));
       for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
     }
-    std::vector<const statistics::ProcessGroup*> pointers;
+    std::vector<const ProcessGroup*> pointers;
     for (const auto& group : groups) pointers.push_back(&group);
-    const statistics::ProcessNoise noise = statistics::learn_noise(pointers, points.size());
+    const ProcessNoise noise = learn_noise(pointers, points.size());
     const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
     const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -405,7 +404,7 @@ class Comparing {
   std::vector<std::size_t> order_;
   std::set<std::pair<std::string, std::string>> few_samples_;
   Counted unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;
-  statistics::StudentQuantiles quantiles_;
+  StudentQuantiles quantiles_;
   Comparison result_;
 };
 
@@ -442,4 +441,4 @@ int exit_code(const Comparison& comparison, FailOn fail_on) {
   return 0;
 }
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

@@ -9,9 +9,8 @@
 
 #include "core/model/estimate.h"
 #include "core/model/run.h"
-#include "reports/reports.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 /// slower, faster: beyond the least effect, by a test that allows for the number of points (Holm). same: the point's 95
 /// % interval lies within the least effect. inconclusive: neither.
@@ -108,14 +107,9 @@ Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, c
                    const std::vector<std::vector<Run>>& alike = {});
 Comparison compare(const Run& base, const Run& next, const CompareOptions& options);
 
-std::string console(const Comparison& comparison, const ConsoleStyle& style);
-std::string markdown(const Comparison& comparison);
-std::string csv(const Comparison& comparison);
-std::string json(const Comparison& comparison);
-
 enum class FailOn { regression, inconclusive, never };
 /// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with
 /// FailOn::inconclusive).
 int exit_code(const Comparison& comparison, FailOn fail_on);
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

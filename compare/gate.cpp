@@ -10,14 +10,14 @@
 #include <utility>
 
 #include "compare/comparability.h"
-#include "compare/comparison_noise.h"
-#include "compare/comparison_runs.h"
+#include "compare/noise.h"
+#include "compare/point_table.h"
 #include "compare/process_noise.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 #include "core/statistics/steps.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 using storage::BaselineEntry;
@@ -199,7 +199,7 @@ class HistoryTable {
     const double assumed = assumed_noise(kind_of(point), std::exp(series.values.front())).deviation;
     const auto& learnt = noise_.of_point[point];
     const double of_process = learnt ? learnt->variance : neighbours ? 0.0 : assumed * assumed;
-    const double min = statistics::min_process_deviation * statistics::min_process_deviation;
+    const double min = min_process_deviation * min_process_deviation;
     std::vector<double> result;
     for (const double processes : series.processes)
       result.push_back(std::max({of_process / processes, neighbours.value_or(0.0), min}));
@@ -230,26 +230,26 @@ class HistoryTable {
   }
 
   void learn() {
-    std::vector<statistics::ProcessGroup> groups;
+    std::vector<ProcessGroup> groups;
     for (const Entries& code : by_code(entries_)) {
       groups.emplace_back();
       for (const BaselineEntry* entry : code)
         for (const ProcessTable& table : tables_[static_cast<std::size_t>(entry - entries_.data())]) {
-          statistics::ProcessValues values;
+          ProcessValues values;
           for (const ProcessPoint& point : table)
             values.push_back(point.log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
           groups.back().push_back(std::move(values));
         }
     }
-    std::vector<const statistics::ProcessGroup*> pointers;
+    std::vector<const ProcessGroup*> pointers;
     for (const auto& group : groups) pointers.push_back(&group);
-    noise_ = statistics::learn_noise(pointers, index_.keys().size());
+    noise_ = learn_noise(pointers, index_.keys().size());
   }
 
   const std::vector<BaselineEntry>& entries_;
   PointIndex index_;
   std::vector<std::vector<ProcessTable>> tables_;  ///< by entry, by process
-  statistics::ProcessNoise noise_;
+  ProcessNoise noise_;
 };
 
 double weighted_mean(const Series& series, std::size_t first, std::size_t last) {
@@ -310,11 +310,11 @@ History history_of(const std::vector<BaselineEntry>& entries, double min_effect)
                                code_change(last.runs.front(), entry.runs.front())});
     }
   }
-  std::ranges::stable_sort(history.steps, [](const Step& a, const Step& b) {
-    const auto size = [](const Step& step) { return std::abs(std::log(step.ratio())); };
+  std::ranges::stable_sort(history.steps, [](const LevelChange& a, const LevelChange& b) {
+    const auto size = [](const LevelChange& step) { return std::abs(std::log(step.ratio())); };
     return a.entry != b.entry ? a.entry > b.entry : size(a) > size(b);
   });
   return history;
 }
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

@@ -9,7 +9,7 @@
 #include "compare/compare.h"
 #include "core/storage/baselines.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 /// From so many updates of one code on, what differs from one update (one `gate update`) to the next is known.
 inline constexpr std::size_t min_updates = 3;
@@ -23,7 +23,7 @@ Comparison check_against(const std::vector<storage::BaselineEntry>& entries, con
                          CompareOptions options);
 
 /// A change of level in the history of a point.
-struct Step {
+struct LevelChange {
   std::string name;
   std::string device;
   int entry = 0;  ///< the first of the new level
@@ -41,7 +41,7 @@ inline constexpr std::size_t min_entries_for_update_noise = 7;
 struct History {
   std::size_t entries = 0;
   std::size_t points = 0;
-  std::vector<Step> steps;  ///< by entry, the newest first; within one the largest first
+  std::vector<LevelChange> steps;  ///< by entry, the newest first; within one the largest first
 };
 
 /// Steps of more than the least effect (core/statistics/steps.h), found with a chance of 5 % for one or more false ones
@@ -49,9 +49,4 @@ struct History {
 /// differ by.
 History history_of(const std::vector<storage::BaselineEntry>& entries, double min_effect);
 
-std::string console(const History& history, const ConsoleStyle& style);
-std::string markdown(const History& history);
-std::string json(const History& history);
-std::string csv(const History& history);
-
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

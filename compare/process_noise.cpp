@@ -8,7 +8,7 @@
 #include "core/statistics/statistics.h"
 #include "core/statistics/student.h"
 
-namespace gpubench::statistics {
+namespace gpubench::compare {
 namespace {
 
 /// Deviations of one point within a group from its mean there; NaN where there is no value, or only one.
@@ -44,7 +44,7 @@ Spread take_common_off(Deviations& deviations) {
     for (const double value : process)
       if (!std::isnan(value)) there.push_back(value);
     if (there.empty()) continue;
-    const double common = median(there);
+    const double common = statistics::median(there);
     for (double& value : process) value -= common;
     sum.variance += common * common;
     ++processes;
@@ -60,8 +60,8 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
     if (spread.degrees <= 0.0) continue;
     const double half = 0.5 * spread.degrees;
     const double min = min_process_deviation * min_process_deviation;
-    logs.push_back(std::log(std::max(spread.variance, min)) - digamma(half) + std::log(half));
-    expected.push_back(trigamma(half));
+    logs.push_back(std::log(std::max(spread.variance, min)) - statistics::digamma(half) + std::log(half));
+    expected.push_back(statistics::trigamma(half));
   }
   if (logs.size() < min_points_to_borrow) return;
   const auto count = static_cast<double>(logs.size());
@@ -70,9 +70,9 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
   for (std::size_t i = 0; i < logs.size(); ++i)
     excess += (logs[i] - mean) * (logs[i] - mean) / (count - 1.0) - expected[i] / count;
   if (excess > 0.0) {
-    const double half = inverse_trigamma(excess);
+    const double half = statistics::inverse_trigamma(excess);
     noise.usual_degrees = std::min(2.0 * half, max_borrowed_degrees);
-    noise.usual_variance = std::exp(mean + digamma(half) - std::log(half));
+    noise.usual_variance = std::exp(mean + statistics::digamma(half) - std::log(half));
   } else {  // they differ no more than chance makes them
     noise.usual_degrees = max_borrowed_degrees;
     noise.usual_variance = std::exp(mean);
@@ -162,7 +162,7 @@ ProcessGroup winsorised(ProcessGroup group) {
 double p_value_beyond(const Difference& difference, double low, double high) {
   const double beyond = std::max(difference.value - high, low - difference.value);
   if (beyond <= 0.0) return 1.0;
-  return std::min(1.0, 2.0 * student_tail(beyond / difference.standard_error, difference.degrees));
+  return std::min(1.0, 2.0 * statistics::student_tail(beyond / difference.standard_error, difference.degrees));
 }
 
 double StudentQuantiles::operator()(double tail, double degrees) {
@@ -176,9 +176,9 @@ double StudentQuantiles::operator()(double tail, double degrees) {
   if (known_.size() <= slot) known_.resize(slot + 1);
   for (const Known& known : known_[slot])
     if (known.tail == tail && known.degrees == rounded) return known.quantile;
-  const double quantile = student_quantile(tail, rounded);
+  const double quantile = statistics::student_quantile(tail, rounded);
   known_[slot].push_back({tail, rounded, quantile});
   return quantile;
 }
 
-}  // namespace gpubench::statistics
+}  // namespace gpubench::compare

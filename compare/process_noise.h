@@ -20,7 +20,7 @@
 #include <optional>
 #include <vector>
 
-namespace gpubench::statistics {
+namespace gpubench::compare {
 
 /// Variance of the logarithm of one process's median, and how many degrees of freedom it was estimated from.
 struct Spread {
@@ -94,4 +94,4 @@ class StudentQuantiles {
   std::vector<std::vector<Known>> known_;
 };
 
-}  // namespace gpubench::statistics
+}  // namespace gpubench::compare

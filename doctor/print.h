@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/table.h"
 #include "core/model/run.h"
 #include "doctor/judge.h"
-#include "reports/reports.h"
 
 namespace gpubench::doctor {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "compare/comparison_noise.h"
+#include "compare/noise.h"
 
 namespace gpubench::reports {
 namespace {
@@ -18,16 +18,19 @@ namespace {
 constexpr std::array changes = {std::string_view("faster"), std::string_view("slower"), std::string_view("same"),
                                 std::string_view("inconclusive")};
 
-constexpr std::array shown_first = {Change::slower, Change::faster, Change::inconclusive, Change::same};
+constexpr std::array shown_first = {compare::Change::slower, compare::Change::faster, compare::Change::inconclusive,
+                                    compare::Change::same};
 
 /// ", as found in docs/...", of the devices whose noise is assumed.
-std::string assumed_sources(const Comparison& comparison) {
+std::string assumed_sources(const compare::Comparison& comparison) {
   std::string text;
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
-    const bool any = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
-      return point.noise == NoiseSource::assumed && point.device.starts_with("cuda") == (kind == DeviceKind::cuda);
+    const bool any = std::ranges::any_of(comparison.points, [&](const compare::ComparedPoint& point) {
+      return point.noise == compare::NoiseSource::assumed &&
+             point.device.starts_with("cuda") == (kind == DeviceKind::cuda);
     });
-    if (any) text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", assumed_noise(kind, 1.0).source);
+    if (any)
+      text += fmt::format("{}{}", text.empty() ? ", as found in " : " and ", compare::assumed_noise(kind, 1.0).source);
   }
   return text;
 }
@@ -41,9 +44,9 @@ std::string meaning_of(const std::string& clock) {
 }
 
 /// "Compared by the clock stream (launched back to back)."; empty where no clock has a name.
-std::string clocks_sentence(const Comparison& comparison) {
+std::string clocks_sentence(const compare::Comparison& comparison) {
   std::map<std::string, std::size_t> clocks;
-  for (const ComparedPoint& point : comparison.points) ++clocks[point.clock];
+  for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
   clocks.erase("");
   if (clocks.size() == 1) return fmt::format("Compared by the clock {}.", meaning_of(clocks.begin()->first));
   std::string text;
@@ -55,25 +58,27 @@ std::string clocks_sentence(const Comparison& comparison) {
 
 }  // namespace
 
-std::string_view name_of(Change change) { return changes[static_cast<std::size_t>(change)]; }
+std::string_view name_of(compare::Change change) { return changes[static_cast<std::size_t>(change)]; }
 
-std::string change_text(const ComparedPoint& point) {
-  if (point.change == Change::slower) return fmt::format("{:.2f}x slower", point.ratio.value);
-  if (point.change == Change::faster) return fmt::format("{:.2f}x faster", 1.0 / point.ratio.value);
+std::string change_text(const compare::ComparedPoint& point) {
+  if (point.change == compare::Change::slower) return fmt::format("{:.2f}x slower", point.ratio.value);
+  if (point.change == compare::Change::faster) return fmt::format("{:.2f}x faster", 1.0 / point.ratio.value);
   return std::string(name_of(point.change));
 }
 
-std::string_view name_of(CodeChange change) {
-  return change == CodeChange::same ? "same" : change == CodeChange::differs ? "differs" : "not known";
+std::string_view name_of(compare::CodeChange change) {
+  return change == compare::CodeChange::same      ? "same"
+         : change == compare::CodeChange::differs ? "differs"
+                                                  : "not known";
 }
 
-std::string_view name_of(NoiseSource source) {
+std::string_view name_of(compare::NoiseSource source) {
   constexpr std::array names = {std::string_view("assumed"), std::string_view("given"), std::string_view("processes"),
                                 std::string_view("history")};
   return names[static_cast<std::size_t>(source)];
 }
 
-std::string bound_change(const ComparedPoint& point) {
+std::string bound_change(const compare::ComparedPoint& point) {
   constexpr std::string_view at = "-bound at ";
   const std::string& old = point.base_bound;
   const std::string& now = point.new_bound;
@@ -85,18 +90,19 @@ std::string bound_change(const ComparedPoint& point) {
   return fmt::format("went from {} to {}", old, now);
 }
 
-bool several_clocks(const Comparison& comparison) {
-  return std::ranges::any_of(
-      comparison.points, [&](const ComparedPoint& point) { return point.clock != comparison.points.front().clock; });
+bool several_clocks(const compare::Comparison& comparison) {
+  return std::ranges::any_of(comparison.points, [&](const compare::ComparedPoint& point) {
+    return point.clock != comparison.points.front().clock;
+  });
 }
 
-std::vector<std::string> grounds_of(const Comparison& comparison) {
+std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
   std::vector<std::string> sentences;
   std::array<std::size_t, 4> sources{};
   std::vector<double> deviations, assumed;
-  for (const ComparedPoint& point : comparison.points) {
+  for (const compare::ComparedPoint& point : comparison.points) {
     ++sources[static_cast<std::size_t>(point.noise)];
-    (point.noise == NoiseSource::assumed ? assumed : deviations).push_back(point.process_deviation);
+    (point.noise == compare::NoiseSource::assumed ? assumed : deviations).push_back(point.process_deviation);
   }
   if (comparison.points.empty()) return sentences;
   if (std::string clocks = clocks_sentence(comparison); !clocks.empty()) sentences.push_back(std::move(clocks));
@@ -110,13 +116,13 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
         range, assumed.size() == comparison.points.size() ? "all points" : fmt::format("{} points", assumed.size()),
         assumed_sources(comparison)));
   }
-  if (sources[static_cast<std::size_t>(NoiseSource::given)] > 0) {
+  if (sources[static_cast<std::size_t>(compare::NoiseSource::given)] > 0) {
     sentences.push_back(
         fmt::format("Processes of the same code are taken to differ by {:.2g} % (standard deviation), as given.",
                     100.0 * deviations.front()));
   } else if (!deviations.empty()) {
     std::ranges::sort(deviations);
-    const bool history = sources[static_cast<std::size_t>(NoiseSource::history)] > 0;
+    const bool history = sources[static_cast<std::size_t>(compare::NoiseSource::history)] > 0;
     sentences.push_back(fmt::format(
         "{} of the same code differ by {:.2g} % at half of the points, by {:.2g} % at the noisiest (standard "
         "deviation, from {}: {} base and {} new).",
@@ -129,43 +135,43 @@ std::vector<std::string> grounds_of(const Comparison& comparison) {
         "A slow-down of {:.1f} % would have been found in four of five such comparisons at half of the points, one of "
         "{:.1f} % at every point.",
         100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
-  const bool changed = std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
-    return point.change == Change::slower || point.change == Change::faster;
+  const bool changed = std::ranges::any_of(comparison.points, [](const compare::ComparedPoint& point) {
+    return point.change == compare::Change::slower || point.change == compare::Change::faster;
   });
-  if (comparison.code == CodeChange::same)
+  if (comparison.code == compare::CodeChange::same)
     sentences.emplace_back(changed
                                ? "Code unchanged, time changed: both sides are the same machine code, so the machine, "
                                  "its state or its libraries made the difference."
                                : "Both sides are the same machine code.");
-  else if (comparison.device_code == CodeChange::same && changed)
+  else if (comparison.device_code == compare::CodeChange::same && changed)
     sentences.emplace_back("The kernels of both programs are the same machine code; that of the host differs.");
   return sentences;
 }
 
-std::string interval_text(const ComparedPoint& point) {
+std::string interval_text(const compare::ComparedPoint& point) {
   return fmt::format("[{:.3f}, {:.3f}]", point.ratio.ci95.low, point.ratio.ci95.high);
 }
 
-std::string regime_change(const ComparedPoint& point) {
+std::string regime_change(const compare::ComparedPoint& point) {
   if (point.base_regime == point.new_regime) return point.base_regime;
   const auto shown = [](const std::string& regime) { return regime.empty() ? "none" : regime; };
   return shown(point.base_regime) + " -> " + shown(point.new_regime);
 }
 
-std::vector<const ComparedPoint*> by_effect(const Comparison& comparison) {
-  std::vector<const ComparedPoint*> points;
+std::vector<const compare::ComparedPoint*> by_effect(const compare::Comparison& comparison) {
+  std::vector<const compare::ComparedPoint*> points;
   points.reserve(comparison.points.size());
   for (const auto& point : comparison.points) points.push_back(&point);
-  const auto rank = [](const ComparedPoint* point) {
+  const auto rank = [](const compare::ComparedPoint* point) {
     const auto place = std::find(shown_first.begin(), shown_first.end(), point->change) - shown_first.begin();
     return std::pair(place, -std::abs(std::log(point->ratio.value)));
   };
   std::stable_sort(points.begin(), points.end(),
-                   [&](const ComparedPoint* a, const ComparedPoint* b) { return rank(a) < rank(b); });
+                   [&](const compare::ComparedPoint* a, const compare::ComparedPoint* b) { return rank(a) < rank(b); });
   return points;
 }
 
-std::string summary_of(const Comparison& comparison) {
+std::string summary_of(const compare::Comparison& comparison) {
   std::array<std::size_t, changes.size()> counts{};
   for (const auto& point : comparison.points) ++counts[static_cast<std::size_t>(point.change)];
   std::string text =
@@ -174,7 +180,7 @@ std::string summary_of(const Comparison& comparison) {
   const auto add = [&](std::size_t count, std::string_view what) {
     if (count > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, what);
   };
-  for (const Change change : shown_first) add(counts[static_cast<std::size_t>(change)], name_of(change));
+  for (const compare::Change change : shown_first) add(counts[static_cast<std::size_t>(change)], name_of(change));
   add(comparison.left_out.size(), "left out");
   add(comparison.failed_in_new.size(), "failed in the new run");
   add(comparison.only_in_base.size(), "only in the base");

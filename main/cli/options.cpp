@@ -403,9 +403,9 @@ void check_raw(const Raw& raw, Options& options) {
   options.store = raw.store;
   options.label = raw.label;
   if (!raw.summary_file.empty()) options.summary_file = raw.summary_file;
-  options.fail_on = raw.fail_on == "never"          ? reports::FailOn::never
-                    : raw.fail_on == "inconclusive" ? reports::FailOn::inconclusive
-                                                    : reports::FailOn::regression;
+  options.fail_on = raw.fail_on == "never"          ? compare::FailOn::never
+                    : raw.fail_on == "inconclusive" ? compare::FailOn::inconclusive
+                                                    : compare::FailOn::regression;
   options.color = raw.color == "always"  ? ColorChoice::always
                   : raw.color == "never" ? ColorChoice::never
                                          : ColorChoice::automatic;

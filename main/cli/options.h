@@ -45,14 +45,14 @@ struct Options {
 
   // compare, ab, gate, report and calibration
   std::vector<std::string> inputs;
-  reports::FailOn fail_on = reports::FailOn::regression;
+  compare::FailOn fail_on = compare::FailOn::regression;
   double min_effect = 0.01;
   std::vector<std::string> base_runs;  ///< files and folders of one side
   std::vector<std::string> new_runs;
   std::optional<double> process_deviation;
   bool force = false;
   bool paired = false;
-  std::string compared_clock;  ///< as reports::CompareOptions::clock
+  std::string compared_clock;  ///< as compare::CompareOptions::clock
 
   // ab
   std::vector<std::string> program_arguments;  ///< after "--"

@@ -52,8 +52,8 @@ class Alternation {
   }
 
   /// Whole groups of base, new, new, base until it is enough.
-  reports::Comparison run() {
-    std::optional<reports::Comparison> comparison;
+  compare::Comparison run() {
+    std::optional<compare::Comparison> comparison;
     for (int look = 1; !stopped_; ++look) {
       while (!stopped_ && wants_more(look)) add_pair();
       if (pairs() < 2) break;
@@ -82,23 +82,23 @@ class Alternation {
   }
   [[nodiscard]] double elapsed() const { return bench::steady_seconds() - start_; }
 
-  reports::Comparison compare() const {
-    reports::CompareOptions compare_options = gpubench::compare_options(options_);
+  compare::Comparison compare() const {
+    compare::CompareOptions compare_options = gpubench::compare_options(options_);
     compare_options.paired = true;
     std::vector<Run> base(runs_[0].begin(), runs_[0].begin() + static_cast<std::ptrdiff_t>(pairs()));
     std::vector<Run> next(runs_[1].begin(), runs_[1].begin() + static_cast<std::ptrdiff_t>(pairs()));
-    return reports::compare(base, next, compare_options);
+    return compare::compare(base, next, compare_options);
   }
 
   /// Every point narrow or decided. Width says nothing of the sign of a difference, so that stopping on it raises no
   /// alarms; stopping on a decision would, so the look's share of the significance must do: of look k, 6 / (pi k)^2 of
   /// it, which adds up to all of it.
-  bool enough(const reports::Comparison& comparison, int look) {
+  bool enough(const compare::Comparison& comparison, int look) {
     const double share = 6.0 / (std::numbers::pi * std::numbers::pi * look * look);
     std::size_t open = 0;
     for (const auto& point : comparison.points) {
       const double half = 0.5 * std::log(point.ratio.ci95.high / point.ratio.ci95.low);
-      if (half > std::log1p(options_.precision) && point.p_value > share * reports::family_significance) ++open;
+      if (half > std::log1p(options_.precision) && point.p_value > share * compare::family_significance) ++open;
     }
     if (open == 0)
       why_stopped_ =
@@ -177,7 +177,7 @@ int ab_command(const Options& options) {
       throw UsageError(
           fmt::format("{} after -- would get in the way of the runs that ab reads; use --keep=DIR.", argument));
   std::optional<Interruption> interruption(std::in_place, nullptr);
-  std::optional<reports::Comparison> comparison;
+  std::optional<compare::Comparison> comparison;
   try {
     comparison = Alternation(options).run();  // its folder goes with it
   } catch (const ProgramFailed& error) {

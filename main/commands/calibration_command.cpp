@@ -24,6 +24,7 @@
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/commands/context.h"
+#include "reports/comparisons.h"
 #include "reports/reports.h"
 
 namespace gpubench {
@@ -223,7 +224,7 @@ int diff(const Options& options) {
                printable(one->created_utc));
   if (const auto reason = calibrate::why_not_fitting(base, next.device))
     fmt::print("{}", paragraph("note: ", printable(*reason), color::yellow, style));
-  fmt::print("\n{}", reports::console(reports::diff(base, next), style));
+  fmt::print("\n{}", reports::console(compare::diff(base, next), style));
   return exit_codes::fine;
 }
 

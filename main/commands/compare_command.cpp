@@ -9,11 +9,12 @@
 #include <tuple>
 #include <utility>
 
-#include "compare/comparison_clocks.h"
+#include "compare/clocks.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/commands/comparing.h"
+#include "reports/comparisons.h"
 
 namespace gpubench {
 namespace {
@@ -25,7 +26,7 @@ std::string extension_of(const std::filesystem::path& file) {
   return extension;
 }
 
-std::string comparison_text(const reports::Comparison& comparison, const std::string& extension) {
+std::string comparison_text(const compare::Comparison& comparison, const std::string& extension) {
   if (extension == ".json") return reports::json(comparison);
   if (extension == ".csv") return reports::csv(comparison);
   return reports::markdown(comparison);
@@ -87,8 +88,8 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, st
   return runs;
 }
 
-reports::CompareOptions compare_options(const Options& options) {
-  reports::CompareOptions result;
+compare::CompareOptions compare_options(const Options& options) {
+  compare::CompareOptions result;
   result.min_effect = options.min_effect;
   result.process_deviation = options.process_deviation;
   result.force = options.force;
@@ -106,11 +107,11 @@ void check_comparison_outputs(const Options& options) {
   }
 }
 
-int report_comparison(const reports::Comparison& comparison, const Options& options) {
+int report_comparison(const compare::Comparison& comparison, const Options& options) {
   if (!options.quiet) fmt::print("{}", reports::console(comparison, stdout_style(options.color)));
   for (const std::string& output : options.outputs)
     storage::write_file(output, comparison_text(comparison, extension_of(output)));
-  return reports::exit_code(comparison, options.fail_on);
+  return compare::exit_code(comparison, options.fail_on);
 }
 
 int compare_command(const Options& options) {
@@ -118,12 +119,12 @@ int compare_command(const Options& options) {
   const auto [base_names, new_names] = sides_of(options);
   auto [old, next] =
       read_sides(base_names, new_names, options.compared_clock.empty() ? storage::Clocks::own : storage::Clocks::all);
-  if (options.compared_clock.empty() && reports::own_clocks_differ(old, next))
+  if (options.compared_clock.empty() && compare::own_clocks_differ(old, next))
     std::tie(old, next) = read_sides(base_names, new_names, storage::Clocks::all);
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
                                  old.size(), next.size()));
-  return report_comparison(reports::compare(old, next, compare_options(options)), options);
+  return report_comparison(compare::compare(old, next, compare_options(options)), options);
 }
 
 }  // namespace gpubench

@@ -16,13 +16,13 @@ namespace gpubench {
 /// UsageError for a folder without any.
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks);
 
-reports::CompareOptions compare_options(const Options& options);
+compare::CompareOptions compare_options(const Options& options);
 
 /// Refuses what a comparison cannot be written as, before anything is measured. Throws UsageError or
 /// storage::WriteError.
 void check_comparison_outputs(const Options& options);
 
 /// Prints and writes it. Returns the exit code.
-int report_comparison(const reports::Comparison& comparison, const Options& options);
+int report_comparison(const compare::Comparison& comparison, const Options& options);
 
 }  // namespace gpubench

@@ -19,6 +19,7 @@
 #include "main/commands/commands.h"
 #include "main/commands/comparing.h"
 #include "main/commands/context.h"
+#include "reports/comparisons.h"
 
 namespace gpubench {
 namespace {
@@ -36,11 +37,11 @@ std::string from_environment(std::initializer_list<const char*> names) {
 /// All runs must be of one code on one machine: together they are to tell how far its processes differ.
 void require_alike(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
-    const auto found = reports::comparability_of(runs.front(), run);
+    const auto found = compare::comparability_of(runs.front(), run);
     if (!found.forbidding.empty())
       throw UsageError(fmt::format("These runs are not of one machine: {}. Add those of each by themselves.",
                                    found.forbidding.front()));
-    if (reports::code_change(runs.front(), run) == reports::CodeChange::differs)
+    if (compare::code_change(runs.front(), run) == compare::CodeChange::differs)
       throw UsageError("These runs are not all of the same machine code. Add those of each code by themselves.");
   }
 }
@@ -64,7 +65,7 @@ int update(const Options& options) {
   storage::BaselineEntry entry;
   entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
   entry.added_utc = utc_now();
-  entry.fingerprint = reports::fingerprint_of(runs.front());
+  entry.fingerprint = compare::fingerprint_of(runs.front());
   entry.clock = options.compared_clock;
   say_without_clock(runs.front(), entry.clock);
   for (const Run& run : runs) entry.runs.push_back(storage::slim(run, storage::Clocks::all));
@@ -91,7 +92,7 @@ std::string difference(const storage::Fingerprint& stored, const storage::Finger
 /// The entries to check against; empty when the store has none of this machine, which has been said.
 std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& options) {
   const storage::BaselineStore store(options.store);
-  const auto here = reports::fingerprint_of(run);
+  const auto here = compare::fingerprint_of(run);
   auto entries = store.entries(here, max_entries_to_check);
   if (!entries.empty()) return entries;
   const auto others = store.newest_of_each();
@@ -108,7 +109,7 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
   return {};
 }
 
-std::string summary_text(const reports::Comparison& comparison, int code) {
+std::string summary_text(const compare::Comparison& comparison, int code) {
   std::string_view headline = "no regression";
   if (code == 1) headline = "slower than the baseline";
   if (code == 2) headline = "points failed";
@@ -132,10 +133,10 @@ int check(const Options& options) {
   if (options.summary_file) storage::check_writable(*options.summary_file);
   const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
   const auto entries = baseline_for(runs.front(), options);
-  if (entries.empty()) return options.fail_on == reports::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
-  const reports::Comparison comparison = reports::check_against(entries, runs, compare_options(options));
+  if (entries.empty()) return options.fail_on == compare::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
+  const compare::Comparison comparison = compare::check_against(entries, runs, compare_options(options));
   const int code = report_comparison(comparison, options);
-  const std::string summary = summary_text(comparison, reports::exit_code(comparison, reports::FailOn::inconclusive));
+  const std::string summary = summary_text(comparison, compare::exit_code(comparison, compare::FailOn::inconclusive));
   if (options.summary_file) storage::write_file(*options.summary_file, summary);
   add_to_job_summary(summary);
   return code;
@@ -152,7 +153,7 @@ int history(const Options& options) {
                                  machines.size()));
   for (const storage::BaselineEntry& machine : machines) {
     const auto entries = store.entries(machine.fingerprint, max_entries_of_history);
-    const reports::History history = reports::history_of(entries, options.min_effect);
+    const compare::History history = compare::history_of(entries, options.min_effect);
     if (!options.quiet) {
       for (const auto& [key, value] : machine.fingerprint)
         if (machines.size() > 1) fmt::print("{}: {}\n", printable(key), printable(value));

@@ -6,26 +6,26 @@
 #include <utility>
 #include <vector>
 
-#include "compare/compare.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/comparison_text.h"
+#include "reports/comparisons.h"
 
 namespace gpubench::reports {
 namespace {
 
 constexpr std::size_t min_name = 16;
 
-std::string_view color_of(Change change) {
+std::string_view color_of(compare::Change change) {
   switch (change) {
-    case Change::slower:
+    case compare::Change::slower:
       return color::red;
-    case Change::faster:
+    case compare::Change::faster:
       return color::green;
-    case Change::same:
+    case compare::Change::same:
       return color::none;
-    case Change::inconclusive:
+    case compare::Change::inconclusive:
       return color::yellow;
   }
   return color::none;
@@ -37,7 +37,7 @@ struct Parts {
   bool regime;
 };
 
-Table table_of(const std::vector<const ComparedPoint*>& points, Parts parts) {
+Table table_of(const std::vector<const compare::ComparedPoint*>& points, Parts parts) {
   std::set<std::string> devices;
   for (const auto* point : points) devices.insert(point->device);
   Column name{"point", false, {}}, base{"base", true, {}}, next{"new", true, {}}, change{"change", false, {}};
@@ -60,7 +60,7 @@ Table table_of(const std::vector<const ComparedPoint*>& points, Parts parts) {
   return {std::move(columns), 0, min_name};
 }
 
-std::string table_text(const Comparison& comparison, const ConsoleStyle& style) {
+std::string table_text(const compare::Comparison& comparison, const ConsoleStyle& style) {
   const auto points = by_effect(comparison);
   if (points.empty()) return "";
   const std::size_t width = usable_width(style);
@@ -75,10 +75,10 @@ std::string table_text(const Comparison& comparison, const ConsoleStyle& style) 
 }
 
 /// Of changed points: the limit, where it is another one now, and what is known of the kernels.
-std::string stories(const Comparison& comparison, const ConsoleStyle& style) {
+std::string stories(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text;
   for (const auto* point : by_effect(comparison)) {
-    if (point->change != Change::slower && point->change != Change::faster) continue;
+    if (point->change != compare::Change::slower && point->change != compare::Change::faster) continue;
     std::string story = bound_change(*point);
     if (!story.starts_with("went ")) story.clear();
     if (!point->kernels.empty()) story += (story.empty() ? "" : "; ") + point->kernels;
@@ -96,13 +96,13 @@ std::string list(std::string_view lead, const std::vector<std::string>& names, s
 
 }  // namespace
 
-std::string console(const Comparison& comparison, const ConsoleStyle& style) {
+std::string console(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text = list("forbids: ", comparison.forbidding, color::red, style);
   text += list("differs: ", comparison.differences, color::yellow, style);
   if (!text.empty()) text += "\n";
   text += table_text(comparison, style);
   text += stories(comparison, style);
-  for (const LeftOutPoint& point : comparison.left_out)
+  for (const compare::LeftOutPoint& point : comparison.left_out)
     text += paragraph("left out: ", printable(fmt::format("{}: {}", point.name, point.reason)), color::yellow, style);
   text += list("failed in the new run: ", comparison.failed_in_new, color::red, style);
   text += list("only in the base: ", comparison.only_in_base, color::dim, style);

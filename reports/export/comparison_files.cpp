@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "compare/compare.h"
 #include "core/base/units.h"
 #include "reports/comparison_text.h"
+#include "reports/comparisons.h"
 #include "reports/export/delimited.h"
 #include "reports/export/markdown_text.h"
 
@@ -22,20 +22,20 @@ std::string markdown_list(std::string_view title, const std::vector<std::string>
   return text;
 }
 
-std::string markdown_change(const ComparedPoint& point) {
-  const bool stands_out = point.change == Change::slower || point.change == Change::faster;
+std::string markdown_change(const compare::ComparedPoint& point) {
+  const bool stands_out = point.change == compare::Change::slower || point.change == compare::Change::faster;
   return stands_out ? fmt::format("**{}**", change_text(point)) : change_text(point);
 }
 
 /// The limit in words where the verdicts give any, else the regimes.
-std::string limit_text(const ComparedPoint& point) {
+std::string limit_text(const compare::ComparedPoint& point) {
   std::string text = bound_change(point);
   if (text.empty()) text = regime_change(point);
-  const bool changed = point.change == Change::slower || point.change == Change::faster;
+  const bool changed = point.change == compare::Change::slower || point.change == compare::Change::faster;
   return changed && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
 }
 
-nlohmann::ordered_json json_of(const ComparedPoint& point) {
+nlohmann::ordered_json json_of(const compare::ComparedPoint& point) {
   nlohmann::ordered_json item;
   item["name"] = point.name;
   item["device"] = point.device;
@@ -70,7 +70,7 @@ std::string csv_without_ratio(const std::vector<std::string>& names, std::string
 
 }  // namespace
 
-std::string markdown(const Comparison& comparison) {
+std::string markdown(const compare::Comparison& comparison) {
   std::string text;
   if (!comparison.comparable) text += "**Not comparable**: the ratios would mean nothing.\n\n";
   if (comparison.forced) text += "**Compared by force**: what is named below forbids it.\n\n";
@@ -85,7 +85,7 @@ std::string markdown(const Comparison& comparison) {
                             markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
   }
   std::vector<std::string> left_out;
-  for (const LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
+  for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
   const std::string lists =
       markdown_list("left out", left_out) + markdown_list("failed in the new run", comparison.failed_in_new) +
       markdown_list("only in the base", comparison.only_in_base) +
@@ -95,7 +95,7 @@ std::string markdown(const Comparison& comparison) {
   return lists.empty() ? text : fmt::format("{}\n{}", text, lists);
 }
 
-std::string csv(const Comparison& comparison) {
+std::string csv(const compare::Comparison& comparison) {
   std::string text = csv_line({"name", "device", "base_s", "new_s", "ratio", "ratio_ci95_low", "ratio_ci95_high",
                                "change", "base_regime", "new_regime", "adjusted_p", "smallest_slow_down_seen",
                                "base_processes", "new_processes", "process_deviation", "noise_from", "clock"});
@@ -108,14 +108,14 @@ std::string csv(const Comparison& comparison) {
                   std::to_string(point.base_processes), std::to_string(point.new_processes),
                   csv_number(point.process_deviation), std::string(name_of(point.noise)), csv_text(point.clock)});
   std::vector<std::string> left_out;
-  for (const LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name);
+  for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name);
   text += csv_without_ratio(left_out, "left out");
   text += csv_without_ratio(comparison.failed_in_new, "failed in the new run");
   text += csv_without_ratio(comparison.only_in_base, "only in the base");
   return text + csv_without_ratio(comparison.only_in_new, "only in the new run");
 }
 
-std::string json(const Comparison& comparison) {
+std::string json(const compare::Comparison& comparison) {
   using Json = nlohmann::ordered_json;
   Json document;
   document["schema"] = {{"name", "gpubench-comparison"}, {"version", 1}};
@@ -124,7 +124,7 @@ std::string json(const Comparison& comparison) {
   for (const auto& point : comparison.points) points.push_back(json_of(point));
   document["points"] = std::move(points);
   Json left_out = Json::array();
-  for (const LeftOutPoint& point : comparison.left_out)
+  for (const compare::LeftOutPoint& point : comparison.left_out)
     left_out.push_back({{"name", point.name}, {"reason", point.reason}});
   document["left_out"] = std::move(left_out);
   document["failed_in_new"] = comparison.failed_in_new;

@@ -5,17 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "compare/comparison_clocks.h"
-#include "compare/comparison_noise.h"
-#include "core/statistics/statistics.h"
+#include "compare/clocks.h"
+#include "compare/noise.h"
+#include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 using ::testing::Contains;
@@ -23,64 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-constexpr double tenth_of_a_percent = 0.001;
-
-/// `count` samples spread evenly over +- `spread` around a time.
-std::vector<double> around(double seconds, double spread = tenth_of_a_percent, int count = 11) {
-  std::vector<double> samples;
-  for (int i = 0; i < count; ++i)
-    samples.push_back(seconds * (1.0 + spread * (count > 1 ? 2.0 * i / (count - 1) - 1.0 : 0.0)));
-  return samples;
-}
-
-void add(gpubench::Run& run, const std::string& name, const std::vector<double>& samples,
-         const std::string& device = "cpu") {
-  Measurement measurement;
-  measurement.name = name;
-  measurement.operation = name;
-  measurement.device = device;
-  measurement.samples_seconds = samples;
-  measurement.seconds = statistics::summarize(samples);
-  run.points.push_back({measurement, std::nullopt});
-}
-
-void add_failed(gpubench::Run& run, const std::string& name) {
-  Measurement measurement;
-  measurement.name = name;
-  measurement.device = "cpu";
-  measurement.failure = Failure{FailureKind::wrong_result, "sum is 0"};
-  run.points.push_back({measurement, std::nullopt});
-}
-
-gpubench::Run run_with(const std::vector<double>& samples, const std::string& name = "op") {
-  gpubench::Run run;
-  run.devices.push_back({});
-  run.devices.back().id = "cpu";
-  run.devices.back().name = "Example CPU";
-  add(run, name, samples);
-  return run;
-}
-
-/// Of a machine whose processes hardly differ.
-CompareOptions quiet(double min_effect = 0.01) {
-  CompareOptions options;
-  options.min_effect = min_effect;
-  options.process_deviation = 0.0005;
-  return options;
-}
-
-/// Runs of one side, each a process whose medians are `seconds` times its factor, at each of the names.
-std::vector<gpubench::Run> processes(double seconds, const std::vector<double>& factors,
-                                     const std::vector<std::string>& names = {"op"}) {
-  std::vector<gpubench::Run> runs;
-  for (std::size_t i = 0; i < factors.size(); ++i) {
-    runs.push_back(run_with(around(seconds * factors[i]), names[0]));
-    for (std::size_t j = 1; j < names.size(); ++j) add(runs.back(), names[j], around(seconds * factors[i]));
-    runs.back().context.created_utc = std::to_string(i);
-  }
-  return runs;
-}
 
 Change change_between(const std::vector<double>& base, const std::vector<double>& next, double min_effect = 0.01) {
   const auto comparison = compare(run_with(base), run_with(next), quiet(min_effect));
@@ -205,20 +146,6 @@ TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, timed with another cache state")));
 }
 
-/// Timed by clocks, the first of which is the point's own.
-gpubench::Run clocked(const std::vector<std::pair<std::string, double>>& clocks, const std::string& name = "op") {
-  gpubench::Run run = run_with(around(clocks.front().second), name);
-  Measurement& measurement = run.points[0].measurement;
-  measurement.clock = clocks.front().first;
-  for (std::size_t i = 1; i < clocks.size(); ++i) {
-    Timing timing;
-    timing.clock = clocks[i].first;
-    timing.seconds = statistics::summarize(around(clocks[i].second));
-    measurement.other_clocks.push_back(timing);
-  }
-  return run;
-}
-
 CompareOptions by_clock(const std::string& clock) {
   CompareOptions options = quiet();
   options.clock = clock;
@@ -236,9 +163,6 @@ TEST(CompareClocks, TheClockAskedForIsCompared) {
   EXPECT_EQ(device.points[0].clock, "device");
   EXPECT_NEAR(device.points[0].new_seconds, 2.0, 1e-9);
   EXPECT_EQ(device.points[0].change, Change::same);
-  EXPECT_THAT(console(device, {false, 200}), HasSubstr("Compared by the clock device (the operation alone)."));
-  EXPECT_THAT(markdown(device), HasSubstr("| device |"));
-  EXPECT_EQ(nlohmann::json::parse(json(device))["points"][0]["clock"], "device");
 }
 
 TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
@@ -260,12 +184,6 @@ TEST(CompareClocks, PointsWithoutTheClockAreNamed) {
   EXPECT_EQ(comparison.left_out[0].reason, "no device time in the new run, timed by stream");
   EXPECT_EQ(comparison.left_out[1].reason, "no device time in either side, timed by latency and stream");
   EXPECT_EQ(comparison.left_out[2].reason, "no device time in the new run: cannot be captured");
-  const std::string text = console(comparison, {false, 200});
-  EXPECT_THAT(text, HasSubstr("left out: base alone: no device time in the new run"));
-  EXPECT_THAT(text, HasSubstr("3 left out"));
-  EXPECT_THAT(markdown(comparison), HasSubstr("- left out: failed: no device time"));
-  EXPECT_EQ(nlohmann::json::parse(json(comparison))["left_out"][0]["name"], "base alone");
-  EXPECT_THAT(csv(comparison), HasSubstr("left out"));
 }
 
 TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
@@ -287,7 +205,6 @@ TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
   EXPECT_EQ(comparison.left_out[0].reason,
             "timed by stream in the base and by latency in the new run, so that no clock is in both");
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
-  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("not comparable: there is no point to compare"));
 }
 
 TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
@@ -298,14 +215,6 @@ TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
   ASSERT_EQ(comparison.points.size(), 1U);
   EXPECT_EQ(comparison.points[0].clock, "device");
   EXPECT_EQ(comparison.points[0].new_processes, 2);
-}
-
-TEST(CompareClocks, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
-  gpubench::Run base = clocked({{"stream", 3.0}});
-  base.points.push_back(clocked({{"host", 1.0}}, "on the host").points[0]);
-  const std::string text = console(compare(base, base, quiet()), {false, 200});
-  EXPECT_THAT(text, HasSubstr(" clock "));
-  EXPECT_THAT(text, HasSubstr("Compared by the clocks host at 1 point, stream (launched back to back) at 1 point."));
 }
 
 TEST(Compare, TimesOfZeroHaveNoRatio) {
@@ -343,24 +252,12 @@ TEST(Compare, ARunComparedWithItselfIsTheSame) {
   EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 0);
 }
 
-TEST(Compare, JsonIsValidAndComplete) {
-  gpubench::Run next = testing::sample_run();
-  next.points[0].measurement.seconds->median *= 1.5;
-  const auto comparison = compare(testing::sample_run(), next, quiet());
-  const auto document = nlohmann::json::parse(json(comparison));
-  EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
-  ASSERT_EQ(document["points"].size(), 8U);
-  EXPECT_EQ(document["points"][0]["change"], "slower");
-  EXPECT_DOUBLE_EQ(document["points"][0]["ratio"], 1.5);
-}
-
 TEST(CompareProcesses, OneProcessASideAssumesNoiseAndSaysSo) {
   const auto comparison = compare(run_with(around(1.0)), run_with(around(1.05)), {});
   ASSERT_EQ(comparison.points.size(), 1U);
   EXPECT_EQ(comparison.points[0].noise, NoiseSource::assumed);
   EXPECT_EQ(comparison.points[0].change, Change::inconclusive) << "4 % of noise hide 5 %";
   EXPECT_GT(comparison.points[0].min_seen, 0.08);
-  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("One process a side does not tell"));
   EXPECT_EQ(compare(run_with(around(1.0)), run_with(around(1.5)), {}).points[0].change, Change::slower);
 }
 
@@ -452,7 +349,6 @@ TEST(CompareProcesses, AnotherCardForbidsUnlessForced) {
   EXPECT_TRUE(comparison.forced);
   EXPECT_FALSE(comparison.points.empty());
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 0);
-  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("by force"));
   next.devices[0].properties.erase("uuid");
   EXPECT_TRUE(compare(base, next, quiet()).comparable) << "what an older run does not know forbids nothing";
 }
@@ -462,7 +358,6 @@ TEST(CompareProcesses, CodeUnchangedTimeChangedIsSaid) {
   base.context.environment["host_code"] = next.context.environment["host_code"] = "x";
   auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.code, CodeChange::same);
-  EXPECT_THAT(markdown(comparison), HasSubstr("Code unchanged, time changed"));
   next.context.environment["host_code"] = "y";
   comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.code, CodeChange::differs);
@@ -491,7 +386,6 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points[0].kernels,
             "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16, same code");
-  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
   next.points[0].measurement.activity.reset();
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
   for (gpubench::Run* run : {&base, &next}) {
@@ -503,24 +397,7 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   next.points[0].measurement.grid = Grid{264, 4};
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels,
             "blocks 132 -> 264, blocks at once on a multiprocessor 8 -> 4");
-  base.context.environment = {{"host_code", "a"}, {"device_code", "k"}};
-  next.context.environment = {{"host_code", "b"}, {"device_code", "k"}};
-  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
-              HasSubstr("The kernels of both programs are the same"));
-}
-
-TEST(CompareProcesses, AChangeOfTheLimitIsSaidInWords) {
-  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
-  base.points[0].verdict.emplace();
-  base.points[0].verdict->regime = Regime::memory;
-  base.points[0].verdict->limiter = "dram";
-  base.points[0].verdict->achieved = 0.91;
-  next.points[0].verdict.emplace();
-  next.points[0].verdict->regime = Regime::overhead;
-  next.points[0].verdict->limiter = "launch";
-  EXPECT_THAT(console(compare(base, next, quiet()), {false, 200}),
-              HasSubstr("op went from DRAM-bound at 91 % to launch-bound"));
 }
 
 }  // namespace
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

@@ -5,14 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "core/statistics/statistics.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 using ::testing::Contains;
@@ -186,10 +185,6 @@ TEST(History, SaysInWhichEntryAStepCame) {
   EXPECT_EQ(history.steps[0].label, "v9");
   EXPECT_EQ(history.steps[0].code, CodeChange::differs);
   EXPECT_NEAR(history.steps[0].ratio(), 1.04, 0.01);
-  EXPECT_THAT(console(history, {false, 120}), HasSubstr("9 (v9)"));
-  EXPECT_EQ(nlohmann::json::parse(json(history))["steps"][0]["entry"], 9);
-  EXPECT_THAT(markdown(history), HasSubstr("slower"));
-  EXPECT_THAT(csv(history), HasSubstr("op0,cpu,9,v9"));
 }
 
 TEST(History, NoiseMakesFewSteps) {
@@ -208,8 +203,7 @@ TEST(History, OfOneEntryHasNoStep) {
   Machine machine(0.01, 0.0, 5);
   const History history = history_of({machine.entry(1, 3)}, 0.01);
   EXPECT_THAT(history.steps, IsEmpty());
-  EXPECT_THAT(console(history, {false, 80}), HasSubstr("1 entry"));
 }
 
 }  // namespace
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

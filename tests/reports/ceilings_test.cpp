@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "compare/calibration_diff.h"
 #include "core/base/text.h"
 #include "reports/ceiling_text.h"
+#include "reports/comparisons.h"
 #include "reports/reports.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
@@ -141,7 +141,7 @@ TEST(Diff, SortsByTheSizeOfTheChangeEitherWay) {
   next.ceilings = {ceiling("dram-read", 100.1, "B/s", memory), ceiling("fp32", 50.0, "FLOP/s", compute),
                    ceiling("launch", 150.0, "s", overhead), ceiling("l1", 100.0, "FLOP/s", memory),
                    ceiling("l2", 7.0, "B/s", memory)};
-  const CalibrationDiff found = diff(base, next);
+  const compare::CalibrationDiff found = compare::diff(base, next);
   ASSERT_EQ(found.changes.size(), 3u);
   EXPECT_EQ(found.changes[0].resource, "fp32");
   EXPECT_DOUBLE_EQ(found.changes[0].ratio, 0.5);
@@ -153,7 +153,7 @@ TEST(Diff, SortsByTheSizeOfTheChangeEitherWay) {
   EXPECT_EQ(found.only_next, (std::vector<std::string>{"l1", "l2"}));
   const std::string text = console(found, {false, 80});
   EXPECT_NE(text.find("2 of 3 ceilings differ"), std::string::npos) << text;
-  EXPECT_NE(console(CalibrationDiff{}, {false, 80}).find("0 of 0"), std::string::npos);
+  EXPECT_NE(console(compare::CalibrationDiff{}, {false, 80}).find("0 of 0"), std::string::npos);
 }
 
 TEST(Spreads, TheLargestFirst) {

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string>
 
-#include "compare/compare.h"
 #include "core/base/text.h"
 #include "core/statistics/statistics.h"
 #include "core/storage/storage.h"
+#include "reports/comparisons.h"
 #include "reports/reports.h"
 #include "tests/reports/sample_run.h"
 
@@ -44,10 +44,10 @@ gpubench::Run later_run() {
   return run;
 }
 
-Comparison comparison() {
-  CompareOptions options;
+compare::Comparison comparison() {
+  compare::CompareOptions options;
   options.process_deviation = 0.001;
-  return compare(sample_run(), later_run(), options);
+  return compare::compare(sample_run(), later_run(), options);
 }
 
 /// No line is wider than the terminal; with colour the same text comes between control sequences.

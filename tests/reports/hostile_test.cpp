@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "compare/compare.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "reports/comparisons.h"
 #include "reports/reports.h"
 #include "tests/reports/sample_run.h"
 
@@ -22,9 +22,9 @@ using testing::hostile_run;
 using testing::sample_run;
 
 /// A comparison with hostile text in every place.
-Comparison hostile_comparison() {
+compare::Comparison hostile_comparison() {
   const std::string name = hostile_name();
-  Comparison comparison = compare(hostile_run(), hostile_run(), {});
+  compare::Comparison comparison = compare::compare(hostile_run(), hostile_run(), {});
   comparison.only_in_base = comparison.only_in_new = comparison.failed_in_new = comparison.differences = {name};
   comparison.forbidding = comparison.notes = {name};
   for (auto& point : comparison.points) point.base_regime = point.device = point.base_bound = name;

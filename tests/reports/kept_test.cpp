@@ -78,8 +78,8 @@ TEST(Kept, KernelsOfRunsBeforeTheirCodeWasKnownCompareWithoutIt) {
         EXPECT_EQ(kernel.code + kernel.code_absent_reason, "");
       }
   EXPECT_GT(kernels, 0U);
-  const auto comparison = compare(run, run, {});
-  EXPECT_TRUE(std::ranges::any_of(comparison.points, [](const ComparedPoint& point) {
+  const auto comparison = compare::compare(run, run, {});
+  EXPECT_TRUE(std::ranges::any_of(comparison.points, [](const compare::ComparedPoint& point) {
     return point.kernels == "the same kernels, launched alike, code not known";
   }));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/comparison_runs.h"
+#include "compare/point_table.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 constexpr double normal_975 = 1.959963984540054;
@@ -183,4 +183,4 @@ std::string bound_of(const Verdict* verdict) {
   return fmt::format("{}-bound at {:.0f} %", limiter, 100.0 * *verdict->achieved);
 }
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/comparison_noise.h"
+#include "compare/noise.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "core/statistics/student.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 double mean_of(const std::vector<double>& values) {
@@ -29,16 +29,15 @@ double rounded(double value) {
 }
 
 /// From the difference to the figures that are shown.
-void fill(Judged& judged, double base_mean, double min_effect, statistics::StudentQuantiles& quantiles) {
+void fill(Judged& judged, double base_mean, double min_effect, StudentQuantiles& quantiles) {
   ComparedPoint& point = judged.point;
-  const statistics::Difference& difference = judged.difference;
+  const Difference& difference = judged.difference;
   const double half = quantiles(0.025, difference.degrees) * difference.standard_error;
   point.base_seconds = rounded(std::exp(base_mean));
   point.new_seconds = rounded(std::exp(base_mean + difference.value));
   point.ratio = {rounded(std::exp(difference.value)),
                  {rounded(std::exp(difference.value - half)), rounded(std::exp(difference.value + half))}};
-  point.p_value =
-      statistics::p_value_beyond(difference, std::log1p(-std::min(min_effect, 0.999)), std::log1p(min_effect));
+  point.p_value = p_value_beyond(difference, std::log1p(-std::min(min_effect, 0.999)), std::log1p(min_effect));
 }
 
 }  // namespace
@@ -54,10 +53,10 @@ AssumedNoise assumed_noise(DeviceKind kind, double seconds) {
   return {0.04, 39.0, "docs/results/host/gate.md"};
 }
 
-Judged judge(const PointSides& sides, const std::optional<statistics::Spread>& learnt, NoiseSource source,
-             DeviceKind kind, const CompareOptions& options, statistics::StudentQuantiles& quantiles) {
+Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
+             const CompareOptions& options, StudentQuantiles& quantiles) {
   Judged judged;
-  statistics::Spread spread;
+  Spread spread;
   if (options.process_deviation) {
     spread = {*options.process_deviation * *options.process_deviation, std::numeric_limits<double>::infinity()};
     source = NoiseSource::given;
@@ -85,12 +84,12 @@ Judged judge(const PointSides& sides, const std::optional<statistics::Spread>& l
   return judged;
 }
 
-Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, const CompareOptions& options,
-                   statistics::StudentQuantiles& quantiles) {
+Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
+                   StudentQuantiles& quantiles) {
   Judged judged;
   std::vector<double> differences;
   for (std::size_t i = 0; i < sides.base.size(); ++i) differences.push_back(sides.next[i] - sides.base[i]);
-  const statistics::TrimmedMean mean = statistics::trimmed_mean(differences);
+  const TrimmedMean mean = trimmed_mean(differences);
   judged.difference = {mean.value, std::sqrt(std::max(learnt.variance * mean.variance_factor, sides.within_variance)),
                        learnt.degrees * mean.degrees_factor};
   judged.point.base_processes = judged.point.new_processes = static_cast<int>(sides.base.size());
@@ -106,14 +105,14 @@ Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, co
   return judged;
 }
 
-void decide(std::vector<Judged>& points, double min_effect, statistics::StudentQuantiles& quantiles) {
+void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles) {
   std::vector<double> p_values;
   for (const Judged& judged : points) p_values.push_back(judged.point.p_value);
   const std::vector<double> adjusted = statistics::holm(p_values);
   const double strictest = family_significance / std::max(1.0, static_cast<double>(points.size()));
   for (std::size_t i = 0; i < points.size(); ++i) {
     ComparedPoint& point = points[i].point;
-    const statistics::Difference& difference = points[i].difference;
+    const Difference& difference = points[i].difference;
     point.p_value = rounded(adjusted[i]);
     if (adjusted[i] <= family_significance)
       point.change = difference.value > 0.0 ? Change::slower : Change::faster;
@@ -127,4 +126,4 @@ void decide(std::vector<Judged>& points, double min_effect, statistics::StudentQ
   }
 }
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

@@ -13,7 +13,7 @@
 
 #include "core/model/run.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 /// One point in one process: all its repetitions, and duplicates in one file.
 struct ProcessPoint {
@@ -69,4 +69,4 @@ std::string kernels_text(const Point* base, const Point* next);
 /// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.
 std::string bound_of(const Verdict* verdict);
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/comparison_clocks.h"
+#include "compare/clocks.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "core/model/points.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 namespace {
 
 using Runs = std::vector<const Run*>;
@@ -141,4 +141,4 @@ bool own_clocks_differ(const std::vector<Run>& base, const std::vector<Run>& nex
   return std::ranges::find(mixed, true) != mixed.end();
 }
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

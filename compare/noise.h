@@ -11,7 +11,7 @@
 #include "compare/process_noise.h"
 #include "core/model/device.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 /// The standard deviation of a process's median among processes of the same code, as a fraction, where neither several
 /// processes nor the user say it, and from how many degrees of freedom it is known. `seconds`: what the point takes.
@@ -33,16 +33,16 @@ struct PointSides {
 /// are not two processes of anything.
 struct Judged {
   ComparedPoint point;
-  statistics::Difference difference;
+  Difference difference;
 };
-Judged judge(const PointSides& sides, const std::optional<statistics::Spread>& learnt, NoiseSource source,
-             DeviceKind kind, const CompareOptions& options, statistics::StudentQuantiles& quantiles);
+Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
+             const CompareOptions& options, StudentQuantiles& quantiles);
 /// The same for pairs: `base` and `next` are of equal length, `learnt` is of their winsorised differences, and the
 /// ratio is from their trimmed mean.
-Judged judge_pairs(const PointSides& sides, const statistics::Spread& learnt, const CompareOptions& options,
-                   statistics::StudentQuantiles& quantiles);
+Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
+                   StudentQuantiles& quantiles);
 
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
-void decide(std::vector<Judged>& points, double min_effect, statistics::StudentQuantiles& quantiles);
+void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles);
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

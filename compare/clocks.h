@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/comparison_runs.h"
+#include "compare/point_table.h"
 #include "core/model/run.h"
 
-namespace gpubench::reports {
+namespace gpubench::compare {
 
 /// Of one point. Refers into the runs, and to what was asked for.
 struct PointClock {
@@ -27,4 +27,4 @@ std::vector<PointClock> choose_clocks(const PointIndex& index, const std::vector
 /// by another there.
 bool own_clocks_differ(const std::vector<Run>& base, const std::vector<Run>& next);
 
-}  // namespace gpubench::reports
+}  // namespace gpubench::compare

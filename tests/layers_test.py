@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which room may include which. Static libraries link lazily, so that a wrong include may well link; this test sees it."""
+import pathlib
+import re
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = {".h", ".cpp", ".cu", ".cuh", ".in"}
+
+# Room: what it may include besides itself. The longest prefix of a file's path decides.
+MAY_INCLUDE = {
+    "include": [],
+    "core": [],
+    "classifier": ["core"],
+    "compare": ["classifier", "core"],
+    "reports": ["compare", "classifier", "core"],
+    "bench": ["core"],
+    "kernels/probes": [],
+    "kernels/operations": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
+    "kernels": ["bench", "core"],
+    "calibrate": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
+    "doctor": ["bench", "core"],
+    "main": ["calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
+}
+# Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.
+WITHOUT_CUDA = {"core", "classifier", "compare", "reports"}
+PLAIN_PUBLIC_HEADERS = {"work.h", "device_kind.h", "version.h"}
+CUDA_HEADER = re.compile(r"^(cuda|cublas|cupti|nvml|nv|curand|driver_types|vector_types)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def room_of(path):
+    """The longest room whose folder holds the path; None for a path of no room."""
+    rooms = [room for room in MAY_INCLUDE if path == room or path.startswith(room + "/")]
+    return max(rooms, key=len, default=None)
+
+
+def violation(path, kind, header):
+    """Why the file at this path may not include this header; None where it may."""
+    room = room_of(path)
+    if room in WITHOUT_CUDA and CUDA_HEADER.match(header):
+        return "no CUDA header here"
+    if header.startswith("gpubench/"):
+        plain = header.removeprefix("gpubench/") in PLAIN_PUBLIC_HEADERS
+        return None if plain or room not in WITHOUT_CUDA else "this public header may know of CUDA"
+    target = room_of(header)
+    if kind == "<" or target is None or target == room:
+        return None
+    allowed = any(header == may or header.startswith(may + "/") for may in MAY_INCLUDE[room])
+    return None if allowed else f"{room} may not know {target}"
+
+
+def violations(root, files):
+    """One line for each wrong include, and the number of includes seen."""
+    wrong, seen = [], 0
+    for name in files:
+        if room_of(name) is None or pathlib.Path(name).suffix not in SOURCES:
+            continue
+        text = (root / name).read_text(encoding="utf-8")
+        for match in INCLUDE.finditer(text):
+            seen += 1
+            why = violation(name, match[1], match[2])
+            if why:
+                line = text.count("\n", 0, match.start(2)) + 1
+                wrong.append(f"{name}:{line}: {match[2]}: {why}")
+    return wrong, seen
+
+
+class Layers(unittest.TestCase):
+    def test_no_room_includes_what_it_may_not_know(self):
+        files = [str(path.relative_to(ROOT)) for room in {room.split("/")[0] for room in MAY_INCLUDE}
+                 for path in (ROOT / room).rglob("*")]
+        wrong, seen = violations(ROOT, files)
+        self.assertGreater(seen, 1000)
+        self.assertEqual(wrong, [])
+
+    def test_a_wrong_include_is_seen(self):
+        cases = [
+            ("core/model/run.h", '#include "bench/gpu.h"', False),
+            ("core/model/run.h", '#include "core/base/text.h"', True),
+            ("core/model/run.h", "#include <cuda_runtime.h>", False),
+            ("core/model/run.h", "#include <gpubench/state.h>", False),
+            ("core/model/run.h", "#include <gpubench/work.h>", True),
+            ("compare/gate.cpp", '#include "reports/reports.h"', False),
+            ("reports/write.cpp", '#include "compare/gate.h"', True),
+            ("doctor/print.cpp", '#include "reports/reports.h"', False),
+            ("kernels/probes/cuda_clock.cu", '#include "bench/gpu.h"', False),
+            ("kernels/operations/gemm.cu", '#include "bench/gpu.h"', True),
+            ("calibrate/cuda/probe.cpp", '#include "kernels/operations/operations.h"', False),
+            ("main/main.cpp", '#include "kernels/probes/host_isa.h"', False),
+        ]
+        for name, text, allowed in cases:
+            with self.subTest(name=name, text=text), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / name
+                file.parent.mkdir(parents=True)
+                file.write_text(text + "\n", encoding="utf-8")
+                wrong, seen = violations(pathlib.Path(folder), [name])
+                self.assertEqual((len(wrong), seen), (0 if allowed else 1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

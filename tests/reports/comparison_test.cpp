@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "reports/comparisons.h"
+#include "tests/compare/compared_runs.h"
+#include "tests/reports/sample_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+using compare::around;
+using compare::clocked;
+using compare::quiet;
+using compare::run_with;
+using ::testing::HasSubstr;
+
+std::string console_text(const gpubench::Run& base, const gpubench::Run& next,
+                         const compare::CompareOptions& options = quiet()) {
+  return console(compare::compare(base, next, options), {false, 200});
+}
+
+TEST(ComparisonText, NamesTheClockThatWasAskedFor) {
+  const gpubench::Run run = clocked({{"stream", 3.0}, {"device", 2.0}});
+  compare::CompareOptions options = quiet();
+  options.clock = "device";
+  const auto comparison = compare::compare(run, run, options);
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("Compared by the clock device (the operation alone)."));
+  EXPECT_THAT(markdown(comparison), HasSubstr("| device |"));
+  EXPECT_EQ(nlohmann::json::parse(json(comparison))["points"][0]["clock"], "device");
+}
+
+TEST(ComparisonText, NamesWhatIsLeftOut) {
+  compare::Comparison comparison;
+  comparison.points.resize(1);
+  comparison.left_out = {{"one", "no device time"}, {"two", "no device time in the new run"}};
+  const std::string text = console(comparison, {false, 200});
+  EXPECT_THAT(text, HasSubstr("left out: two: no device time in the new run"));
+  EXPECT_THAT(text, HasSubstr("2 left out"));
+  EXPECT_THAT(markdown(comparison), HasSubstr("- left out: one: no device time"));
+  EXPECT_EQ(nlohmann::json::parse(json(comparison))["left_out"][0]["name"], "one");
+  EXPECT_THAT(csv(comparison), HasSubstr("left out"));
+}
+
+TEST(ComparisonText, TheTableNamesTheClockOfEachPointWhereTheyDiffer) {
+  gpubench::Run base = clocked({{"stream", 3.0}});
+  base.points.push_back(clocked({{"host", 1.0}}, "on the host").points[0]);
+  const std::string text = console(compare::compare(base, base, quiet()), {false, 200});
+  EXPECT_THAT(text, HasSubstr(" clock "));
+  EXPECT_THAT(text, HasSubstr("Compared by the clocks host at 1 point, stream (launched back to back) at 1 point."));
+}
+
+TEST(ComparisonText, JsonIsValidAndComplete) {
+  gpubench::Run next = testing::sample_run();
+  next.points[0].measurement.seconds->median *= 1.5;
+  const auto comparison = compare::compare(testing::sample_run(), next, quiet());
+  const auto document = nlohmann::json::parse(json(comparison));
+  EXPECT_EQ(document["schema"]["name"], "gpubench-comparison");
+  ASSERT_EQ(document["points"].size(), 8U);
+  EXPECT_EQ(document["points"][0]["change"], "slower");
+  EXPECT_DOUBLE_EQ(document["points"][0]["ratio"], 1.5);
+}
+
+TEST(ComparisonText, AChangeOfTheLimitIsSaidInWords) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  base.points[0].verdict.emplace();
+  base.points[0].verdict->regime = Regime::memory;
+  base.points[0].verdict->limiter = "dram";
+  base.points[0].verdict->achieved = 0.91;
+  next.points[0].verdict.emplace();
+  next.points[0].verdict->regime = Regime::overhead;
+  next.points[0].verdict->limiter = "launch";
+  EXPECT_THAT(console(compare::compare(base, next, quiet()), {false, 200}),
+              HasSubstr("op went from DRAM-bound at 91 % to launch-bound"));
+}
+
+TEST(ComparisonText, SaysWhatItRestsOn) {
+  EXPECT_THAT(console_text(clocked({{"stream", 3.0}}), clocked({{"latency", 3.0}})),
+              HasSubstr("not comparable: there is no point to compare"));
+  EXPECT_THAT(console_text(run_with(around(1.0)), run_with(around(1.05)), {}),
+              HasSubstr("One process a side does not tell"));
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
+  base.context.environment = next.context.environment = {{"host_code", "x"}};
+  EXPECT_THAT(markdown(compare::compare(base, next, quiet())), HasSubstr("Code unchanged, time changed"));
+  base.context.environment = {{"host_code", "a"}, {"device_code", "k"}};
+  next.context.environment = {{"host_code", "b"}, {"device_code", "k"}};
+  EXPECT_THAT(console_text(base, next), HasSubstr("The kernels of both programs are the same"));
+  auto forced = compare::compare(base, next, quiet());
+  forced.forced = true;
+  forced.forbidding = {"cuda:0: uuid was '1', is '2'"};
+  EXPECT_THAT(console(forced, {false, 200}), HasSubstr("by force"));
+}
+
+TEST(ComparisonText, NamesWhatDiffersBetweenKernels) {
+  auto comparison = compare::compare(run_with(around(1.0)), run_with(around(1.5)), quiet());
+  comparison.points.at(0).kernels = "registers 32 -> 40";
+  EXPECT_THAT(console(comparison, {false, 200}), HasSubstr("registers 32 -> 40"));
+}
+
+TEST(HistoryText, NamesEntriesAndTheirLabels) {
+  compare::History history;
+  history.entries = 1;
+  EXPECT_THAT(console(history, {false, 80}), HasSubstr("1 entry"));
+  history.entries = 12;
+  history.points = 1;
+  history.steps = {{"op0", "cpu", 9, "v9", "2026-01-01T00:00:00Z", 1.0, 1.04, compare::CodeChange::differs}};
+  EXPECT_THAT(console(history, {false, 120}), HasSubstr("9 (v9)"));
+  EXPECT_EQ(nlohmann::json::parse(json(history))["steps"][0]["entry"], 9);
+  EXPECT_THAT(markdown(history), HasSubstr("slower"));
+  EXPECT_THAT(csv(history), HasSubstr("op0,cpu,9,v9"));
+}
+
+}  // namespace
+}  // namespace gpubench::reports
