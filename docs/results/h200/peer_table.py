@@ -21,7 +21,7 @@ def main(calibration_file):
           f"gpubench: {calibration['device']['name']}, {calibration['created_utc'][:10]}, "
           f"[{pathlib.Path(calibration_file).name}]({pathlib.Path(calibration_file).name}). {peers['about'].split('; each')[0].replace('What known', 'Known')}; "
           "on 2026-11-20), unless the last column says otherwise. A ratio above 1 means that gpubench reads more, of a time that it reads less.\n\n"
-          "```\npython3 docs/results/h200/peer_table.py docs/results/h200/calibration-full.json > docs/results/h200/peers.md\n```\n\n"
+          "```sh\npython3 docs/results/h200/peer_table.py docs/results/h200/calibration-full.json > docs/results/h200/peers.md\n```\n\n"
           "| ceiling | gpubench | interval | another tool | which | ratio | source |\n|---|---|---|---|---|---|---|")
     for figure in peers["figures"]:
         ceiling = ceilings.get(figure["resource"])
