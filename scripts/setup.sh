@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev python3 python3-venv)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy zsh fish)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
 readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0)
 
@@ -87,6 +87,8 @@ environment venv "$chart_library" ||
 if [ "$tests" = ON ]; then
   environment readers "${readers[@]}" ||
     say "readers of what is written for other tools (${readers[*]}) cannot be had, see build/readers.log; going on: tests with them will skip"
+  environment docs-venv -r docs/requirements.txt ||
+    say "mkdocs cannot be had, see build/docs-venv.log; going on: the test of the documentation's site will skip"
 fi
 
 log=$(mktemp)
