@@ -49,7 +49,10 @@ int dispatch(const Options& options, int argc, char** argv) {
 
 }  // namespace
 
-void say(const std::string& message) { fmt::print(stderr, "gpubench: {}\n", message); }
+void say(const std::string& message) {
+  (void)std::fflush(stdout);  // or the two mix where both go to one file
+  fmt::print(stderr, "gpubench: {}\n", message);
+}
 
 int run_command_line(int argc, char** argv) {
   // What the user can put right is wrong usage; anything else that stops a whole run is a failure.

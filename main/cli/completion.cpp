@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "main/cli/option_table.h"
 
 namespace gpubench {
 namespace {
@@ -17,7 +18,6 @@ struct Flag {
   std::string name;                 ///< "--color"
   std::vector<std::string> values;  ///< where it takes one of a few words
   bool takes_value = false;
-  bool hidden = false;
   std::string help;
 };
 
@@ -28,54 +28,32 @@ struct Place {
   std::vector<Flag> flags;
 };
 
-bool is_word(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
-}
-
-/// "auto|always|never" is three words; "cpu|cuda:N|all" is no list, for N stands for a number.
-std::vector<std::string> values_of(const std::string& text) {
-  std::vector<std::string> values;
-  for (std::size_t start = 0; start <= text.size();) {
-    const auto end = std::min(text.find('|', start), text.size());
-    values.push_back(text.substr(start, end - start));
-    if (!is_word(values.back())) return {};
-    start = end + 1;
-  }
-  return values;
-}
-
 std::string first_sentence(std::string text) {
-  for (const char* const end : {"; ", ": ", " ("})
+  for (const char* const end : {". ", "; ", ": ", " ("})
     if (const auto at = text.find(end); at != std::string::npos && at > 12) text.resize(at);
   std::erase_if(
       text, [](char c) { return c == '\'' || c == '"' || c == '`' || c == '[' || c == ']' || c == '\\' || c == '$'; });
   return text;
 }
 
-void collect(const CLI::App& app, const std::string& path, std::vector<Place>& places) {
-  Place place{path, {}, {}, {}};
-  for (const CLI::Option* const option : app.get_options()) {
-    if (option->get_lnames().empty()) continue;
-    for (const auto& name : option->get_lnames()) {
-      Flag flag{"--" + name,
-                {},
-                option->get_items_expected_max() > 0,
-                option->get_group().empty(),
-                first_sentence(option->get_description())};
-      if (flag.takes_value) flag.values = values_of(option->get_option_text());
-      if (!flag.hidden) place.flags.push_back(std::move(flag));
+std::vector<Place> places_of_table() {
+  std::vector<Place> places;
+  for (const CommandRow& command : command_table()) {
+    Place place{command.path, {}, {}, {}};
+    for (const OptionRow& row : option_table())
+      if ((row.scope & command.scope) != 0 && row.rank != Rank::hidden)
+        place.flags.push_back({row.flag, choices_of(row.value), *row.value != '\0', first_sentence(row.help)});
+    place.flags.push_back({"--help", {}, false, "Print help"});
+    for (const CommandRow& other : command_table()) {
+      const std::string path = other.path;
+      const auto space = path.rfind(' ');
+      if (path.empty() || (space == std::string::npos ? "" : path.substr(0, space)) != place.path) continue;
+      place.subcommands.push_back(space == std::string::npos ? path : path.substr(space + 1));
+      place.helps.push_back(first_sentence(other.summary));
     }
+    places.push_back(std::move(place));
   }
-  const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
-  for (const CLI::App* const subcommand : subcommands) {
-    place.subcommands.push_back(subcommand->get_name());
-    place.helps.push_back(first_sentence(subcommand->get_description()));
-  }
-  places.push_back(std::move(place));
-  for (const CLI::App* const subcommand : subcommands)
-    collect(*subcommand, path.empty() ? subcommand->get_name() : path + " " + subcommand->get_name(), places);
+  return places;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -222,10 +200,8 @@ std::string fish(const std::vector<Place>& places, const std::string& program) {
 
 }  // namespace
 
-std::string completion_script(const CLI::App& app, std::string_view shell) {
-  std::vector<Place> places;
-  collect(app, "", places);
-  std::string program = app.get_name();
+std::string completion_script(std::string program, std::string_view shell) {
+  const std::vector<Place> places = places_of_table();
   const bool plain = std::all_of(program.begin(), program.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+';
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as data: one table drives parsing, --help and the README.
+// What the command line asks for.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,8 @@ struct Options {
   CalibrationAction calibration_action = CalibrationAction::list;  ///< for Command::calibration
   GateAction gate_action = GateAction::check;                      ///< for Command::gate
   std::string help_text;                                           ///< for Command::help
+  bool help_markdown = false;
+  std::string completion;  ///< a shell's name
 
   // run
   std::optional<calibrate::Mode> calibrate;
@@ -38,9 +40,10 @@ struct Options {
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
   bool isolate = false;
-  double isolate_timeout_seconds = 120.0;
+  std::optional<double> given_isolate_timeout_seconds;
+  double isolate_timeout_seconds = 120.0;  ///< the one given, or long enough for the time budget
   std::optional<std::string> resume_file;
-  std::size_t adaptive_sizes = 0;  ///< the most to add to an operation; 0: none
+  std::size_t adaptive_sizes = 0;  ///< maximum to add to an operation; 0: none
   bench::GoogleFlags google;
 
   // compare, ab, gate, report and calibration
@@ -80,8 +83,5 @@ struct UsageError : std::runtime_error {
 
 /// Throws UsageError.
 Options parse_command_line(int argc, char** argv);
-
-/// The table of flags in Markdown, as the README shows it.
-std::string flags_markdown();
 
 }  // namespace gpubench

@@ -231,8 +231,6 @@ int diff(const Options& options) {
 }  // namespace
 
 int calibration_command(const Options& options) {
-  if (!options.outputs.empty() && options.calibration_action != CalibrationAction::show)
-    throw UsageError("--out belongs to 'calibration show'; the other actions print, or write the file they are given.");
   switch (options.calibration_action) {
     case CalibrationAction::list:
       return list(options);

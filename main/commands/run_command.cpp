@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -16,6 +17,8 @@
 #include "bench/memory/cold_cache.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
+#include "core/base/nearest.h"
+#include "core/model/points.h"
 #include "core/storage/storage.h"
 #include "main/cli/interruption.h"
 #include "main/cli/terminal.h"
@@ -41,23 +44,43 @@ void check_outputs(const Options& options) {
   if (options.google.out) storage::check_writable(*options.google.out);
 }
 
+/// The longest plain word of a filter: "gemm" in "^gemm/.*".
+std::string longest_word(const std::string& filter) {
+  std::string longest, word;
+  for (const char c : filter + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    if (word.size() > longest.size()) longest = word;
+    word.clear();
+  }
+  return longest;
+}
+
 std::string nothing_to_measure(const std::vector<Device>& devices, const std::string& filter) {
-  if (filter.empty())
-    return fmt::format("This program has no operation for the chosen device ({}); choose another with --device.",
+  std::vector<std::string> operations;
+  for (const Device& device : devices)
+    for (const auto& point : bench::discover(device, "")) operations.push_back(point.operation);
+  if (operations.empty())
+    return fmt::format("This program has no operation for {}. Choose another device with --device.",
                        devices.front().id);
-  return fmt::format(
-      "No operation of this program matches the filter '{}' on the chosen device; --list names them all.", filter);
+  return fmt::format("No point matches the filter '{}' on {}.{} --list names them all.", filter, devices.front().id,
+                     did_you_mean(longest_word(filter), operations));
 }
 
 void list_points(const std::vector<Device>& devices, const std::string& filter) {
+  bool any = false;
   for (const Device& device : devices) {
     std::string previous;
     for (const auto& point : bench::discover(device, filter)) {
-      if (point.name != previous)
-        fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), point.name);
-      previous = point.name;
+      const std::string name = without_suffix(point.name);
+      if (name != previous) fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), name);
+      previous = name;
+      any = true;
     }
   }
+  if (!any) throw UsageError(nothing_to_measure(devices, filter));
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> google_reporter(const std::string& format) {

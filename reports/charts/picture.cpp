@@ -8,6 +8,7 @@
 #include <cctype>
 #include <vector>
 
+#include "core/base/nearest.h"
 #include "core/base/text.h"
 #include "reports/charts/drawing.h"
 #include "reports/charts/runs.h"
@@ -22,9 +23,15 @@ constexpr std::array names = {std::string_view("overview"), std::string_view("ro
 constexpr std::array names_of_several = {std::string_view("rooflines"), std::string_view("times"),
                                          std::string_view("changes")};
 
-bool is_name(std::string_view text) {
-  return std::find(names.begin(), names.end(), text) != names.end() ||
-         std::find(names_of_several.begin(), names_of_several.end(), text) != names_of_several.end();
+std::vector<std::string> all_names() {
+  std::vector<std::string> all(names.begin(), names.end());
+  all.insert(all.end(), names_of_several.begin(), names_of_several.end());
+  return all;
+}
+
+bool is_name(const std::string& text) {
+  const auto all = all_names();
+  return std::find(all.begin(), all.end(), text) != all.end();
 }
 
 std::string lower(std::string text) {
@@ -67,8 +74,9 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
     throw NoSuchChart(fmt::format(
         "{}: {}", file.string(),
         of_several
-            ? fmt::format("the chart '{}' lays runs over one another; give `gpubench report` two or more", choice.chart)
-            : fmt::format("there is nothing for the chart '{}': it is of a full calibration", choice.chart)));
+            ? fmt::format("the chart '{}' shows several runs. Give gpubench report two or more", choice.chart)
+            : fmt::format("the run has no data for the chart '{}'. It needs a full calibration: --calibrate full",
+                          choice.chart)));
   }
   std::string specification;
   try {
@@ -98,9 +106,7 @@ bool is_picture(const std::filesystem::path& file) {
 
 std::string known_charts() {
   std::string text;
-  for (const auto& list : {std::vector<std::string_view>(names.begin(), names.end()),
-                           std::vector<std::string_view>(names_of_several.begin(), names_of_several.end())})
-    for (const auto name : list) text += (text.empty() ? "" : " ") + std::string(name);
+  for (const std::string& name : all_names()) text += (text.empty() ? "" : " ") + name;
   return text;
 }
 
@@ -120,7 +126,8 @@ PictureChoice parse_chart(std::string_view text) {
   }
   choice.chart = lower(std::string(text.substr(0, end)));
   if (!is_name(choice.chart))
-    throw NoSuchChart(fmt::format("there is no chart '{}'; it is one of {}", printable(choice.chart), known_charts()));
+    throw NoSuchChart(fmt::format("There is no chart '{}'.{} The charts are {}", printable(choice.chart),
+                                  did_you_mean(choice.chart, all_names()), known_charts()));
   return choice;
 }
 
@@ -131,8 +138,9 @@ PictureChoice choice_of(const std::filesystem::path& file, std::string_view text
     if (is_name(word)) found.push_back(word);
   if (found.size() != 1)
     throw NoSuchChart(fmt::format(
-        "{}: its name says {} of the charts; call it as one ({}), as in h200-roofline.svg, or say --chart=NAME",
-        file.string(), found.empty() ? "none" : "more than one", known_charts()));
+        "{}: the file's name holds {} name of a chart. Give --chart=NAME, or name the file after one, as in "
+        "h200-roofline.svg. The charts are {}",
+        file.string(), found.empty() ? "no" : "more than one", known_charts()));
   return {found.front(), {}};
 }
 

@@ -197,9 +197,9 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.cached[0].read_text(), text)
 
     def test_wrong_usage_of_calibration(self):
-        self.assert_refused(self.calibration(), "subcommand")
+        self.assert_refused(self.calibration(), "list, show")
         self.assert_refused(self.calibration("show", "nothing-like-it"), "nothing-like-it")
-        self.assert_refused(self.calibration("diff", "cpu"), "--help")
+        self.assert_refused(self.calibration("diff", "cpu"), "BASE NEW")
         self.assert_refused(self.calibration("list", "--out=x.json"), "--out")
         self.assert_refused(self.calibration("show", self.folder / "run.md"), "JSON")
 
@@ -251,14 +251,69 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.gpubench("--benchmark_list_tests", "--benchmark_filter=^saxpy").stdout, result.stdout)
 
     def test_help_and_version(self):
-        for arguments in (["--help"], ["compare", "--help"], ["report", "--help"], ["doctor", "--help"], ["--version"]):
+        commands = ([], ["compare"], ["ab"], ["gate"], ["gate", "check"], ["report"], ["doctor"], ["calibration"], ["calibration", "show"])
+        for arguments in [[*command, "--help"] for command in commands] + [["help", *command] for command in commands] + [["--help=all"], ["--version"]]:
             result = self.stored(*arguments)
             self.assertEqual(result.returncode, 0, arguments)
             self.assertTrue(result.stdout.strip())
+            for line in result.stdout.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+        self.assertEqual(self.stored("help", "gate", "check").stdout, self.stored("gate", "check", "--help").stdout)
+        self.assertEqual(self.stored("help", "all").stdout, self.stored("--help=all").stdout)
 
-    def test_readme_has_the_table_of_flags(self):
-        table = self.stored("--help-markdown").stdout
-        self.assertIn(table.strip(), (SOURCE / "README.md").read_text())
+    def test_help_lists_what_a_command_takes(self):
+        run, compare = self.stored("--help").stdout, self.stored("compare", "--help").stdout
+        self.assertIn("--calibrate[=quick|full]", run)
+        self.assertNotIn("--fail-on", run)
+        self.assertNotIn("--drift-check", run)
+        self.assertIn("--drift-check", self.stored("--help=all").stdout)
+        self.assertIn("--fail-on", compare)
+        self.assertNotIn("--calibrate", compare)
+        self.assertIn("gpubench compare base.json new.json", compare)
+
+    def test_the_page_of_the_command_line_is_generated(self):
+        page = SOURCE / "docs" / "reference" / "command-line.md"
+        self.assertEqual(self.stored("--help-markdown").stdout, page.read_text(encoding="utf-8"), "write it anew: gpubench --help-markdown > docs/reference/command-line.md")
+
+    def test_a_value_may_be_a_word_of_its_own(self):
+        joined, apart = self.gpubench("--filter=^copy/n:1024/", "--list"), self.gpubench("--filter", "^copy/n:1024/", "--list")
+        self.assertEqual((joined.returncode, joined.stdout), (apart.returncode, apart.stdout))
+        self.assert_refused(self.gpubench("--calibrate", "slow"), "quick, full", "'slow'")
+        self.assert_refused(self.gpubench("--check", "nothing"), "activity", "'nothing'")
+        self.assert_refused(self.gpubench("--adaptive", "many"), "'many'")
+
+    def test_what_was_meant(self):
+        for arguments, words in (
+            (["--colour=red"], ["Did you mean --color?"]),
+            (["--timebudget", "3"], ["Did you mean --time-budget?"]),
+            (["compre", "a", "b"], ["'compre'", "Did you mean compare?"]),
+            (["calibrate"], ["Did you mean --calibrate?"]),
+            (["gate", "chek"], ["Did you mean check?"]),
+            (["gate"], ["update, check, history"]),
+            (["help", "reprot"], ["Did you mean report?"]),
+            (["run.json"], ["not a command", "gpubench report run.json"]),
+            (["a.json", "b.json"], ["gpubench compare a.json b.json"]),
+            (["--filter=copyy", "--list", "--device=cpu"], ["'copyy'", "Did you mean copy"]),
+            (["--chart=roofine", "--out=x.vl.json"], ["Did you mean roofline"]),
+            (["--filter"], ["--filter=REGEX"]),
+            (["--list=yes"], ["takes no value"]),
+            (["--filter=a", "--filter=b"], ["2 times"]),
+            (["--fail-on=never"], ["compare", "not to a run"]),
+            (["compare", "--list", "a", "b"], ["belongs to a run"]),
+            (["ab", "x"], ["gpubench ab BASE_PROGRAM NEW_PROGRAM"]),
+            (["doctor", "x"], ["takes no arguments", "'x'"]),
+        ):
+            with self.subTest(arguments):
+                self.assert_refused(self.stored(*arguments), *words)
+
+    def test_output_and_messages_do_not_mix(self):
+        out = self.folder / "mixed.json"
+        command = [str(GPUBENCH), "--device=cpu", "--drift-check=off", "--filter=^copy/n:1024/", "--time-budget=0.02", f"--out={out}"]
+        mixed = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        for line in mixed.stdout.splitlines():
+            if "gpubench: " in line:
+                self.assertTrue(line.startswith("gpubench: "), line)
+        self.assertTrue(mixed.stdout.endswith(f"gpubench: wrote {out}\n"), mixed.stdout)
 
     def test_google_flags(self):
         out = self.folder / "google.json"
@@ -482,7 +537,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.stored("compare", base, base).returncode, 0)
         self.assertEqual(code("slower.json", self.scale(1.2)), 1)
         self.assertEqual(code("slower.json", self.scale(1.2), "--fail-on=never"), 0)
-        self.assertEqual(code("slower.json", self.scale(1.2), "--least-effect=30"), 0)
+        self.assertEqual(code("slower.json", self.scale(1.2), "--min-effect=30"), 0)
         self.assertEqual(code("faster.json", self.scale(0.8)), 0)
         self.assertEqual(code("failing.json", failing), 2)
         self.assertEqual(code("other.json", other_device), 3)

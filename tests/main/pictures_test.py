@@ -65,7 +65,7 @@ class Pictures(unittest.TestCase):
 
     def test_refused(self):
         out = self.folder
-        self.assert_refused(self.report(RUN, f"--out={out}/x.svg"), "says none of the charts")
+        self.assert_refused(self.report(RUN, f"--out={out}/x.svg"), "holds no name of a chart")
         self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=pie"), "no chart 'pie'")
         self.assert_refused(self.report(RUN, f"--out={out}/x.html", "--chart=map"), "give --out=FILE with .png")
         self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=time:none"), "it has copy, saxpy")

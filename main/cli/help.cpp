@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/cli/help.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "core/base/text.h"
+
+namespace gpubench {
+namespace {
+
+constexpr std::size_t help_width = 80;
+constexpr std::size_t help_column = 26;
+
+constexpr std::string_view google_flags =
+    "All flags of Google Benchmark work too, such as --benchmark_repetitions=5 and --benchmark_format=json. "
+    "--benchmark_min_time=0.5s is the minimum time of a point, and with an x (100x) the count of its samples.";
+constexpr std::string_view exit_code_rows[][2] = {
+    {"0", "fine"},           {"1", "regression"},   {"2", "an operation failed or gave a wrong result"},
+    {"3", "not comparable"}, {"4", "inconclusive"}, {"64", "wrong usage"}};
+
+/// "  left   text", the text wrapped beside it, or below it where it is long.
+std::string entry(std::string_view left, std::string_view text) {
+  std::string result = fmt::format("  {}", left);
+  const std::string indent(help_column, ' ');
+  const bool below = result.size() + 2 > help_column;
+  result = below ? result + "\n" + indent : pad_right(result, help_column);
+  bool first = true;
+  for (const std::string& line : wrap(text, help_width - help_column)) {
+    result += (first ? "" : indent) + line + "\n";
+    first = false;
+  }
+  return result;
+}
+
+std::string paragraph(std::string_view text) {
+  std::string result;
+  for (const std::string& line : wrap(text, help_width)) result += line + "\n";
+  return result;
+}
+
+std::string with_default(const OptionRow& row) {
+  return *row.default_value == '\0' ? std::string(row.help)
+                                    : fmt::format("{} Default: {}.", row.help, row.default_value);
+}
+
+/// With the program's name in place of "gpubench".
+std::string example(std::string_view text, const std::string& program) {
+  return program + std::string(text.substr(std::string_view("gpubench").size()));
+}
+
+std::string usage(const CommandRow& command, const std::string& program) {
+  return fmt::format("{}{}{}{}{} [OPTIONS]", program, *command.path != '\0' ? " " : "", command.path,
+                     *command.inputs != '\0' ? " " : "", command.inputs);
+}
+
+/// The actions of a group: "update", "check", "history" for "gate". Of the top, the commands.
+std::vector<const CommandRow*> children_of(const CommandRow& group) {
+  const std::string_view path = group.path;
+  std::vector<const CommandRow*> children;
+  for (const CommandRow& row : command_table()) {
+    const std::string_view of = row.path;
+    const auto space = of.rfind(' ');
+    const std::string_view parent = space == std::string_view::npos ? std::string_view() : of.substr(0, space);
+    if (!of.empty() && parent == path) children.push_back(&row);
+  }
+  return children;
+}
+
+bool has_children(const CommandRow& command) { return *command.path == '\0' || command.scope == 0; }
+
+std::string list_of_commands(const CommandRow& command) {
+  std::string text;
+  for (const CommandRow* child : children_of(command)) {
+    const std::string_view path = child->path;
+    text += entry(command.scope == 0 ? path.substr(path.rfind(' ') + 1) : path, std::string(child->summary) + ".");
+  }
+  return text;
+}
+
+std::string exit_codes() {
+  std::string text = "Exit codes:";
+  for (const auto& [code, meaning] : exit_code_rows)
+    text += fmt::format("{} {} {}", code == "0" ? "" : ",", code, meaning);
+  return text + ".";
+}
+
+std::string list_of_options(unsigned scope, Rank rank) {
+  std::string text;
+  for (const OptionRow& row : option_table())
+    if ((row.scope & scope) != 0 && row.rank == rank) text += entry(usage_of(row), with_default(row));
+  return text;
+}
+
+}  // namespace
+
+std::string help_text(const CommandRow& command, const std::string& program, bool all) {
+  const bool is_run = *command.path == '\0';
+  std::string text = paragraph(std::string(command.summary) + ".");
+  text += fmt::format("\nUsage: {}\n", command.scope == 0 ? fmt::format("{} {} ACTION", program, command.path)
+                                                          : usage(command, program));
+  if (is_run) text += fmt::format("       {} COMMAND [OPTIONS]\n", program);
+  if (*command.inputs_help != '\0') text += "\n" + entry(command.inputs, command.inputs_help);
+  if (has_children(command))
+    text += fmt::format("\n{}:\n{}", is_run ? "Commands" : "Actions", list_of_commands(command));
+  const bool short_form = is_run && !all;
+  if (command.scope != 0) {
+    text += "\nOptions:\n" + list_of_options(command.scope, Rank::common);
+    if (!short_form) text += (is_run ? "\nFurther options:\n" : "") + list_of_options(command.scope, Rank::other);
+  }
+  if (is_run && all) text += "\n" + paragraph(google_flags);
+  if (!command.examples.empty()) text += "\nExamples:\n";
+  for (const char* const line : command.examples) text += fmt::format("  {}\n", example(line, program));
+  text += "\n" + paragraph(exit_codes());
+  if (short_form)
+    text += paragraph(fmt::format("{0} --help=all prints every option, {0} help COMMAND those of a command.", program));
+  if (!is_run && command.scope == 0)
+    text += paragraph(fmt::format("{} {} ACTION --help prints the options of an action.", program, command.path));
+  return text;
+}
+
+namespace {
+
+/// A cell of a Markdown table, or text beside one.
+std::string escaped(std::string_view raw) {
+  std::string out;
+  for (const char c : raw) out += c == '|' || c == '<' || c == '*' ? std::string("\\") + c : std::string(1, c);
+  return out;
+}
+
+std::string code(std::string_view raw) {
+  std::string out;
+  for (const char c : raw) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return "`" + out + "`";
+}
+
+std::string options_markdown(unsigned scope) {
+  std::string text = "| Option | Meaning | Default |\n|---|---|---|\n";
+  for (const Rank rank : {Rank::common, Rank::other})
+    for (const OptionRow& row : option_table())
+      if ((row.scope & scope) != 0 && row.rank == rank)
+        text += fmt::format("| {} | {} | {} |\n", code(usage_of(row)), escaped(row.help),
+                            *row.default_value == '\0' ? std::string() : code(row.default_value));
+  return text;
+}
+
+}  // namespace
+
+std::string help_markdown() {
+  std::string text =
+      "<!-- Generated by gpubench --help-markdown; edit main/cli/option_table.cpp instead. -->\n"
+      "# Command line\n\n"
+      "Every benchmark program has this command line, with its own name in place of `gpubench`.\n"
+      "A value follows `=` or a space. `--help` prints the options most people need, `--help=all` every one,\n"
+      "and `gpubench help COMMAND` those of a command.\n";
+  for (const CommandRow& row : command_table()) {
+    if (row.scope == 0) continue;
+    const bool is_run = *row.path == '\0';
+    text += fmt::format("\n## {}\n\n{}.\n\n", is_run ? std::string("Run") : row.path, row.summary);
+    text += fmt::format("```text\n{}\n```\n\n", usage(row, "gpubench"));
+    if (*row.inputs_help != '\0') text += fmt::format("`{}`: {}\n\n", row.inputs, escaped(row.inputs_help));
+    text += options_markdown(row.scope);
+    if (is_run) text += fmt::format("\n{}\n", google_flags);
+    text += "\nExamples:\n\n```sh\n";
+    for (const char* const line : row.examples) text += fmt::format("{}\n", line);
+    text += "```\n";
+  }
+  text += "\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n";
+  for (const auto& [number, meaning] : exit_code_rows) text += fmt::format("| {} | {} |\n", number, meaning);
+  return text;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/cli/option_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/counters/metric_names.h"
+#include "reports/overlaid_runs.h"
+
+namespace gpubench {
+namespace {
+
+using Use = decltype(OptionRow::use);
+
+Use set(bool Options::*member) {
+  return [member](Options& options, const OptionRow&, const std::string&) { options.*member = true; };
+}
+
+/// A text, or a file that may be left out.
+template <typename Text>
+Use text(Text Options::*member) {
+  return [member](Options& options, const OptionRow&, const std::string& value) { options.*member = value; };
+}
+
+Use list(std::vector<std::string> Options::*member) {
+  return [member](Options& options, const OptionRow&, const std::string& value) { (options.*member).push_back(value); };
+}
+
+double parse_number(const OptionRow& row, const std::string& text, double low, double high) {
+  double value = 0.0;
+  std::size_t used = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::logic_error&) {
+    used = 0;
+  }
+  if (used == 0 || used != text.size() || !(value >= low && value <= high))
+    throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'.", row.flag, low, high, text));
+  return value;
+}
+
+/// `unit` is what one of the user's is in ours: 0.01 for percent.
+template <typename Value>
+Use number(Value Options::*member, double low, double high, double unit = 1.0) {
+  return [=](Options& options, const OptionRow& row, const std::string& value) {
+    options.*member = parse_number(row, value, low, high) * unit;
+  };
+}
+
+template <typename Value>
+Use count(Value Options::*member, int low, int high) {
+  return [=](Options& options, const OptionRow& row, const std::string& value) {
+    const double parsed = parse_number(row, value, low, high);
+    if (parsed != std::floor(parsed))
+      throw UsageError(fmt::format("{} takes a whole number, not '{}'.", row.flag, value));
+    options.*member = static_cast<int>(parsed);
+  };
+}
+
+/// The choices in their order, each with what it stands for.
+template <typename Target, typename Value>
+Use choice(Target Options::*member, std::vector<Value> values) {
+  return [member, values = std::move(values)](Options& options, const OptionRow& row, const std::string& text) {
+    const auto choices = choices_of(row.value);
+    options.*member = values.at(static_cast<std::size_t>(std::ranges::find(choices, text) - choices.begin()));
+  };
+}
+
+void use_time(Options& options, const OptionRow&, const std::string& value) {
+  options.clocks = value == "all" ? std::vector<std::string>{"stream", "device", "latency"} : std::vector{value};
+}
+
+void use_metrics(Options& options, const OptionRow&, const std::string& value) {
+  try {
+    options.metrics = bench::parse_metrics(value);
+  } catch (const bench::MetricNameError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// Names separated by commas.
+void use_checks(Options& options, const OptionRow& row, const std::string& value) {
+  for (std::size_t start = 0; start <= value.size();) {
+    const std::size_t comma = std::min(value.find(',', start), value.size());
+    const std::string name = value.substr(start, comma - start);
+    if (name != "activity" && name != "ncu-rule")
+      throw UsageError(fmt::format("{} takes activity, ncu-rule or both, not '{}'.", row.flag, name));
+    options.checks.push_back(name);
+    start = comma + 1;
+  }
+}
+
+}  // namespace
+
+const std::vector<CommandRow>& command_table() {
+  static const std::vector<CommandRow> rows = {
+      {in_run,
+       "",
+       "Measure the operations of this program, say what limits each, and how sure that is",
+       "",
+       "",
+       0,
+       0,
+       {"gpubench --filter='^copy' --out=run.json --out=run.html", "gpubench --calibrate full",
+        "gpubench --device=cpu --list"},
+       Command::run},
+      {in_compare,
+       "compare",
+       "Compare stored runs, point by point",
+       "BASE NEW",
+       "Each is a run file, or a folder of run files of one program: one file for each process.",
+       0,
+       2,
+       {"gpubench compare base.json new.json", "gpubench compare base/ new/ --out=changes.md",
+        "gpubench compare base.json new.json --min-effect=3 --fail-on=never"},
+       Command::compare},
+      {in_ab,
+       "ab",
+       "Run two programs in turn and compare them",
+       "BASE_PROGRAM NEW_PROGRAM",
+       "Two benchmark programs. Their own options follow after --.",
+       2,
+       2,
+       {"gpubench ab build-old/bench build-new/bench", "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'"},
+       Command::ab},
+      {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, {}, Command::gate},
+      {in_gate_update,
+       "gate update",
+       "Add runs to the baseline of this machine",
+       "RUN...",
+       "Run files, or folders of them. All are of the same code, one file for each process.",
+       1,
+       10'000,
+       {"gpubench gate update run-*.json", "gpubench gate update runs/ --label=v1.4"},
+       Command::gate,
+       static_cast<int>(GateAction::update)},
+      {in_gate_check,
+       "gate check",
+       "Compare runs with the baseline of this machine",
+       "RUN...",
+       "Run files, or folders of them. All are of the same code, one file for each process.",
+       1,
+       10'000,
+       {"gpubench gate check run-*.json", "gpubench gate check runs/ --summary=summary.md --out=gate.json"},
+       Command::gate,
+       static_cast<int>(GateAction::check)},
+      {in_gate_history,
+       "gate history",
+       "Name the entry of the store at which the time of a point changed",
+       "",
+       "",
+       0,
+       0,
+       {"gpubench gate history", "gpubench gate history --min-effect=5"},
+       Command::gate,
+       static_cast<int>(GateAction::history)},
+      {in_report,
+       "report",
+       "Show stored runs, or write them in other formats",
+       "RUN...",
+       "Run files. Each is judged anew. Several are drawn over one another.",
+       1,
+       reports::max_runs,
+       {"gpubench report run.json", "gpubench report run.json --out=run.html",
+        "gpubench report a.json b.json --out=both-roofline.svg"},
+       Command::report},
+      {in_doctor,
+       "doctor",
+       "Say what works on this machine, what does not, and how to put it right",
+       "",
+       "",
+       0,
+       0,
+       {"gpubench doctor", "gpubench doctor --out=doctor.json"},
+       Command::doctor},
+      {0, "calibration", "List, show, move and compare stored calibrations", "", "", 0, 0, {}, Command::calibration},
+      {in_calibration_list,
+       "calibration list",
+       "List the stored calibrations, and say which fit this machine",
+       "",
+       "",
+       0,
+       0,
+       {"gpubench calibration list"},
+       Command::calibration,
+       static_cast<int>(CalibrationAction::list)},
+      {in_calibration_show,
+       "calibration show",
+       "Print a calibration, or write it with --out",
+       "[CALIBRATION]",
+       "A name of the list, a device such as cuda:0, or a file. Without it, all that fit this machine.",
+       0,
+       1,
+       {"gpubench calibration show cuda:0", "gpubench calibration show run.json --out=ceilings.html"},
+       Command::calibration,
+       static_cast<int>(CalibrationAction::show)},
+      {in_calibration_export,
+       "calibration export",
+       "Write a stored calibration to a file",
+       "CALIBRATION FILE",
+       "What to write (a name of the list or a device), and the file.",
+       2,
+       2,
+       {"gpubench calibration export cuda:0 h200.json"},
+       Command::calibration,
+       static_cast<int>(CalibrationAction::export_one)},
+      {in_calibration_import,
+       "calibration import",
+       "Store a calibration from a file; it replaces that of the same device",
+       "FILE",
+       "A calibration or a run. FILE@cuda:1 chooses one of several.",
+       1,
+       1,
+       {"gpubench calibration import h200.json"},
+       Command::calibration,
+       static_cast<int>(CalibrationAction::import_one)},
+      {in_calibration_diff,
+       "calibration diff",
+       "Compare two calibrations, ceiling by ceiling",
+       "BASE NEW",
+       "Names of the list, devices or files.",
+       2,
+       2,
+       {"gpubench calibration diff cuda:0 cuda:1", "gpubench calibration diff old.json cuda:0"},
+       Command::calibration,
+       static_cast<int>(CalibrationAction::diff)},
+  };
+  return rows;
+}
+
+const std::vector<OptionRow>& option_table() {
+  using enum Rank;
+  constexpr bool once = false, repeatable = true;
+  static const std::vector<OptionRow> rows = {
+      {in_run, "--calibrate", "quick|full", "quick", "", common, once,
+       "Measure the ceilings of the device, keep them and print them. Runs no operation. A bare --calibrate is quick.",
+       choice(&Options::calibrate, std::vector{calibrate::Mode::quick, calibrate::Mode::full})},
+      {in_run, "--device", "cpu|cuda:N|all", "", "", common, once,
+       "Where to measure. Without it: cuda:0 if there is one, else cpu.", text(&Options::device)},
+      {in_run, "--filter", "REGEX", "", "", common, once,
+       "Run only the points whose name matches. A leading '-' inverts the choice.", text(&Options::filter)},
+      {in_run, "--list", "", "", "", common, once, "List the points that would run, and stop.", set(&Options::list)},
+      {in_run, "--time", "device|stream|latency|all", "", "", common, once,
+       "Which time of a GPU operation to measure. stream: launched back to back. device: the operation alone. latency: "
+       "from launch to finished. all: the three. Without it: stream, with device beside it.",
+       use_time},
+      {in_run, "--cache", "warm|cold", "", "warm", common, once,
+       "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
+       choice(&Options::cache_state, std::vector{"warm", "cold"})},
+      {in_run, "--metrics", "none|core|flops|NAME,...", "", "none", common, once,
+       "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. Or names, "
+       "as "
+       "CUPTI or gpubench call them.",
+       use_metrics},
+      {in_run | in_report, "--calibration", "FILE", "", "", common, once,
+       "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
+       "device estimate its times.",
+       text(&Options::calibration_file)},
+      {in_run | in_report | in_calibration_show, "--out", "FILE", "", "", common, repeatable,
+       "Write a report. Repeatable. The extension decides: .json .csv .md .html .gbench.json .nvbench.json .prom "
+       ".junit.xml, and for one chart .png .svg .pdf .vl.json.",
+       list(&Options::outputs)},
+      {in_any_comparison | in_gate_history, "--out", "FILE", "", "", common, repeatable,
+       "Write the result. Repeatable. The extension decides: .json .csv .md.", list(&Options::outputs)},
+      {in_doctor, "--out", "FILE.json", "", "", common, repeatable, "Write what was found as JSON.",
+       list(&Options::outputs)},
+      {in_run, "--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",
+       number(&Options::time_budget_seconds, 0.001, 3600.0)},
+      {in_run, "--adaptive", "SIZES", "16", "", other, once,
+       "Add sizes where the verdict changes or is unsure, by bisection, until the interval of each boundary is within "
+       "5 %. SIZES is the maximum for one operation; a bare --adaptive is 16.",
+       count(&Options::adaptive_sizes, 1, 1000)},
+      {in_run, "--check", "activity|ncu-rule,...", "activity", "", other, once,
+       "A second opinion, after all timing. activity (the bare --check): hold device times against the driver's own "
+       "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the SpeedOfLight rule of "
+       "Nsight Compute says beside each verdict.",
+       use_checks},
+      {in_run, "--drift-check", "on|off", "", "on", other, once,
+       "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
+       "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
+       choice(&Options::drift_check, std::vector{true, false})},
+      {in_run, "--isolate", "", "", "", other, once,
+       "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one point.",
+       set(&Options::isolate)},
+      {in_run, "--isolate-timeout", "SECONDS", "", "", other, once,
+       "With --isolate: maximum time of one point. Without it: 120, plus twice the time budget.",
+       number(&Options::given_isolate_timeout_seconds, 0.1, 86400.0)},
+      {in_run, "--resume", "RUN.json", "", "", other, once,
+       "Take the points that this run already has, and measure the others.", text(&Options::resume_file)},
+      {in_any_comparison, "--fail-on", "regression|inconclusive|never", "", "regression", common, once,
+       "What makes the exit code non-zero. regression: 1 for a slower point. inconclusive: also 4 for an undecided "
+       "one.",
+       choice(&Options::fail_on,
+              std::vector{compare::FailOn::regression, compare::FailOn::inconclusive, compare::FailOn::never})},
+      {in_any_comparison | in_gate_history, "--min-effect", "PERCENT", "", "1", common, once,
+       "Smaller changes count as the same.", number(&Options::min_effect, 0.0, 1000.0, 0.01)},
+      {in_any_comparison | in_gate_history, "--least-effect", "PERCENT", "", "", hidden, once,
+       "The former name of --min-effect.", number(&Options::min_effect, 0.0, 1000.0, 0.01)},
+      {in_compare | in_gate_check, "--process-noise", "PERCENT", "", "", common, once,
+       "How far processes of the same code differ (standard deviation). Without it: what the runs show, or with one "
+       "run "
+       "a side, an assumption.",
+       number(&Options::process_deviation, 0.0001, 1000.0, 0.01)},
+      {in_any_comparison, "--force", "", "", "", common, once,
+       "Compare even where the devices or their settings differ too much.", set(&Options::force)},
+      {in_any_comparison | in_gate_update, "--time", "device|stream|latency", "", "", common, once,
+       "Compare the times of this clock, and leave out points without it. Without it: the main time of each point, or "
+       "where the sides differ in that, a clock that both have. What gate update is given holds for later checks.",
+       text(&Options::compared_clock)},
+      {in_compare, "--base", "RUN", "", "", common, repeatable,
+       "One more run, or folder of runs, of the base side. Repeatable.", list(&Options::base_runs)},
+      {in_compare, "--new", "RUN", "", "", common, repeatable, "The same for the new side.", list(&Options::new_runs)},
+      {in_compare, "--paired", "", "", "", common, once,
+       "Compare pair by pair: the first base run with the first new run, and so on, as ab keeps them.",
+       set(&Options::paired)},
+      {in_ab, "--total-budget", "SECONDS", "", "600", common, once, "Maximum time for all processes.",
+       number(&Options::total_budget_seconds, 0.1, 1e6)},
+      {in_ab, "--precision", "PERCENT", "", "1", common, once,
+       "Stop when the 95 % interval of every ratio is within plus or minus this, or the point is decided.",
+       number(&Options::precision, 0.001, 1000.0, 0.01)},
+      {in_ab, "--pairs", "N", "", "", common, once, "Run exactly this many pairs of processes.",
+       count(&Options::pairs, 2, 10'000)},
+      {in_ab, "--keep", "DIR", "", "", common, once, "Keep the runs there, in base/ and new/.",
+       text(&Options::keep_folder)},
+      {in_gate, "--store", "DIR", "", ".gpubench", common, once, "The folder of the baselines.", text(&Options::store)},
+      {in_gate_update, "--label", "TEXT", "", "", common, once,
+       "What the runs are of: a commit, for instance. Without it: GITHUB_SHA or CI_COMMIT_SHA.", text(&Options::label)},
+      {in_gate_check, "--summary", "FILE.md", "", "", common, once,
+       "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
+       text(&Options::summary_file)},
+      {in_run | in_report, "--chart", "NAME[:WHICH][@DEVICE]", "", "", other, once,
+       "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, samples, ladder, "
+       "latency or intensity; of several runs rooflines, times or changes. WHICH is an operation (for samples, a "
+       "point). Without it the name of the file decides, as in h200-roofline.svg.",
+       text(&Options::chart)},
+      {everywhere, "--quiet", "", "", "", common, once,
+       "Print no table and no progress: reports, warnings and errors only.", set(&Options::quiet)},
+      {everywhere, "--color", "auto|always|never", "", "auto", other, once,
+       "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE. always also draws the roofline and sparklines "
+       "into a pipe.",
+       choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
+      {in_run, "--completion", "bash|zsh|fish", "", "", other, once,
+       "Print the completion script of a shell, and stop.", text(&Options::completion)},
+      {in_run, "--version", "", "", "", other, once, "Print the version, and stop.",
+       [](Options& options, const OptionRow&, const std::string&) { options.command = Command::version; }},
+      {in_run, "--help-markdown", "", "", "", hidden, once, "Print docs/reference/command-line.md, and stop.",
+       set(&Options::help_markdown)},
+  };
+  return rows;
+}
+
+std::vector<std::string> choices_of(std::string_view value) {
+  std::vector<std::string> choices;
+  for (std::size_t start = 0; start <= value.size();) {
+    const auto end = std::min(value.find('|', start), value.size());
+    choices.emplace_back(value.substr(start, end - start));
+    const bool is_word = !choices.back().empty() && std::ranges::all_of(choices.back(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+    if (!is_word) return {};
+    start = end + 1;
+  }
+  return choices;
+}
+
+std::string usage_of(const OptionRow& row) {
+  if (*row.value == '\0') return row.flag;
+  return *row.implied != '\0' ? fmt::format("{}[={}]", row.flag, row.value) : fmt::format("{}={}", row.flag, row.value);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One table of commands and one of options. They drive parsing, --help, shell completion and
+// docs/reference/command-line.md: a new option is one row here, and its use.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "main/cli/options.h"
+
+namespace gpubench {
+
+/// The commands that an option belongs to, as bits.
+enum Scope : unsigned {
+  in_run = 1U << 0U,
+  in_compare = 1U << 1U,
+  in_ab = 1U << 2U,
+  in_gate_update = 1U << 3U,
+  in_gate_check = 1U << 4U,
+  in_gate_history = 1U << 5U,
+  in_report = 1U << 6U,
+  in_doctor = 1U << 7U,
+  in_calibration_list = 1U << 8U,
+  in_calibration_show = 1U << 9U,
+  in_calibration_export = 1U << 10U,
+  in_calibration_import = 1U << 11U,
+  in_calibration_diff = 1U << 12U,
+  in_gate = in_gate_update | in_gate_check | in_gate_history,
+  in_any_comparison = in_compare | in_ab | in_gate_check,
+  everywhere = ~0U
+};
+
+struct CommandRow {
+  unsigned scope;       ///< its bit; 0 for a group such as `gate`
+  const char* path;     ///< "gate check"; empty for a run
+  const char* summary;  ///< for the list of commands: a few words, no full stop
+  const char* inputs;   ///< "BASE NEW"; empty when it takes none
+  const char* inputs_help;
+  std::size_t min_inputs;
+  std::size_t max_inputs;
+  std::vector<const char*> examples;  ///< each begins with "gpubench"
+  Command command;
+  int action = 0;  ///< GateAction or CalibrationAction
+};
+
+enum class Rank { common, other, hidden };
+
+struct OptionRow {
+  unsigned scope;
+  const char* flag;           ///< "--calibrate"
+  const char* value;          ///< what it takes: "quick|full", "FILE"; empty for a switch
+  const char* implied;        ///< the value that the bare flag stands for; empty when one must be given
+  const char* default_value;  ///< read as if given, and shown in the help
+  Rank rank;
+  bool repeatable;
+  const char* help;
+  std::function<void(Options&, const OptionRow&, const std::string&)> use;
+};
+
+const std::vector<CommandRow>& command_table();
+const std::vector<OptionRow>& option_table();
+
+/// "quick|full" is {"quick", "full"}; what stands for other texts, as in "cpu|cuda:N|all", is no list: empty.
+std::vector<std::string> choices_of(std::string_view value);
+
+/// "--calibrate[=quick|full]".
+std::string usage_of(const OptionRow& row);
+
+}  // namespace gpubench
