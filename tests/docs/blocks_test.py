@@ -81,6 +81,7 @@ class Checker:
         stand_in = self.source / "tests" / "docs" / "stand_in.py"
         (self.bin / "gpubench").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{stand_in}" "$@"\n')
         (self.bin / "gpubench").chmod(0o755)
+        self.runs = None
         self.environment = dict(
             os.environ, PATH=f"{self.bin}:{os.environ['PATH']}", XDG_CACHE_HOME=str(work / "cache"), GPUBENCH_REAL=str(options.program.resolve()))
         for name in ("GITHUB_SHA", "CI_COMMIT_SHA", "GITHUB_STEP_SUMMARY"):
@@ -91,17 +92,35 @@ class Checker:
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600)
         return done.returncode, done.stdout
 
+    def some_runs(self):
+        """Runs of this machine, each by a process of its own. Measured once."""
+        if self.runs is None:
+            folder = self.work / "some-runs"
+            self.runs = [folder / f"{i}.json" for i in range(3)]
+            for run in self.runs:
+                code, output = self.call(["gpubench", "--quiet", f"--out={run}"], self.work)
+                if code:
+                    raise RuntimeError(output)
+        return self.runs
+
     def scratch(self):
         """A folder like that of a user: the files that pages name, and benchmark programs of theirs."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="page-", dir=self.work))
         for name in ("docs", "examples"):
             shutil.copytree(self.source / name, folder / name)
         kept = folder / "docs" / "results" / "h200" / "run.json"
-        for name in ("base-gpu.json", "new-gpu.json"):
+        for name in ("base-gpu.json", "new-gpu.json", "h200.json"):
             shutil.copy(kept, folder / name)
-        for build in ("build", "build-main"):
+        for name in ("run.json", "run-1.json", "base.json", "new.json", "old.json", "a.json", "b.json"):
+            shutil.copy(self.some_runs()[0], folder / name)
+        for name in ("base", "new", "runs"):
+            (folder / name).mkdir()
+            for i, run in enumerate(self.some_runs()):
+                shutil.copy(run, folder / name / f"{i + 1}.json")
+        for build in ("build", "build-main", "build-old", "build-new", "old"):
             (folder / build).mkdir()
-            for name in ("gpubench", "my_benchmarks"):
+        for build in ("build", "build-main", "build-old", "build-new", "old", "new"):
+            for name in ("gpubench", "my_benchmarks", "bench"):
                 (folder / build / name).symlink_to(self.bin / "gpubench")
         return folder
 

@@ -6,24 +6,34 @@ import os
 import subprocess
 import sys
 
+real = os.environ["GPUBENCH_REAL"]
 arguments = sys.argv[1:]
-command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor") if word in arguments[:1]), None)
+command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "help") if word in arguments[:1]), None)
 
 
 def has(*flags):
     return any(argument.split("=")[0] in flags for argument in arguments)
 
 
+def without(*flags):
+    return [argument for argument in arguments if argument.split("=")[0] not in flags]
+
+
 if command is None and not has("--help", "--version", "--completion"):
-    arguments = [argument for argument in arguments if not argument.startswith("--device=")] + ["--device=cpu"]
+    arguments = without("--device") + ["--device=cpu"]
     if os.environ.get("GPUBENCH_PARSE_ONLY"):
         arguments.append("--list")
     elif not has("--calibrate", "--list", "--dry"):
-        arguments += ["--time-budget=0.01", "--drift-check=off"] + ([] if has("--filter") else ["--filter=^copy/n:1024(/|$)"])
+        if has("--filter") and (listed := subprocess.run([real, *arguments, "--list"], stdout=subprocess.DEVNULL).returncode):
+            sys.exit(listed)
+        arguments = without("--filter") + ["--time-budget=0.01", "--drift-check=off", "--filter=^copy/n:1024(/|$)"]
 elif command == "ab":
-    arguments[arguments.index("--") : arguments.index("--")] = ["--pairs=2"]
+    dashes = arguments.index("--") if "--" in arguments else len(arguments)
+    arguments = [argument for argument in arguments[:dashes] if not argument.startswith("--pairs")] + ["--pairs=2"] + arguments[dashes:]
+elif command == "calibration":
+    arguments = ["cpu" if argument.startswith("cuda:") else argument for argument in arguments]
 
-code = subprocess.run([os.environ["GPUBENCH_REAL"], *arguments]).returncode
+code = subprocess.run([real, *arguments]).returncode
 # What a comparison finds on a busy machine, and what the doctor thinks of it, is no matter of the page.
 passed = {"compare": (0, 1), "ab": (0, 1), "gate": (0, 1), "doctor": (0, 2)}.get(command, (0,))
 sys.exit(0 if code in passed else code)
