@@ -60,6 +60,7 @@ check() {
   start=$SECONDS
   ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --check --metrics=core --out=run.json --out=report.html ) || code=$?
   printf 'swept in %s s, exit code %s\n' "$((SECONDS - start))" "$code"
+  python3 scripts/slim_run.py "$directory/run.json" "$directory/calibration.json" "$directory/calibration-full.json"
   step "warm and cold caches"
   for state in warm cold; do
     ( cd "$directory" && "$root/build-gpu/gpubench" --color=never --quiet --cache="$state" --metrics=core --filter="$cold_filter" \
