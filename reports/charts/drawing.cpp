@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -165,8 +166,10 @@ std::vector<std::string> pythons() {
   const char* const chosen = std::getenv("GPUBENCH_PYTHON");
   if (chosen != nullptr && *chosen != '\0') return {chosen};
   std::vector<std::string> list;
-  if (constexpr std::string_view configured = GPUBENCH_CONFIGURED_PYTHON; !configured.empty())
-    list.emplace_back(configured);
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto own = program.parent_path() / "venv" / "bin" / "python";
+  if (!error && std::filesystem::exists(own, error)) list.push_back(own.string());
   list.emplace_back("python3");
   return list;
 }

@@ -16,8 +16,8 @@ struct DrawingError : std::runtime_error {
 };
 
 /// The picture's bytes: PNG at 192 dots per inch, SVG and PDF with their text as text. Starts a Python that has
-/// vl_convert, without a shell: that of GPUBENCH_PYTHON (environment), else the one that configuring found, else
-/// python3. Ends it after two minutes. Throws DrawingError.
+/// vl_convert, without a shell: that of GPUBENCH_PYTHON (environment), else that of venv/ beside the program, as in
+/// the build folder, else python3. Ends it after two minutes. Throws DrawingError.
 std::string draw(std::string_view specification, PictureFormat format);
 
 /// Throws DrawingError unless such a Python can be started: to be asked before something long.
