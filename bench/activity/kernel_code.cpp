@@ -131,8 +131,9 @@ CodeOfKernel KernelCode::of(const std::string& kernel) const {
   if (place == kernels_.end()) {
     if (device_code_bytes_ == 0) return {{}, "neither the program nor its libraries hold device code"};
     return {{},
-            fmt::format("none of the {} cubins in the program that are not compressed has it for sm_{}: it is "
-                        "compressed (see nvcc --no-compress), translated from PTX, or a library's",
+            fmt::format("not among the {} cubins of the program that are not compressed, for sm_{}. To record it, build "
+                        "gpubench with -DGPUBENCH_KERNEL_HASHES=ON and your own kernels with nvcc --no-compress. Code "
+                        "translated from PTX or in a library has none",
                         cubins_, *architecture_)};
   }
   const Known& known = place->second;
