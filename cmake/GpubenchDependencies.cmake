@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # System packages; nothing is downloaded here. Names are those of Debian 12 and Ubuntu 24.04.
 function(gpubench_need package debian)
-  find_package(${package} QUIET ${ARGN})
+  find_package(${package} QUIET)
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "gpubench needs ${package}: install it with 'apt-get install ${debian}' or run ./scripts/setup.sh.")
   endif()
 endfunction()
+
+# Libraries that programs of one's own link: the installed package looks for them too.
+set(GPUBENCH_LINKED Threads benchmark fmt)
+set(GPUBENCH_DEBIAN_LINKED "libbenchmark-dev, libfmt-dev")
 
 gpubench_need(benchmark libbenchmark-dev)
 gpubench_need(fmt libfmt-dev)

@@ -20,7 +20,7 @@ function(base64 hex result)
   set(${result} "${text}=" PARENT_SCOPE)
 endfunction()
 
-set(source "// Made by cmake/Embed.cmake; do not edit.\n#include <string_view>\n\n")
+set(source "// Made by cmake/GpubenchEmbed.cmake; do not edit.\n#include <string_view>\n\n")
 string(REPLACE "|" ";" ENTRIES "${ENTRIES}")
 foreach(entry IN LISTS ENTRIES)
   string(REGEX MATCH "^([^=]+)=(.*)$" _ "${entry}")

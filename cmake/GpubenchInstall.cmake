@@ -1,17 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installation and find_package(gpubench): gpubench::gpubench is the library, gpubench::main its main.
+# Installation, find_package(gpubench) and packages. gpubench::gpubench is the library, gpubench::main its main.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+set(gpubench_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gpubench)
 get_property(gpubench_rooms GLOBAL PROPERTY GPUBENCH_ROOMS)
 install(TARGETS ${gpubench_rooms} EXPORT gpubenchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS gpubench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/gpubench ${PROJECT_BINARY_DIR}/include/gpubench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
-install(EXPORT gpubenchTargets NAMESPACE gpubench:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpubench)
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(EXPORT gpubenchTargets NAMESPACE gpubench:: DESTINATION ${gpubench_package_folder})
 
+list(TRANSFORM gpubench_rooms REPLACE "^gpubench_" "gpubench::" OUTPUT_VARIABLE gpubench_targets)
 configure_package_config_file(cmake/gpubenchConfig.cmake.in ${PROJECT_BINARY_DIR}/gpubenchConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpubench)
+  INSTALL_DESTINATION ${gpubench_package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/gpubenchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/gpubenchConfig.cmake ${PROJECT_BINARY_DIR}/gpubenchConfigVersion.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpubench)
+  DESTINATION ${gpubench_package_folder})
+
+# cpack -G DEB: the program, and what programs of one's own are built with.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_VENDOR "gpubench contributors")
+  set(CPACK_PACKAGE_CONTACT "gpubench contributors <gpubench@localhost>")
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, cmake, ${GPUBENCH_DEBIAN_LINKED}")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  include(CPack)
+endif()

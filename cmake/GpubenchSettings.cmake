@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Language, output folders, warnings, sanitizers.
+# Language, warnings, sanitizers. All of it holds in gpubench's own folders only: a parent project's settings stay as they are.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  endif()
+elseif(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  add_compile_options(-O2)  # what times other code is optimised, whatever the parent leaves open
 endif()
 
 # Flags of our own targets only; users of the installed package choose theirs.
@@ -34,6 +38,10 @@ function(gpubench_room name)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_features(gpubench_${name} PUBLIC cxx_std_20)
+  # Users' .cu files need C++20 too. cuda_std_20 would be the way, but a project without CUDA cannot have that feature, and
+  # CMake 3.25 does not know that nvcc 12 and newer take C++20. Of several -std, nvcc uses the last; one twice is no warning.
+  target_compile_options(gpubench_${name} INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<VERSION_LESS:0$<TARGET_PROPERTY:CUDA_STANDARD>,21>>:-std=c++20>)
   # What is only headers is needed to build a room, never to link one.
   set(private ${room_PRIVATE})
   list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json|CLI11::CLI11)$" "$<BUILD_INTERFACE:\\1>")

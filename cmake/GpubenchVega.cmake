@@ -15,10 +15,10 @@ if(GPUBENCH_VEGA_BUNDLE)
 else()
   set(vega_python ${GPUBENCH_PYTHON})
   if(NOT vega_python)
-    set(vega_python ${CMAKE_BINARY_DIR}/venv/bin/python)
+    set(vega_python ${PROJECT_BINARY_DIR}/venv/bin/python)
   endif()
   if(EXISTS ${vega_python})
-    set(vega_file ${CMAKE_BINARY_DIR}/vega/bundle.js)
+    set(vega_file ${PROJECT_BINARY_DIR}/vega/bundle.js)
     execute_process(COMMAND ${vega_python} ${PROJECT_SOURCE_DIR}/cmake/vega_bundle.py ${vega_file}
       RESULT_VARIABLE vega_failed ERROR_VARIABLE vega_error OUTPUT_VARIABLE vega_text OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(vega_failed)
@@ -47,7 +47,7 @@ if(GPUBENCH_VEGA_FILE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${GPUBENCH_VEGA_FILE})
 else()
   message(STATUS "gpubench: the charts of report.html will need the network, because the bundle is missing (${vega_missing}). "
-    "To embed it: python3 -m venv ${CMAKE_BINARY_DIR}/venv && ${CMAKE_BINARY_DIR}/venv/bin/pip install vl-convert-python, "
+    "To embed it: python3 -m venv ${PROJECT_BINARY_DIR}/venv && ${PROJECT_BINARY_DIR}/venv/bin/pip install vl-convert-python, "
     "then configure again; or -DGPUBENCH_VEGA_BUNDLE=FILE.")
 endif()
 
@@ -62,8 +62,8 @@ function(gpubench_embed output)
   endforeach()
   string(REPLACE ";" "|" entries "${ARGN}")
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DENTRIES=${entries}" -P ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
-    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake VERBATIM COMMENT "Embedding the page of report.html")
+    COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DENTRIES=${entries}" -P ${PROJECT_SOURCE_DIR}/cmake/GpubenchEmbed.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/GpubenchEmbed.cmake VERBATIM COMMENT "Embedding the page of report.html")
   # .incbin is invisible to the compiler's dependency scan: a changed file must compile the source again.
   set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS "${files}")
 endfunction()
