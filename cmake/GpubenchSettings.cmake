@@ -28,7 +28,23 @@ if(GPUBENCH_SANITIZE)
   endif()
 endif()
 
-# gpubench_room(NAME SOURCES... DEPENDS...): one room of the house as a static library, gpubench::NAME once installed.
+# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, and code that times nothing is optimised
+# little. The rooms whose loops are timed, or which compute much, keep the optimisation of the build type.
+set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)
+set(gpubench_separate_rooms probes)
+function(gpubench_quick name)
+  if(NOT GPUBENCH_QUICK_BUILD)
+    return()
+  endif()
+  if(NOT name IN_LIST gpubench_separate_rooms)
+    set_target_properties(gpubench_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+  if(name IN_LIST gpubench_untimed_rooms AND CMAKE_BUILD_TYPE STREQUAL Release)
+    target_compile_options(gpubench_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
+endfunction()
+
+# gpubench_room(NAME SOURCES... PUBLIC... PRIVATE...): one room of the house as a static library, gpubench::NAME once installed.
 function(gpubench_room name)
   cmake_parse_arguments(room "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(gpubench_${name} STATIC ${room_SOURCES})
@@ -46,5 +62,6 @@ function(gpubench_room name)
   set(private ${room_PRIVATE})
   list(TRANSFORM private REPLACE "^(Eigen3::Eigen|nlohmann_json::nlohmann_json|CLI11::CLI11)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(gpubench_${name} PUBLIC ${room_PUBLIC} PRIVATE ${private} $<BUILD_INTERFACE:gpubench_warnings>)
+  gpubench_quick(${name})
   set_property(GLOBAL APPEND PROPERTY GPUBENCH_ROOMS gpubench_${name})
 endfunction()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes this machine able to build gpubench: installs the packages that are missing and the chart library, and configures
 # build/. What is there already is left alone. Called by run.sh and test.sh; `setup.sh --tests` adds what the tests need.
+# Without tests, CUDA code is built only where there is a GPU, and only for that one. With tests, all code is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,14 +48,31 @@ install_packages() {
   rm -f "$log"
 }
 
+has_gpu() {
+  nvidia-smi -L >/dev/null 2>&1 || /usr/local/nvidia/bin/nvidia-smi -L >/dev/null 2>&1 || [ -n "$(ls /proc/driver/nvidia/gpus 2>/dev/null)" ]
+}
+
+cached() { grep -qs "^$1:[A-Z]*=$2\$" build/CMakeCache.txt; }
+
 configure() {
-  local generator=()
-  if [ ! -e build/CMakeCache.txt ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  cmake -S . -B build "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DGPUBENCH_TESTS="$tests"
+  local options=(-DCMAKE_BUILD_TYPE=Release "-DGPUBENCH_TESTS=$tests" "-DGPUBENCH_EXAMPLES=$tests")
+  if [ ! -e build/CMakeCache.txt ]; then
+    options+=(-DGPUBENCH_QUICK_BUILD=ON)
+    if command -v ninja >/dev/null; then options+=(-G Ninja); fi
+  fi
+  # A build folder that somebody configured keeps its choice of CUDA.
+  if [ ! -e build/CMakeCache.txt ] || cached GPUBENCH_QUICK_BUILD ON; then options+=("-DGPUBENCH_CUDA=$cuda"); fi
+  cmake -S . -B build "${options[@]}"
 }
 
 # Once tests have been configured they stay so: run.sh must not undo what test.sh set up.
-if [ -e build/CMakeCache.txt ] && grep -q '^GPUBENCH_TESTS:BOOL=ON' build/CMakeCache.txt; then tests=ON; fi
+if cached GPUBENCH_TESTS ON; then tests=ON; fi
+
+cuda=AUTO
+if [ "$tests" = OFF ] && ! has_gpu; then
+  cuda=OFF
+  say "no NVIDIA GPU here: building for the CPU alone (scripts/test.sh compiles the CUDA code too)"
+fi
 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
   mapfile -t missing < <(missing_packages)
