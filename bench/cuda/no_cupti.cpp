@@ -5,11 +5,11 @@
 
 namespace gpubench::bench {
 namespace {
-constexpr const char* reason =
+constexpr const char* without_cupti =
     "gpubench was built without CUPTI's headers; install the toolkit's cuda-cupti-dev package and build again";
 }
 
-std::unique_ptr<MetricSource> open_cupti_source(const Device&) { throw MetricsUnavailable(reason); }
-std::unique_ptr<ActivitySource> open_cupti_activity() { throw MetricsUnavailable(reason); }
+std::unique_ptr<MetricSource> open_cupti_source(const Device&) { throw MetricsUnavailable(without_cupti); }
+std::unique_ptr<ActivitySource> open_cupti_activity() { throw MetricsUnavailable(without_cupti); }
 
 }  // namespace gpubench::bench

@@ -55,10 +55,9 @@ elseif(WHAT STREQUAL subproject)
   run_or_fail("configure" ${CMAKE_COMMAND} -S ${SOURCE}/subproject -B ${WORK}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
     -DGPUBENCH_SOURCE=${ROOT} -DWITH_CUDA=${with_cuda} ${cuda_project})
   if(GENERATOR STREQUAL Ninja)
-    run_or_fail("compile" ${CMAKE_COMMAND} --build ${WORK}/build --target CMakeFiles/consumer.dir/__/consumer/consumer.cpp.o)
+    run_or_fail("compile" ${CMAKE_COMMAND} --build ${WORK}/build --target consumer_objects)
     if(with_cuda)
-      run_or_fail("compile CUDA" ${CMAKE_COMMAND} --build ${WORK}/build
-        --target CMakeFiles/cuda_consumer.dir/__/cuda_consumer/consumer.cu.o)
+      run_or_fail("compile CUDA" ${CMAKE_COMMAND} --build ${WORK}/build --target cuda_consumer_objects)
     endif()
   endif()
 elseif(WHAT STREQUAL deb)
