@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "core/base/utc.h"
+#include "core/base/time.h"
 #include "gpubench/version.h"
 
 namespace gpubench::calibrate {

@@ -17,6 +17,7 @@
 #include "bench/clocks/host_clock.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
+#include "core/base/time.h"
 #include "doctor/parse.h"
 
 namespace gpubench::doctor {
@@ -74,9 +75,9 @@ std::string container_sign(const fs::path& root) {
 
 double clock_cost() {
   constexpr int reads = 100'000;
-  const double start = bench::steady_seconds();
+  const double start = steady_seconds();
   for (int i = 0; i < reads; ++i) (void)std::chrono::steady_clock::now();
-  return (bench::steady_seconds() - start) / reads;
+  return (steady_seconds() - start) / reads;
 }
 
 int usable_cores() {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bench/activity/agreement.h"
-#include "bench/clocks/host_clock.h"
 #include "bench/counters/metric_source.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 namespace {

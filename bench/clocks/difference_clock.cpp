@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/clocks/host_clock.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 

@@ -7,12 +7,9 @@
 #include <chrono>
 
 #include "bench/clocks/host_frequency.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double steady_quantum_seconds() {
   static const double quantum = [] {

@@ -5,11 +5,10 @@
 #include <functional>
 
 #include "bench/clocks/clock.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 
-/// Seconds on std::chrono::steady_clock since its epoch.
-double steady_seconds();
 /// The smallest step the steady clock shows, in seconds, measured once a process.
 double steady_quantum_seconds();
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bench/clocks/host_clock.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 

@@ -8,12 +8,12 @@
 #include <functional>
 #include <utility>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/chains.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/timer_steps.h"
 #include "bench/gpu.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

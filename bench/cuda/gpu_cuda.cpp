@@ -25,6 +25,7 @@
 #include "bench/gpu.h"
 #include "bench/memory/buffer_copies.h"
 #include "bench/memory/scrubbing.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 namespace {

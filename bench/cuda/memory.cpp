@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/fill.h"
 #include "bench/cuda/working_stream.h"
 #include "bench/memory/buffer_copies.h"
 #include "bench/memory/scrubbing.h"
+#include "core/base/time.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -33,7 +33,7 @@ void* allocate_device(std::size_t bytes) {
 
 void free_device(void* pointer, std::size_t bytes) noexcept {
   (void)cudaFree(pointer);
-  bench::scrubbing().freed(static_cast<double>(bytes), bench::steady_seconds());
+  bench::scrubbing().freed(static_cast<double>(bytes), steady_seconds());
 }
 
 void copy_from_device(void* host, const void* device, std::size_t bytes) {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/chains.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/cuda/sm_clock.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

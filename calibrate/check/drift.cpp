@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/utc.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {

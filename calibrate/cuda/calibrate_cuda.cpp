@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/clocks/launch_overhead.h"
 #include "bench/cuda/cuda_error.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/rejection.h"
 #include "calibrate/cuda/workbench.h"
+#include "core/base/time.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::calibrate {
@@ -93,8 +93,8 @@ void sustain_all(Workbench& bench) {
 }  // namespace
 
 void warm_up(Workbench& bench, double seconds) {
-  const double start = bench::steady_seconds();
-  while (bench::steady_seconds() < start + seconds)
+  const double start = steady_seconds();
+  while (steady_seconds() < start + seconds)
     bench.timer.seconds([&] {
       probes::Launched launched;
       GPUBENCH_CUDA_CHECK(probes::launch_vector(

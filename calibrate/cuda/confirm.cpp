@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/counters/metric_names.h"
 #include "bench/counters/metric_source.h"
 #include "bench/cuda/cuda_error.h"
 #include "calibrate/check/rejection.h"
 #include "calibrate/cuda/workbench.h"
+#include "core/base/time.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -109,7 +109,7 @@ void count(Workbench& bench, bench::MetricSource& source, const std::vector<Coun
   }
   for (const auto& [probe, way] : group) {
     bench.step("counters", static_cast<double>(counted++) / static_cast<double>(bench.probes.size()));
-    if (bench::steady_seconds() > deadline) {
+    if (steady_seconds() > deadline) {
       confirmations[probe].reason = "the time for counting was over";
       continue;
     }
@@ -136,7 +136,7 @@ void count(Workbench& bench, bench::MetricSource& source, const std::vector<Coun
 }  // namespace
 
 void confirm(Workbench& bench, double seconds) {
-  const double deadline = bench::steady_seconds() + seconds;
+  const double deadline = steady_seconds() + seconds;
   std::unique_ptr<bench::MetricSource> source;
   std::string reason;
   try {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/pinned_memory.h"
 #include "calibrate/cuda/workbench.h"
+#include "core/base/time.h"
 #include "kernels/probes/cuda_latency.h"
 #include "kernels/probes/cuda_memory.h"
 
@@ -46,10 +46,10 @@ std::function<Reading()> timed(
   return [bytes, work = std::move(work), prepare = std::move(prepare)] {
     prepare();
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-    const double start = bench::steady_seconds();
+    const double start = steady_seconds();
     work();
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-    return Reading{bytes / (bench::steady_seconds() - start), std::nullopt, std::nullopt};
+    return Reading{bytes / (steady_seconds() - start), std::nullopt, std::nullopt};
   };
 }
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "bench/clocks/costs.h"
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/blocker.h"
 #include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/pinned_memory.h"
 #include "calibrate/cuda/workbench.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda_atomics.h"
 
@@ -117,9 +117,9 @@ class Overheads {
     Probe probe = overhead_probe(resource, fmt::format("{}, host clock, mean of {} calls in a row", what, calls));
     probe.measure = [calls, work] {
       GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-      const double start = bench::steady_seconds();
+      const double start = steady_seconds();
       for (int i = 0; i < calls; ++i) work();
-      return Reading{(bench::steady_seconds() - start) / calls, std::nullopt, std::nullopt};
+      return Reading{(steady_seconds() - start) / calls, std::nullopt, std::nullopt};
     };
     measure(std::move(probe));
   }
@@ -132,12 +132,12 @@ class Overheads {
                                              calls));
     probe.measure = [this] {
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
-      const double start = bench::steady_seconds();
+      const double start = steady_seconds();
       for (int i = 0; i < calls; ++i)
         GPUBENCH_CUDA_CHECK(cudaLaunchHostFunc(
             bench_.stream, [](void*) {}, nullptr));
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
-      return Reading{(bench::steady_seconds() - start) / calls, std::nullopt, std::nullopt};
+      return Reading{(steady_seconds() - start) / calls, std::nullopt, std::nullopt};
     };
     measure(std::move(probe));
   }

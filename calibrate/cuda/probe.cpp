@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/cuda_error.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {
@@ -165,13 +165,13 @@ void SustainedLoad::visit(const Instruments& with, double share) {
 }
 
 void SustainedLoad::run(const Instruments& with, double seconds) {
-  const double start = bench::steady_seconds();
+  const double start = steady_seconds();
   const double half = start + 0.5 * seconds;
   const std::size_t before = rates_.size();
   const std::size_t clocks_before = clocks_.size();
   double took = 0.0;
-  while (rates_.size() < before + 3 || bench::steady_seconds() < start + seconds) {
-    const bool settled = bench::steady_seconds() > half;
+  while (rates_.size() < before + 3 || steady_seconds() < start + seconds) {
+    const bool settled = steady_seconds() > half;
     took = with.timer.seconds(probe_->enqueue);
     if (!settled) continue;
     rates_.push_back(*probe_->ceiling.work_per_run / took);

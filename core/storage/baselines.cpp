@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/descriptor.h"
+#include "core/base/files.h"
 #include "core/storage/document.h"
 #include "core/storage/json_parts.h"
 #include "core/storage/storage.h"

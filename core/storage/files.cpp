@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/files.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,7 +11,6 @@
 #include <optional>
 #include <system_error>
 
-#include "core/base/descriptor.h"
 #include "core/storage/squeeze.h"
 #include "core/storage/storage.h"
 

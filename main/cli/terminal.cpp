@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-#include "bench/clocks/host_clock.h"
+#include "core/base/time.h"
 
 namespace gpubench {
 namespace {
@@ -58,14 +58,14 @@ ConsoleStyle stdout_style(ColorChoice choice) {
 }
 
 ProgressLine::ProgressLine(bool quiet)
-    : active_(!quiet && smart_terminal(STDERR_FILENO)), start_seconds_(bench::steady_seconds()) {}
+    : active_(!quiet && smart_terminal(STDERR_FILENO)), start_seconds_(steady_seconds()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::point(std::size_t done, std::size_t total, std::string_view name) {
   std::string left;
   if (done >= 3) {
-    const double elapsed = bench::steady_seconds() - start_seconds_;
+    const double elapsed = steady_seconds() - start_seconds_;
     const double rest = elapsed / static_cast<double>(done) * static_cast<double>(total > done ? total - done : 0);
     left = rest >= 90.0 ? fmt::format("about {:.0f} min left", rest / 60.0) : fmt::format("about {:.0f} s left", rest);
   }

@@ -5,21 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numbers>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
-#include "bench/clocks/host_clock.h"
+#include "core/base/process.h"
+#include "core/base/time.h"
 #include "core/storage/storage.h"
 #include "main/cli/interruption.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/commands/comparing.h"
 #include "main/worker/isolation.h"
-#include "main/worker/program.h"
 
 namespace gpubench {
 namespace {
@@ -29,12 +28,10 @@ constexpr std::size_t min_pairs = 4;
 constexpr std::string_view side_names[] = {"base", "new"};
 
 /// What a process said last, for an error.
-std::string last_words(const std::filesystem::path& log) {
-  std::ifstream file(log);
-  std::string line, last;
-  for (int lines = 0; lines < 10'000 && std::getline(file, line); ++lines)
-    if (!line.empty()) last = line.substr(0, 300);
-  return last.empty() ? "" : fmt::format(" Its last words: {}", last);
+std::string last_words(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const std::string_view line = text.substr(text.rfind('\n') + 1);
+  return line.empty() ? "" : fmt::format(" Its last words: {}", line.substr(0, 300));
 }
 
 /// A program that did not give a run.
@@ -44,8 +41,7 @@ struct ProgramFailed : std::runtime_error {
 
 class Alternation {
  public:
-  explicit Alternation(const Options& options)
-      : options_(options), progress_(options.quiet), start_(bench::steady_seconds()) {
+  explicit Alternation(const Options& options) : options_(options), progress_(options.quiet), start_(steady_seconds()) {
     if (!options_.keep_folder) return;
     for (const std::string_view side : side_names)
       storage::check_writable(std::filesystem::path(*options_.keep_folder) / side / "run-0001.json");
@@ -80,7 +76,7 @@ class Alternation {
     for (int i = 1; i < look; ++i) due += std::max<std::size_t>(2, due / 8 * 2);
     return pairs() < due;
   }
-  [[nodiscard]] double elapsed() const { return bench::steady_seconds() - start_; }
+  [[nodiscard]] double elapsed() const { return steady_seconds() - start_; }
 
   compare::Comparison compare() const {
     compare::CompareOptions compare_options = gpubench::compare_options(options_);
@@ -131,7 +127,6 @@ class Alternation {
     const std::string name = fmt::format("{}/run-{:04}.json", side_names[side], runs_[side].size() + 1);
     const auto folder = options_.keep_folder ? std::filesystem::path(*options_.keep_folder) : temporary_.path();
     const auto file = folder / name;
-    const auto log = temporary_.path() / "log.txt";
     const std::string& program = options_.inputs[side];
     std::error_code none;
     std::filesystem::create_directories(file.parent_path(), none);
@@ -139,13 +134,19 @@ class Alternation {
     progress_.step(fmt::format("pair {}: {} ({})", pairs() + 1, program,
                                open_ ? fmt::format("{} points open", *open_) : std::string(side_names[side])),
                    std::min(1.0, elapsed() / options_.total_budget_seconds));
-    std::vector<std::string> arguments = options_.program_arguments;
-    arguments.push_back(fmt::format("--out={}", file.string()));
-    arguments.emplace_back("--quiet");
+    std::vector<std::string> words = {program};
+    words.insert(words.end(), options_.program_arguments.begin(), options_.program_arguments.end());
+    words.push_back(fmt::format("--out={}", file.string()));
+    words.emplace_back("--quiet");
     const double left =
         options_.pairs ? options_.total_budget_seconds : std::max(0.0, options_.total_budget_seconds - elapsed());
-    const ProgramResult result = run_program(program, arguments, log, left);
-    if (result.interrupted) return std::nullopt;
+    ProgramOptions how;
+    how.max_seconds = left;
+    how.keep_output = false;
+    how.end_with_parent = true;
+    how.stop = [] { return Interruption::noted() != 0; };
+    const ProgramResult result = run_program(words, how);
+    if (result.stopped) return std::nullopt;
     if (result.timed_out) {
       why_stopped_ = "the time budget is spent";
       std::filesystem::remove(file, none);
@@ -154,7 +155,7 @@ class Alternation {
     const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
     if (!ran || !std::filesystem::exists(file, none))
       throw ProgramFailed(fmt::format("{} {} in its run {} and left no run.{}", program, words_of(result.end),
-                                      runs_[side].size() + 1, last_words(log)));
+                                      runs_[side].size() + 1, last_words(result.errors)));
     return storage::read_slim_run(file, storage::Clocks::all);
   }
 

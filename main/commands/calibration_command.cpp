@@ -19,6 +19,7 @@
 #include "compare/calibration_diff.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
+#include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/commands/context.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 
 #include "bench/devices.h"
+#include "core/base/time.h"
 #include "gpubench/version.h"
 #include "main/commands/code_identity.h"
 
@@ -30,8 +29,6 @@ std::string operating_system() {
 }
 
 }  // namespace
-
-std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 Context gather_context(const std::string& program, const std::vector<std::string>& arguments) {
   Context context;

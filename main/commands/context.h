@@ -11,7 +11,4 @@ namespace gpubench {
 
 Context gather_context(const std::string& program, const std::vector<std::string>& arguments);
 
-/// Now, in ISO 8601 and UTC: "2026-03-01T12:34:56Z".
-std::string utc_now();
-
 }  // namespace gpubench

@@ -13,12 +13,12 @@
 #include "compare/comparability.h"
 #include "compare/gate.h"
 #include "core/base/text.h"
+#include "core/base/time.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/commands/comparing.h"
-#include "main/commands/context.h"
 #include "reports/comparisons.h"
 
 namespace gpubench {

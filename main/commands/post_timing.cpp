@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/clocks/host_clock.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
 #include "bench/google/harness.h"
+#include "core/base/time.h"
 #include "main/cli/interruption.h"
 #include "main/worker/isolation.h"
 
@@ -42,7 +42,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
         fmt::format("{} was left out: it does not go with repetitions that are interleaved at random.", phase.flag)};
     return outcome;
   }
-  const double start = bench::steady_seconds();
+  const double start = steady_seconds();
   Keys keys;
   std::map<PointKey, Point*> known;
   for (Point& point : points) {
@@ -85,7 +85,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
       if (point->measurement.seconds) nothing->give_up(point->measurement, error.what());
     outcome.warnings = nothing->warnings();
   }
-  outcome.seconds = bench::steady_seconds() - start;
+  outcome.seconds = steady_seconds() - start;
   return outcome;
 }
 

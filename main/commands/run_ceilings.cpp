@@ -9,18 +9,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/clocks/host_clock.h"
 #include "calibrate/cache.h"
 #include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
 #include "calibrate/process_overheads.h"
+#include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 #include "main/cli/interruption.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/context.h"
 
 namespace gpubench {
 namespace {
@@ -146,7 +145,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   options.progress = [&](std::string_view step, double done) {
     progress.step(fmt::format("calibrating {}: {}", device.id, step), done);
   };
-  const double start = bench::steady_seconds();
+  const double start = steady_seconds();
   const OverheadsOfProcesses overheads = measure_overheads(device, mode, progress);
   if (!overheads.processes.empty()) options.part = calibrate::Part::all_but_of_process;
   Calibration calibration = calibrate::calibrate(device, options);
@@ -154,7 +153,7 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   if (!overheads.failure.empty()) calibration.warnings.push_back(overheads.failure);
   calibration.created_utc = utc_now();
   calibration.gpubench_version = std::string(version);
-  calibration.seconds_taken = bench::steady_seconds() - start;
+  calibration.seconds_taken = steady_seconds() - start;
   return assessed(std::move(calibration));
 }
 

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "bench/clocks/host_clock.h"
 #include "calibrate/cache.h"
 #include "classifier/classifier.h"
+#include "core/base/time.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
@@ -69,11 +69,11 @@ void Checkpoint::put(const PointKey& key, Measurement measurement) {
   if (due()) write();
 }
 
-bool Checkpoint::due() const { return !files_.empty() && bench::steady_seconds() >= last_write_ + pause_; }
+bool Checkpoint::due() const { return !files_.empty() && steady_seconds() >= last_write_ + pause_; }
 
 void Checkpoint::write() {
   if (points_.empty()) return;  // no reason yet to replace what an older run left there
-  const double start = bench::steady_seconds();
+  const double start = steady_seconds();
   Run run = base_;
   for (const PointKey& key : order_) {
     const auto place = points_.find(key);
@@ -98,7 +98,7 @@ void Checkpoint::write() {
       return true;
     }
   });
-  last_write_ = bench::steady_seconds();
+  last_write_ = steady_seconds();
   pause_ = std::max(min_pause_seconds, pause_per_write * (last_write_ - start));
 }
 

@@ -4,15 +4,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -20,15 +17,13 @@
 #include <thread>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
-#include "core/base/spawn.h"
+#include "core/base/time.h"
 #include "main/worker/job.h"
 
 namespace gpubench {
 namespace {
 
 constexpr double longest_wait_seconds = 0.1;  // a process that closed its channel is looked after this often
-constexpr double longest_death_seconds = 10.0;
 constexpr std::size_t longest_line = 1 << 16;
 
 [[noreturn]] void fail(int error, const char* what) {
@@ -52,25 +47,13 @@ std::vector<std::string> own_command_line() {
 
 std::vector<std::string> environment_with(const std::string& addition) {
   const std::string head = std::string(job_variable) + "=";
-  std::vector<std::string> words;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
-    if (!std::string_view(*variable).starts_with(head)) words.emplace_back(*variable);
+  std::vector<std::string> words = Spawn::environ_now();
+  std::erase_if(words, [&](const std::string& word) { return word.starts_with(head); });
   words.push_back(head + addition);
   return words;
 }
 
 }  // namespace
-
-std::string words_of(const ProcessEnd& end) {
-  if (end.stuck) return "could not be ended and was left behind; it hangs in the system, perhaps in the driver";
-  if (end.signal) {
-    const char* const name = sigabbrev_np(*end.signal);
-    const std::string text =
-        name != nullptr ? fmt::format("was ended by SIG{}", name) : fmt::format("was ended by signal {}", *end.signal);
-    return *end.signal == SIGKILL ? text + ", perhaps for want of memory" : text;
-  }
-  return fmt::format("ended itself with exit code {}", end.exit_code.value_or(0));
-}
 
 ChildProcess::ChildProcess(const std::filesystem::path& job) {
   std::array<int, 2> ends{};
@@ -78,15 +61,10 @@ ChildProcess::ChildProcess(const std::filesystem::path& job) {
   channel_ = Descriptor(ends[0]);
   const Descriptor theirs(ends[1]);
   fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
-  std::vector<std::string> arguments = own_command_line();
-  std::vector<std::string> environment = environment_with(fmt::format("{}:{}", theirs.number(), job.string()));
   Spawn spawn("a process of its own cannot be started: posix_spawn");
-  spawn.keep(theirs.number());
-  id_ = spawn.start("/proc/self/exe", arguments, pointers_to(environment).data());
-}
-
-ChildProcess::~ChildProcess() {
-  if (!end_) kill();
+  spawn.give(theirs.number(), theirs);
+  process_.emplace(spawn.start("/proc/self/exe", own_command_line(),
+                               environment_with(fmt::format("{}:{}", theirs.number(), job.string()))));
 }
 
 std::optional<std::string> ChildProcess::take_line() {
@@ -115,31 +93,16 @@ void ChildProcess::read_channel() {
   }
 }
 
-void ChildProcess::look_whether_ended() {
-  if (end_) return;
-  int status = 0;
-  const pid_t result = waitpid(id_, &status, WNOHANG);
-  if (result == 0 || (result < 0 && errno == EINTR)) return;
-  ProcessEnd end;
-  if (result > 0 && WIFSIGNALED(status))
-    end.signal = WTERMSIG(status);
-  else if (result > 0)
-    end.exit_code = WEXITSTATUS(status);
-  else
-    end.stuck = true;  // someone else waited for it: how it ended is lost
-  end_ = end;
-}
-
 std::optional<std::string> ChildProcess::next_line(double seconds) {
-  const double until = bench::steady_seconds() + seconds;
+  const double until = steady_seconds() + seconds;
   for (;;) {
     if (auto line = take_line()) return line;
-    look_whether_ended();
+    process_->poll();
     // What it wrote before it ended is read after its end has been seen.
     read_channel();
     if (auto line = take_line()) return line;
-    const double left = until - bench::steady_seconds();
-    if (end_ || left <= 0.0) return std::nullopt;
+    const double left = until - steady_seconds();
+    if (ended() || left <= 0.0) return std::nullopt;
     const auto wait = std::chrono::duration<double>(std::min(left, longest_wait_seconds));
     if (channel_.open()) {
       pollfd wanted{channel_.number(), POLLIN, 0};
@@ -151,18 +114,8 @@ std::optional<std::string> ChildProcess::next_line(double seconds) {
 }
 
 void ChildProcess::kill() {
-  if (end_) return;
-  ::kill(-id_, SIGKILL);
-  const double until = bench::steady_seconds() + longest_death_seconds;
-  while (!end_ && bench::steady_seconds() < until) {
-    look_whether_ended();
-    if (!end_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  process_->kill();
   read_channel();
-  if (!end_) {
-    end_ = ProcessEnd{};
-    end_->stuck = true;
-  }
 }
 
 }  // namespace gpubench

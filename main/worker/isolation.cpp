@@ -13,9 +13,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/memory/scrubbing.h"
 #include "calibrate/calibrate.h"
+#include "core/base/time.h"
 #include "core/storage/storage.h"
 #include "main/cli/interruption.h"
 #include "main/worker/child_process.h"
@@ -43,24 +43,6 @@ std::optional<std::size_t> index_in(std::string_view line, std::string_view head
 }
 
 }  // namespace
-
-PrivateFolder::PrivateFolder() {
-  std::error_code error;
-  std::filesystem::path base = std::filesystem::temp_directory_path(error);
-  if (error) base = "/tmp";
-  std::string name = (base / "gpubench-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr)  // for this user alone, and of a name that none can foresee
-    throw std::system_error(errno, std::generic_category(),
-                            fmt::format("no folder for the processes' results can be made in {}; set TMPDIR to a place "
-                                        "where you may write",
-                                        base.string()));
-  path_ = name;
-}
-
-PrivateFolder::~PrivateFolder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
-}
 
 /// How one process fared with its points.
 struct Isolation::Attempt {
@@ -134,14 +116,14 @@ void Isolation::attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_po
     if (size.operation == job.operation) job.added.push_back(size);
   ChildProcess child(write_job(job));
   attempt.result = job.result;
-  double deadline = bench::steady_seconds() + limit_seconds_;
+  double deadline = steady_seconds() + limit_seconds_;
   while (!child.ended() && Interruption::noted() == 0) {
-    const auto line = child.next_line(deadline - bench::steady_seconds());
+    const auto line = child.next_line(deadline - steady_seconds());
     if (line) {
       attempt.hear(*line, plan, on_point);
-      deadline = bench::steady_seconds() + limit_seconds_;
+      deadline = steady_seconds() + limit_seconds_;
       if (!attempt.current && kept.due()) attempt.collect(plan, kept);
-    } else if (!child.ended() && bench::steady_seconds() >= deadline) {
+    } else if (!child.ended() && steady_seconds() >= deadline) {
       attempt.timed_out = true;
       child.kill();
     }
@@ -187,14 +169,14 @@ std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, 
 
 Calibration Isolation::run_ceilings_job(Job& job, const std::string& what) {
   ChildProcess child(write_job(job));
-  const double deadline = bench::steady_seconds() + longest_calibration_seconds;
+  const double deadline = steady_seconds() + longest_calibration_seconds;
   std::string error;
-  while (!child.ended() && Interruption::noted() == 0 && bench::steady_seconds() < deadline)
-    if (const auto line = child.next_line(deadline - bench::steady_seconds()); line && line->starts_with("error "))
+  while (!child.ended() && Interruption::noted() == 0 && steady_seconds() < deadline)
+    if (const auto line = child.next_line(deadline - steady_seconds()); line && line->starts_with("error "))
       error = line->substr(6);
   child.kill();
   if (job.task == Job::Task::calibrate || job.task == Job::Task::check_drift)
-    bench::scrubbing().freed(calibrate::max_device_bytes, bench::steady_seconds());
+    bench::scrubbing().freed(calibrate::max_device_bytes, steady_seconds());
   if (Interruption::noted() != 0) return {};
   if (!error.empty()) throw std::runtime_error(error);
   if (!child.ended()->well())

@@ -8,6 +8,7 @@
 
 #include "bench/clocks/sampler.h"
 #include "calibrate/calibrate.h"
+#include "core/base/files.h"
 #include "core/model/calibration.h"
 #include "main/cli/options.h"
 #include "main/commands/plan.h"
@@ -18,20 +19,6 @@ namespace gpubench {
 
 /// The sampler's settings that the command line asks for.
 bench::SamplingOptions sampling_options(const Options& options);
-
-/// A folder that only this user can look into, removed with all that is in it.
-class PrivateFolder {
- public:
-  /// Throws std::system_error.
-  PrivateFolder();
-  ~PrivateFolder();
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Starts the processes of one run.
 class Isolation {

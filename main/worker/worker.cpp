@@ -15,7 +15,7 @@
 #include "bench/devices.h"
 #include "bench/google/harness.h"
 #include "calibrate/check/drift.h"
-#include "core/base/descriptor.h"
+#include "core/base/files.h"
 #include "core/storage/storage.h"
 #include "main/commands/commands.h"
 #include "main/commands/context.h"

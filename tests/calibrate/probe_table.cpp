@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
 #include "calibrate/calibrate.h"
+#include "core/base/time.h"
 #include "core/storage/storage.h"
 
 namespace {
@@ -73,7 +73,7 @@ class StepTimes {
  public:
   void step(std::string_view name) {
     if (!steps_.empty() && steps_.back().first == name) return;
-    steps_.emplace_back(name, bench::steady_seconds());
+    steps_.emplace_back(name, steady_seconds());
   }
   void print() const {
     for (std::size_t i = 0; i + 1 < steps_.size(); ++i)

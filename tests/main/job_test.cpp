@@ -83,12 +83,5 @@ TEST(Job, FiltersAreSafeForAnyName) {
   EXPECT_EQ(filter_for("a/b[(*"), "^a.b.../");
 }
 
-TEST(ProcessEnd, InWords) {
-  EXPECT_EQ(words_of({std::nullopt, SIGSEGV, false}), "was ended by SIGSEGV");
-  EXPECT_THAT(words_of({std::nullopt, SIGKILL, false}), HasSubstr("memory"));
-  EXPECT_EQ(words_of({3, std::nullopt, false}), "ended itself with exit code 3");
-  EXPECT_THAT(words_of({std::nullopt, std::nullopt, true}), HasSubstr("left behind"));
-}
-
 }  // namespace
 }  // namespace gpubench

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/inputs.h"
 #include "bench/counters/metric_names.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/gpu.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/copy.h"
@@ -31,9 +31,9 @@ constexpr std::size_t points = 200;
 
 template <class Work>
 double seconds_of(Work&& work) {
-  const double start = bench::steady_seconds();
+  const double start = steady_seconds();
   work();
-  return bench::steady_seconds() - start;
+  return steady_seconds() - start;
 }
 
 class Copy {

@@ -10,11 +10,11 @@
 #include <exception>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/gpu.h"
 #include "bench/memory/scrubbing.h"
+#include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench {
@@ -58,9 +58,9 @@ class Watch {
   Watch() : from_(copied_bytes), to_(copied_bytes) {}
   std::vector<Sample> now(double seconds) {
     std::vector<Sample> samples;
-    const double begin = bench::steady_seconds();
-    while (bench::steady_seconds() < begin + seconds) {
-      const double at = bench::steady_seconds() - begin;
+    const double begin = steady_seconds();
+    while (steady_seconds() < begin + seconds) {
+      const double at = steady_seconds() - begin;
       start_.record(stream_.get());
       for (int i = 0; i < copies_each; ++i)
         GPUBENCH_CUDA_CHECK(

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/files.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +16,6 @@
 #include <iterator>
 #include <string>
 
-#include "core/base/descriptor.h"
 #include "core/storage/storage.h"
 #include "tests/core/storage/random_run.h"
 

@@ -7,6 +7,11 @@
 
 namespace gpubench {
 
+/// Seconds on std::chrono::steady_clock since its epoch.
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// Now, in ISO 8601 and UTC.
 inline std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());

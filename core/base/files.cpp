@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/descriptor.h"
+#include "core/base/files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
+#include <system_error>
 
 namespace gpubench {
 
@@ -27,6 +31,27 @@ int write_all(const Descriptor& file, std::string_view text) {
   }
   // Before the rename: else a crash may leave an empty file under the final name (ext4 with delayed allocation).
   return ::fsync(file.number()) == 0 ? 0 : errno;
+}
+
+std::string read_all(const Descriptor& file) {
+  struct stat facts {};
+  if (fstat(file.number(), &facts) != 0 || facts.st_size <= 0) return {};
+  std::string text(static_cast<std::size_t>(facts.st_size), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const auto got = pread(file.number(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+Descriptor memory_file() {
+  const Descriptor file(memfd_create("gpubench", MFD_CLOEXEC));
+  // Above the numbers of standard files, so that giving it to a process as one of them never hits another.
+  return Descriptor(file.open() ? fcntl(file.number(), F_DUPFD_CLOEXEC, 3) : -1);
 }
 
 TemporaryFile::TemporaryFile(const std::filesystem::path& folder) {
@@ -53,6 +78,24 @@ int TemporaryFile::keep_as(const std::filesystem::path& target) {
   if (std::rename(path_.c_str(), target.c_str()) != 0) return errno;
   path_.clear();
   return 0;
+}
+
+PrivateFolder::PrivateFolder() {
+  std::error_code error;
+  std::filesystem::path base = std::filesystem::temp_directory_path(error);
+  if (error) base = "/tmp";
+  std::string name = (base / "gpubench-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr)  // for this user alone, and of a name that none can foresee
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("no folder for the processes' results can be made in {}; set TMPDIR to a place "
+                                        "where you may write",
+                                        base.string()));
+  path_ = name;
+}
+
+PrivateFolder::~PrivateFolder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
 }
 
 }  // namespace gpubench

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open file of the system, closed when it goes out of scope.
+// Files and folders of the system that go with their objects.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace gpubench {
 
+/// An open file of the system.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -32,6 +34,10 @@ class Descriptor {
 
 /// Writes all of the text and has it reach the disk. Returns 0 or errno.
 int write_all(const Descriptor& file, std::string_view text);
+/// All that a regular file holds, wherever it has been read up to.
+std::string read_all(const Descriptor& file);
+/// A file without a name, in memory. Not open on failure, with errno set.
+Descriptor memory_file();
 
 /// A new, empty file of a random name in a folder, removed when it goes out of scope unless `keep_as` was called.
 class TemporaryFile {
@@ -51,6 +57,20 @@ class TemporaryFile {
   std::filesystem::path path_;
   Descriptor descriptor_;
   int error_ = 0;
+};
+
+/// A folder that only this user can look into, removed with all that is in it.
+class PrivateFolder {
+ public:
+  /// Throws std::system_error.
+  PrivateFolder();
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
 };
 
 }  // namespace gpubench

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting other processes and waiting for their end. Each has a process group of its own and nothing on standard
+// input, unless it is given something.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/files.h"
+
+namespace gpubench {
+
+/// How a process ended.
+struct ProcessEnd {
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  bool stuck = false;  ///< it could not be ended, and was left behind
+  [[nodiscard]] bool well() const { return exit_code == 0; }
+};
+/// "was ended by SIGSEGV", "ended itself with exit code 3".
+std::string words_of(const ProcessEnd& end);
+
+/// A started process; what still runs of it and its group is ended with the object.
+class Process {
+ public:
+  explicit Process(pid_t id) : id_(id) {}
+  ~Process() { kill(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Looks, without waiting, whether it has ended.
+  const std::optional<ProcessEnd>& poll();
+  [[nodiscard]] const std::optional<ProcessEnd>& ended() const { return end_; }
+  /// Ends it and all of its group by force, and waits at most 10 s: what hangs in a driver cannot be ended.
+  void kill();
+
+ private:
+  pid_t id_;
+  std::optional<ProcessEnd> end_;
+};
+
+/// What is to be started. All members throw std::system_error.
+class Spawn {
+ public:
+  /// `failure` is what an error says before the system's own words.
+  explicit Spawn(std::string failure) : failure_(std::move(failure)) {}
+  /// The process's file `number` is this open file; standard input and output are else /dev/null and this process's.
+  void give(int number, const Descriptor& file) { given_.emplace_back(file.number(), number); }
+  /// It is to end by SIGKILL when the thread that starts it ends, however that ends. posix_spawn has no such attribute,
+  /// so that it is forked: not for a process that works with a GPU.
+  void end_with_parent() { ends_with_parent_ = true; }
+  /// Starts a program, looked for in PATH where its name has no slash; words[0] is the name that it is told.
+  pid_t start(const char* program, std::vector<std::string> words) const {
+    return start(program, std::move(words), environ_now());
+  }
+  pid_t start(const char* program, std::vector<std::string> words, std::vector<std::string> environment) const;
+
+  /// The environment of this process.
+  static std::vector<std::string> environ_now();
+
+ private:
+  [[nodiscard]] int become(const char* program, char* const* words, char* const* environment, pid_t parent) const;
+
+  std::string failure_;
+  std::vector<std::pair<int, int>> given_;  ///< number here, number there
+  bool ends_with_parent_ = false;
+};
+
+struct ProgramOptions {
+  double max_seconds = std::numeric_limits<double>::infinity();
+  std::string_view input = {};           ///< for its standard input
+  bool keep_output = true;               ///< of standard output; else it is thrown away
+  bool end_with_parent = false;          ///< as Spawn::end_with_parent
+  std::function<bool()> stop = nullptr;  ///< asked every few milliseconds whether to end it
+};
+
+struct ProgramResult {
+  ProcessEnd end;  ///< meaningless after a time-out or stop
+  bool timed_out = false;
+  bool stopped = false;
+  double seconds = 0.0;
+  std::string output;  ///< standard output
+  std::string errors;  ///< standard error
+};
+
+/// Runs words[0], looked for in PATH where it has no slash, to its end, without a shell. It and all of its group are
+/// ended by force after the time limit. Throws std::system_error when it cannot be started.
+ProgramResult run_program(const std::vector<std::string>& words, const ProgramOptions& options = {});
+
+}  // namespace gpubench

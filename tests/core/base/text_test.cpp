@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gpubench {
+namespace {
+
+TEST(Text, PrintableKeepsOrdinaryTextAndEscapesTheRest) {
+  EXPECT_EQ(printable("gemm<bf16>/n:256 \u00b5\u4f60\U0001F600"), "gemm<bf16>/n:256 \u00b5\u4f60\U0001F600");
+  EXPECT_EQ(printable("a\n\r\t\x1b[31m\x7f"), "a\\n\\r\\t\\x1b[31m\\x7f");
+  EXPECT_EQ(printable(std::string("\0", 1)), "\\x00");
+  EXPECT_EQ(printable("\u009b\u202e\u2066\u2028"), "\\x9b\\u202e\\u2066\\u2028");
+}
+
+TEST(Text, PrintableReplacesWhatIsNotUtf8) {
+  const std::string unknown = "\xEF\xBF\xBD";
+  EXPECT_EQ(printable("a\xff"), "a" + unknown);
+  EXPECT_EQ(printable("\xc3"), unknown);                // cut off
+  EXPECT_EQ(printable("\xc0\xaf"), unknown + unknown);  // '/' in more bytes than it needs
+  EXPECT_EQ(printable("\xe0\x80\xaf"), unknown + unknown + unknown);
+  EXPECT_EQ(printable("\xed\xa0\x80"), unknown + unknown + unknown);  // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), unknown + unknown + unknown + unknown);
+}
+
+TEST(Text, WidthCountsColumns) {
+  EXPECT_EQ(display_width("saxpy"), 5U);
+  EXPECT_EQ(display_width("\u00b1\u00b5"), 2U);
+  EXPECT_EQ(display_width("e\u0301"), 1U);
+  EXPECT_EQ(display_width("\u4f60\u597d"), 4U);
+  EXPECT_EQ(display_width("\U0001F600"), 2U);
+}
+
+TEST(Text, ShortenKeepsBothEnds) {
+  EXPECT_EQ(shorten("layer_norm/1048576", 18), "layer_norm/1048576");
+  EXPECT_EQ(shorten("layer_norm/1048576", 9), "laye\u20268576");
+  EXPECT_EQ(shorten("abc", 1), "\u2026");
+  EXPECT_EQ(shorten("abc", 0), "");
+  for (std::size_t width = 0; width < 12; ++width)
+    EXPECT_LE(display_width(shorten("\u4f60a\u597d\u4f60b\u597d", width)), width);
+}
+
+TEST(Text, PaddingCountsColumns) {
+  EXPECT_EQ(pad_right("\u4f60", 4), "\u4f60  ");
+  EXPECT_EQ(pad_left("\u00b1", 3), "  \u00b1");
+  EXPECT_EQ(pad_left("long", 2), "long");
+}
+
+TEST(Text, WrapBreaksAtSpacesAndElseAnywhere) {
+  EXPECT_EQ(wrap("one two three", 8), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrap("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(wrap("", 10), std::vector<std::string>{""});
+  EXPECT_EQ(wrap("at 131 072", 8), (std::vector<std::string>{"at", "131 072"}));
+  EXPECT_EQ(wrap("one two", 7), std::vector<std::string>{"one two"});
+}
+
+}  // namespace
+}  // namespace gpubench
