@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "classifier/evidence.h"
+#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -102,7 +103,7 @@ void advise_on_grid(const Case& it, const Binding& binding, List& list) {
 
 void advise_on_latency(const Case& it, const Binding& binding, List& list) {
   const auto evidence = fmt::format("{} beside the launch, {} at the {} ceiling", with_unit(it.beside(), "s"),
-                                    with_unit(binding.seconds, "s"), display_name(binding.decision.limiter));
+                                    with_unit(binding.seconds, "s"), label_of(binding.decision.limiter));
   const double left = it.overhead() + binding.seconds;
   if (binding.decision.regime == Regime::memory)
     list.add(it.machine.kind == DeviceKind::cuda
@@ -125,9 +126,10 @@ void advise_on_waste(const Case& it, List& list) {
   const ResourceTime* const level = it.prediction.largest(ResourceKind::memory);
   const double declared = it.measurement.work.bytes();
   if (!it.prediction.counted || level == nullptr || declared <= 0.0 || 3.0 * level->seconds < it.beside()) return;
-  if (level->resource != "dram" && level->resource != "l2") return;
+  const Resource* const row = find_resource(level->resource);
+  if (row == nullptr || !row->moves_sectors) return;
   const auto count = counted_in(it.measurement);
-  const double moved = level->resource == "dram" ? count.dram_bytes() : count.bytes_through_l2();
+  const double moved = count.bytes_of(level->resource);
   if (moved < 1.25 * declared) return;
   const double needed = declared / moved;
   double left = it.beside() - std::min(level->seconds, it.beside()) * (1.0 - needed);
@@ -175,7 +177,7 @@ void advise_on_compute(const Case& it, const Binding& binding, List& list) {
     if (binding.decision.limiter != name_of(from) || !slow || !fast) continue;
     const double ratio = fast->per_second / slow->per_second;
     if (ratio <= 1.0) continue;
-    list.add(action, fmt::format("{:.3g} times the {} ceiling", ratio, display_name(name_of(from))), it.seconds(),
+    list.add(action, fmt::format("{:.3g} times the {} ceiling", ratio, label_of(name_of(from))), it.seconds(),
              it.overhead() + std::max(it.beside() / ratio, it.memory()));
   }
 }

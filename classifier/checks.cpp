@@ -36,10 +36,10 @@ std::string reason_to_differ(const Verdict& verdict, std::string_view theirs) {
   if (small && verdict.regime == Regime::memory)
     return "the rule's peak is the theoretical one of any unit; ours is what this access pattern reaches here";
   if (small && verdict.regime == Regime::compute)
-    return verdict.limiter.starts_with("tensor-")
+    return is_bound_by_power(verdict.limiter)
                ? "the power limit keeps tensor cores below the rule's peak, and our ceiling knows that"
                : "the rule's peak is the theoretical one; ours is measured";
-  if (theirs == "high memory" && verdict.limiter.starts_with("tensor-"))
+  if (theirs == "high memory" && is_bound_by_power(verdict.limiter))
     return "the rule's memory figure holds the traffic of shared memory that feeds tensor cores";
   if (verdict.regime == Regime::latency) return "a busy unit that has no ceiling here, or work that is not declared";
   return "the rule sets both against theoretical peaks; against the ceilings measured here the other one is nearer";
@@ -185,10 +185,10 @@ std::optional<Vote> clock_vote(const Decision& decision, const Measurement& meas
   const bool of_others = slope->value + normal_975 * slope->sigma < 0.5;
   if (of_cores) vote.says = "work of the cores";
   if (of_others) vote.says = "not the cores";
-  const bool dram = decision.regime == Regime::memory && decision.limiter == "dram";
+  const bool own_clock = decision.regime == Regime::memory && !follows_clock(decision.limiter);
   const bool should_follow = decision.regime == Regime::compute || decision.limiter == block_start ||
-                             (decision.regime == Regime::memory && !dram);
-  const bool should_not = is_launch(decision) || dram;
+                             (decision.regime == Regime::memory && !own_clock);
+  const bool should_not = is_launch(decision) || own_clock;
   if ((of_cores || of_others) && (should_follow || should_not)) vote.outcome = outcome_of(of_cores == should_follow);
   return vote;
 }

@@ -25,15 +25,16 @@ std::string memory_ceiling(const Prediction& prediction) {
   std::vector<std::string> names;
   for (const auto& resource : prediction.resources)
     if (resource.kind == ResourceKind::memory && resource.seconds > 0.1 * prediction.memory_seconds())
-      names.push_back(display_name(resource.resource));
-  if (names.size() == 1) return names.front() + (names.front() == "DRAM" ? "'s ceiling for this mix" : "'s ceiling");
+      names.emplace_back(label_of(resource.resource));
+  if (names.size() == 1)
+    return names.front() + (names.front() == label_of(resource::dram) ? "'s ceiling for this mix" : "'s ceiling");
   return fmt::format("what {} together let through", joined(names, " and "));
 }
 
 std::string ceiling_of(const Binding& binding, const Prediction& prediction) {
   if (binding.decision.regime == Regime::memory) return memory_ceiling(prediction);
   if (binding.decision.limiter == block_start) return "the rate at which blocks start";
-  return fmt::format("the {} ceiling", display_name(binding.decision.limiter));
+  return fmt::format("the {} ceiling", label_of(binding.decision.limiter));
 }
 
 std::string start_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
@@ -95,7 +96,7 @@ double flops_on(std::string_view limiter, const Work& work) {
 
 std::string compute_sentence(const Time& time, const Work& work, const Prediction& prediction) {
   const auto binding = binding_of(prediction);
-  if (binding.decision.limiter == "issue")
+  if (binding.decision.limiter == resource::issue)
     return fmt::format("issues instructions for {} of {}", with_unit(binding.seconds, "s"),
                        with_unit(time.seconds, "s"));
   const double flops = flops_on(binding.decision.limiter, work);
@@ -142,7 +143,7 @@ std::string overlap_note(const Prediction& prediction) {
       prediction.overlap_points > 0
           ? fmt::format("fitted to {} points of the calibration's intensity sweep", prediction.overlap_points)
           : std::string("assumed, for the calibration has no intensity sweep to fit it to");
-  return fmt::format("; memory and {} overlap with exponent {:.1f}, {}", display_name(pipe->resource),
+  return fmt::format("; memory and {} overlap with exponent {:.1f}, {}", label_of(pipe->resource),
                      prediction.overlap.value, origin);
 }
 
@@ -159,15 +160,6 @@ std::string excess_note(double excess, const Prediction& prediction) {
 }
 
 }  // namespace
-
-std::string display_name(std::string_view resource) {
-  if (resource == "shared") return "shared memory";
-  std::string name(resource);
-  const bool is_level = name == "dram" || (name.size() == 2 && name[0] == 'l');
-  if (is_level || name.starts_with("fp") || name.starts_with("bf") || name.starts_with("int"))
-    for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return name;
-}
 
 std::string with_unit(double value, std::string_view unit) {
   static constexpr std::array<std::string_view, 11> prefixes = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
@@ -194,7 +186,7 @@ std::string evidence_of(const Decision& decision, const Time& time, const Measur
   if (const auto excess = excess_over_ceiling(decision, time, prediction)) text += excess_note(*excess, prediction);
   if (!prediction.missing.empty()) {
     std::vector<std::string> names;
-    for (const auto resource : prediction.missing) names.push_back(display_name(resource));
+    for (const auto resource : prediction.missing) names.emplace_back(label_of(resource));
     text += fmt::format("; no ceiling of {} was measured, so that work is left out", joined(names, " and "));
   }
   if (!prediction.launch) text += "; no launch ceiling was measured, so overhead is not told apart";

@@ -15,9 +15,6 @@ namespace gpubench::classifier {
 std::string evidence_of(const Decision& decision, const Time& time, const Measurement& measurement,
                         const Prediction& prediction);
 
-/// "DRAM", "FP32", "tensor-bf16", "shared memory".
-std::string display_name(std::string_view resource);
-
 /// Three digits and the decimal prefix that fits: (8.05e8, "B") gives "805 MB", (2.1e-6, "s") gives "2.10 us".
 std::string with_unit(double value, std::string_view unit);
 

@@ -19,14 +19,6 @@ std::optional<Rate> rate_of(const Calibration& calibration, std::string_view res
   return Rate{ceiling->value, sigma_of(ceiling->value, ceiling->ci95, ceiling->repeats), ceiling->clock_hz};
 }
 
-/// Vector pipes and the caches beside the cores follow the clock. Matrix units run into the power limit: their clock
-/// swings within milliseconds, and one reading beside the work says little about it. Their ceiling, taken from rest, is
-/// an upper limit as it stands. Outer caches and DRAM have clocks of their own.
-bool follows_clock(std::string_view resource) {
-  if (resource.starts_with("tensor-")) return false;
-  return resource == "l1" || resource == "l2" || (resource != "dram" && resource != "l3");
-}
-
 /// p from the sweep, which reads DRAM and multiplies and adds in single precision, at the clock of each of its points.
 void add_overlap(const Calibration& calibration, Machine& machine) {
   const auto& fp32_rate = machine.pipes[static_cast<std::size_t>(fp32)];
@@ -68,8 +60,9 @@ Machine machine_of(const Calibration& calibration) {
   Machine machine;
   machine.kind = calibration.device.kind;
   machine.units = calibration.device.units;
-  if (const auto launch = rate_of(calibration, "launch")) machine.launch = Launch{launch->per_second, launch->sigma};
-  if (const auto step = rate_of(calibration, "launch-step")) machine.launch_step_seconds = step->per_second;
+  if (const auto launch = rate_of(calibration, resource::launch))
+    machine.launch = Launch{launch->per_second, launch->sigma};
+  if (const auto step = rate_of(calibration, resource::launch_step)) machine.launch_step_seconds = step->per_second;
   machine.block_start = rate_of(calibration, block_start);
   if (machine.block_start) machine.block_start->per_second = 1.0 / machine.block_start->per_second;  // it is in seconds
   for (const auto& level : calibration.levels) {
@@ -82,16 +75,16 @@ Machine machine_of(const Calibration& calibration) {
     machine.caches.push_back({level.resource, level.capacity_bytes, sigma, *rate, hit_prior});
   }
   std::ranges::stable_sort(machine.caches, {}, &Cache::capacity_bytes);
-  const std::array<std::pair<std::string_view, double>, 4> mixes = {
-      {{"dram-read", 0.0}, {"dram-triad", 1.0 / 3.0}, {"dram-copy", 0.5}, {"dram-write", 1.0}}};
-  for (const auto& [resource, write_fraction] : mixes)
-    if (const auto rate = rate_of(calibration, resource))
-      machine.dram.push_back({write_fraction, 1.0 / rate->per_second, rate->sigma});
+  for (const Resource& mix : all_resources()) {
+    if (!mix.write_fraction) continue;
+    if (const auto rate = rate_of(calibration, mix.name))
+      machine.dram.push_back({*mix.write_fraction, 1.0 / rate->per_second, rate->sigma});
+  }
   // A GPU's L1 and shared memory are of each multiprocessor, so they are no level that a working set falls into.
   if (machine.kind == DeviceKind::cuda &&
-      std::ranges::none_of(machine.caches, [](const Cache& cache) { return cache.resource == "l1"; })) {
-    machine.unit_l1 = rate_of(calibration, "l1");
-    machine.unit_shared = rate_of(calibration, "shared");
+      std::ranges::none_of(machine.caches, [](const Cache& cache) { return cache.resource == resource::l1; })) {
+    machine.unit_l1 = rate_of(calibration, resource::l1);
+    machine.unit_shared = rate_of(calibration, resource::shared);
   }
   for (std::size_t i = 0; i < pipe_names.size(); ++i) machine.pipes[i] = rate_of(calibration, pipe_names[i]);
   for (std::size_t i = 0; i < machine.caches.size(); ++i) {  // the ladder reads

@@ -39,7 +39,7 @@ inline constexpr Exponent overlap_prior = {8.0, 0.4};
 inline constexpr Exponent hit_prior = {10.0, 0.4};
 
 /// The resource that starts the blocks of a grid.
-inline constexpr std::string_view block_start = "block-start";
+using resource::block_start;
 
 /// A rate with its relative standard deviation.
 struct Rate {

@@ -36,7 +36,7 @@ void add_levels(const Work& work, const ModelInput& conditions, const Machine& m
   MemoryDemand::Level dram;
   dram.seconds_per_byte = cost;
   prediction.demand.levels.push_back(dram);
-  prediction.resources.push_back({"dram", ResourceKind::memory, 0.0, sigma});
+  prediction.resources.push_back({resource::dram, ResourceKind::memory, 0.0, sigma});
 }
 
 double footprint_of(const Work& work) {
@@ -55,7 +55,7 @@ void add_declared_memory(const Work& work, const ModelInput& conditions, const M
   demand.split(split);
   for (std::size_t i = 0; i < demand.levels.size(); ++i)
     prediction.resources[i].seconds = split[i] * demand.levels[i].seconds_per_byte;
-  if (machine.dram.empty() && split.back() > 0.01 * bytes) prediction.missing.emplace_back("dram");
+  if (machine.dram.empty() && split.back() > 0.01 * bytes) prediction.missing.emplace_back(resource::dram);
 }
 
 /// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.
@@ -64,27 +64,27 @@ void add_counted_memory(const Work& work, const ModelInput& conditions, const Ma
   const Counted& counted = conditions.counted;
   const double dram = counted.dram_bytes();
   prediction.counted = true;
-  const auto add_unit = [&](std::string_view name, const std::optional<Rate>& rate,
-                            const std::optional<double>& bytes) {
-    if (rate && bytes && *bytes > 0.0)
+  const auto add_unit = [&](std::string_view name, const std::optional<Rate>& rate) {
+    const double bytes = counted.bytes_of(name);
+    if (rate && bytes > 0.0)
       prediction.resources.push_back({name, ResourceKind::memory,
-                                      *bytes / (rate->per_second * clock_ratio(name, *rate, conditions.clock_hz)),
+                                      bytes / (rate->per_second * clock_ratio(name, *rate, conditions.clock_hz)),
                                       rate->sigma});
   };
-  add_unit("shared", machine.unit_shared, counted.shared_bytes);
-  add_unit("l1", machine.unit_l1, counted.l1_bytes);
+  add_unit(resource::shared, machine.unit_shared);
+  add_unit(resource::l1, machine.unit_l1);
   for (const auto& cache : machine.caches) {
     const double rate = cache.rate.per_second * clock_ratio(cache.resource, cache.rate, conditions.clock_hz);
-    const double bytes = cache.resource == "l2" ? counted.bytes_through_l2() : 0.0;
-    prediction.resources.push_back({cache.resource, ResourceKind::memory, bytes / rate, cache.rate.sigma});
+    prediction.resources.push_back(
+        {cache.resource, ResourceKind::memory, counted.bytes_of(cache.resource) / rate, cache.rate.sigma});
     prediction.counted_cache = {cache.resource, cache.capacity_bytes, cache.hit_exponent, footprint_of(work)};
   }
   if (machine.dram.empty()) {
-    if (dram > 0.0) prediction.missing.emplace_back("dram");
+    if (dram > 0.0) prediction.missing.emplace_back(resource::dram);
     return;
   }
   const auto [cost, sigma] = dram_seconds_per_byte(dram > 0.0 ? *counted.dram_write_bytes / dram : 0.0, machine.dram);
-  prediction.resources.push_back({"dram", ResourceKind::memory, dram * cost, sigma});
+  prediction.resources.push_back({resource::dram, ResourceKind::memory, dram * cost, sigma});
 }
 
 void add_pipes(const Work& work, const ModelInput& conditions, const Machine& machine, Prediction& prediction) {
@@ -121,7 +121,7 @@ void add_issue(const ModelInput& conditions, Prediction& prediction) {
     if (is_pipe(one)) longest = std::max(longest, one.seconds);
   if (issue <= clearly_more * longest) return;
   std::erase_if(prediction.resources, is_pipe);
-  prediction.resources.push_back({"issue", ResourceKind::pipe, issue, 0.0});
+  prediction.resources.push_back({resource::issue, ResourceKind::pipe, issue, 0.0});
 }
 
 void add_block_start(const ModelInput& conditions, const Machine& machine, Prediction& prediction) {

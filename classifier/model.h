@@ -22,9 +22,6 @@
 
 namespace gpubench::classifier {
 
-/// start: of blocks.
-enum class ResourceKind { memory, pipe, start };
-
 /// The time that one resource needs at its ceiling.
 struct ResourceTime {
   std::string_view resource;  ///< lives as long as the machine

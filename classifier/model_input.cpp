@@ -2,11 +2,11 @@
 #include "classifier/model_input.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "classifier/machine.h"
+#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -18,27 +18,33 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
 }
 
 void count_pipes(const Measurement& measurement, Counted& counted) {
-  static constexpr std::array<std::pair<std::string_view, Pipe>, 8> counters = {{{"flops_fp64", fp64},
-                                                                                 {"flops_fp32", fp32},
-                                                                                 {"flops_tensor_fp64", tensor_fp64},
-                                                                                 {"flops_tensor_tf32", tensor_tf32},
-                                                                                 {"flops_tensor_fp16", tensor_fp16},
-                                                                                 {"flops_tensor_bf16", tensor_bf16},
-                                                                                 {"flops_tensor_fp8", tensor_fp8},
-                                                                                 {"flops_tensor_int8", tensor_int8}}};
-  // A count of none where work is declared means that the chip counts it elsewhere.
-  for (const auto& [name, pipe] : counters)
-    if (const auto flops = counter(measurement, name); flops && *flops > 0.0) counted.flops[pipe] = *flops;
-  const auto half = counter(measurement, "flops_half");
   const auto& declared = measurement.work.flops;
-  const Pipe type = declared.contains(bf16) && !declared.contains(fp16) ? bf16 : fp16;
-  if (!half || *half <= 0.0 || (declared.contains(bf16) && declared.contains(fp16))) return;
-  const auto found = declared.find(type);
-  const double said = found == declared.end() ? 0.0 : found->second;
-  if (said < 0.5 * *half || said > *half) counted.flops[type] = *half;
+  for (const PipeCounter& each : pipe_counters()) {
+    const auto count = counter(measurement, each.name);
+    // A count of none where work is declared means that the chip counts it elsewhere.
+    if (!count || *count <= 0.0) continue;
+    if (each.pipes.size() == 1) {
+      counted.flops[each.pipes.front()] = *count;
+      continue;
+    }
+    std::vector<Pipe> used;
+    for (const Pipe pipe : each.pipes)
+      if (declared.contains(pipe)) used.push_back(pipe);
+    if (used.size() > 1) continue;  // nobody knows what part is whose
+    const Pipe pipe = used.empty() ? each.pipes.front() : used.front();
+    const double said = used.empty() ? 0.0 : declared.at(pipe);
+    if (said < each.min_share * *count || said > *count) counted.flops[pipe] = *count;
+  }
 }
 
 }  // namespace
+
+double Counted::bytes_of(std::string_view resource) const {
+  if (resource == resource::dram) return dram_bytes();
+  if (resource == resource::l2) return bytes_through_l2();
+  if (resource == resource::l1) return l1_bytes.value_or(0.0);
+  return resource == resource::shared ? shared_bytes.value_or(0.0) : 0.0;
+}
 
 Counted counted_in(const Measurement& measurement) {
   Counted counted;

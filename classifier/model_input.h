@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "core/model/measurement.h"
 #include "gpubench/work.h"
@@ -26,6 +27,8 @@ struct Counted {
   [[nodiscard]] double dram_bytes() const { return *dram_read_bytes + *dram_write_bytes; }
   /// At least what DRAM moves, all of which comes through it.
   [[nodiscard]] double bytes_through_l2() const { return std::max(l2_bytes.value_or(0.0), dram_bytes()); }
+  /// What a memory level moved; 0 of one that nobody counts.
+  [[nodiscard]] double bytes_of(std::string_view resource) const;
 };
 /// `flops_half` counts both half types and twice where code is scalar: it is taken for the declared one of them, and
 /// only where it differs from that by more than this.

@@ -19,7 +19,7 @@ namespace {
 
 Verdict undecided(std::string reason) {
   Verdict verdict;
-  verdict.shares = {{"unexplained", 1.0}};
+  verdict.shares = {{std::string(resource::unexplained), 1.0}};
   verdict.evidence = std::move(reason);
   return verdict;
 }
@@ -115,7 +115,7 @@ std::vector<Share> shares_of(const Time& time, const Prediction& prediction) {
     if (fraction > negligible) shares.push_back({std::string(resource), fraction});
   };
   const double launch = overhead_seconds(time, prediction) / time.seconds;
-  add("launch", launch);
+  add(resource::launch, launch);
   const double explained = std::min(prediction.work_seconds() / time.seconds, 1.0 - launch);
   const double work = prediction.work_seconds();
   const double busy =
@@ -124,9 +124,9 @@ std::vector<Share> shares_of(const Time& time, const Prediction& prediction) {
   for (const auto& resource : prediction.resources)
     if (resource.seconds > 0.0 && resource.kind != ResourceKind::start)
       add(resource.resource, without_tail * part_of(resource, prediction));
-  add("tail", busy - without_tail);
+  add(resource::tail, busy - without_tail);
   add(block_start, explained - busy);
-  add("unexplained", 1.0 - launch - explained);
+  add(resource::unexplained, 1.0 - launch - explained);
   // s + (1 - s) is exactly 1 in binary floating point for 0 <= s <= 1, so the last share is what the others leave.
   double sum = 0.0;
   for (std::size_t i = 0; i + 1 < shares.size(); ++i) sum += shares[i].fraction;

@@ -80,8 +80,8 @@ Decision decide(const Time& time, const Prediction& prediction) {
   const auto figures = figures_of(time, prediction);
   const Regime regime = figures.regime();
   if (regime == Regime::unknown) return {};
-  if (regime == Regime::overhead) return {regime, figures.overhead_excess() >= 1.0 ? "launch" : block_start};
-  if (regime == Regime::latency) return {regime, "latency"};
+  if (regime == Regime::overhead) return {regime, figures.overhead_excess() >= 1.0 ? resource::launch : block_start};
+  if (regime == Regime::latency) return {regime, resource::latency};
   return binding_of(prediction).decision;
 }
 

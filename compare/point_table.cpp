@@ -167,16 +167,12 @@ std::string kernels_text(const Point* base, const Point* next) {
 
 std::string bound_of(const Verdict* verdict) {
   if (verdict == nullptr || verdict->regime == Regime::unknown) return {};
-  std::string limiter = verdict->limiter;
-  // Else the limiter is the resource that would bind next.
-  if (verdict->regime == Regime::latency || limiter.empty()) limiter = name_of(verdict->regime);
-  if (verdict->regime == Regime::overhead && limiter != "launch" && limiter != "block-start")
-    limiter = name_of(verdict->regime);
-  const bool is_level = limiter.size() == 2 && limiter[0] == 'l' && limiter[1] >= '0' && limiter[1] <= '9';
-  const bool is_type = limiter.size() == 4 && (limiter.starts_with("fp") || limiter.starts_with("bf"));
-  if (limiter == "dram" || is_level || is_type)
-    for (char& c : limiter)
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  const Resource* const limit = find_resource(verdict->limiter);
+  const bool is_cost = limit != nullptr && (limit->kind == ResourceKind::launch || limit->kind == ResourceKind::start);
+  // Of latency the limiter is the resource that would bind next.
+  const bool by_regime = verdict->limiter.empty() || verdict->regime == Regime::latency ||
+                         (verdict->regime == Regime::overhead && !is_cost);
+  const std::string limiter(by_regime ? name_of(verdict->regime) : is_cost ? limit->name : label_of(verdict->limiter));
   // Of latency or overhead the rate reached says nothing: the limit is none of a rate.
   const bool has_rate = verdict->regime == Regime::memory || verdict->regime == Regime::compute;
   if (!verdict->achieved || !has_rate) return limiter + "-bound";

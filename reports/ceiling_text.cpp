@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "core/base/units.h"
+#include "core/model/resources.h"
 
 namespace gpubench::reports {
 namespace {
@@ -24,8 +25,7 @@ std::string join(const std::vector<std::string>& parts) { return fmt::format("{}
 
 CeilingGroup group_of(const Ceiling& ceiling) {
   if (ceiling.group) return *ceiling.group;
-  if (ceiling.resource.starts_with("latency-")) return CeilingGroup::latency;
-  if (ceiling.resource.starts_with("atomic-")) return CeilingGroup::atomics;
+  if (const Resource* const row = find_resource(ceiling.resource)) return row->group;
   if (ceiling.unit == "s") return CeilingGroup::overhead;
   return ceiling.unit == "B/s" ? CeilingGroup::memory : CeilingGroup::compute;
 }

@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
+
+#include "core/model/resources.h"
 
 namespace gpubench::bench {
 namespace {
@@ -27,28 +28,6 @@ std::optional<std::string> difference(double low, double high) {
   return fmt::format("{} x", ratio >= 9.95   ? fmt::format("{:.0f}", ratio)
                              : ratio >= 1.25 ? fmt::format("{:.1f}", ratio)
                                              : fmt::format("{:.2f}", ratio));
-}
-
-struct PipeCounter {
-  const char* name;
-  std::vector<Pipe> pipes;  ///< whose operations it counts
-  double min_share = 1.0;   ///< of the counted operations that were surely done
-};
-
-const std::vector<PipeCounter>& pipe_counters() {
-  static const std::vector<PipeCounter> table = {
-      {"flops_fp64", {fp64}},
-      {"flops_fp32", {fp32}},
-      // Scalar half code uses one of the two lanes that are counted.
-      {"flops_half", {fp16, bf16}, 0.5},
-      {"flops_tensor_fp64", {tensor_fp64}},
-      {"flops_tensor_tf32", {tensor_tf32}},
-      {"flops_tensor_fp16", {tensor_fp16}},
-      {"flops_tensor_bf16", {tensor_bf16}},
-      {"flops_tensor_fp8", {tensor_fp8}},
-      {"flops_tensor_int8", {tensor_int8}},
-  };
-  return table;
 }
 
 void add_bytes(const Measurement& measurement, const Device& device, std::vector<std::string>& result) {

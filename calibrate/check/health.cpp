@@ -73,14 +73,10 @@ BandCheck check(const Ceiling& ceiling, const ReferenceFigure& figure) {
   return result;
 }
 
-/// The power limit holds matrix products back, and little else.
-bool bound_by_power(const std::string& resource) {
-  return resource.starts_with("tensor-") || resource.ends_with("-sustained");
-}
-
 bool depends_on_host(const Ceiling& ceiling) {
+  const Resource* const row = find_resource(ceiling.resource);
   return !ceiling.group || ceiling.group == CeilingGroup::overhead || ceiling.group == CeilingGroup::link ||
-         ceiling.resource == "latency-host";
+         (row != nullptr && row->depends_on_host);
 }
 
 GpuSpread spread_of(const std::string& name, const std::string& unit, const std::vector<const Calibration*>& gpus,
@@ -145,7 +141,7 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
   for (const ReferenceFigure& figure : known->figures) {
     const Ceiling* const ceiling = calibration.find(figure.resource);
     if (ceiling == nullptr || ceiling->unit != figure.unit || !(ceiling->value > 0.0)) continue;
-    if (held_back && bound_by_power(figure.resource)) continue;
+    if (held_back && is_bound_by_power(figure.resource)) continue;
     health.checks.push_back(check(*ceiling, figure));
   }
   if (held_back)

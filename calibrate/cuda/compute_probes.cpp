@@ -9,6 +9,7 @@
 
 #include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/workbench.h"
+#include "core/model/resources.h"
 #include "kernels/probes/cuda_compute.h"
 #include "kernels/probes/cuda_limits.h"
 #include "kernels/probes/cuda_tensor.h"
@@ -29,14 +30,10 @@ bool multiplies(VectorOperation operation) { return operation <= VectorOperation
 void set_counted(Probe& probe, VectorOperation operation) {
   switch (operation) {
     case VectorOperation::fp64:
-      probe.counted = {{"flops_fp64"}};
-      return;
     case VectorOperation::fp32:
-      probe.counted = {{"flops_fp32"}};
-      return;
     case VectorOperation::fp16:
     case VectorOperation::bf16:
-      probe.counted = {{"flops_half"}};
+      probe.counted = {{std::string(find_resource(name_of(operation))->counter)}};
       return;
     case VectorOperation::int32:
       probe.counted = {{"smsp__sass_thread_inst_executed_op_integer_pred_on.sum"}};

@@ -12,15 +12,9 @@
 #include "core/model/calibration_checks.h"
 #include "core/model/device.h"
 #include "core/model/estimate.h"
+#include "core/model/resources.h"
 
 namespace gpubench {
-
-/// What a ceiling is a limit of.
-enum class CeilingGroup { memory, latency, compute, overhead, link, atomics };
-inline constexpr std::array ceiling_group_names = {std::string_view("memory"),  std::string_view("latency"),
-                                                   std::string_view("compute"), std::string_view("overhead"),
-                                                   std::string_view("link"),    std::string_view("atomics")};
-constexpr std::string_view name_of(CeilingGroup group) { return ceiling_group_names[static_cast<std::size_t>(group)]; }
 
 /// How long the load had lasted: burst, a few milliseconds after idling; sustained, so long that power and clocks had
 /// settled.
@@ -36,31 +30,9 @@ struct Confirmation {
   friend bool operator==(const Confirmation&, const Confirmation&) = default;
 };
 
-/// A measured limit of one resource. Resources and their units (those of a full calibration of a GPU behind the dash):
-///   dram-read, dram-write, dram-copy, dram-triad   B/s     copy: 1 read + 1 write; triad: 2 reads + 1 write; all
-///   counted l1, l2, l3                                     B/s     read, from a working set inside that level
-///   - l2-far, shared, shared-conflict-2, -32, constant
-///   fp64, fp32, ... and tensor-bf16, ...           FLOP/s  names of `Pipe`; tensor ones are matrix products; integer
-///                                                          ones in op/s; a multiply-add is two
-///   - exp2, rsqrt, sin, division                   op/s
-///   - mma-bf16, wgmma-bf16, ...                    FLOP/s  matrix instructions alone, without a product's loads
-///   - any of them with -zeros or -sustained behind it: other data, another `Load`
-///   gemm-fp32, gemm-fp64                           FLOP/s  the best matrix product of a CPU
-///   - fp32-avx2, fp64-baseline, ...                FLOP/s  a CPU's narrower vector extensions; its widest has no
-///   suffix
-///   - bf16-dot, int8-dot, amx-bf16, amx-int8       FLOP/s  dot products and tiles of a CPU; int8 ones in op/s. Not
-///                                                          called as a `Pipe`: they multiply in one type and add in
-///                                                          another, or take matrix products alone
-///   - int32-multiply-add, sqrt-fp32, division-fp64, ...  op/s
-///   - dram-write-ordinary, dram-write-nontemporal  B/s     a CPU's two kinds of stores; dram-write is the better
-///   launch                                         s       a launch of nothing, timed as operations are timed
-///   - latency-l1, latency-dram, ...; graph-node, event-record, ...  s
-///   - host-to-device-pinned, peer-1-read, ...      B/s     payload
-///   - atomic-global-one, ...                       op/s    of a CPU atomic-one, atomic-line (false sharing), -spread
-///   - barrier, condition-wake, thread-create, system-call, timer-read, timer-step  s  of a CPU
-///   - any of a CPU with -one-core behind it: of one core by itself; without, of all cores together
+/// A measured limit of one resource.
 struct Ceiling {
-  std::string resource;
+  std::string resource;  ///< a name of the table in core/model/resources.h, perhaps with a suffix
   double value = 0.0;
   std::string unit;  ///< "B/s", "FLOP/s", "op/s" or "s"
   Interval ci95;     ///< over independent repeats

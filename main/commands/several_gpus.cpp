@@ -10,6 +10,7 @@
 #include "calibrate/check/health.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/model/resources.h"
 #include "main/cli/terminal.h"
 #include "reports/reports.h"
 
@@ -22,7 +23,7 @@ constexpr double notable_spread = 0.03;
 constexpr double notable_tensor_spread = 0.08;
 
 bool is_notable(const GpuSpread& spread) {
-  const bool by_power = spread.resource.starts_with("tensor-") || spread.resource.ends_with("-sustained");
+  const bool by_power = is_bound_by_power(spread.resource);
   return spread.certain && std::abs(spread.slowest_difference) > (by_power ? notable_tensor_spread : notable_spread);
 }
 

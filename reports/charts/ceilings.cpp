@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/model/resources.h"
 #include "gpubench/work.h"
 #include "reports/charts/rows.h"
 
@@ -25,16 +26,17 @@ bool drawable(const Ceiling* ceiling) { return ceiling && ceiling->value > 0; }
 /// Memory roofs from the outermost (DRAM) inwards.
 std::vector<Roof> memory_roofs(const Calibration& calibration) {
   std::vector<Roof> roofs;
-  if (const auto* dram = dram_of(calibration)) roofs.push_back({dram, "DRAM"});
-  for (const auto& [resource, name] : {std::pair{"l3", "L3"}, {"l2", "L2"}, {"l1", "L1"}})
-    if (const auto* level = calibration.find(resource); drawable(level)) roofs.push_back({level, name});
+  if (const auto* dram = dram_of(calibration)) roofs.push_back({dram, std::string(label_of(resource::dram))});
+  for (const auto level : {"l3", "l2", "l1"})
+    if (const auto* ceiling = calibration.find(level); drawable(ceiling))
+      roofs.push_back({ceiling, std::string(label_of(level))});
   return roofs;
 }
 
 /// Not what full calibrations measure beside the pipes: single instructions, other data, other loads.
 bool is_pipe(const Ceiling& ceiling) {
-  return ceiling.resource.starts_with("gemm-") ||
-         std::find(pipe_names.begin(), pipe_names.end(), ceiling.resource) != pipe_names.end();
+  const Resource* const row = find_plain_resource(ceiling.resource);
+  return row != nullptr && row->kind == ResourceKind::pipe;
 }
 
 /// Pipes, the fastest first.
@@ -48,9 +50,9 @@ std::vector<Roof> pipe_roofs(const Calibration& calibration) {
   return roofs;
 }
 
-/// What a device's points do with its pipes: their names, and the range of their arithmetic intensities.
+/// What a device's points do with its pipes: which, and the range of their arithmetic intensities.
 struct Usage {
-  std::set<std::string> resources;
+  std::set<Pipe> pipes;
   double low = 0.0;
   double high = 0.0;
 };
@@ -61,8 +63,7 @@ Usage usage_of(const Run& run, const std::string& device) {
     const auto& work = point.measurement.work;
     if (point.measurement.device != device || !point.measurement.seconds) continue;
     for (const auto& [pipe, count] : work.flops)
-      if (count > 0)
-        usage.resources.emplace(name_of(pipe)), usage.resources.emplace("gemm-" + std::string(name_of(pipe)));
+      if (count > 0) usage.pipes.insert(pipe);
     if (!(work.total_flops() > 0 && work.bytes() > 0)) continue;
     const double intensity = work.total_flops() / work.bytes();
     usage.low = usage.low > 0 ? std::min(usage.low, intensity) : intensity;
@@ -110,7 +111,10 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
     ++rank;
   }
   // Labels of pipes that lie close together move aside, a column each; those that points use keep the first.
-  const auto is_used = [&](const Roof& roof) { return usage.resources.count(roof.ceiling->resource) > 0; };
+  const auto is_used = [&](const Roof& roof) {
+    const auto pipe = find_plain_resource(roof.ceiling->resource)->pipe;
+    return pipe && usage.pipes.contains(*pipe);
+  };
   auto order = pipes;
   std::stable_partition(order.begin(), order.end(), is_used);
   std::vector<std::vector<double>> columns;
@@ -139,8 +143,9 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
 }  // namespace
 
 const Ceiling* dram_of(const Calibration& calibration) {
-  for (const auto* resource : {"dram-read", "dram-triad", "dram-copy", "dram-write"})
-    if (const auto* ceiling = calibration.find(resource); drawable(ceiling)) return ceiling;
+  for (const Resource& mix : all_resources())
+    if (const auto* ceiling = mix.write_fraction ? calibration.find(mix.name) : nullptr; drawable(ceiling))
+      return ceiling;
   return nullptr;
 }
 
@@ -229,14 +234,11 @@ Json latency_level_rows(const Run& run) {
   auto rows = Json::array();
   for (const auto& calibration : run.calibrations) {
     if (calibration.latency_curve.empty()) continue;
-    for (const auto& [resource, name] : {std::pair{"latency-l1", "L1"},
-                                         {"latency-l2-near", "near L2"},
-                                         {"latency-l2-far", "far L2"},
-                                         {"latency-dram", "DRAM"}})
+    for (const auto resource : {"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"})
       if (const auto* level = calibration.find(resource); drawable(level))
         rows.push_back({{"device", calibration.device.id},
                         {"seconds", rounded(level->value)},
-                        {"label", std::string(name) + "  " + format_seconds(level->value, 4)}});
+                        {"label", std::string(label_of(resource)) + "  " + format_seconds(level->value, 4)}});
   }
   return rows;
 }
@@ -260,12 +262,12 @@ Json intensity_rows(const Run& run) {
 Json intensity_roof_rows(const Run& run) {
   auto rows = Json::array();
   for (const auto& calibration : run.calibrations) {
-    const auto* memory = calibration.find("dram-read");
-    const auto* pipe = calibration.find("fp32");
+    const auto* memory = calibration.find(resource::dram_read);
+    const auto* pipe = calibration.find(name_of(fp32));
     const auto& sweep = calibration.intensity_sweep;
     if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) continue;
     const double ridge = pipe->value / memory->value;
-    const auto put_point = [&](const char* roof, const Ceiling& ceiling, double x, double rate, bool labelled) {
+    const auto put_point = [&](std::string_view roof, const Ceiling& ceiling, double x, double rate, bool labelled) {
       rows.push_back({{"device", calibration.device.id},
                       {"roof", roof},
                       {"label", std::string(roof) + "  " + format_value(ceiling.value, ceiling.unit)},
@@ -276,11 +278,11 @@ Json intensity_roof_rows(const Run& run) {
     const double left = std::min(sweep.front().flops_per_byte, ridge);
     const double right = std::max(sweep.back().flops_per_byte, ridge);
     const double middle = std::sqrt(left * ridge);
-    put_point("DRAM read", *memory, left, left * memory->value, false);
-    put_point("DRAM read", *memory, middle, middle * memory->value, true);
-    put_point("DRAM read", *memory, ridge, pipe->value, false);
-    put_point("FP32", *pipe, ridge, pipe->value, true);
-    put_point("FP32", *pipe, right, pipe->value, false);
+    put_point(label_of(resource::dram_read), *memory, left, left * memory->value, false);
+    put_point(label_of(resource::dram_read), *memory, middle, middle * memory->value, true);
+    put_point(label_of(resource::dram_read), *memory, ridge, pipe->value, false);
+    put_point(label_of(name_of(fp32)), *pipe, ridge, pipe->value, true);
+    put_point(label_of(name_of(fp32)), *pipe, right, pipe->value, false);
   }
   return rows;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/model/resources.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/parts.h"
 
@@ -218,29 +219,21 @@ Json rate() {
 Json shares(const Run& run) {
   // Families keep their regime's colour: overhead, memory from near to far, pipes, and grey for what nothing
   // accounts for.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known = {{{"launch", "#D98F00"},
-                                                                                   {"block-start", "#F2C14E"},
-                                                                                   {"latency", "#CC79A7"},
-                                                                                   {"l1", "#9CD3F2"},
-                                                                                   {"l2", "#56B4E9"},
-                                                                                   {"l3", "#2E93CC"},
-                                                                                   {"dram", "#0072B2"},
-                                                                                   {"shared", "#BFE3F7"},
-                                                                                   {"unexplained", "#9A9A9A"}}};
   std::set<std::string> seen;
   for (const auto& point : run.points)
     if (point.verdict)
       for (const auto& share : point.verdict->shares) seen.insert(printable(share.resource));
   auto domain = Json::array();
   auto range = Json::array();
-  for (const auto& [resource, color] : known)
-    if (resource != "unexplained" && seen.erase(std::string(resource)) > 0)
-      domain.push_back(resource), range.push_back(color);
-  const bool unexplained = seen.erase("unexplained") > 0;
+  for (const Resource& each : all_resources())
+    if (!each.color.empty() && each.name != resource::unexplained && seen.erase(std::string(each.name)) > 0)
+      domain.push_back(each.name), range.push_back(each.color);
+  const std::string unexplained(resource::unexplained);
+  const bool is_unexplained = seen.erase(unexplained) > 0;
   constexpr std::array pipes = {"#009E73", "#5CC4A4", "#00795A", "#97DCC6", "#B8D77E"};
   std::size_t next = 0;
   for (const auto& resource : seen) domain.push_back(resource), range.push_back(pipes.at(next++ % pipes.size()));
-  if (unexplained) domain.push_back("unexplained"), range.push_back(known.back().second);
+  if (is_unexplained) domain.push_back(unexplained), range.push_back(find_resource(unexplained)->color);
   const Json x = {{"field", "size"},
                   {"type", "ordinal"},
                   {"title", "size"},

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/resources.h"
+
+#include <algorithm>
+
+namespace gpubench {
+namespace {
+
+using enum ResourceKind;
+using Group = CeilingGroup;
+
+// In the order in which charts and the reference page show them.
+// clang-format off
+constexpr Resource table[] = {
+    // Overheads that verdicts use.
+    {.name = "launch", .kind = launch, .unit = "s",
+     .text = "An empty kernel (on a CPU an empty parallel region), timed as operations are timed.",
+     .advice = "Launch less often: fuse operations, batch them, or capture them in a CUDA graph.", .color = "#D98F00"},
+    {.name = "block-start", .label = "block start", .kind = start, .unit = "s",
+     .text = "Time to start one more block while the multiprocessors are full.",
+     .advice = "Start fewer blocks that do more each.", .color = "#F2C14E"},
+    {.name = "latency",
+     .text = "Time in which no resource reaches two thirds of its ceiling: the operation waits.",
+     .advice = "Keep more independent work in flight.", .color = "#CC79A7"},
+
+    // Memory, from near to far.
+    {.name = "l1", .label = "L1", .kind = memory, .group = Group::memory, .unit = "B/s",
+     .text = "Reads that the first-level cache serves.",
+     .advice = "Keep more in registers and in shared memory.", .color = "#9CD3F2"},
+    {.name = "l2", .label = "L2", .kind = memory, .group = Group::memory, .unit = "B/s",
+     .text = "Reads that the second-level cache serves.",
+     .advice = "Read each byte once and use it from shared memory or registers.", .moves_sectors = true,
+     .color = "#56B4E9"},
+    {.name = "l3", .label = "L3", .kind = memory, .group = Group::memory, .unit = "B/s",
+     .text = "Reads that the third-level cache of a CPU serves.",
+     .advice = "Work on blocks that fit into the second-level cache.", .follows_clock = false, .color = "#2E93CC"},
+    {.name = "l4", .label = "L4", .kind = memory, .group = Group::memory, .unit = "B/s",
+     .text = "Reads that the fourth-level cache of a CPU serves.",
+     .advice = "Work on blocks that fit into a nearer cache.", .follows_clock = false},
+    {.name = "dram", .label = "DRAM", .kind = memory, .group = Group::memory,
+     .text = "Device memory at an operation's own mix of reads and writes, between the ceilings dram-read, dram-triad, "
+             "dram-copy and dram-write.",
+     .advice = "Move fewer bytes: fuse operations, use a smaller number format, access neighbouring addresses.",
+     .follows_clock = false, .moves_sectors = true, .color = "#0072B2"},
+    {.name = "shared", .label = "shared memory", .kind = memory, .group = Group::memory, .unit = "B/s",
+     .text = "Shared memory without bank conflicts.",
+     .advice = "Avoid bank conflicts and reuse operands in registers.", .color = "#BFE3F7"},
+    {.name = "dram-read", .label = "DRAM read", .group = Group::memory, .unit = "B/s",
+     .text = "Reads of device memory.", .follows_clock = false, .write_fraction = 0.0},
+    {.name = "dram-triad", .label = "DRAM triad", .group = Group::memory, .unit = "B/s",
+     .text = "Two reads and one write, all counted.", .follows_clock = false, .write_fraction = 1.0 / 3.0},
+    {.name = "dram-copy", .label = "DRAM copy", .group = Group::memory, .unit = "B/s",
+     .text = "One read and one write, both counted.", .follows_clock = false, .write_fraction = 0.5},
+    {.name = "dram-write", .label = "DRAM write", .group = Group::memory, .unit = "B/s",
+     .text = "Writes to device memory. On a CPU the better of ordinary and non-temporal stores.",
+     .follows_clock = false, .write_fraction = 1.0},
+    {.name = "dram-write-ordinary", .group = Group::memory, .unit = "B/s",
+     .text = "A CPU's writes by ordinary stores, which read each line first.", .follows_clock = false},
+    {.name = "dram-write-nontemporal", .group = Group::memory, .unit = "B/s",
+     .text = "A CPU's writes past its caches.", .follows_clock = false},
+    {.name = "ridge-dram-read", .group = Group::memory, .unit = "B/s",
+     .text = "Reads of device memory while arithmetic takes as long.", .follows_clock = false},
+    {.name = "l2-near", .label = "near L2", .group = Group::memory, .unit = "B/s",
+     .text = "Reads of a working set small enough for the half of the L2 beside each multiprocessor."},
+    {.name = "l2-far", .label = "far L2", .group = Group::memory, .unit = "B/s",
+     .text = "Reads of a working set that fills most of both halves of the L2."},
+    {.name = "l2-merged", .label = "merged L2", .group = Group::memory, .unit = "B/s",
+     .text = "Reads of the same bytes by neighbouring multiprocessors at the same time, which the L2 merges."},
+    {.name = "shared-conflict-#", .group = Group::memory, .unit = "B/s",
+     .text = "Shared memory with so many accesses of a warp to one bank."},
+    {.name = "constant", .group = Group::memory, .unit = "B/s",
+     .text = "Uniform loads of constant memory."},
+
+    // Latencies.
+    {.name = "latency-shared", .label = "shared memory", .group = Group::latency, .unit = "s",
+     .text = "One load from shared memory that waits for the one before it."},
+    {.name = "latency-l1", .label = "L1", .group = Group::latency, .unit = "s",
+     .text = "One load that L1 serves and that waits for the one before it."},
+    {.name = "latency-l2-near", .label = "near L2", .group = Group::latency, .unit = "s",
+     .text = "The same from a working set of an eighth of the L2."},
+    {.name = "latency-l2-far", .label = "far L2", .group = Group::latency, .unit = "s",
+     .text = "The same from the lines that lie in the far half of the L2."},
+    {.name = "latency-l#", .group = Group::latency, .unit = "s",
+     .text = "The same from a cache of a CPU, numbered outwards from the core."},
+    {.name = "latency-dram", .label = "DRAM", .group = Group::latency, .unit = "s",
+     .text = "The same from device memory, or a CPU's main memory.", .follows_clock = false},
+    {.name = "latency-host", .label = "host memory", .group = Group::latency, .unit = "s",
+     .text = "A GPU's load from host memory over the link.", .follows_clock = false, .depends_on_host = true},
+    {.name = "latency-core-to-core", .group = Group::latency, .unit = "s",
+     .text = "A cache line from one core of a CPU to another, one way; the median over pairs."},
+    {.name = "latency-curve", .group = Group::latency,
+     .text = "The latency of one access by working set; kept as a curve."},
+
+    // Pipes.
+    {.name = "fp64", .label = "FP64", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "Fused multiply-adds in FP64, two operations each.",
+     .advice = "Use FP32 where its digits suffice, or tensor cores for matrix products.", .pipe = fp64,
+     .counter = "flops_fp64"},
+    {.name = "fp32", .label = "FP32", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "Fused multiply-adds in FP32, two operations each.",
+     .advice = "Use FP16 or BF16 where their digits suffice, or tensor cores for matrix products.", .pipe = fp32,
+     .counter = "flops_fp32"},
+    // Scalar half code uses one of the two lanes that are counted.
+    {.name = "fp16", .label = "FP16", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "Fused multiply-adds in FP16, two pairs in an instruction.",
+     .advice = "Use tensor cores for matrix products.", .pipe = fp16, .counter = "flops_half",
+     .min_counted_share = 0.5},
+    {.name = "bf16", .label = "BF16", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "Fused multiply-adds in BF16, two pairs in an instruction.",
+     .advice = "Use tensor cores for matrix products.", .pipe = bf16, .counter = "flops_half",
+     .min_counted_share = 0.5},
+    {.name = "int32", .label = "INT32", .kind = pipe, .group = Group::compute, .unit = "op/s",
+     .text = "32-bit integers: multiply-adds of two operations each on a GPU, additions on a CPU.",
+     .advice = "Compute addresses and counters less often.", .pipe = int32},
+    {.name = "tensor-fp64", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best FP64 matrix product of cuBLASLt.",
+     .advice = "Use FP32 or TF32 where their digits suffice.", .follows_clock = false, .bound_by_power = true,
+     .pipe = tensor_fp64, .counter = "flops_tensor_fp64"},
+    {.name = "tensor-tf32", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best TF32 matrix product of cuBLASLt.",
+     .advice = "Use BF16 where its digits suffice.", .follows_clock = false, .bound_by_power = true,
+     .pipe = tensor_tf32, .counter = "flops_tensor_tf32"},
+    {.name = "tensor-fp16", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best FP16 matrix product of cuBLASLt, accumulated in FP32.",
+     .advice = "Use FP8 where its digits suffice.", .follows_clock = false, .bound_by_power = true, .pipe = tensor_fp16,
+     .counter = "flops_tensor_fp16"},
+    {.name = "tensor-bf16", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best BF16 matrix product of cuBLASLt, accumulated in FP32.",
+     .advice = "Use FP8 where its digits suffice.", .follows_clock = false, .bound_by_power = true, .pipe = tensor_bf16,
+     .counter = "flops_tensor_bf16"},
+    {.name = "tensor-fp8", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best E4M3 matrix product of cuBLASLt, with a BF16 result.",
+     .advice = "Do less arithmetic.", .follows_clock = false, .bound_by_power = true, .pipe = tensor_fp8,
+     .counter = "flops_tensor_fp8"},
+    {.name = "tensor-int8", .kind = pipe, .group = Group::compute, .unit = "op/s",
+     .text = "The best INT8 matrix product of cuBLASLt, with an INT32 result.",
+     .advice = "Do less arithmetic.", .follows_clock = false, .bound_by_power = true, .pipe = tensor_int8,
+     .counter = "flops_tensor_int8"},
+    {.name = "gemm-fp32", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best FP32 matrix product of a CPU.", .pipe = fp32},
+    {.name = "gemm-fp64", .kind = pipe, .group = Group::compute, .unit = "FLOP/s",
+     .text = "The best FP64 matrix product of a CPU.", .pipe = fp64},
+    {.name = "issue", .kind = pipe, .group = Group::compute,
+     .text = "Issuing instructions, as counted: the schedulers are busy longer than any pipe.",
+     .advice = "Execute fewer instructions: wider accesses, less address arithmetic, unrolled loops."},
+
+    // Arithmetic that no verdict uses.
+    {.name = "exp2", .group = Group::compute, .unit = "op/s",
+     .text = "2^x on the special function units."},
+    {.name = "rsqrt", .group = Group::compute, .unit = "op/s",
+     .text = "1/sqrt(x) on the special function units."},
+    {.name = "sin", .group = Group::compute, .unit = "op/s",
+     .text = "The sine on the special function units, with its range reduction."},
+    {.name = "division", .group = Group::compute, .unit = "op/s",
+     .text = "IEEE divisions in FP32, each a sequence of instructions."},
+    {.name = "mma-*", .group = Group::compute, .unit = "FLOP/s",
+     .text = "Matrix instructions of a warp (mma.sync) on operands in registers; mma-int8 in op/s."},
+    {.name = "wgmma-*", .group = Group::compute, .unit = "FLOP/s",
+     .text = "Matrix instructions of a warpgroup (Hopper) on operands in shared memory; wgmma-int8 in op/s."},
+    {.name = "ridge-fp32", .group = Group::compute, .unit = "FLOP/s",
+     .text = "FP32 arithmetic while reads of memory take as long."},
+    {.name = "int32-multiply-add", .group = Group::compute, .unit = "op/s",
+     .text = "32-bit multiply-adds of a CPU."},
+    {.name = "division-*", .group = Group::compute, .unit = "op/s",
+     .text = "Divisions of a CPU."},
+    {.name = "sqrt-*", .group = Group::compute, .unit = "op/s",
+     .text = "Square roots of a CPU."},
+    {.name = "bf16-dot", .group = Group::compute, .unit = "FLOP/s",
+     .text = "A CPU's dot products of BF16 pairs with an FP32 sum."},
+    {.name = "int8-dot", .group = Group::compute, .unit = "op/s",
+     .text = "A CPU's dot products of INT8 with an INT32 sum."},
+    {.name = "amx-bf16", .group = Group::compute, .unit = "FLOP/s",
+     .text = "BF16 tiles of a CPU (AMX)."},
+    {.name = "amx-int8", .group = Group::compute, .unit = "op/s",
+     .text = "INT8 tiles of a CPU (AMX)."},
+
+    // Other overheads.
+    {.name = "launch-step", .unit = "s",
+     .text = "Step in which the times of back-to-back launches climb; widens the intervals of a fit."},
+    {.name = "launch-stream", .unit = "s",
+     .text = "One more empty kernel launched back to back."},
+    {.name = "launch-synchronised", .unit = "s",
+     .text = "Launch of an empty kernel until the host knows that it is finished."},
+    {.name = "graph-node", .unit = "s",
+     .text = "One more empty kernel in a CUDA graph."},
+    {.name = "event-pair", .unit = "s",
+     .text = "Two CUDA events with nothing between them."},
+    {.name = "event-quantum", .unit = "s",
+     .text = "Step of the time between CUDA events."},
+    {.name = "event-record", .unit = "s",
+     .text = "Host time of recording an event."},
+    {.name = "globaltimer-step", .unit = "s",
+     .text = "Step of a GPU's global timer."},
+    {.name = "copy-*", .unit = "s",
+     .text = "A copy of four bytes that waits in the stream."},
+    {.name = "memset", .unit = "s",
+     .text = "A fill of four bytes that waits in the stream."},
+    {.name = "stream-synchronize", .unit = "s",
+     .text = "Host time of waiting for an idle stream."},
+    {.name = "device-synchronize", .unit = "s",
+     .text = "Host time of waiting for an idle GPU."},
+    {.name = "host-callback", .unit = "s",
+     .text = "An empty host function in a stream."},
+    {.name = "grid-sync", .unit = "s",
+     .text = "Synchronisation of a cooperative grid."},
+    {.name = "barrier", .unit = "s",
+     .text = "A barrier of all threads of a CPU's parallel region."},
+
+    // Links.
+    {.name = "host-to-device-*", .group = Group::link, .unit = "B/s",
+     .text = "Copies to a GPU from pinned or pageable host memory; payload."},
+    {.name = "device-to-host-*", .group = Group::link, .unit = "B/s",
+     .text = "Copies from a GPU to pinned or pageable host memory; payload."},
+    {.name = "host-both-ways-pinned", .group = Group::link, .unit = "B/s",
+     .text = "Copies in both directions at once, their sum; payload."},
+    {.name = "managed-*", .group = Group::link, .unit = "B/s",
+     .text = "Managed memory: prefetched to the GPU or to the host, or moved by page faults."},
+    {.name = "peer-*", .group = Group::link, .unit = "B/s",
+     .text = "Reads, writes and copies of another GPU's memory, by its number."},
+
+    // Atomics.
+    {.name = "atomic-global-*", .group = Group::atomics, .unit = "op/s",
+     .text = "Atomic additions to global memory: all threads to one address, each warp to its own, or each thread."},
+    {.name = "atomic-shared-*", .group = Group::atomics, .unit = "op/s",
+     .text = "The same to shared memory."},
+    {.name = "atomic-one", .group = Group::atomics, .unit = "op/s",
+     .text = "A CPU's atomic additions, all threads to one address; with -one-core one thread alone."},
+    {.name = "atomic-line", .group = Group::atomics, .unit = "op/s",
+     .text = "An address for each thread of a CPU, eight in a line: false sharing."},
+    {.name = "atomic-spread", .group = Group::atomics, .unit = "op/s",
+     .text = "An address for each thread of a CPU, in lines of their own."},
+
+    // What is left of a measured time.
+    {.name = "tail",
+     .text = "Multiprocessors idle in an uneven last wave of blocks."},
+    {.name = "unexplained",
+     .text = "Time that no ceiling accounts for.", .color = "#9A9A9A"},
+};
+// clang-format on
+// clang-format on
+
+constexpr ResourceSuffix suffixes[] = {
+    {"-one-core", "One core of a CPU by itself; without it, all cores together."},
+    {"-sustained", "After a second or so of load, when power and clocks have settled; without it, from rest.", true},
+    {"-zeros", "On zeros, which cost less power than the random data otherwise used."},
+    {"-baseline", "A narrower vector extension of a CPU: what every CPU of its kind has."},
+    {"-avx2", "A narrower vector extension of a CPU: AVX2."},
+    {"-avx512", "A narrower vector extension of a CPU: AVX-512."},
+};
+
+/// Whether a name is of the family: "#" stands for a number, "*" at the end for anything.
+bool is_of(std::string_view pattern, std::string_view name) {
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  if (!pattern.ends_with('#')) return name == pattern;
+  pattern.remove_suffix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return name.size() > pattern.size() && name.starts_with(pattern) &&
+         std::ranges::all_of(name.substr(pattern.size()), is_digit);
+}
+
+const ResourceSuffix* suffix_of(std::string_view name) {
+  const auto* const found =
+      std::ranges::find_if(suffixes, [&](const ResourceSuffix& each) { return name.ends_with(each.name); });
+  return found == std::end(suffixes) ? nullptr : found;
+}
+
+}  // namespace
+
+std::span<const Resource> all_resources() { return table; }
+std::span<const ResourceSuffix> resource_suffixes() { return suffixes; }
+
+const Resource* find_plain_resource(std::string_view name) {
+  const auto* found = std::ranges::find(table, name, &Resource::name);
+  if (found == std::end(table) && suffix_of(name) == nullptr)
+    found = std::ranges::find_if(table, [&](const Resource& each) { return is_of(each.name, name); });
+  return found == std::end(table) ? nullptr : found;
+}
+
+const Resource* find_resource(std::string_view name) {
+  if (const Resource* const found = find_plain_resource(name)) return found;
+  const ResourceSuffix* const suffix = suffix_of(name);
+  return suffix == nullptr ? nullptr : find_resource(name.substr(0, name.size() - suffix->name.size()));
+}
+
+bool follows_clock(std::string_view name) {
+  const Resource* const found = find_resource(name);
+  return found == nullptr || found->follows_clock;
+}
+
+bool is_bound_by_power(std::string_view name) {
+  if (const ResourceSuffix* const suffix = suffix_of(name))
+    return suffix->bound_by_power || is_bound_by_power(name.substr(0, name.size() - suffix->name.size()));
+  const Resource* const found = find_plain_resource(name);
+  return found != nullptr && found->bound_by_power;
+}
+
+std::string_view label_of(std::string_view name) {
+  const Resource* const found = find_plain_resource(name);
+  return found == nullptr || found->label.empty() ? name : found->label;
+}
+
+const std::vector<PipeCounter>& pipe_counters() {
+  static const std::vector<PipeCounter> counters = [] {
+    std::vector<PipeCounter> result;
+    for (const Resource& each : table) {
+      if (each.counter.empty()) continue;
+      auto same = std::ranges::find(result, each.counter, &PipeCounter::name);
+      if (same == result.end()) same = result.insert(result.end(), {each.counter, {}, each.min_counted_share});
+      same->pipes.push_back(*each.pipe);
+    }
+    return result;
+  }();
+  return counters;
+}
+
+std::string_view counter_of(Pipe pipe) {
+  const Resource* const found = find_plain_resource(name_of(pipe));
+  return found == nullptr ? std::string_view() : found->counter;
+}
+
+}  // namespace gpubench
