@@ -17,19 +17,6 @@ namespace {
 
 constexpr double min_gain = 1.05;
 
-/// All that advice looks at.
-struct Case {
-  const Time& time;
-  const Measurement& measurement;
-  const Prediction& prediction;
-  const Machine& machine;
-
-  [[nodiscard]] double seconds() const { return time.seconds; }
-  [[nodiscard]] double overhead() const { return overhead_seconds(time, prediction); }
-  [[nodiscard]] double beside() const { return figures_of(time, prediction).beside_launch(); }
-  [[nodiscard]] double memory() const { return prediction.memory_seconds(); }
-};
-
 class List {
  public:
   void add(std::string action, std::string evidence, double seconds, double seconds_left) {
@@ -59,64 +46,64 @@ double kernel_overhead_seconds(const Measurement& measurement) {
 void advise_on_overhead(const Case& it, List& list) {
   const bool gpu = it.machine.kind == DeviceKind::cuda;
   const auto evidence =
-      fmt::format("{} of {} go to the launch", with_unit(it.overhead(), "s"), with_unit(it.seconds(), "s"));
+      fmt::format("{} of {} go to the launch", with_unit(it.overhead_seconds, "s"), with_unit(it.time.seconds, "s"));
   const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
                                 : "start fewer parallel regions: batch the work";
   if (it.time.device_seconds) {
-    list.add(batch, evidence, it.seconds(), *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
-  } else if (it.seconds() > min_gain * it.overhead()) {
-    list.add(batch, evidence, it.seconds(), it.seconds() - it.overhead());
+    list.add(batch, evidence, it.time.seconds, *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
+  } else if (it.time.seconds > min_gain * it.overhead_seconds) {
+    list.add(batch, evidence, it.time.seconds, it.time.seconds - it.overhead_seconds);
   } else {
     list.add_without_gain(batch, evidence);  // the launch hides what the work takes
   }
-  list.add("fuse it with the operation before or after it", evidence, it.seconds(),
-           it.time.device_seconds ? *it.time.device_seconds : it.seconds() - it.overhead());
+  list.add("fuse it with the operation before or after it", evidence, it.time.seconds,
+           it.time.device_seconds ? *it.time.device_seconds : it.time.seconds - it.overhead_seconds);
 }
 
 void advise_on_start(const Case& it, List& list) {
   const double start = it.prediction.start_seconds();
-  const auto evidence = fmt::format("{} of {} go to starting blocks", with_unit(std::min(start, it.beside()), "s"),
-                                    with_unit(it.seconds(), "s"));
+  const auto evidence = fmt::format("{} of {} go to starting blocks", with_unit(std::min(start, it.beside_launch), "s"),
+                                    with_unit(it.time.seconds, "s"));
   const char* const action =
       "start fewer blocks that do more: more threads a block, more elements a thread, or a grid that strides";
   if (const double busy = it.prediction.busy_seconds(); busy > 0.0)
-    list.add(action, evidence, it.seconds(), it.overhead() + it.beside() * std::min(busy / start, 1.0));
+    list.add(action, evidence, it.time.seconds, it.overhead_seconds + it.beside_launch * std::min(busy / start, 1.0));
   else
     list.add_without_gain(action, evidence);
 }
 
-void advise_on_grid(const Case& it, const Binding& binding, List& list) {
+void advise_on_grid(const Case& it, List& list) {
   const double factor = it.prediction.wave_factor;
   const auto waves = waves_of(it.measurement.grid, it.machine.units);
   if (!waves || factor < min_gain) return;
   const auto blocks = it.measurement.grid->blocks;
-  const double left = it.overhead() + std::max(it.beside() / factor, binding.seconds);
+  const double left = it.overhead_seconds + std::max(it.beside_launch / factor, it.binding.seconds);
   if (*waves < 1.0)
     list.add("launch more or smaller blocks: the grid is too small",
-             fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), it.seconds(), left);
+             fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), it.time.seconds, left);
   else
     list.add("make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
              fmt::format("{} blocks are {:.2f} waves, and some of {} multiprocessors have {:.0f} % more than the mean",
                          blocks, *waves, it.machine.units, 100.0 * (factor - 1.0)),
-             it.seconds(), left);
+             it.time.seconds, left);
 }
 
-void advise_on_latency(const Case& it, const Binding& binding, List& list) {
-  const auto evidence = fmt::format("{} beside the launch, {} at the {} ceiling", with_unit(it.beside(), "s"),
-                                    with_unit(binding.seconds, "s"), label_of(binding.decision.limiter));
-  const double left = it.overhead() + binding.seconds;
-  if (binding.decision.regime == Regime::memory)
+void advise_on_latency(const Case& it, List& list) {
+  const auto evidence = fmt::format("{} beside the launch, {} at the {} ceiling", with_unit(it.beside_launch, "s"),
+                                    with_unit(it.binding.seconds, "s"), label_of(it.binding.decision.limiter));
+  const double left = it.overhead_seconds + it.binding.seconds;
+  if (it.binding.decision.regime == Regime::memory)
     list.add(it.machine.kind == DeviceKind::cuda
                  ? "keep more bytes in flight: wider accesses, more of them before their use, more blocks"
                  : "keep more bytes in flight: wider accesses, more of them before their use, software prefetch",
-             evidence, it.seconds(), left);
-  else if (binding.decision.regime == Regime::overhead)
+             evidence, it.time.seconds, left);
+  else if (it.binding.decision.regime == Regime::overhead)
     advise_on_start(it, list);
   else
     list.add(it.machine.kind == DeviceKind::cuda
                  ? "give each multiprocessor more independent work: more blocks, more chains in each thread"
                  : "give each core more independent work: more chains in each loop, wider vectors",
-             evidence, it.seconds(), left);
+             evidence, it.time.seconds, left);
 }
 
 /// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Sparing them leaves what the
@@ -125,19 +112,19 @@ void advise_on_latency(const Case& it, const Binding& binding, List& list) {
 void advise_on_waste(const Case& it, List& list) {
   const ResourceTime* const level = it.prediction.largest(ResourceKind::memory);
   const double declared = it.measurement.work.bytes();
-  if (!it.prediction.counted || level == nullptr || declared <= 0.0 || 3.0 * level->seconds < it.beside()) return;
+  if (!it.prediction.counted || level == nullptr || declared <= 0.0 || 3.0 * level->seconds < it.beside_launch) return;
   const Resource* const row = find_resource(level->resource);
   if (row == nullptr || !row->moves_sectors) return;
   const auto count = counted_in(it.measurement);
   const double moved = count.bytes_of(level->resource);
   if (moved < 1.25 * declared) return;
   const double needed = declared / moved;
-  double left = it.beside() - std::min(level->seconds, it.beside()) * (1.0 - needed);
+  double left = it.beside_launch - std::min(level->seconds, it.beside_launch) * (1.0 - needed);
   for (const ResourceTime& each : it.prediction.resources)
     left = std::max(left, each.kind == ResourceKind::memory ? each.seconds * needed : each.seconds);
   list.add("let neighbouring threads access neighbouring addresses (coalesce), and read nothing twice",
-           fmt::format("{} moved for {} declared", with_unit(moved, "B"), with_unit(declared, "B")), it.seconds(),
-           it.overhead() + left);
+           fmt::format("{} moved for {} declared", with_unit(moved, "B"), with_unit(declared, "B")), it.time.seconds,
+           it.overhead_seconds + left);
 }
 
 void advise_on_memory(const Case& it, List& list) {
@@ -146,11 +133,11 @@ void advise_on_memory(const Case& it, List& list) {
   if (spared > 0.0)
     list.add("fuse it with the operation before or after it, which then need not pass data through memory",
              fmt::format("{} read and {} written", with_unit(work.bytes_read, "B"), with_unit(work.bytes_written, "B")),
-             it.seconds(), it.overhead() + it.beside() * (1.0 - spared / work.bytes()));
+             it.time.seconds, it.overhead_seconds + it.beside_launch * (1.0 - spared / work.bytes()));
   if (work.flops.contains(fp64))
     list.add("use FP32 instead of FP64 where its digits suffice",
-             fmt::format("{} moved, half of that in FP32", with_unit(work.bytes(), "B")), it.seconds(),
-             it.overhead() + 0.5 * it.beside());
+             fmt::format("{} moved, half of that in FP32", with_unit(work.bytes(), "B")), it.time.seconds,
+             it.overhead_seconds + 0.5 * it.beside_launch);
 }
 
 /// A pipe that could do the same work faster.
@@ -170,38 +157,35 @@ constexpr std::array<Faster, 9> faster_pipes = {
      {tensor_fp16, tensor_fp8, "multiply in FP8 where its digits suffice"},
      {tensor_bf16, tensor_fp8, "multiply in FP8 where its digits suffice"}}};
 
-void advise_on_compute(const Case& it, const Binding& binding, List& list) {
+void advise_on_compute(const Case& it, List& list) {
   for (const auto& [from, to, action] : faster_pipes) {
     const auto& slow = it.machine.pipes[static_cast<std::size_t>(from)];
     const auto& fast = it.machine.pipes[static_cast<std::size_t>(to)];
-    if (binding.decision.limiter != name_of(from) || !slow || !fast) continue;
+    if (it.binding.decision.limiter != name_of(from) || !slow || !fast) continue;
     const double ratio = fast->per_second / slow->per_second;
     if (ratio <= 1.0) continue;
-    list.add(action, fmt::format("{:.3g} times the {} ceiling", ratio, label_of(name_of(from))), it.seconds(),
-             it.overhead() + std::max(it.beside() / ratio, it.memory()));
+    list.add(action, fmt::format("{:.3g} times the {} ceiling", ratio, label_of(name_of(from))), it.time.seconds,
+             it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }
 }
 
 }  // namespace
 
-std::vector<Advice> advice_for(const Decision& decision, const Time& time, const Measurement& measurement,
-                               const Prediction& prediction, const Machine& machine) {
-  const Case it{time, measurement, prediction, machine};
-  const auto binding = binding_of(prediction);
+std::vector<Advice> advice_for(const Case& it) {
   List list;
-  if (decision.regime == Regime::overhead) {
-    if (is_launch(decision))
+  if (it.decision.regime == Regime::overhead) {
+    if (is_launch(it.decision))
       advise_on_overhead(it, list);
     else
       advise_on_start(it, list);
     return list.sorted();
   }
-  if (decision.regime == Regime::unknown) return {};
-  advise_on_grid(it, binding, list);
+  if (it.decision.regime == Regime::unknown) return {};
+  advise_on_grid(it, list);
   advise_on_waste(it, list);
-  if (decision.regime == Regime::latency) advise_on_latency(it, binding, list);
-  if (decision.regime == Regime::memory) advise_on_memory(it, list);
-  if (decision.regime == Regime::compute) advise_on_compute(it, binding, list);
+  if (it.decision.regime == Regime::latency) advise_on_latency(it, list);
+  if (it.decision.regime == Regime::memory) advise_on_memory(it, list);
+  if (it.decision.regime == Regime::compute) advise_on_compute(it, list);
   return list.sorted();
 }
 

@@ -4,9 +4,7 @@
 
 #include <vector>
 
-#include "classifier/model.h"
-#include "classifier/rules.h"
-#include "core/model/measurement.h"
+#include "classifier/case.h"
 #include "core/model/verdict.h"
 
 namespace gpubench::classifier {
@@ -14,7 +12,6 @@ namespace gpubench::classifier {
 /// Advice that follows from the decision and has evidence in the point, by falling gain; none that gains less than 5 %.
 /// A gain is an upper limit: the measured time over what would be left of it if that one thing cost nothing, or ran at
 /// the other ceiling, and all else stayed.
-std::vector<Advice> advice_for(const Decision& decision, const Time& time, const Measurement& measurement,
-                               const Prediction& prediction, const Machine& machine);
+std::vector<Advice> advice_for(const Case& it);
 
 }  // namespace gpubench::classifier

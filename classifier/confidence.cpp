@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,8 +12,6 @@
 namespace gpubench::classifier {
 namespace {
 
-constexpr double normal_975 = 1.959963984540054;
-constexpr double excess_allowed = 1.05;
 /// A verdict that contradicts its own ceilings is never better than a boundary case.
 constexpr double contradiction_cap = 0.75;
 /// What a missing ceiling may hide is unknown; never "certain" without it.
@@ -101,7 +98,9 @@ struct PipeDraws {
   Factor factor;
 };
 
-Counts draw_regimes(Regime decided, const Time& time, const Prediction& prediction, double widening) {
+Counts draw_regimes(const Case& it, double widening) {
+  const Time& time = it.time;
+  const Prediction& prediction = it.prediction;
   std::size_t column = 0;
   const Factor seconds(widening * time.sigma, column++);
   const Factor device(widening * time.device_sigma, column++);
@@ -118,10 +117,10 @@ Counts draw_regimes(Regime decided, const Time& time, const Prediction& predicti
   const auto* const start_resource = prediction.largest(ResourceKind::start);
   const Factor start(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0),
                      column++);
-  Figures figures = figures_of(time, prediction);
-  const Figures base = figures;
+  const Figures& base = it.figures;
+  Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
-  const bool may_waste = !prediction.counted && decided == Regime::latency;
+  const bool may_waste = !prediction.counted && it.decision.regime == Regime::latency;
   for (std::size_t draw = 0; draw < draw_count; ++draw) {
     figures.seconds = base.seconds * seconds.at(draw);
     if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
@@ -150,22 +149,13 @@ Regime max_other(const Counts& counts, Regime own) {
   return result;
 }
 
-/// Relative standard deviation of the time beside the launch.
-double sigma_beside_launch(const Time& time, const Prediction& prediction) {
-  if (time.device_seconds) return time.device_sigma;
-  if (!prediction.launch) return time.sigma;
-  const double rest = time.seconds - prediction.launch->seconds;
-  if (rest <= 0.0) return std::numeric_limits<double>::infinity();
-  return std::hypot(time.sigma * time.seconds, prediction.launch->sigma * prediction.launch->seconds) / rest;
-}
-
-double lowered(double probability, const Decision& decision, const Time& time, const Prediction& prediction) {
-  if (!prediction.launch || !prediction.missing.empty()) probability *= missing_factor;
-  if (const auto excess = excess_over_ceiling(decision, time, prediction))
-    probability = std::min(probability, contradiction_cap / *excess);
+double lowered(double probability, const Case& it) {
+  const auto& launch = it.prediction.launch;
+  if (!launch || !it.prediction.missing.empty()) probability *= missing_factor;
+  if (it.excess_over_ceiling) probability = std::min(probability, contradiction_cap / *it.excess_over_ceiling);
   // A clock of the device alone says what the launch takes, whatever its ceiling is worth.
-  if (is_below_launch(time, prediction) && !time.device_seconds)
-    probability = std::min(probability, contradiction_cap * time.seconds / prediction.launch->seconds);
+  if (it.is_below_launch && !it.time.device_seconds)
+    probability = std::min(probability, contradiction_cap * it.time.seconds / launch->seconds);
   return probability;
 }
 
@@ -176,33 +166,17 @@ double sigma_of(const Summary& summary) {
   return summary.count < 6 ? std::max(sigma, unknown_sigma) : sigma;
 }
 
-std::optional<double> excess_over_ceiling(const Decision& decision, const Time& time, const Prediction& prediction) {
-  const double needed = binding_of(prediction).seconds;
-  const double whole = needed / time.seconds;
-  if (whole > excess_allowed) return whole;
-  if (decision.regime == Regime::overhead || (!prediction.launch && !time.device_seconds)) return std::nullopt;
-  const double beside = needed / figures_of(time, prediction).beside_launch();
-  if (std::log(beside / excess_allowed) > normal_975 * std::hypot(sigma_beside_launch(time, prediction), model_sigma))
-    return beside;
-  return std::nullopt;
-}
-
-bool is_below_launch(const Time& time, const Prediction& prediction) {
-  return prediction.launch && std::log(prediction.launch->seconds / time.seconds) >
-                                  normal_975 * std::hypot(time.sigma, prediction.launch->sigma, model_sigma);
-}
-
-Confidence confidence_of(const Decision& decision, const Time& time, const Prediction& prediction) {
-  if (decision.regime == Regime::unknown) return {};
-  const auto counts = draw_regimes(decision.regime, time, prediction, 1.0);
+Confidence confidence_of(const Case& it) {
+  const Regime own = it.decision.regime;
+  if (own == Regime::unknown) return {};
+  const auto counts = draw_regimes(it, 1.0);
   const auto share = [&](Regime regime) {
     return static_cast<double>(counts[static_cast<std::size_t>(regime)]) / static_cast<double>(draw_count);
   };
-  Confidence result{lowered(share(decision.regime), decision, time, prediction), max_other(counts, decision.regime),
-                    0.0};
+  Confidence result{lowered(share(own), it), max_other(counts, own), 0.0};
   if (result.runner_up != Regime::unknown) result.runner_up_probability = share(result.runner_up);
   for (double widening = 3.0; widening < 30.0 && result.runner_up == Regime::unknown; widening *= 3.0)
-    result.runner_up = max_other(draw_regimes(decision.regime, time, prediction, widening), decision.regime);
+    result.runner_up = max_other(draw_regimes(it, widening), own);
   return result;
 }
 

@@ -5,8 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "classifier/model.h"
-#include "classifier/rules.h"
+#include "classifier/case.h"
 #include "core/model/verdict.h"
 
 namespace gpubench::classifier {
@@ -29,14 +28,7 @@ struct Confidence {
 /// all agree, the first that shows when every error is three, then nine, then 27 times as wide. Where bytes were
 /// not counted and no ceiling accounts for the time, draws also hold that up to eight times the declared bytes move.
 /// Lowered for what is missing and for figures that contradict one another.
-Confidence confidence_of(const Decision& decision, const Time& time, const Prediction& prediction);
-
-/// How far the work exceeds what its ceiling lets through in the time there is, as a ratio (1.2: by 20 %), judged
-/// beside the launch where that is not the limit. Absent within 5 % or within the uncertainty.
-std::optional<double> excess_over_ceiling(const Decision& decision, const Time& time, const Prediction& prediction);
-
-/// The measured time is below the launch ceiling by more than both uncertainties.
-bool is_below_launch(const Time& time, const Prediction& prediction);
+Confidence confidence_of(const Case& it);
 
 Certainty certainty_of(double probability);
 

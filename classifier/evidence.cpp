@@ -8,6 +8,9 @@
 #include <cmath>
 #include <vector>
 
+#include "classifier/confidence.h"
+#include "core/model/resources.h"
+
 namespace gpubench::classifier {
 namespace {
 
@@ -21,32 +24,32 @@ std::string joined(const std::vector<std::string>& parts, std::string_view last_
 }
 
 /// "DRAM's ceiling for this mix", or of all levels that carry a tenth of the memory time where no single one does.
-std::string memory_ceiling(const Prediction& prediction) {
+std::string memory_ceiling(const Case& it) {
   std::vector<std::string> names;
-  for (const auto& resource : prediction.resources)
-    if (resource.kind == ResourceKind::memory && resource.seconds > 0.1 * prediction.memory_seconds())
+  for (const auto& resource : it.prediction.resources)
+    if (resource.kind == ResourceKind::memory && resource.seconds > 0.1 * it.memory_seconds)
       names.emplace_back(label_of(resource.resource));
   if (names.size() == 1)
     return names.front() + (names.front() == label_of(resource::dram) ? "'s ceiling for this mix" : "'s ceiling");
   return fmt::format("what {} together let through", joined(names, " and "));
 }
 
-std::string ceiling_of(const Binding& binding, const Prediction& prediction) {
-  if (binding.decision.regime == Regime::memory) return memory_ceiling(prediction);
-  if (binding.decision.limiter == block_start) return "the rate at which blocks start";
-  return fmt::format("the {} ceiling", label_of(binding.decision.limiter));
+std::string ceiling_of(const Case& it) {
+  if (it.binding.decision.regime == Regime::memory) return memory_ceiling(it);
+  if (it.binding.decision.limiter == block_start) return "the rate at which blocks start";
+  return fmt::format("the {} ceiling", label_of(it.binding.decision.limiter));
 }
 
-std::string start_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
+std::string start_sentence(const Case& it) {
   return fmt::format("starts {} blocks, one after another, for {} of {}",
-                     measurement.launches ? measurement.launches->blocks : 0,
-                     with_unit(prediction.start_seconds(), "s"), with_unit(time.seconds, "s"));
+                     it.measurement.launches ? it.measurement.launches->blocks : 0,
+                     with_unit(it.prediction.start_seconds(), "s"), with_unit(it.time.seconds, "s"));
 }
 
-std::string overhead_sentence(const Time& time, const Prediction& prediction) {
-  const double launch = prediction.launch ? prediction.launch->seconds : 0.0;
-  const double overhead = overhead_seconds(time, prediction);
-  if (time.device_seconds && overhead != launch && overhead < time.seconds)
+std::string overhead_sentence(const Case& it) {
+  const double launch = it.prediction.launch ? it.prediction.launch->seconds : 0.0;
+  const Time& time = it.time;
+  if (time.device_seconds && it.overhead_seconds != launch && it.overhead_seconds < time.seconds)
     return fmt::format("takes {}, of which the device works for {}; the rest goes to launching it",
                        with_unit(time.seconds, "s"), with_unit(*time.device_seconds, "s"));
   if (time.seconds > launch)
@@ -56,34 +59,33 @@ std::string overhead_sentence(const Time& time, const Prediction& prediction) {
 }
 
 /// What keeps the multiprocessors idle, where that is known.
-std::string idle_note(const Measurement& measurement, const Prediction& prediction) {
-  if (!measurement.grid || prediction.wave_factor < 1.1) return "";
+std::string idle_note(const Case& it) {
+  if (!it.measurement.grid || it.prediction.wave_factor < 1.1) return "";
   return fmt::format("; its {} blocks, {} at once on a multiprocessor, leave {:.0f} % of them idle",
-                     measurement.grid->blocks, measurement.grid->blocks_per_multiprocessor,
-                     100.0 * (1.0 - 1.0 / prediction.wave_factor));
+                     it.measurement.grid->blocks, it.measurement.grid->blocks_per_multiprocessor,
+                     100.0 * (1.0 - 1.0 / it.prediction.wave_factor));
 }
 
-std::string latency_sentence(const Time& time, const Measurement& measurement, const Prediction& prediction) {
-  const auto binding = binding_of(prediction);
-  const double rest = figures_of(time, prediction).beside_launch();
+std::string latency_sentence(const Case& it) {
+  const double rest = it.beside_launch;
   // Not counted, they may be more than is declared.
-  const bool may_waste = !prediction.counted && prediction.memory_seconds() > 0.0 &&
-                         latency_ratio * max_waste * prediction.memory_seconds() >= rest;
+  const bool may_waste =
+      !it.prediction.counted && it.memory_seconds > 0.0 && latency_ratio * max_waste * it.memory_seconds >= rest;
   return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}{}",
-                     with_unit(rest, "s"), time.device_seconds ? "on the device" : "beside the launch",
-                     100.0 * binding.seconds / rest, ceiling_of(binding, prediction), 100.0 / latency_ratio,
-                     idle_note(measurement, prediction),
+                     with_unit(rest, "s"), it.time.device_seconds ? "on the device" : "beside the launch",
+                     100.0 * it.binding.seconds / rest, ceiling_of(it), 100.0 / latency_ratio, idle_note(it),
                      may_waste ? "; by the bytes it declares, for none were counted" : "");
 }
 
-std::string memory_sentence(const Time& time, const Work& work, const Prediction& prediction) {
+std::string memory_sentence(const Case& it) {
+  const Work& work = it.measurement.work;
   if (work.bytes() <= 0.0)
-    return fmt::format("moves what takes {} at {}, of {}", with_unit(prediction.memory_seconds(), "s"),
-                       memory_ceiling(prediction), with_unit(time.seconds, "s"));
+    return fmt::format("moves what takes {} at {}, of {}", with_unit(it.memory_seconds, "s"), memory_ceiling(it),
+                       with_unit(it.time.seconds, "s"));
   const char* verb = work.bytes_written <= 0.0 ? "reads" : work.bytes_read <= 0.0 ? "writes" : "reads and writes";
   return fmt::format("{} {} at {}, {:.3g} % of {}", verb, with_unit(work.bytes(), "B"),
-                     with_unit(work.bytes() / time.seconds, "B/s"), 100.0 * prediction.memory_seconds() / time.seconds,
-                     memory_ceiling(prediction));
+                     with_unit(work.bytes() / it.time.seconds, "B/s"), 100.0 * it.memory_seconds / it.time.seconds,
+                     memory_ceiling(it));
 }
 
 /// The FLOPs that counted on the pipe that binds.
@@ -94,44 +96,43 @@ double flops_on(std::string_view limiter, const Work& work) {
   return sum > 0.0 ? sum : work.total_flops();
 }
 
-std::string compute_sentence(const Time& time, const Work& work, const Prediction& prediction) {
-  const auto binding = binding_of(prediction);
-  if (binding.decision.limiter == resource::issue)
-    return fmt::format("issues instructions for {} of {}", with_unit(binding.seconds, "s"),
-                       with_unit(time.seconds, "s"));
-  const double flops = flops_on(binding.decision.limiter, work);
-  const bool whole_numbers = binding.decision.limiter.find("int") != std::string_view::npos;
+std::string compute_sentence(const Case& it) {
+  const Work& work = it.measurement.work;
+  if (it.binding.decision.limiter == resource::issue)
+    return fmt::format("issues instructions for {} of {}", with_unit(it.binding.seconds, "s"),
+                       with_unit(it.time.seconds, "s"));
+  const double flops = flops_on(it.binding.decision.limiter, work);
+  const Resource* const pipe = find_resource(it.binding.decision.limiter);
+  const bool whole_numbers = pipe != nullptr && pipe->unit == "op/s";
   return fmt::format("does {} at {}, {:.3g} % of {}", with_unit(flops, whole_numbers ? "op" : "FLOP"),
-                     with_unit(flops / time.seconds, whole_numbers ? "op/s" : "FLOP/s"),
-                     100.0 * binding.seconds / time.seconds, ceiling_of(binding, prediction));
+                     with_unit(flops / it.time.seconds, whole_numbers ? "op/s" : "FLOP/s"),
+                     100.0 * it.binding.seconds / it.time.seconds, ceiling_of(it));
 }
 
-std::string unknown_sentence(const Time& time, const Prediction& prediction) {
-  const auto binding = binding_of(prediction);
-  if (binding.decision.regime != Regime::unknown)
-    return fmt::format("takes {}, of which the ceilings there are account for {}", with_unit(time.seconds, "s"),
-                       with_unit(std::min(binding.seconds, time.seconds), "s"));
-  if (prediction.missing.empty())
+std::string unknown_sentence(const Case& it) {
+  if (it.binding.decision.regime != Regime::unknown)
+    return fmt::format("takes {}, of which the ceilings there are account for {}", with_unit(it.time.seconds, "s"),
+                       with_unit(std::min(it.binding.seconds, it.time.seconds), "s"));
+  if (it.prediction.missing.empty())
     return fmt::format("declares no bytes and no FLOPs, so its {} cannot be set against a ceiling",
-                       with_unit(time.seconds, "s"));
-  return fmt::format("takes {}, and none of its work has a ceiling", with_unit(time.seconds, "s"));
+                       with_unit(it.time.seconds, "s"));
+  return fmt::format("takes {}, and none of its work has a ceiling", with_unit(it.time.seconds, "s"));
 }
 
-std::string sentence(const Decision& decision, const Time& time, const Measurement& measurement,
-                     const Prediction& prediction) {
-  switch (decision.regime) {
+std::string sentence(const Case& it) {
+  switch (it.decision.regime) {
     case Regime::overhead:
-      return is_launch(decision) ? overhead_sentence(time, prediction) : start_sentence(time, measurement, prediction);
+      return is_launch(it.decision) ? overhead_sentence(it) : start_sentence(it);
     case Regime::latency:
-      return latency_sentence(time, measurement, prediction);
+      return latency_sentence(it);
     case Regime::memory:
-      return memory_sentence(time, measurement.work, prediction);
+      return memory_sentence(it);
     case Regime::compute:
-      return compute_sentence(time, measurement.work, prediction);
+      return compute_sentence(it);
     case Regime::unknown:
       break;
   }
-  return unknown_sentence(time, prediction);
+  return unknown_sentence(it);
 }
 
 /// How memory and arithmetic share the time, where it matters: the smaller takes at least half of the larger.
@@ -147,14 +148,14 @@ std::string overlap_note(const Prediction& prediction) {
                      prediction.overlap.value, origin);
 }
 
-std::string excess_note(double excess, const Prediction& prediction) {
-  const auto binding = binding_of(prediction);
-  if (binding.decision.limiter == block_start)
-    return fmt::format("; at {} its blocks need {:.3g} times that: the ceiling is too low",
-                       ceiling_of(binding, prediction), excess);
-  const bool memory = binding.decision.regime == Regime::memory;
-  return fmt::format("; the {} {} come to {:.3g} times {}: {}", prediction.counted && memory ? "counted" : "declared",
-                     memory ? "bytes" : "operations", excess, ceiling_of(binding, prediction),
+std::string excess_note(const Case& it) {
+  if (it.binding.decision.limiter == block_start)
+    return fmt::format("; at {} its blocks need {:.3g} times that: the ceiling is too low", ceiling_of(it),
+                       *it.excess_over_ceiling);
+  const bool memory = it.binding.decision.regime == Regime::memory;
+  return fmt::format("; the {} {} come to {:.3g} times {}: {}",
+                     it.prediction.counted && memory ? "counted" : "declared", memory ? "bytes" : "operations",
+                     *it.excess_over_ceiling, ceiling_of(it),
                      memory ? "a nearer cache holds them, or more is declared than moved"
                             : "more is declared than done, or the ceiling is too low");
 }
@@ -177,13 +178,14 @@ std::string with_unit(double value, std::string_view unit) {
   return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes[static_cast<std::size_t>(prefix)], unit);
 }
 
-std::string evidence_of(const Decision& decision, const Time& time, const Measurement& measurement,
-                        const Prediction& prediction) {
-  std::string text = sentence(decision, time, measurement, prediction);
-  if (!measurement.work_differences.empty()) text += "; counted, it " + joined(measurement.work_differences, " and ");
-  if (decision.regime != Regime::overhead) text += overlap_note(prediction);
-  if (is_below_launch(time, prediction)) text += "; the launch ceiling does not fit this timing";
-  if (const auto excess = excess_over_ceiling(decision, time, prediction)) text += excess_note(*excess, prediction);
+std::string evidence_of(const Case& it) {
+  const Prediction& prediction = it.prediction;
+  const auto& differences = it.measurement.work_differences;
+  std::string text = sentence(it);
+  if (!differences.empty()) text += "; counted, it " + joined(differences, " and ");
+  if (it.decision.regime != Regime::overhead) text += overlap_note(prediction);
+  if (it.is_below_launch) text += "; the launch ceiling does not fit this timing";
+  if (it.excess_over_ceiling) text += excess_note(it);
   if (!prediction.missing.empty()) {
     std::vector<std::string> names;
     for (const auto resource : prediction.missing) names.emplace_back(label_of(resource));

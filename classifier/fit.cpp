@@ -29,7 +29,7 @@ FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const 
   problem.kernel_overhead_seconds = fit.kernel_overhead_seconds;
   const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
   Scratch scratch;
-  return evaluate(problem, case_of(observation, fit.form, fit.layout), parameters, scratch);
+  return evaluate(problem, fit_case_of(observation, fit.form, fit.layout), parameters, scratch);
 }
 
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters) {

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "classifier/advice.h"
-#include "classifier/checks.h"
 #include "classifier/classifier.h"
 #include "classifier/confidence.h"
 #include "classifier/evidence.h"
 #include "classifier/rules.h"
+#include "classifier/votes.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -50,29 +50,26 @@ double part_of(const ResourceTime& resource, const Prediction& prediction) {
   return std::pow(memory / busy, p) * within;
 }
 
-Verdict decided(const Time& time, const Measurement& measurement, const Prediction& prediction,
-                const Machine& machine) {
-  const auto decision = decide(time, prediction);
-  const auto confidence = confidence_of(decision, time, prediction);
+Verdict decided(const Case& it) {
+  const auto confidence = confidence_of(it);
   Verdict verdict;
-  verdict.regime = decision.regime;
-  verdict.limiter = decision.limiter;
-  verdict.shares = shares_of(time, prediction);
-  if (!is_launch(decision) && decision.regime != Regime::unknown) {
-    const double ceiling_seconds = binding_of(prediction).seconds;
-    verdict.achieved = ceiling_seconds / time.seconds;
-    verdict.speed_up_left = time.seconds / ceiling_seconds;
+  verdict.regime = it.decision.regime;
+  verdict.limiter = it.decision.limiter;
+  verdict.shares = shares_of(it);
+  if (!is_launch(it.decision) && it.decision.regime != Regime::unknown) {
+    verdict.achieved = it.binding.seconds / it.time.seconds;
+    verdict.speed_up_left = it.time.seconds / it.binding.seconds;
   }
   verdict.confidence = confidence.probability;
   verdict.certainty = certainty_of(confidence.probability);
   verdict.runner_up = confidence.runner_up;
   verdict.runner_up_probability = confidence.runner_up_probability;
   // Without the launch or a ceiling that the work needs, the model has no time to give.
-  if (prediction.launch && prediction.missing.empty())
-    verdict.model_seconds = prediction.launch->seconds + prediction.work_seconds();
-  verdict.evidence = evidence_of(decision, time, measurement, prediction);
-  verdict.advice = advice_for(decision, time, measurement, prediction, machine);
-  verdict.votes = votes_of(verdict, measurement, machine.units);
+  if (it.prediction.launch && it.prediction.missing.empty())
+    verdict.model_seconds = it.prediction.launch->seconds + it.prediction.work_seconds();
+  verdict.evidence = evidence_of(it);
+  verdict.advice = advice_for(it);
+  verdict.votes = votes_of(verdict, it.measurement, it.machine.units);
   return verdict;
 }
 
@@ -108,15 +105,17 @@ bool is_sound(const Work& work) {
          std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
 }
 
-std::vector<Share> shares_of(const Time& time, const Prediction& prediction) {
+std::vector<Share> shares_of(const Case& it) {
+  const double seconds = it.time.seconds;
+  const Prediction& prediction = it.prediction;
   constexpr double negligible = 1e-9;  // far above rounding, so that the last share may take up what rounding leaves
   std::vector<Share> shares;
   const auto add = [&shares](std::string_view resource, double fraction) {
     if (fraction > negligible) shares.push_back({std::string(resource), fraction});
   };
-  const double launch = overhead_seconds(time, prediction) / time.seconds;
+  const double launch = it.overhead_seconds / seconds;
   add(resource::launch, launch);
-  const double explained = std::min(prediction.work_seconds() / time.seconds, 1.0 - launch);
+  const double explained = std::min(prediction.work_seconds() / seconds, 1.0 - launch);
   const double work = prediction.work_seconds();
   const double busy =
       work > 0.0 ? explained * std::pow(prediction.busy_seconds() / work, prediction.overlap.value) : 0.0;
@@ -144,7 +143,7 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
   if (is_empty(machine)) return undecided("the calibration holds no ceiling to set it against");
   const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares more work than can be reckoned with");
-  auto verdict = decided(time_of(measurement), measurement, prediction, machine);
+  auto verdict = decided({measurement, machine, time_of(measurement), prediction});
   return is_finite(verdict) ? verdict : undecided("has figures beyond what can be reckoned with");
 }
 

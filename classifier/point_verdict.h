@@ -2,7 +2,7 @@
 // The verdict of one point against a machine made ready once.
 #pragma once
 
-#include "classifier/rules.h"
+#include "classifier/case.h"
 #include "core/model/measurement.h"
 #include "core/model/verdict.h"
 
@@ -28,6 +28,6 @@ bool is_sound(const Work& work);
 /// Shares of the time, exactly adding to 1: the launch; each resource by its part T_r^p of the work time that the model
 /// explains, the memory's part split among its levels by their times; "tail" for the uneven last wave of blocks;
 /// "block-start" likewise; "unexplained" for the rest.
-std::vector<Share> shares_of(const Time& time, const Prediction& prediction);
+std::vector<Share> shares_of(const Case& it);
 
 }  // namespace gpubench::classifier

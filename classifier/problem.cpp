@@ -96,8 +96,8 @@ int efficiency_index(const Layout& layout, std::string_view resource) {
 }
 
 /// Memory levels as the form has them: inner caches merged into the next, the last one split in two.
-Case case_of(const Observation& observation, const Form& form, const Layout& layout) {
-  Case result;
+FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout) {
+  FitCase result;
   result.observation = &observation;
   result.demand = observation.prediction.demand;
   const auto& resources = observation.prediction.resources;
@@ -141,7 +141,7 @@ double efficiency_at(const Eigen::VectorXd& parameters, int index) {
   return index < 0 ? 1.0 : factor_of(parameters[index]);
 }
 
-FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::VectorXd& parameters, Scratch& scratch) {
+FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::VectorXd& parameters, Scratch& scratch) {
   const Layout& layout = problem.layout;
   const auto& prediction = one.observation->prediction;
   const double overlap =
@@ -229,7 +229,7 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
   if (form.near_level) maker.add(layout.near_efficiency, 0.0, efficiency_prior_sigma);
   layout.count = maker.count();
   problem.priors = maker.priors();
-  for (const auto& observation : observations) problem.cases.push_back(case_of(observation, form, layout));
+  for (const auto& observation : observations) problem.cases.push_back(fit_case_of(observation, form, layout));
   return problem;
 }
 

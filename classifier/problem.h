@@ -28,7 +28,7 @@ struct Priors {
 };
 
 /// The levels of one observation as the form has them, made ready once.
-struct Case {
+struct FitCase {
   const Observation* observation = nullptr;
   MemoryDemand demand;
   /// By level: which efficiency, or -1, and for counted levels their seconds.
@@ -41,7 +41,7 @@ struct Case {
 };
 
 struct Problem {
-  std::vector<Case> cases;
+  std::vector<FitCase> cases;
   Layout layout;
   Priors priors;
   double overlap = overlap_prior.value;
@@ -51,7 +51,7 @@ struct Problem {
 /// At least one observation, each with a launch.
 Problem problem_of(const std::vector<Observation>& observations, const Form& form);
 /// The levels of one observation as the form has them.
-Case case_of(const Observation& observation, const Form& form, const Layout& layout);
+FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout);
 
 /// Room for the levels of one case, so that evaluating does not allocate.
 struct Scratch {
@@ -60,7 +60,7 @@ struct Scratch {
 };
 
 /// The fitted form's time of one case.
-FittedTime evaluate(const Problem& problem, const Case& one, const Eigen::VectorXd& parameters, Scratch& scratch);
+FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::VectorXd& parameters, Scratch& scratch);
 
 /// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
 class Residuals {

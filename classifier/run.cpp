@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "classifier/boundaries.h"
-#include "classifier/checks.h"
 #include "classifier/classifier.h"
 #include "classifier/point_verdict.h"
 #include "classifier/rules.h"
 #include "classifier/sweeps.h"
+#include "classifier/votes.h"
 #include "core/base/parallel.h"
 
 namespace gpubench::classifier {

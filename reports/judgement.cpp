@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "classifier/checks.h"
+#include "classifier/votes.h"
 #include "core/base/units.h"
 
 namespace gpubench::reports {

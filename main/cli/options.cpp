@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "classifier/checks.h"
+#include "classifier/votes.h"
 #include "core/base/nearest.h"
 #include "core/base/text.h"
 #include "main/cli/completion.h"

@@ -24,10 +24,17 @@ Time at(double seconds, double sigma) {
   return time;
 }
 
+/// What the rules would decide of it does not count.
+Case case_of(const Decision& decision, const Time& time, const Prediction& prediction) {
+  static const Measurement measurement;
+  static const Machine machine;
+  return {measurement, machine, time, prediction, decision};
+}
+
 // Both sides of the ridge carry the model's 5 %, so a ratio of exp(5 % * sqrt 2) is one standard deviation.
 TEST(Confidence, OneStandardDeviationFromTheRidge) {
   const auto prediction = memory_and_pipe(std::exp(0.05 * std::sqrt(2.0)), 1.0);
-  const auto confidence = confidence_of({Regime::memory, "dram"}, at(1.1, 0.0), prediction);
+  const auto confidence = confidence_of(case_of({Regime::memory, "dram"}, at(1.1, 0.0), prediction));
   EXPECT_NEAR(confidence.probability, 0.841345, 0.01);
   EXPECT_EQ(confidence.runner_up, Regime::compute);
 }
@@ -35,10 +42,11 @@ TEST(Confidence, OneStandardDeviationFromTheRidge) {
 TEST(Confidence, OneStandardDeviationFromLatency) {
   const auto prediction = memory_and_pipe(1.0, 0.1);
   const double seconds = 1e-3 + 1.5 * std::exp(-0.05);
-  const auto memory = confidence_of({Regime::memory, "dram"}, at(seconds, 0.0), prediction);
+  const auto memory = confidence_of(case_of({Regime::memory, "dram"}, at(seconds, 0.0), prediction));
   EXPECT_NEAR(memory.probability, 0.841345, 0.005);
   EXPECT_EQ(memory.runner_up, Regime::latency);
-  const auto latency = confidence_of({Regime::latency, "latency"}, at(1e-3 + 1.5 * std::exp(0.05), 0.0), prediction);
+  const auto latency =
+      confidence_of(case_of({Regime::latency, "latency"}, at(1e-3 + 1.5 * std::exp(0.05), 0.0), prediction));
   EXPECT_NEAR(latency.probability, 0.9 * 0.841345, 0.01);  // a tenth may move more than is declared
   EXPECT_EQ(latency.runner_up, Regime::memory);
 }
@@ -46,22 +54,23 @@ TEST(Confidence, OneStandardDeviationFromLatency) {
 TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
   const Decision latency{Regime::latency, "latency"};
   auto prediction = memory_and_pipe(1.0, 0.1);
-  EXPECT_NEAR(confidence_of(latency, at(9.0, 0.0), prediction).probability, 1.0 - 0.1 / 3.0, 0.01);  // eight times
-  EXPECT_NEAR(confidence_of(latency, at(20.0, 0.0), prediction).probability, 1.0, 0.001);
+  EXPECT_NEAR(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 1.0 - 0.1 / 3.0,
+              0.01);  // eight times
+  EXPECT_NEAR(confidence_of(case_of(latency, at(20.0, 0.0), prediction)).probability, 1.0, 0.001);
   prediction.counted = true;
-  EXPECT_NEAR(confidence_of(latency, at(9.0, 0.0), prediction).probability, 1.0, 0.001);
+  EXPECT_NEAR(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 1.0, 0.001);
 }
 
 TEST(Confidence, MissingCeilingsTakeAFifth) {
   auto prediction = memory_and_pipe(1.0, 0.1);
   const Time time = at(1.05, 0.001);
-  const double whole = confidence_of({Regime::memory, "dram"}, time, prediction).probability;
+  const double whole = confidence_of(case_of({Regime::memory, "dram"}, time, prediction)).probability;
   prediction.missing = {"fp64"};
-  EXPECT_NEAR(confidence_of({Regime::memory, "dram"}, time, prediction).probability, 0.8 * whole, 1e-12);
+  EXPECT_NEAR(confidence_of(case_of({Regime::memory, "dram"}, time, prediction)).probability, 0.8 * whole, 1e-12);
 }
 
 TEST(Confidence, UnknownHasNone) {
-  const auto confidence = confidence_of({}, at(1.0, 0.0), memory_and_pipe(1.0, 1.0));
+  const auto confidence = confidence_of(case_of({}, at(1.0, 0.0), memory_and_pipe(1.0, 1.0)));
   EXPECT_EQ(confidence.probability, 0.0);
   EXPECT_EQ(confidence.runner_up, Regime::unknown);
 }
@@ -69,16 +78,16 @@ TEST(Confidence, UnknownHasNone) {
 TEST(Excess, OnlyBeyondFivePerCentAndTheUncertainty) {
   const auto prediction = memory_and_pipe(1.0, 0.1);
   const Decision memory{Regime::memory, "dram"};
-  EXPECT_FALSE(excess_over_ceiling(memory, at(0.96, 0.0), prediction));
-  EXPECT_NEAR(*excess_over_ceiling(memory, at(0.5, 0.0), prediction), 2.0, 1e-9);
-  EXPECT_NEAR(*excess_over_ceiling({Regime::overhead, "launch"}, at(0.5, 0.0), prediction), 2.0, 1e-9);
+  EXPECT_FALSE(case_of(memory, at(0.96, 0.0), prediction).excess_over_ceiling);
+  EXPECT_NEAR(*case_of(memory, at(0.5, 0.0), prediction).excess_over_ceiling, 2.0, 1e-9);
+  EXPECT_NEAR(*case_of({Regime::overhead, "launch"}, at(0.5, 0.0), prediction).excess_over_ceiling, 2.0, 1e-9);
 }
 
 TEST(BelowLaunch, ByMoreThanBothUncertainties) {
   const auto prediction = memory_and_pipe(1e-6, 1e-6);
-  EXPECT_FALSE(is_below_launch(at(0.95e-3, 0.0), prediction));
-  EXPECT_TRUE(is_below_launch(at(0.85e-3, 0.0), prediction));
-  EXPECT_FALSE(is_below_launch(at(0.85e-3, 0.2), prediction));
+  EXPECT_FALSE(case_of({}, at(0.95e-3, 0.0), prediction).is_below_launch);
+  EXPECT_TRUE(case_of({}, at(0.85e-3, 0.0), prediction).is_below_launch);
+  EXPECT_FALSE(case_of({}, at(0.85e-3, 0.2), prediction).is_below_launch);
 }
 
 TEST(SigmaOf, FewSamplesSayLittle) {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "classifier/boundaries.h"
-#include "classifier/checks.h"
+#include "classifier/votes.h"
 #include "classifier/classifier.h"
 #include "classifier/point_verdict.h"
 #include "classifier/sweeps.h"

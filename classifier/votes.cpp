@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/checks.h"
+#include "classifier/votes.h"
 
 #include <fmt/format.h>
 

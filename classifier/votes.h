@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of a verdict that do not rest on the model. Each is a vote: printed, and never a silent change of the verdict.
+// Votes: experiments that do not rest on the model. Each is printed beside a verdict and never changes it silently.
 #pragma once
 
 #include <map>
