@@ -19,13 +19,13 @@ constexpr double min_gain = 1.05;
 
 class List {
  public:
-  void add(std::string action, std::string evidence, double seconds, double seconds_left) {
+  void add(AdviceCode code, std::string action, std::string evidence, double seconds, double seconds_left) {
     const double gain = seconds / seconds_left;
     if (!std::isfinite(gain) || gain < min_gain) return;
-    advice_.push_back({std::move(action), std::move(evidence), gain});
+    advice_.push_back({std::move(action), std::move(evidence), gain, code});
   }
-  void add_without_gain(std::string action, std::string evidence) {
-    advice_.push_back({std::move(action), std::move(evidence), std::nullopt});
+  void add_without_gain(AdviceCode code, std::string action, std::string evidence) {
+    advice_.push_back({std::move(action), std::move(evidence), std::nullopt, code});
   }
   std::vector<Advice> sorted() {
     std::ranges::stable_sort(
@@ -50,13 +50,14 @@ void advise_on_overhead(const Case& it, List& list) {
   const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
                                 : "start fewer parallel regions: batch the work";
   if (it.time.device_seconds) {
-    list.add(batch, evidence, it.time.seconds, *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
+    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds,
+             *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
   } else if (it.time.seconds > min_gain * it.overhead_seconds) {
-    list.add(batch, evidence, it.time.seconds, it.time.seconds - it.overhead_seconds);
+    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds, it.time.seconds - it.overhead_seconds);
   } else {
-    list.add_without_gain(batch, evidence);  // the launch hides what the work takes
+    list.add_without_gain(AdviceCode::batch_launches, batch, evidence);  // the launch hides what the work takes
   }
-  list.add("fuse it with the operation before or after it", evidence, it.time.seconds,
+  list.add(AdviceCode::fuse, "fuse it with the operation before or after it", evidence, it.time.seconds,
            it.time.device_seconds ? *it.time.device_seconds : it.time.seconds - it.overhead_seconds);
 }
 
@@ -67,9 +68,10 @@ void advise_on_start(const Case& it, List& list) {
   const char* const action =
       "start fewer blocks that do more: more threads a block, more elements a thread, or a grid that strides";
   if (const double busy = it.prediction.busy_seconds(); busy > 0.0)
-    list.add(action, evidence, it.time.seconds, it.overhead_seconds + it.beside_launch * std::min(busy / start, 1.0));
+    list.add(AdviceCode::fewer_blocks, action, evidence, it.time.seconds,
+             it.overhead_seconds + it.beside_launch * std::min(busy / start, 1.0));
   else
-    list.add_without_gain(action, evidence);
+    list.add_without_gain(AdviceCode::fewer_blocks, action, evidence);
 }
 
 void advise_on_grid(const Case& it, List& list) {
@@ -79,10 +81,11 @@ void advise_on_grid(const Case& it, List& list) {
   const auto blocks = it.measurement.grid->blocks;
   const double left = it.overhead_seconds + std::max(it.beside_launch / factor, it.binding.seconds);
   if (*waves < 1.0)
-    list.add("launch more or smaller blocks: the grid is too small",
+    list.add(AdviceCode::larger_grid, "launch more or smaller blocks: the grid is too small",
              fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), it.time.seconds, left);
   else
-    list.add("make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
+    list.add(AdviceCode::even_last_wave,
+             "make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
              fmt::format("{} blocks are {:.2f} waves, and some of {} multiprocessors have {:.0f} % more than the mean",
                          blocks, *waves, it.machine.units, 100.0 * (factor - 1.0)),
              it.time.seconds, left);
@@ -93,14 +96,16 @@ void advise_on_latency(const Case& it, List& list) {
                                     with_unit(it.binding.seconds, "s"), label_of(it.binding.decision.limiter));
   const double left = it.overhead_seconds + it.binding.seconds;
   if (it.binding.decision.regime == Regime::memory)
-    list.add(it.machine.kind == DeviceKind::cuda
+    list.add(AdviceCode::more_bytes_in_flight,
+             it.machine.kind == DeviceKind::cuda
                  ? "keep more bytes in flight: wider accesses, more of them before their use, more blocks"
                  : "keep more bytes in flight: wider accesses, more of them before their use, software prefetch",
              evidence, it.time.seconds, left);
   else if (it.binding.decision.regime == Regime::overhead)
     advise_on_start(it, list);
   else
-    list.add(it.machine.kind == DeviceKind::cuda
+    list.add(AdviceCode::more_independent_work,
+             it.machine.kind == DeviceKind::cuda
                  ? "give each multiprocessor more independent work: more blocks, more chains in each thread"
                  : "give each core more independent work: more chains in each loop, wider vectors",
              evidence, it.time.seconds, left);
@@ -122,7 +127,8 @@ void advise_on_waste(const Case& it, List& list) {
   double left = it.beside_launch - std::min(level->seconds, it.beside_launch) * (1.0 - needed);
   for (const ResourceTime& each : it.prediction.resources)
     left = std::max(left, each.kind == ResourceKind::memory ? each.seconds * needed : each.seconds);
-  list.add("let neighbouring threads access neighbouring addresses (coalesce), and read nothing twice",
+  list.add(AdviceCode::coalesce,
+           "let neighbouring threads access neighbouring addresses (coalesce), and read nothing twice",
            fmt::format("{} moved for {} declared", with_unit(moved, "B"), with_unit(declared, "B")), it.time.seconds,
            it.overhead_seconds + left);
 }
@@ -131,11 +137,12 @@ void advise_on_memory(const Case& it, List& list) {
   const Work& work = it.measurement.work;
   const double spared = std::min(work.bytes_read, work.bytes_written);
   if (spared > 0.0)
-    list.add("fuse it with the operation before or after it, which then need not pass data through memory",
+    list.add(AdviceCode::fuse,
+             "fuse it with the operation before or after it, which then need not pass data through memory",
              fmt::format("{} read and {} written", with_unit(work.bytes_read, "B"), with_unit(work.bytes_written, "B")),
              it.time.seconds, it.overhead_seconds + it.beside_launch * (1.0 - spared / work.bytes()));
   if (work.flops.contains(fp64))
-    list.add("use FP32 instead of FP64 where its digits suffice",
+    list.add(AdviceCode::smaller_format, "use FP32 instead of FP64 where its digits suffice",
              fmt::format("{} moved, half of that in FP32", with_unit(work.bytes(), "B")), it.time.seconds,
              it.overhead_seconds + 0.5 * it.beside_launch);
 }
@@ -144,27 +151,28 @@ void advise_on_memory(const Case& it, List& list) {
 struct Faster {
   Pipe from;
   Pipe to;
+  AdviceCode code;
   const char* action;
 };
 constexpr std::array<Faster, 9> faster_pipes = {
-    {{fp32, tensor_tf32, "use tensor cores (TF32), if it is a matrix product"},
-     {fp64, tensor_fp64, "use tensor cores (FP64), if it is a matrix product"},
-     {fp16, tensor_fp16, "use tensor cores, if it is a matrix product"},
-     {bf16, tensor_bf16, "use tensor cores, if it is a matrix product"},
-     {fp64, fp32, "compute in FP32 where its digits suffice"},
-     {fp32, fp16, "compute in FP16 where its digits and range suffice"},
-     {tensor_tf32, tensor_bf16, "multiply in BF16 where its digits suffice"},
-     {tensor_fp16, tensor_fp8, "multiply in FP8 where its digits suffice"},
-     {tensor_bf16, tensor_fp8, "multiply in FP8 where its digits suffice"}}};
+    {{fp32, tensor_tf32, AdviceCode::tensor_cores, "use tensor cores (TF32), if it is a matrix product"},
+     {fp64, tensor_fp64, AdviceCode::tensor_cores, "use tensor cores (FP64), if it is a matrix product"},
+     {fp16, tensor_fp16, AdviceCode::tensor_cores, "use tensor cores, if it is a matrix product"},
+     {bf16, tensor_bf16, AdviceCode::tensor_cores, "use tensor cores, if it is a matrix product"},
+     {fp64, fp32, AdviceCode::smaller_format, "compute in FP32 where its digits suffice"},
+     {fp32, fp16, AdviceCode::smaller_format, "compute in FP16 where its digits and range suffice"},
+     {tensor_tf32, tensor_bf16, AdviceCode::smaller_format, "multiply in BF16 where its digits suffice"},
+     {tensor_fp16, tensor_fp8, AdviceCode::smaller_format, "multiply in FP8 where its digits suffice"},
+     {tensor_bf16, tensor_fp8, AdviceCode::smaller_format, "multiply in FP8 where its digits suffice"}}};
 
 void advise_on_compute(const Case& it, List& list) {
-  for (const auto& [from, to, action] : faster_pipes) {
+  for (const auto& [from, to, code, action] : faster_pipes) {
     const auto& slow = it.machine.pipes[static_cast<std::size_t>(from)];
     const auto& fast = it.machine.pipes[static_cast<std::size_t>(to)];
     if (it.binding.decision.limiter != name_of(from) || !slow || !fast) continue;
     const double ratio = fast->per_second / slow->per_second;
     if (ratio <= 1.0) continue;
-    list.add(action, fmt::format("{:.3g} times the {} ceiling", ratio, label_of(name_of(from))), it.time.seconds,
+    list.add(code, action, fmt::format("{:.3g} times the {} ceiling", ratio, label_of(name_of(from))), it.time.seconds,
              it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }
 }

@@ -77,7 +77,7 @@ std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::sp
 
 Vote elasticity_vote(const Decision& decision, const Slope& slope) {
   constexpr double middle = 0.5;
-  Vote vote{"elasticity", Outcome::undecided, "", ""};
+  Vote vote{Experiment::elasticity, Outcome::undecided, "", ""};
   const double distance = slope.value - middle;
   const bool clear = std::abs(distance) > std::max(normal_975 * slope.sigma, 0.1);
   const bool follows = distance > 0.0;
@@ -99,7 +99,7 @@ std::optional<Vote> batching_vote(const Decision& decision, const Measurement& m
   if (!std::isfinite(graph) || !std::isfinite(stream->median) || !(graph > 0.0)) return std::nullopt;
   const double part = 1.0 - device->median / stream->median;
   Vote vote{
-      "batching", Outcome::undecided,
+      Experiment::batching, Outcome::undecided,
       part >= 0.5                       ? "overhead"
       : decision.limiter == block_start ? "not the launch"
                                         : "not overhead",
@@ -131,7 +131,7 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
     const bool follows = share > middle;
     const bool clear = std::abs(share - middle) > std::max(normal_975 * sigma, 0.1);
     const char* const kind = arithmetic ? "arithmetic" : "traffic";
-    Vote vote{"perturbation", Outcome::undecided,
+    Vote vote{Experiment::ablation, Outcome::undecided,
               clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
               fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.remaining_fraction, kind,
                           with_unit(variant.seconds->median, "s"), with_unit(whole->median, "s"))};
@@ -179,7 +179,7 @@ std::optional<Vote> clock_vote(const Decision& decision, const Measurement& meas
   const auto slope = clock_sensitivity(measurement.samples_seconds, measurement.samples_clock_hz);
   if (!slope) return std::nullopt;
   Vote vote{
-      "clock", Outcome::undecided, "neither",
+      Experiment::clock, Outcome::undecided, "neither",
       fmt::format("time falls with power {:.2f} +- {:.2f} of the clock", slope->value, normal_975 * slope->sigma)};
   const bool of_cores = slope->value - normal_975 * slope->sigma > 0.5;
   const bool of_others = slope->value + normal_975 * slope->sigma < 0.5;
@@ -211,7 +211,7 @@ std::string_view speed_of_light_class(const SpeedOfLight& figures) {
 
 Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
   const auto theirs = speed_of_light_class(figures);
-  Vote vote{"ncu-rule", Outcome::undecided, std::string(theirs),
+  Vote vote{Experiment::ncu_rule, Outcome::undecided, std::string(theirs),
             fmt::format("compute {:.0f} %, memory {:.0f} % of peak", figures.sm_percent, figures.memory_percent)};
   if (verdict.regime == Regime::unknown || theirs == "balanced") return vote;
   const bool small = theirs == "small grid" || theirs == "latency";
@@ -242,7 +242,7 @@ std::map<std::pair<std::string, Regime>, std::size_t> agreement_of(const Run& ru
   for (const auto& point : run.points) {
     if (!point.verdict) continue;
     for (const auto& vote : point.verdict->votes)
-      if (vote.check == "ncu-rule") ++result[{vote.says, point.verdict->regime}];
+      if (vote.experiment == Experiment::ncu_rule) ++result[{vote.says, point.verdict->regime}];
   }
   return result;
 }

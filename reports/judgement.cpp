@@ -12,7 +12,6 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::string_view rule = "ncu-rule";
 
 }  // namespace
 
@@ -42,8 +41,8 @@ std::string advice_text(const Verdict& verdict) {
 std::string votes_text(const Verdict& verdict) {
   std::string text;
   for (const auto& vote : verdict.votes)
-    text += fmt::format("{}{} {} ({}: {})", text.empty() ? "" : "; ", vote.check, name_of(vote.outcome), vote.says,
-                        vote.evidence);
+    text += fmt::format("{}{} {} ({}: {})", text.empty() ? "" : "; ", name_of(vote.experiment), name_of(vote.outcome),
+                        vote.says, vote.evidence);
   return text;
 }
 
@@ -70,9 +69,9 @@ std::vector<Doubt> doubts_of(const Group& group) {
   for (const Point* point : group.points) {
     if (!point->verdict) continue;
     for (const Vote& vote : point->verdict->votes) {
-      if (vote.outcome != Outcome::disagrees || vote.check == rule) continue;
+      if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) continue;
       const auto same = std::find_if(result.begin(), result.end(), [&](const Doubt& doubt) {
-        return doubt.vote->check == vote.check && doubt.vote->says == vote.says;
+        return doubt.vote->experiment == vote.experiment && doubt.vote->says == vote.says;
       });
       if (same == result.end())
         result.push_back({1, point, &vote});
@@ -99,7 +98,7 @@ std::vector<std::string> rule_differences(const Run& run) {
   for (const Point& point : run.points) {
     if (!point.verdict) continue;
     for (const Vote& vote : point.verdict->votes)
-      if (vote.check == rule && vote.outcome == Outcome::disagrees)
+      if (vote.experiment == Experiment::ncu_rule && vote.outcome == Outcome::disagrees)
         result.push_back(fmt::format("{}, theirs {} at {}: {}", name_of(point.verdict->regime), vote.says,
                                      label(point.measurement), vote.evidence));
   }

@@ -33,11 +33,33 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
+/// What an advice is to do, for tools; the text is for people.
+enum class AdviceCode {
+  batch_launches,
+  fuse,
+  fewer_blocks,
+  larger_grid,
+  even_last_wave,
+  more_bytes_in_flight,
+  more_independent_work,
+  coalesce,
+  smaller_format,
+  tensor_cores
+};
+inline constexpr std::array advice_code_names = {
+    std::string_view("batch_launches"),        std::string_view("fuse"),
+    std::string_view("fewer_blocks"),          std::string_view("larger_grid"),
+    std::string_view("even_last_wave"),        std::string_view("more_bytes_in_flight"),
+    std::string_view("more_independent_work"), std::string_view("coalesce"),
+    std::string_view("smaller_format"),        std::string_view("tensor_cores")};
+constexpr std::string_view name_of(AdviceCode code) { return advice_code_names[static_cast<std::size_t>(code)]; }
+
 /// What could be done about the limit, why, and what that could gain.
 struct Advice {
-  std::string action;          ///< "batch launches or capture them in a CUDA graph"
-  std::string evidence;        ///< "1.27 us of 2.10 us go to the launch"
-  std::optional<double> gain;  ///< at most so many times faster; absent when it cannot be told
+  std::string action;                             ///< "batch launches or capture them in a CUDA graph"
+  std::string evidence;                           ///< "1.27 us of 2.10 us go to the launch"
+  std::optional<double> gain;                     ///< at most so many times faster; absent when it cannot be told
+  std::optional<AdviceCode> code = std::nullopt;  ///< absent in files of older versions
   friend bool operator==(const Advice&, const Advice&) = default;
 };
 
@@ -46,9 +68,18 @@ inline constexpr std::array outcome_names = {std::string_view("agrees"), std::st
                                              std::string_view("undecided")};
 constexpr std::string_view name_of(Outcome outcome) { return outcome_names[static_cast<std::size_t>(outcome)]; }
 
-/// What a check that does not rest on the model says of a verdict.
+/// An experiment that does not rest on the model.
+enum class Experiment { elasticity, batching, ablation, clock, ncu_rule };
+inline constexpr std::array experiment_names = {std::string_view("elasticity"), std::string_view("batching"),
+                                                std::string_view("perturbation"), std::string_view("clock"),
+                                                std::string_view("ncu-rule")};
+constexpr std::string_view name_of(Experiment experiment) {
+  return experiment_names[static_cast<std::size_t>(experiment)];
+}
+
+/// What an experiment says of a verdict.
 struct Vote {
-  std::string check;  ///< "elasticity", "batching", "perturbation", "clock", "ncu-rule"
+  Experiment experiment = Experiment::elasticity;
   Outcome outcome = Outcome::undecided;
   std::string says;      ///< what it points at, in its own words: "overhead", "high memory throughput"
   std::string evidence;  ///< what it saw, and where it disagrees a reason

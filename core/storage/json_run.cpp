@@ -48,16 +48,20 @@ Json json_of(const Advice& advice) {
   result["action"] = advice.action;
   result["evidence"] = advice.evidence;
   set_optional(result, "gain", advice.gain);
+  if (advice.code) result["code"] = name_of(*advice.code);
   return result;
 }
 
 Advice read_advice(const Node& node) {
-  return {node.at("action").text(), node.at("evidence").text(), optional_number(node, "gain", Domain::not_negative)};
+  Advice advice{node.at("action").text(), node.at("evidence").text(),
+                optional_number(node, "gain", Domain::not_negative)};
+  if (const auto code = node.find("code")) advice.code = code->name<AdviceCode>(advice_code_names);
+  return advice;
 }
 
 Json json_of(const Vote& vote) {
   Json result;
-  result["check"] = vote.check;
+  result["check"] = name_of(vote.experiment);
   result["outcome"] = name_of(vote.outcome);
   result["says"] = vote.says;
   result["evidence"] = vote.evidence;
@@ -65,8 +69,8 @@ Json json_of(const Vote& vote) {
 }
 
 Vote read_vote(const Node& node) {
-  return {node.at("check").text(), node.at("outcome").name<Outcome>(outcome_names), node.at("says").text(),
-          node.at("evidence").text()};
+  return {node.at("check").name<Experiment>(experiment_names), node.at("outcome").name<Outcome>(outcome_names),
+          node.at("says").text(), node.at("evidence").text()};
 }
 
 /// Older runs do not have these lists, so they are written only when something is in them.

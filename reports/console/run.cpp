@@ -213,7 +213,7 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
   for (const Doubt& doubt : doubts_of(group)) {
     const std::string more = doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "";
     text += paragraph("  doubt: ",
-                      fmt::format("{} says {} at {}{}: {}", printable(doubt.vote->check), printable(doubt.vote->says),
+                      fmt::format("{} says {} at {}{}: {}", name_of(doubt.vote->experiment), printable(doubt.vote->says),
                                   printable(label(doubt.first->measurement)), more, printable(doubt.vote->evidence)),
                       color::yellow, style);
   }

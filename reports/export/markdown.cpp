@@ -134,7 +134,7 @@ std::string doubts(const Run& run) {
     for (const Doubt& doubt : doubts_of(group))
       text += fmt::format("- {}{}: {} says {}; {}\n", markdown_text(label(doubt.first->measurement)),
                           doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "",
-                          markdown_text(doubt.vote->check), markdown_text(doubt.vote->says),
+                          name_of(doubt.vote->experiment), markdown_text(doubt.vote->says),
                           markdown_text(doubt.vote->evidence));
   return text.empty() ? "" : "\nChecks that disagree:\n\n" + text;
 }

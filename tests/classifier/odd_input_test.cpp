@@ -111,6 +111,7 @@ void add_what_else_there_may_be(Measurement& measurement, std::mt19937_64& rando
 void expect_sound_advice(const Verdict& verdict) {
   for (const auto& advice : verdict.advice) {
     EXPECT_TRUE(std::isfinite(advice.gain.value_or(1.0)) && advice.gain.value_or(2.0) > 1.0);
+    EXPECT_TRUE(advice.code) << advice.action;
     EXPECT_EQ(advice.evidence.find("nan"), std::string::npos) << advice.evidence;
   }
   for (const auto& vote : verdict.votes) EXPECT_EQ(vote.evidence.find("nan"), std::string::npos) << vote.evidence;

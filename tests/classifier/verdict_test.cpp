@@ -245,6 +245,7 @@ TEST(Classify, BlocksThatTakeLongestToStart) {
   EXPECT_NEAR(share_of(verdict, "unexplained"), 1.0 / 103.0, 1e-6);
   ASSERT_EQ(verdict.advice.size(), 1U);
   EXPECT_TRUE(verdict.advice[0].action.starts_with("start fewer blocks that do more")) << verdict.advice[0].action;
+  EXPECT_EQ(verdict.advice[0].code, AdviceCode::fewer_blocks);
   EXPECT_NEAR(*verdict.advice[0].gain, 103.0 / (2.0 + 101.0 * 0.005), 0.01);  // L2 serves 4 MB in 0.5 us
   EXPECT_FALSE(classify(measured_blocks(103e-6, {}, 100100), gpu_that_starts_blocks()).advice.front().gain)
       << "what is left of blocks that do nothing is not known";

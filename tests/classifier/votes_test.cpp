@@ -14,9 +14,9 @@ namespace {
 
 using testing::HasSubstr;
 
-const Vote* find_vote(const Verdict& verdict, const std::string& check) {
+const Vote* find_vote(const Verdict& verdict, Experiment experiment) {
   for (const auto& vote : verdict.votes)
-    if (vote.check == check) return &vote;
+    if (vote.experiment == experiment) return &vote;
   return nullptr;
 }
 
@@ -55,12 +55,12 @@ TEST(Elasticity, IsTheShareOfTheWork) {
   auto run = simulated(
       gpu(), powers_of_two(12, 26), [](double n) { return streaming(4.0 * n, 4.0 * n); }, 0.005, random);
   classify(run);
-  EXPECT_EQ(find_vote(*run.points.front().verdict, "elasticity"), nullptr);  // it has no smaller neighbour
-  const auto* const small = find_vote(*run.points[2].verdict, "elasticity");
+  EXPECT_EQ(find_vote(*run.points.front().verdict, Experiment::elasticity), nullptr);  // it has no smaller neighbour
+  const auto* const small = find_vote(*run.points[2].verdict, Experiment::elasticity);
   ASSERT_NE(small, nullptr);
   EXPECT_EQ(small->outcome, Outcome::agrees);
   EXPECT_EQ(small->says, "time does not follow the work");
-  const auto* const large = find_vote(*run.points[12].verdict, "elasticity");
+  const auto* const large = find_vote(*run.points[12].verdict, Experiment::elasticity);
   ASSERT_NE(large, nullptr);
   EXPECT_EQ(large->outcome, Outcome::agrees);
   EXPECT_EQ(large->says, "time follows the work");

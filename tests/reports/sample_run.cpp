@@ -133,14 +133,16 @@ void add_saxpy(Run& run) {
     run.points.back().measurement.grid = Grid{blocks, 8};
     auto& verdict = *run.points.back().verdict;
     if (verdict.regime == Regime::overhead)
-      verdict.advice = {{"launch less often: batch the work", "2.10 us go to the launch", 22.0},
-                        {"fuse it with the operation before it", "2.10 us go to the launch", 9.5}};
+      verdict.advice = {
+          {"launch less often: batch the work", "2.10 us go to the launch", 22.0, AdviceCode::batch_launches},
+          {"fuse it with the operation before it", "2.10 us go to the launch", 9.5, AdviceCode::fuse}};
     if (i == 2)
-      verdict.votes = {{"batching", Outcome::disagrees, "overhead", "1.00 us each in a graph, 2.90 us one by one"},
-                       {"ncu-rule", Outcome::agrees, "latency", "compute 12 %, memory 31 % of peak"}};
+      verdict.votes = {
+          {Experiment::batching, Outcome::disagrees, "overhead", "1.00 us each in a graph, 2.90 us one by one"},
+          {Experiment::ncu_rule, Outcome::agrees, "latency", "compute 12 %, memory 31 % of peak"}};
     if (i == 3)
-      verdict.votes = {{"elasticity", Outcome::agrees, "time follows the work", "time grows with power 0.91"},
-                       {"ncu-rule", Outcome::disagrees, "latency",
+      verdict.votes = {{Experiment::elasticity, Outcome::agrees, "time follows the work", "time grows with power 0.91"},
+                       {Experiment::ncu_rule, Outcome::disagrees, "latency",
                         "compute 21 %, memory 55 % of peak; the rule's peak is the theoretical one"}};
   }
 }
@@ -245,10 +247,7 @@ Run hostile_run() {
     point.verdict->evidence = point.verdict->limiter = name;
     for (auto& share : point.verdict->shares) share.resource = name;
     for (auto& advice : point.verdict->advice) advice.action = advice.evidence = name;
-    for (auto& vote : point.verdict->votes) {
-      vote.says = vote.evidence = name;
-      if (vote.check != "ncu-rule") vote.check = name;
-    }
+    for (auto& vote : point.verdict->votes) vote.says = vote.evidence = name;
   }
   for (auto& boundary : run.boundaries) {
     boundary.operation = name + boundary.operation;

@@ -265,7 +265,7 @@ void print_rule(const Run& run) {
   for (const auto& point : run.points) {
     if (!point.verdict) continue;
     for (const auto& vote : point.verdict->votes) {
-      if (vote.check != "ncu-rule") continue;
+      if (vote.experiment != Experiment::ncu_rule) continue;
       agree += vote.outcome == Outcome::agrees ? 1 : 0;
       undecided += vote.outcome == Outcome::undecided ? 1 : 0;
       if (vote.outcome == Outcome::disagrees) ++reasons[vote.evidence.substr(vote.evidence.find("; ") + 2)];

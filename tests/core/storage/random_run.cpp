@@ -310,9 +310,13 @@ Verdict verdict(Random& random) {
   result.runner_up_probability = random.probability();
   result.model_seconds = random.not_negative();
   result.evidence = random.text();
-  result.advice = random.list(2, [&] { return Advice{random.text(), random.text(), random.maybe()}; });
+  result.advice = random.list(2, [&] {
+    return Advice{random.text(), random.text(), random.maybe(),
+                  random.whole(0, 1) > 0 ? std::optional(random.of<AdviceCode>(advice_code_names)) : std::nullopt};
+  });
   result.votes = random.list(3, [&] {
-    return Vote{random.text(), random.of<Outcome>(outcome_names), random.text(), random.text()};
+    return Vote{random.of<Experiment>(experiment_names), random.of<Outcome>(outcome_names), random.text(),
+                random.text()};
   });
   return result;
 }
