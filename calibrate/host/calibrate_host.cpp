@@ -58,7 +58,6 @@ Calibration calibrate_host(const Device& device, const Options& options) {
   if (full) {
     add_host_atomics_probes(bench);
     add_host_pair_probes(bench);
-    add_host_overhead_probes(bench);
   }
   bench.stage(0.12, full ? 0.8 : 1.0);
   bench.sample_all();

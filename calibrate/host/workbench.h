@@ -105,7 +105,6 @@ void conclude_host_ladders(HostWorkbench& bench);     ///< the levels that the s
 void add_host_atomics_probes(HostWorkbench& bench);   ///< by how threads share lines
 void add_host_pair_probes(HostWorkbench& bench);      ///< from core to core
 void measure_host_latencies(HostWorkbench& bench);    ///< pointer chases and their curve
-void add_host_overhead_probes(HostWorkbench& bench);  ///< threads, barriers, timers, system calls
 void measure_host_intensities(HostWorkbench& bench);  ///< memory and arithmetic together
 
 }  // namespace gpubench::calibrate

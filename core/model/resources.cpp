@@ -203,8 +203,6 @@ constexpr Resource table[] = {
      .text = "An empty host function in a stream."},
     {.name = "grid-sync", .unit = "s",
      .text = "Synchronisation of a cooperative grid."},
-    {.name = "barrier", .unit = "s",
-     .text = "A barrier of all threads of a CPU's parallel region."},
 
     // Links.
     {.name = "host-to-device-*", .group = Group::link, .unit = "B/s",

@@ -4,10 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <condition_variable>
 #include <latch>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
@@ -117,31 +115,6 @@ double ping_pong_seconds(int first, int second, std::int64_t rounds) {
     return now_seconds() - start;
   };
   return pair_seconds(first, second, ask, answer) / (2.0 * static_cast<double>(rounds));
-}
-
-double condition_wake_seconds(int first, int second, std::int64_t times) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::int64_t turn = 0;  // even: the first thread's; odd: the second's
-  const auto answer = [&] {
-    for (std::int64_t i = 0; i < times; ++i) {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return turn == 2 * i + 1; });
-      ++turn;
-      changed.notify_one();
-    }
-  };
-  const auto ask = [&] {
-    const double start = now_seconds();
-    for (std::int64_t i = 0; i < times; ++i) {
-      std::unique_lock lock(mutex);
-      ++turn;
-      changed.notify_one();
-      changed.wait(lock, [&] { return turn == 2 * i + 2; });
-    }
-    return now_seconds() - start;
-  };
-  return pair_seconds(first, second, ask, answer) / (2.0 * static_cast<double>(times));
 }
 
 }  // namespace gpubench::probes

@@ -44,8 +44,4 @@ std::vector<int> allowed_processors();
 /// thread cannot be made or put there.
 double ping_pong_seconds(int first, int second, std::int64_t rounds);
 
-/// Seconds from signalling a condition variable to the waiting thread, on another processor, being awake with the
-/// mutex: half of a way to and fro, the mean over `times`. Throws as above.
-double condition_wake_seconds(int first, int second, std::int64_t times);
-
 }  // namespace gpubench::probes

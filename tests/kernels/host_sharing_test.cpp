@@ -8,7 +8,6 @@
 #include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_chase.h"
 #include "kernels/probes/host_contention.h"
-#include "kernels/probes/host_costs.h"
 #include "kernels/probes/host_team.h"
 
 namespace gpubench::probes {
@@ -91,7 +90,6 @@ TEST(HostPairs, HandOverAndBack) {
   ASSERT_FALSE(processors.empty());
   if (processors.size() < 2) GTEST_SKIP() << "one processor";
   EXPECT_GT(ping_pong_seconds(processors[0], processors[1], 10), 0.0);
-  EXPECT_GT(condition_wake_seconds(processors[0], processors[1], 10), 0.0);
 }
 
 TEST(HostPairs, AProcessorThatIsNotThereIsAnErrorAndDoesNotHang) {
@@ -99,15 +97,6 @@ TEST(HostPairs, AProcessorThatIsNotThereIsAnErrorAndDoesNotHang) {
   const auto processors = allowed_processors();
   if (processors.back() == nowhere) GTEST_SKIP() << "it is there";
   EXPECT_THROW(ping_pong_seconds(processors[0], nowhere, 10), std::system_error);
-  EXPECT_THROW(condition_wake_seconds(nowhere, processors[0], 10), std::system_error);
-}
-
-TEST(HostCosts, AreFigures) {
-  EXPECT_GT(barrier_seconds(10), 0.0);
-  EXPECT_GT(timer_read_seconds(100), 0.0);
-  EXPECT_GE(timer_step_seconds(100), 0.0);
-  EXPECT_GT(thread_seconds(2), 0.0);
-  EXPECT_GT(system_call_seconds(10), 0.0);
 }
 
 TEST(HostBuffer, TellsItsHugePagesIfTheSystemDoes) {

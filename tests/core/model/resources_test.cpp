@@ -144,13 +144,16 @@ TEST(Resources, CountersOfPipes) {
   EXPECT_EQ(half->min_share, 0.5);
 }
 
-// Calibrations kept in the repository hold no ceiling that the table does not describe, in the group and unit it tells.
+// Calibrations kept in the repository hold no ceiling that the table does not describe, in the group and unit it tells;
+// but a CPU's of an older version hold costs of the operating system, which are no longer measured.
 TEST(Resources, DescribeEveryCeilingThatIsKept) {
   const auto kept = [](const char* file) { return std::string(GPUBENCH_DOCS) + "/results/" + file; };
   for (const Calibration& calibration : {storage::read_calibration(kept("h200/calibration-full.json")),
                                          storage::read_run(kept("host/calibration-full.json")).calibrations.at(0)}) {
     for (const Ceiling& ceiling : calibration.ceilings) {
       const Resource* const row = find_resource(ceiling.resource);
+      if (row == nullptr && calibration.device.kind == DeviceKind::cpu && ceiling.group == CeilingGroup::overhead)
+        continue;
       ASSERT_NE(row, nullptr) << ceiling.resource;
       EXPECT_EQ(row->group, ceiling.group) << ceiling.resource;
       const bool may_be_of_integers = row->name.find("mma-") != std::string_view::npos;
