@@ -51,8 +51,8 @@ void set_counted(Probe& probe, VectorOperation operation) {
 }
 
 /// `shape`: the only one to try, where there is such a one; empty for all.
-void add_vector(Workbench& bench, VectorOperation operation, const std::string& shape = "") {
-  const std::string resource(name_of(operation));
+void add_vector(Workbench& bench, VectorOperation operation, const std::string& resource,
+                const std::string& shape = "") {
   if (operation == VectorOperation::bf16 && bench.major < 8) {
     bench.absent(resource, "BF16 arithmetic needs compute capability 8.0");
     return;
@@ -156,14 +156,18 @@ void add_vector_probes(Workbench& bench) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i) {
     const auto operation = static_cast<VectorOperation>(i);
     const bool quick = operation == VectorOperation::fp32 || operation == VectorOperation::fp64;
-    if (quick || bench.full) bench.attempt({std::string(name_of(operation))}, [&] { add_vector(bench, operation); });
+    const std::string resource(name_of(operation));
+    if (quick || bench.full) bench.attempt({resource}, [&] { add_vector(bench, operation, resource); });
   }
+  // One pipe does all special functions at one rate; 2^x stands for them.
+  const std::string special_functions(name_of(special));
+  bench.attempt({special_functions}, [&] { add_vector(bench, VectorOperation::exp2, special_functions); });
 }
 
 void add_vector_probe_like(Workbench& bench, const Ceiling& stored) {
   for (std::size_t i = 0; i < probes::vector_operation_names.size(); ++i)
     if (probes::vector_operation_names[i] == stored.resource)
-      add_vector(bench, static_cast<VectorOperation>(i), stored.shape);
+      add_vector(bench, static_cast<VectorOperation>(i), stored.resource, stored.shape);
 }
 
 void add_matrix_probes(Workbench& bench) {

@@ -26,7 +26,8 @@ enum class Pipe {
   tensor_fp16,
   tensor_bf16,
   tensor_fp8,
-  tensor_int8
+  tensor_int8,
+  special  ///< special functions of single precision: 2^x, 1/sqrt(x), sine, ...; each one operation
 };
 using enum Pipe;
 
@@ -42,7 +43,7 @@ inline constexpr std::array pipes = {
     PipeRow{"int32", NumberFormat::int32, false},     PipeRow{"tensor-fp64", NumberFormat::fp64, true},
     PipeRow{"tensor-tf32", NumberFormat::tf32, true}, PipeRow{"tensor-fp16", NumberFormat::fp16, true},
     PipeRow{"tensor-bf16", NumberFormat::bf16, true}, PipeRow{"tensor-fp8", NumberFormat::fp8, true},
-    PipeRow{"tensor-int8", NumberFormat::int8, true}};
+    PipeRow{"tensor-int8", NumberFormat::int8, true}, PipeRow{"special", NumberFormat::fp32, false}};
 inline constexpr auto pipe_names = [] {
   std::array<std::string_view, pipes.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = pipes[i].name;

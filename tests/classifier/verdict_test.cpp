@@ -44,6 +44,22 @@ TEST(Classify, MemoryOfDram) {
   EXPECT_EQ(verdict.shares.size(), 3U);  // launch, dram, unexplained
 }
 
+TEST(Classify, SpecialFunctions) {
+  Calibration calibration = gpu();
+  Work work = streaming(4e6, 0.0, 4e9);  // 0.1 ms of FP32
+  work.flops[special] = 4e9;
+  const auto without = classify(measured(1.1e-3, work), calibration);
+  EXPECT_EQ(without.regime, Regime::unknown);
+  EXPECT_THAT(without.evidence, HasSubstr("no ceiling of special function was measured"));
+  calibration.ceilings.push_back(ceiling("special", 4e12));  // 1 ms
+  const auto verdict = classify(measured(1.1e-3, work), calibration);
+  EXPECT_EQ(verdict.regime, Regime::compute);
+  EXPECT_EQ(verdict.limiter, "special");
+  EXPECT_NEAR(*verdict.achieved, 1.0 / 1.1, 1e-9);
+  EXPECT_EQ(verdict.certainty, Certainty::certain);
+  EXPECT_THAT(verdict.evidence, HasSubstr("does 4.00 Gop at 3.64 Top/s, 90.9 % of the special function ceiling"));
+}
+
 TEST(Classify, MemoryOfACache) {
   Work work = streaming(80e6, 0.0);
   work.footprint_bytes = 10e6;
