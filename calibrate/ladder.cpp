@@ -19,7 +19,7 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Rungs [begin, end) of a plateau.
-struct Range {
+struct Plateau {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
@@ -30,9 +30,9 @@ struct Curve {
 };
 
 /// Sums that give the squared residuals of a constant or a line over any range in constant time.
-class Residuals {
+class LadderResiduals {
  public:
-  explicit Residuals(const Curve& curve)
+  explicit LadderResiduals(const Curve& curve)
       : sums_(curve.x.size() + 1), first_y_(curve.y.empty() ? 0.0 : curve.y.front()) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       const double x = curve.x[i] - curve.x.front();
@@ -94,11 +94,11 @@ class Splitter {
   /// Criterion and plateaus for 1, 2, ... plateaus; infinite where there is no such split.
   struct Split {
     double criterion = infinite;
-    std::vector<Range> plateaus;
+    std::vector<Plateau> plateaus;
   };
   [[nodiscard]] std::vector<Split> best(std::size_t max_plateaus) const {
     const std::size_t n = curve_.x.size();
-    std::vector<std::vector<Cell>> table(max_plateaus, std::vector<Cell>(n + 1));
+    std::vector<std::vector<SplitCell>> table(max_plateaus, std::vector<SplitCell>(n + 1));
     for (std::size_t k = 0; k < max_plateaus; ++k)
       for (std::size_t end = options_.shortest_plateau; end <= n; ++end)
         table[k][end] = best_ending(k == 0 ? nullptr : &table[k - 1], end);
@@ -109,8 +109,8 @@ class Splitter {
       if (splits[k].criterion == infinite) continue;
       std::size_t end = n;
       for (std::size_t j = k + 1; j-- > 0;) {
-        const Cell& cell = table[j][end];
-        splits[k].plateaus.insert(splits[k].plateaus.begin(), Range{cell.begin, end});
+        const SplitCell& cell = table[j][end];
+        splits[k].plateaus.insert(splits[k].plateaus.begin(), Plateau{cell.begin, end});
         end = cell.previous_end;
       }
     }
@@ -118,7 +118,7 @@ class Splitter {
   }
 
  private:
-  struct Cell {
+  struct SplitCell {
     double cost = infinite;
     std::size_t begin = 0;         ///< of the plateau
     std::size_t previous_end = 0;  ///< of the plateau before; between the two lies a ramp
@@ -132,8 +132,8 @@ class Splitter {
     return begin == end ? 0.0 : residuals_.line(begin, end) / variance_ + 3.0 * penalty_;
   }
 
-  [[nodiscard]] Cell best_ending(const std::vector<Cell>* before, std::size_t end) const {
-    Cell best;
+  [[nodiscard]] SplitCell best_ending(const std::vector<SplitCell>* before, std::size_t end) const {
+    SplitCell best;
     for (std::size_t begin = 0; begin + options_.shortest_plateau <= end; ++begin) {
       const double plateau = plateau_cost(begin, end);
       const double highest_rise = residuals_.mean(begin, end) + std::log(options_.min_step);
@@ -153,19 +153,19 @@ class Splitter {
 
   const Curve& curve_;
   const LevelOptions& options_;
-  Residuals residuals_;
+  LadderResiduals residuals_;
   double variance_;
   double penalty_;
   std::vector<double> highest_before_;  ///< of the rungs before each
 };
 
-double mean_over(const std::vector<double>& values, Range range) {
+double mean_over(const std::vector<double>& values, Plateau range) {
   double sum = 0.0;
   for (std::size_t i = range.begin; i < range.end; ++i) sum += values[i];
   return sum / static_cast<double>(range.end - range.begin);
 }
 
-bool descends(const Curve& curve, const std::vector<Range>& plateaus, double min_step) {
+bool descends(const Curve& curve, const std::vector<Plateau>& plateaus, double min_step) {
   for (std::size_t i = 1; i < plateaus.size(); ++i)
     if (mean_over(curve.y, plateaus[i - 1]) - mean_over(curve.y, plateaus[i]) < std::log(min_step)) return false;
   return true;
@@ -184,7 +184,7 @@ std::vector<double> without_spikes(const std::vector<double>& y) {
   return result;
 }
 
-std::vector<Range> choose(Curve curve, const LevelOptions& options, std::optional<std::size_t> exactly) {
+std::vector<Plateau> choose(Curve curve, const LevelOptions& options, std::optional<std::size_t> exactly) {
   curve.y = without_spikes(curve.y);
   const Splitter splitter(curve, options, scatter_variance(curve, options.flatness));
   const auto splits = splitter.best(options.max_levels + 1);
@@ -194,7 +194,7 @@ std::vector<Range> choose(Curve curve, const LevelOptions& options, std::optiona
     if (split.criterion < (best == nullptr ? infinite : best->criterion) &&
         descends(curve, split.plateaus, options.min_step))
       best = &split;
-  return best == nullptr ? std::vector<Range>{} : best->plateaus;
+  return best == nullptr ? std::vector<Plateau>{} : best->plateaus;
 }
 
 /// The median over the sweeps named by `drawn`, rung by rung.
@@ -223,7 +223,7 @@ void check(const Ladder& ladder) {
 
 /// log2 of the working set at which the time for a byte is halfway from one plateau's to the next one's. Between rungs
 /// the time is taken as linear in that logarithm.
-double halfway(const Curve& curve, Range plateau, Range next) {
+double halfway(const Curve& curve, Plateau plateau, Plateau next) {
   const auto time = [](double log_rate) { return std::exp(-log_rate); };
   const double target = 0.5 * (time(mean_over(curve.y, plateau)) + time(mean_over(curve.y, next)));
   for (std::size_t i = plateau.end; i <= next.begin; ++i) {
@@ -254,7 +254,7 @@ std::vector<std::vector<double>> bootstrap_ends(const Ladder& ladder, const Leve
   return ends;
 }
 
-std::vector<double> rates_on(const Ladder& ladder, Range range) {
+std::vector<double> rates_on(const Ladder& ladder, Plateau range) {
   std::vector<double> rates;
   for (const auto& sweep : ladder.sweeps) {
     const auto begin = sweep.begin();

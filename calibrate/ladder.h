@@ -29,13 +29,13 @@ struct LevelOptions {
 };
 
 /// One plateau before the last.
-struct Level {
+struct FoundLevel {
   CacheLevel level;
   std::vector<double> rates;  ///< bytes/s on the plateau, one for each sweep: the median over its rungs
 };
 
 struct LevelFit {
-  std::vector<Level> levels;        ///< from the fastest to the slowest
+  std::vector<FoundLevel> levels;   ///< from the fastest to the slowest
   std::vector<LadderPoint> ladder;  ///< median over the sweeps
   std::vector<double> beyond;       ///< bytes/s on the last plateau, one for each sweep
 };

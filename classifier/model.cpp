@@ -61,7 +61,7 @@ void add_declared_memory(const Work& work, const ModelInput& conditions, const M
 /// Each level with what was counted on it. A level whose traffic nobody counts takes no time of its own.
 void add_counted_memory(const Work& work, const ModelInput& conditions, const Machine& machine,
                         Prediction& prediction) {
-  const Counted& counted = conditions.counted;
+  const CountedWork& counted = conditions.counted;
   const double dram = counted.dram_bytes();
   prediction.counted = true;
   const auto add_unit = [&](std::string_view name, const std::optional<Rate>& rate) {

@@ -17,7 +17,7 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
   return std::nullopt;
 }
 
-void count_pipes(const Measurement& measurement, Counted& counted) {
+void count_pipes(const Measurement& measurement, CountedWork& counted) {
   const auto& declared = measurement.work.flops;
   for (const PipeCounter& each : pipe_counters()) {
     const auto count = counter(measurement, each.name);
@@ -39,15 +39,15 @@ void count_pipes(const Measurement& measurement, Counted& counted) {
 
 }  // namespace
 
-double Counted::bytes_of(std::string_view resource) const {
+double CountedWork::bytes_of(std::string_view resource) const {
   if (resource == resource::dram) return dram_bytes();
   if (resource == resource::l2) return bytes_through_l2();
   if (resource == resource::l1) return l1_bytes.value_or(0.0);
   return resource == resource::shared ? shared_bytes.value_or(0.0) : 0.0;
 }
 
-Counted counted_in(const Measurement& measurement) {
-  Counted counted;
+CountedWork counted_in(const Measurement& measurement) {
+  CountedWork counted;
   counted.dram_read_bytes = counter(measurement, "dram_read_bytes");
   counted.dram_write_bytes = counter(measurement, "dram_write_bytes");
   // lts__t_bytes also counts traffic between the halves of the L2 and fills; l1tex__t_bytes also counts what L1 serves.

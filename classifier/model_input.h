@@ -13,7 +13,7 @@
 namespace gpubench::classifier {
 
 /// What the counters saw of one execution. Absent is not counted.
-struct Counted {
+struct CountedWork {
   std::optional<double> dram_read_bytes;
   std::optional<double> dram_write_bytes;
   std::optional<double> l1_bytes;       ///< through the tag stage, as the ceiling of L1 is confirmed
@@ -32,13 +32,13 @@ struct Counted {
 };
 /// `flops_half` counts both half types and twice where code is scalar: it is taken for the declared one of them, and
 /// only where it differs from that by more than this.
-Counted counted_in(const Measurement& measurement);
+CountedWork counted_in(const Measurement& measurement);
 
 /// What surrounds the work at the time of measuring.
 struct ModelInput {
   std::optional<double> clock_hz;  ///< ceilings that follow the clock are scaled to it
   bool cold = false;               ///< the caches hold nothing: the first touch of each byte goes to DRAM
-  Counted counted;
+  CountedWork counted;
   std::optional<Grid> grid;
   std::optional<double> wave_factor;  ///< in place of the grid's
   double later_blocks = 0.0;          ///< blocks whose start is no part of the launch; 0 where nobody knows

@@ -23,14 +23,14 @@ namespace gpubench::calibrate {
 namespace {
 
 /// How a probe is counted: the first of its ways that this chip has.
-struct Way {
+struct CountingWay {
   std::vector<std::string> names;
   std::vector<bench::ResolvedMetric> metrics;
   std::vector<std::string> counters;
 };
 
 /// Nothing, with the reason in `confirmation`, when the chip has none.
-std::optional<Way> way_of(bench::MetricSource& source, const Probe& probe, Confirmation& confirmation) {
+std::optional<CountingWay> way_of(bench::MetricSource& source, const Probe& probe, Confirmation& confirmation) {
   for (const auto& names : probe.counted) {
     const auto resolution =
         bench::resolve(names, source.chip(), [&](const std::string& counter) { return source.unit(counter); });
@@ -38,7 +38,7 @@ std::optional<Way> way_of(bench::MetricSource& source, const Probe& probe, Confi
       confirmation.reason = resolution.absent.front().reason;
       continue;
     }
-    Way way{names, resolution.metrics, {}};
+    CountingWay way{names, resolution.metrics, {}};
     for (const auto& metric : resolution.metrics)
       for (const auto& term : metric.terms) way.counters.push_back(term.counter);
     return way;
@@ -46,7 +46,7 @@ std::optional<Way> way_of(bench::MetricSource& source, const Probe& probe, Confi
   return std::nullopt;
 }
 
-Confirmation confirmation_of(const Probe& probe, const Way& way, const bench::MetricValues& counted) {
+Confirmation confirmation_of(const Probe& probe, const CountingWay& way, const bench::MetricValues& counted) {
   Confirmation confirmation;
   double sum = 0.0;
   for (const auto& metric : way.metrics)
@@ -95,7 +95,7 @@ void take_counted_work(Calibration& calibration, const std::string& resource, co
 
 struct Counting {
   std::size_t probe;
-  Way way;
+  CountingWay way;
 };
 
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.

@@ -76,7 +76,7 @@ class GpuLadder {
       return;
     }
     // The level next to memory: the loads pass L1 by.
-    Level level = std::move(fit.levels.back());
+    FoundLevel level = std::move(fit.levels.back());
     level.level.resource = "l2";
     add("l2", level.rates, "the plateau before memory; a repeat is one sweep's median over the plateau");
     bench_.calibration.levels.push_back(std::move(level.level));
@@ -193,7 +193,7 @@ void run_unit_ladder(Workbench& bench, int sweeps) {
   }
   LevelFit fit = find_levels(ladder);
   bench.calibration.unit_ladder = std::move(fit.ladder);
-  for (Level& level : fit.levels) bench.calibration.unit_levels.push_back(std::move(level.level));
+  for (FoundLevel& level : fit.levels) bench.calibration.unit_levels.push_back(std::move(level.level));
 }
 
 }  // namespace

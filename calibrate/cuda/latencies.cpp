@@ -37,9 +37,9 @@ struct Chase {
   int steps = 16384;
 };
 
-class Latencies {
+class GpuLatencies {
  public:
-  explicit Latencies(Workbench& bench)
+  explicit GpuLatencies(Workbench& bench)
       : bench_(bench),
         cache_(static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0))) {}
 
@@ -202,7 +202,7 @@ class Latencies {
 }  // namespace
 
 void measure_latencies(Workbench& bench) {
-  Latencies latencies(bench);
+  GpuLatencies latencies(bench);
   latencies.levels();
   bench.attempt({"latency-host"}, [&] { latencies.host(); });
   bench.attempt({"latency-curve"}, [&] { latencies.curve(); });

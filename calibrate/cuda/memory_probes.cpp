@@ -22,7 +22,7 @@ constexpr double max_memory_bytes = 12.0 * gibibyte;  ///< triad then has 4 GiB 
 constexpr double share_of_free_memory = 0.6;
 constexpr double sample_seconds = 4e-3;  ///< an event pair's 1 to 6 us are then below 0.15 %
 
-struct Candidate {
+struct MemoryCandidate {
   std::string shape;
   std::function<cudaError_t()> launch;
 };
@@ -42,12 +42,12 @@ std::vector<Pattern> patterns() {
           {"dram-triad", MemoryPattern::triad, 3, both}};
 }
 
-std::vector<Candidate> candidates_of(Workbench& bench, const Pattern& what, std::size_t count) {
+std::vector<MemoryCandidate> candidates_of(Workbench& bench, const Pattern& what, std::size_t count) {
   float* const a = bench.pool.data();
   const float* const b = what.arrays > 1 ? a + count : a;
   const float* const c = what.arrays > 2 ? a + 2 * count : a;
   const auto stream = bench.stream;
-  std::vector<Candidate> candidates;
+  std::vector<MemoryCandidate> candidates;
   for (const auto shape : probes::memory_shapes(what.pattern)) {
     std::string text = fmt::format(
         "16-byte accesses, {} a thread for each array, {} threads a block, grid covers the "
@@ -74,10 +74,10 @@ void add_pattern(Workbench& bench, const Pattern& what, const std::string& size,
   const std::size_t granule = probes::memory_granule;
   const std::size_t count = bench.pool.size() / what.arrays / granule * granule;
   auto candidates = candidates_of(bench, what, count);
-  const auto is_it = [&](const Candidate& candidate) { return candidate.shape == shape; };
+  const auto is_it = [&](const MemoryCandidate& candidate) { return candidate.shape == shape; };
   if (const auto same = std::find_if(candidates.begin(), candidates.end(), is_it); same != candidates.end())
     candidates = {*same};
-  const Candidate* best = nullptr;
+  const MemoryCandidate* best = nullptr;
   double best_seconds = 0.0;
   std::size_t tried = 0;
   for (const auto& candidate : candidates) {

@@ -82,24 +82,24 @@ double Timer::seconds(const std::function<void()>& enqueue) {
   return bench::seconds_between(start_, stop_);
 }
 
-SmClock::SmClock(cudaStream_t stream, int multiprocessors)
+ProbeClock::ProbeClock(cudaStream_t stream, int multiprocessors)
     : stream_(stream),
       multiprocessors_(multiprocessors),
       readings_(static_cast<std::size_t>(multiprocessors * probes::max_blocks)) {}
 
-std::vector<probes::ClockReading> SmClock::last(int count) {
+std::vector<probes::ClockReading> ProbeClock::last(int count) {
   std::vector<probes::ClockReading> readings(static_cast<std::size_t>(count));
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
   detail::copy_from_device(readings.data(), readings_.data(), readings.size() * sizeof(probes::ClockReading));
   return readings;
 }
 
-double SmClock::now() {
+double ProbeClock::now() {
   GPUBENCH_CUDA_CHECK(probes::launch_clock(clock_nanoseconds, multiprocessors_, readings_.data(), stream_));
   return read(multiprocessors_);
 }
 
-std::optional<double> SmClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
+std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
   const double beside = std::min(0.4 * seconds, max_seconds_beside);
   GPUBENCH_CUDA_CHECK(
       probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));

@@ -32,9 +32,9 @@ class Timer {
 };
 
 /// The SM clock from inside kernels: cycles over nanoseconds, the mean of all multiprocessors.
-class SmClock {
+class ProbeClock {
  public:
-  SmClock(cudaStream_t stream, int multiprocessors);
+  ProbeClock(cudaStream_t stream, int multiprocessors);
 
   /// Where a kernel leaves its readings; room for probes::max_blocks on each multiprocessor.
   [[nodiscard]] probes::ClockReading* readings() { return readings_.data(); }
@@ -99,7 +99,7 @@ Probe overhead_probe(std::string resource, std::string method);
 /// Whatever a sample needs of the GPU.
 struct Instruments {
   Timer& timer;
-  SmClock& clock;
+  ProbeClock& clock;
   const bench::Nvml& nvml;
   int multiprocessors;
 };

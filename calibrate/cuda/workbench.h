@@ -42,7 +42,7 @@ class Workbench {
   std::unique_ptr<bench::Gpu> gpu;
   cudaStream_t stream;
   Timer timer;
-  SmClock clock;
+  ProbeClock clock;
   bench::Nvml nvml;
   DeviceVector<double> sink;  ///< what kernels leave that nobody needs
   DeviceVector<float> pool;   ///< the larger part of the memory, random data; empty until the memory group made it

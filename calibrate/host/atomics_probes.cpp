@@ -20,13 +20,13 @@ using probes::Sharing;
 constexpr double run_seconds = 1e-3;
 constexpr int tries = 3;
 
-struct Way {
+struct AtomicsWay {
   const char* resource;
   Sharing sharing;
   bool all_cores;
   const char* where;
 };
-constexpr Way ways[] = {
+constexpr AtomicsWay ways[] = {
     {"atomic-one", Sharing::one_address, true, "all threads at one address"},
     {"atomic-line", Sharing::one_line, true, "an address for each thread, eight in a line (false sharing)"},
     {"atomic-spread", Sharing::spread, true, "an address for each thread, 256 bytes apart"},

@@ -58,7 +58,7 @@ void add_ladder(HostWorkbench& bench, probes::MemoryProbe& memory, HostLadder& i
 
 /// The ceiling of a level, from the rates of its plateau in each sweep.
 Ceiling ceiling_of_level(const HostWorkbench& bench, const probes::MemoryProbe& memory, const HostLadder& from,
-                         const Level& level, std::size_t index, const std::string& suffix) {
+                         const FoundLevel& level, std::size_t index, const std::string& suffix) {
   HostProbe probe;
   Ceiling& ceiling = probe.ceiling;
   ceiling.resource = level.level.resource + suffix;

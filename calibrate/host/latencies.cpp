@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies of the host: pointer chase through each level and a curve over working sets, by one core; a cache line's
-// way from core to core.
+// Latencies of the host: pointer chase through each level and a curve over working sets, by one core; a cache
+// line's way from core to core.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,9 +39,9 @@ constexpr std::int64_t far_steps = 32768;
 constexpr double huge_enough = 0.95;
 constexpr double min_past = 1.5;
 
-class Latencies {
+class HostLatencies {
  public:
-  explicit Latencies(HostWorkbench& bench) : bench_(bench), memory_(*bench.one_core_memory) {
+  explicit HostLatencies(HostWorkbench& bench) : bench_(bench), memory_(*bench.one_core_memory) {
     if (const auto share = probes::huge_page_share(memory_.buffer()); !share)
       pages_ = "whether the memory lies on huge pages is not known: far latencies may hold walks of page tables";
     else if (*share < huge_enough)
@@ -246,7 +246,7 @@ void add_host_pair_probes(HostWorkbench& bench) {
 void measure_host_latencies(HostWorkbench& bench) {
   if (bench.one_core_memory) {
     const probes::TeamOf team(1);
-    Latencies latencies(bench);
+    HostLatencies latencies(bench);
     latencies.levels();
     latencies.curve();
     latencies.dram();
