@@ -61,7 +61,7 @@ void add_both(HostWorkbench& bench, const probes::ArithmeticLoop& loop) {
   bench.probes.push_back(arithmetic_probe(bench, resource + one_core, loop, 1));
 }
 
-bool is_multiply_add(const probes::ArithmeticLoop& loop) { return loop.resource == "fp32" || loop.resource == "fp64"; }
+bool is_multiply_add(const probes::ArithmeticLoop& loop) { return loop.work_unit == "FLOP"; }
 
 /// The multiply-adds of vector extensions that are not the widest.
 void add_narrower(HostWorkbench& bench) {

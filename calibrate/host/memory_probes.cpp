@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibrate/host/workbench.h"
+#include "core/model/resources.h"
 #include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_team.h"
@@ -48,6 +49,9 @@ struct Team {
   std::string suffix;
 };
 
+/// "dram-write-ordinary": what a way of its own is called where the resource table knows it.
+std::string name_of_way(const probes::StreamLoop& loop) { return fmt::format("{}-{}", loop.resource, loop.way); }
+
 HostProbe stream_probe(const HostWorkbench& bench, const Team& team, const probes::StreamLoop& loop) {
   HostProbe probe;
   Ceiling& ceiling = probe.ceiling;
@@ -66,8 +70,8 @@ HostProbe stream_probe(const HostWorkbench& bench, const Team& team, const probe
       team.working_set, bench.plan.stream_windows, team.memory.window_bytes() / mebibyte);
   probe.cores = static_cast<int>(team.memory.threads());
   probe.per_core = false;
-  if (bench.full && loop.resource == "dram-write" && !loop.way.empty())
-    probe.also = fmt::format("{}-{}{}", loop.resource, loop.way, team.suffix);
+  if (const std::string of_way = name_of_way(loop); bench.full && find_plain_resource(of_way) != nullptr)
+    probe.also = of_way + team.suffix;
   probe.measure = [&bench, &memory = team.memory, loop] {
     // The first window is not timed: it writes back what the loop before left dirty and, with stores of its own, fills
     // the caches with dirty lines as they are in a long run.
@@ -84,9 +88,8 @@ HostProbe stream_probe(const HostWorkbench& bench, const Team& team, const probe
 void add_team(HostWorkbench& bench, const Team& team) {
   for (const auto& loop : probes::stream_loops()) {
     if (loop.way == "nontemporal" && !bench.kernels.nontemporal) {
-      if (bench.full && loop.resource == "dram-write")
-        bench.absent("dram-write-nontemporal" + team.suffix,
-                     "the probes have no non-temporal stores for this processor");
+      if (const std::string of_way = name_of_way(loop); bench.full && find_plain_resource(of_way) != nullptr)
+        bench.absent(of_way + team.suffix, "the probes have no non-temporal stores for this processor");
       continue;
     }
     bench.probes.push_back(stream_probe(bench, team, loop));
