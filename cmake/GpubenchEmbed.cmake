@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run with -P. Writes a C++ source that takes files in with .incbin (large string literals are slow to compile), and their
-# hashes as a Content-Security-Policy wants them.
-
 # 64 hexadecimal digits as base64: eleven groups of 24 bits, the last one short of a byte.
-function(base64 hex result)
+function(gpubench_base64 hex result)
   set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
   set(text "")
   foreach(group RANGE 10)
@@ -20,26 +17,37 @@ function(base64 hex result)
   set(${result} "${text}=" PARENT_SCOPE)
 endfunction()
 
-set(source "// Made by cmake/GpubenchEmbed.cmake; do not edit.\n#include <string_view>\n\n")
-string(REPLACE "|" ";" ENTRIES "${ENTRIES}")
-foreach(entry IN LISTS ENTRIES)
-  string(REGEX MATCH "^([^=]+)=(.*)$" _ "${entry}")
-  set(name ${CMAKE_MATCH_1})
-  set(file "${CMAKE_MATCH_2}")
-  set(space "namespace gpubench::reports::page {\n")
-  if(file)
-    file(SHA256 "${file}" hex)
-    base64(${hex} hash)
-    set(symbol gpubench_page_${name})
-    string(APPEND source
-      "asm(R\"(.pushsection .rodata\n.globl ${symbol}_begin\n.hidden ${symbol}_begin\n${symbol}_begin:\n.incbin \"${file}\"\n"
-      ".globl ${symbol}_end\n.hidden ${symbol}_end\n${symbol}_end:\n.byte 0\n.popsection)\");\n"
-      "extern \"C\" {\nextern const char ${symbol}_begin[];\nextern const char ${symbol}_end[];\n}\n"
-      "${space}std::string_view ${name}() {\n"
-      "  return {${symbol}_begin, static_cast<std::string_view::size_type>(${symbol}_end - ${symbol}_begin)};\n}\n"
-      "std::string_view ${name}_hash() { return \"sha256-${hash}\"; }\n}\n\n")
-  else()
-    string(APPEND source "${space}std::string_view ${name}() { return {}; }\nstd::string_view ${name}_hash() { return {}; }\n}\n\n")
-  endif()
-endforeach()
-file(WRITE ${OUTPUT} "${source}")
+
+# gpubench_embed(OUTPUT NAME=FILE...): a C++ source that holds the files, with functions page::NAME() and page::NAME_hash(). They come in
+# with .incbin, for large string literals are slow to compile; the hashes are as a Content-Security-Policy wants them. Written when
+# configuring: a file made by the build would hold back all objects of programs that link it until all libraries before it are there.
+function(gpubench_embed output)
+  set(files "")
+  set(source "// Made by cmake/GpubenchEmbed.cmake; do not edit.\n#include <string_view>\n\n")
+  foreach(entry IN LISTS ARGN)
+    string(REGEX MATCH "^([^=]+)=(.*)$" _ "${entry}")
+    set(name ${CMAKE_MATCH_1})
+    set(file "${CMAKE_MATCH_2}")
+    set(space "namespace gpubench::reports::page {\n")
+    if(file)
+      list(APPEND files "${file}")
+      file(SHA256 "${file}" hex)
+      gpubench_base64(${hex} hash)
+      set(symbol gpubench_page_${name})
+      string(APPEND source
+        "asm(R\"(.pushsection .rodata\n.globl ${symbol}_begin\n.hidden ${symbol}_begin\n${symbol}_begin:\n.incbin \"${file}\"\n"
+        ".globl ${symbol}_end\n.hidden ${symbol}_end\n${symbol}_end:\n.byte 0\n.popsection)\");\n"
+        "extern \"C\" {\nextern const char ${symbol}_begin[];\nextern const char ${symbol}_end[];\n}\n"
+        "${space}std::string_view ${name}() {\n"
+        "  return {${symbol}_begin, static_cast<std::string_view::size_type>(${symbol}_end - ${symbol}_begin)};\n}\n"
+        "std::string_view ${name}_hash() { return \"sha256-${hash}\"; }\n}\n\n")
+    else()
+      string(APPEND source "${space}std::string_view ${name}() { return {}; }\nstd::string_view ${name}_hash() { return {}; }\n}\n\n")
+    endif()
+  endforeach()
+  # Writes when something changed, so that nothing is compiled in vain.
+  file(CONFIGURE OUTPUT ${output} CONTENT "${source}" @ONLY)
+  # .incbin is invisible to the compiler's dependency scan: a changed file must compile the source again.
+  set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS "${files}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+endfunction()

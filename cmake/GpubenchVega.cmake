@@ -50,20 +50,3 @@ else()
     "To embed it: python3 -m venv ${PROJECT_BINARY_DIR}/venv && ${PROJECT_BINARY_DIR}/venv/bin/pip install vl-convert-python, "
     "then configure again; or -DGPUBENCH_VEGA_BUNDLE=FILE.")
 endif()
-
-# gpubench_embed(OUTPUT NAME=FILE...): a C++ source that holds the files, with functions page::NAME() and page::NAME_hash().
-function(gpubench_embed output)
-  set(files "")
-  foreach(entry IN LISTS ARGN)
-    string(REGEX REPLACE "^[^=]+=" "" file "${entry}")
-    if(file)
-      list(APPEND files ${file})
-    endif()
-  endforeach()
-  string(REPLACE ";" "|" entries "${ARGN}")
-  add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DENTRIES=${entries}" -P ${PROJECT_SOURCE_DIR}/cmake/GpubenchEmbed.cmake
-    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/GpubenchEmbed.cmake VERBATIM COMMENT "Embedding the page of report.html")
-  # .incbin is invisible to the compiler's dependency scan: a changed file must compile the source again.
-  set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS "${files}")
-endfunction()
