@@ -110,7 +110,7 @@ std::string to_json(const BaselineEntry& entry) {
   body["label"] = entry.label;
   body["added_utc"] = entry.added_utc;
   body["fingerprint"] = json_of(entry.fingerprint);
-  if (!entry.clock.empty()) body["clock"] = entry.clock;
+  if (entry.clock) body["clock"] = name_of(*entry.clock);
   body["runs"] = json_list(entry.runs);
   return document_text(std::move(body), baseline_schema, BaselineEntry::schema_version);
 }
@@ -122,7 +122,8 @@ BaselineEntry baseline_from_json(std::string_view text, std::string_view origin)
   entry.label = node.at("label").text();
   entry.added_utc = node.at("added_utc").text();
   entry.fingerprint = read_text_map(node.at("fingerprint"));
-  if (const auto clock = node.find("clock")) entry.clock = clock->text();  // older ones do not have it
+  if (const auto clock = node.find("clock"))
+    entry.clock = clock->name<Clock>(clock_names);  // older ones do not have it
   entry.runs = node.at("runs").list([](const Node& run) { return read_run(run); });
   if (entry.runs.empty() || entry.runs.size() > max_runs)
     node.at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), max_runs));

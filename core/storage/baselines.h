@@ -23,8 +23,8 @@ struct BaselineEntry {
   std::string label;      ///< what the runs are of, a commit; may be empty
   std::string added_utc;  ///< ISO 8601
   Fingerprint fingerprint;
-  std::string clock;      ///< by which later runs are to be compared with it (compare/compare.h); may be empty
-  std::vector<Run> runs;  ///< one a process, slim (see `slim` in core/storage/storage.h); not empty
+  std::optional<Clock> clock;  ///< by which later runs are to be compared with it (compare/compare.h)
+  std::vector<Run> runs;       ///< one a process, slim (see `slim` in core/storage/storage.h); not empty
   friend bool operator==(const BaselineEntry&, const BaselineEntry&) = default;
 };
 

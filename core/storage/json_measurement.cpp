@@ -27,7 +27,7 @@ Json json_of(const Summary& summary) {
 }
 
 /// Samples of a clock that takes a cost off may fall below zero; no other time does.
-Domain domain_of(std::string_view clock) { return clock == "device" ? Domain::any : Domain::not_negative; }
+Domain domain_of(Clock clock) { return clock == Clock::device ? Domain::any : Domain::not_negative; }
 
 Summary read_summary(const Node& node, Domain domain) {
   const auto seconds = [&](std::string_view key) { return node.at(key).number(domain); };
@@ -158,13 +158,12 @@ std::vector<std::int64_t> read_block_sizes(const Node& node, std::size_t samples
 
 Json json_of(const Timing& timing) {
   Json result;
-  result["clock"] = timing.clock;
+  result["clock"] = name_of(timing.clock);
   if (timing.seconds) result["seconds"] = json_of(*timing.seconds);
   if (!timing.reason.empty()) result["reason"] = timing.reason;
   result["executions_per_sample"] = timing.executions_per_sample;
   result["method"] = timing.method;
   result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(timing.stop_reason)];
-  set_count(result, "blocks", timing.blocks);
   set_count(result, "dropped_samples", timing.dropped_samples);
   if (timing.kernel_overhead_seconds) result["fixed_seconds"] = json_of(*timing.kernel_overhead_seconds);
   return result;
@@ -172,13 +171,12 @@ Json json_of(const Timing& timing) {
 
 Timing read_timing(const Node& node) {
   Timing timing;
-  timing.clock = node.at("clock").text();
+  timing.clock = node.at("clock").name<Clock>(clock_names);
   if (const auto seconds = node.find("seconds")) timing.seconds = read_summary(*seconds, domain_of(timing.clock));
   if (const auto reason = node.find("reason")) timing.reason = reason->text();
   timing.executions_per_sample = node.at("executions_per_sample").integer(0, max_integer);
   timing.method = node.at("method").text();
   timing.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
-  timing.blocks = optional_count(node, "blocks");
   timing.dropped_samples = optional_count(node, "dropped_samples");
   timing.kernel_overhead_seconds = read_estimate(node, "fixed_seconds");
   return timing;
@@ -186,7 +184,7 @@ Timing read_timing(const Node& node) {
 
 Json json_of(const Variant& variant) {
   Json result;
-  result["perturbation"] = ablation_names[static_cast<std::size_t>(variant.perturbation)];
+  result["perturbation"] = ablation_names[static_cast<std::size_t>(variant.ablation)];
   result["part_left"] = variant.remaining_fraction;
   if (variant.seconds) result["seconds"] = json_of(*variant.seconds);
   if (!variant.reason.empty()) result["reason"] = variant.reason;
@@ -195,7 +193,7 @@ Json json_of(const Variant& variant) {
 
 Variant read_variant(const Node& node) {
   Variant variant;
-  variant.perturbation = node.at("perturbation").name<Ablation>(ablation_names);
+  variant.ablation = node.at("perturbation").name<Ablation>(ablation_names);
   variant.remaining_fraction = node.at("part_left").number(Domain::not_negative);
   if (!(variant.remaining_fraction < 1.0)) node.at("part_left").fail("leaves all of the work, or more");
   if (const auto seconds = node.find("seconds")) variant.seconds = read_summary(*seconds, Domain::not_negative);
@@ -328,20 +326,22 @@ Json json_of(const Measurement& measurement) {
   result["device"] = measurement.device;
   result["repetition"] = measurement.repetition;
   result["work"] = json_of(measurement.work);
-  if (measurement.seconds) result["seconds"] = json_of(*measurement.seconds);
-  result["samples_seconds"] = measurement.samples_seconds;
-  if (!measurement.block_sizes.empty()) result["block_sizes"] = measurement.block_sizes;
-  if (!measurement.samples_clock_hz.empty()) result["samples_clock_hz"] = measurement.samples_clock_hz;
-  set_count(result, "dropped_samples", measurement.dropped_samples);
-  result["executions_per_sample"] = measurement.executions_per_sample;
-  result["clock"] = measurement.clock;
-  result["method"] = measurement.method;
-  if (measurement.kernel_overhead_seconds) result["fixed_seconds"] = json_of(*measurement.kernel_overhead_seconds);
+  const Timing& primary = measurement.primary();
+  if (primary.seconds) result["seconds"] = json_of(*primary.seconds);
+  result["samples_seconds"] = primary.samples_seconds;
+  if (!primary.block_sizes.empty()) result["block_sizes"] = primary.block_sizes;
+  if (!primary.samples_clock_hz.empty()) result["samples_clock_hz"] = primary.samples_clock_hz;
+  set_count(result, "dropped_samples", primary.dropped_samples);
+  result["executions_per_sample"] = primary.executions_per_sample;
+  result["clock"] = primary_clock_name(measurement);
+  result["method"] = primary.method;
+  if (primary.kernel_overhead_seconds) result["fixed_seconds"] = json_of(*primary.kernel_overhead_seconds);
   if (measurement.launch_seconds) result["launch_seconds"] = json_of(*measurement.launch_seconds);
-  set_list(result, "other_clocks", measurement.other_clocks);
+  if (measurement.timings.size() > 1)
+    set_list(result, "other_clocks", std::vector<Timing>(measurement.timings.begin() + 1, measurement.timings.end()));
   set_list(result, "variants", measurement.variants);
   result["cache_state"] = measurement.cache_state;
-  result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
+  result["stop_reason"] = stop_reason_names[static_cast<std::size_t>(primary.stop_reason)];
   result["verified"] = measurement.verified;
   set_optional(result, "clock_hz", measurement.clock_hz);
   if (!measurement.clock_hz_source.empty()) result["clock_hz_source"] = measurement.clock_hz_source;
@@ -372,26 +372,30 @@ Measurement read_measurement(const Node& node) {
   measurement.device = node.at("device").text();
   measurement.repetition = static_cast<int>(node.at("repetition").integer(0, std::numeric_limits<int>::max()));
   measurement.work = read_work(node.at("work"));
-  measurement.clock = node.at("clock").text();
-  const Domain domain = domain_of(measurement.clock);
-  if (const auto seconds = node.find("seconds")) measurement.seconds = read_summary(*seconds, domain);
-  measurement.samples_seconds = node.at("samples_seconds").numbers(domain);
+  const std::string clock = node.at("clock").text();
+  Timing& primary = measurement.make_primary();
+  if (!clock.empty()) primary.clock = node.at("clock").name<Clock>(clock_names);
+  const Domain domain = domain_of(primary.clock);
+  if (const auto seconds = node.find("seconds")) primary.seconds = read_summary(*seconds, domain);
+  primary.samples_seconds = node.at("samples_seconds").numbers(domain);
   if (const auto sizes = node.find("block_sizes"))
-    measurement.block_sizes = read_block_sizes(*sizes, measurement.samples_seconds.size());
+    primary.block_sizes = read_block_sizes(*sizes, primary.samples_seconds.size());
   if (const auto clocks = node.find("samples_clock_hz")) {
-    measurement.samples_clock_hz = clocks->numbers(Domain::not_negative);
-    if (measurement.samples_clock_hz.size() != measurement.samples_seconds.size())
+    primary.samples_clock_hz = clocks->numbers(Domain::not_negative);
+    if (primary.samples_clock_hz.size() != primary.samples_seconds.size())
       clocks->fail("does not have one clock for each sample");
   }
-  measurement.dropped_samples = optional_count(node, "dropped_samples");
-  measurement.executions_per_sample = node.at("executions_per_sample").integer(0, max_integer);
-  measurement.method = node.at("method").text();
-  measurement.kernel_overhead_seconds = read_estimate(node, "fixed_seconds");
+  primary.dropped_samples = optional_count(node, "dropped_samples");
+  primary.executions_per_sample = node.at("executions_per_sample").integer(0, max_integer);
+  primary.method = node.at("method").text();
+  primary.kernel_overhead_seconds = read_estimate(node, "fixed_seconds");
+  primary.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.launch_seconds = read_estimate(node, "launch_seconds");
-  if (const auto others = node.find("other_clocks")) measurement.other_clocks = others->list(read_timing);
+  if (clock.empty() && primary == Timing()) measurement.timings.clear();
+  if (const auto others = node.find("other_clocks"))
+    for (Timing& other : others->list(read_timing)) measurement.timings.push_back(std::move(other));
   measurement.variants = optional_list<Variant>(node, "variants", read_variant);
   measurement.cache_state = node.at("cache_state").text();
-  measurement.stop_reason = node.at("stop_reason").name<StopReason>(stop_reason_names);
   measurement.verified = node.at("verified").flag();
   measurement.clock_hz = optional_number(node, "clock_hz", Domain::not_negative);
   if (const auto source = node.find("clock_hz_source")) measurement.clock_hz_source = source->text();

@@ -164,10 +164,12 @@ std::set<std::string, std::less<>> lists_left_out(Clocks clocks) {
 
 void make_slim(Point& point, Clocks clocks) {
   Measurement& measurement = point.measurement;
-  measurement.samples_seconds = {};
-  measurement.block_sizes = {};
-  measurement.samples_clock_hz = {};
-  if (clocks == Clocks::own) measurement.other_clocks = {};
+  if (clocks == Clocks::own && measurement.timings.size() > 1) measurement.timings.resize(1);
+  for (Timing& timing : measurement.timings) {
+    timing.samples_seconds = {};
+    timing.block_sizes = {};
+    timing.samples_clock_hz = {};
+  }
   measurement.variants = {};
   measurement.counters = {};
   measurement.absent_counters = {};

@@ -118,8 +118,8 @@ int compare_command(const Options& options) {
   check_comparison_outputs(options);
   const auto [base_names, new_names] = sides_of(options);
   auto [old, next] =
-      read_sides(base_names, new_names, options.compared_clock.empty() ? storage::Clocks::own : storage::Clocks::all);
-  if (options.compared_clock.empty() && compare::own_clocks_differ(old, next))
+      read_sides(base_names, new_names, options.compared_clock ? storage::Clocks::all : storage::Clocks::own);
+  if (!options.compared_clock && compare::own_clocks_differ(old, next))
     std::tie(old, next) = read_sides(base_names, new_names, storage::Clocks::all);
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",

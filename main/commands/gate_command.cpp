@@ -47,14 +47,14 @@ void require_alike(const std::vector<Run>& runs) {
 }
 
 /// Names the points that later checks by this clock will leave out.
-void say_without_clock(const Run& run, const std::string& clock) {
+void say_without_clock(const Run& run, std::optional<Clock> clock) {
   std::vector<std::string> names;
   for (const Point& point : run.points)
-    if (!clock.empty() && point.measurement.seconds && seconds_by(point.measurement, clock) == nullptr)
+    if (clock && point.measurement.seconds() && seconds_by(point.measurement, *clock) == nullptr)
       names.push_back(printable(point.measurement.name));
   if (!names.empty())
-    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(), clock,
-                    fmt::join(names, ", ")));
+    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(),
+                    name_of(*clock), fmt::join(names, ", ")));
 }
 
 int update(const Options& options) {

@@ -49,16 +49,17 @@ void put_other_clocks(Json& row, const Measurement& measurement) {
   const auto fixed_text = [](const std::optional<Estimate>& fixed) {
     return fixed ? ", beside a fixed cost of " + format_seconds(fixed->value, 4) : std::string();
   };
-  if (measurement.kernel_overhead_seconds)
-    lines.push_back({measurement.clock, "fixed cost " + format_seconds(measurement.kernel_overhead_seconds->value, 4)});
-  for (const auto& timing : measurement.other_clocks) {
-    std::string text = timing.reason;
-    if (timing.seconds)
+  for (const Timing& timing : measurement.timings) {
+    const bool primary = &timing == &measurement.primary();
+    if (primary && !timing.kernel_overhead_seconds) continue;
+    std::string text =
+        primary ? "fixed cost " + format_seconds(timing.kernel_overhead_seconds->value, 4) : timing.reason;
+    if (!primary && timing.seconds)
       text = fmt::format("{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
                          format_seconds(timing.seconds->median_ci95.low, 4),
                          format_seconds(timing.seconds->median_ci95.high, 4),
                          fixed_text(timing.kernel_overhead_seconds), timing.method);
-    lines.push_back({printable(timing.clock), printable(text)});
+    lines.push_back({name_of(timing.clock), printable(text)});
   }
   if (!lines.empty()) row["other_clocks"] = std::move(lines);
 }
@@ -99,8 +100,8 @@ std::string launches_text(const Measurement& measurement) {
 }
 
 void put_time(Json& row, const Measurement& measurement) {
-  if (!measurement.seconds) return;
-  const auto& seconds = *measurement.seconds;
+  if (!measurement.seconds()) return;
+  const auto& seconds = *measurement.seconds();
   put(row, "seconds", seconds.median);
   put(row, "low", seconds.median_ci95.low);
   put(row, "high", seconds.median_ci95.high);
@@ -110,12 +111,12 @@ void put_time(Json& row, const Measurement& measurement) {
   put(row, "maximum", seconds.maximum);
   put(row, "mad", seconds.mad);
   row["samples"] = seconds.count;
-  row["executions"] = measurement.executions_per_sample;
-  if (!measurement.block_sizes.empty()) row["blocks"] = measurement.block_sizes.size();
-  if (measurement.dropped_samples > 0) row["dropped"] = measurement.dropped_samples;
-  row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
-  row["clock"] = measurement.clock;
-  row["method"] = measurement.method;
+  row["executions"] = measurement.primary().executions_per_sample;
+  if (!measurement.primary().block_sizes.empty()) row["blocks"] = measurement.primary().block_sizes.size();
+  if (measurement.primary().dropped_samples > 0) row["dropped"] = measurement.primary().dropped_samples;
+  row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.primary().stop_reason)];
+  row["clock"] = name_of(measurement.primary().clock);
+  row["method"] = measurement.primary().method;
   put_other_clocks(row, measurement);
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
@@ -146,9 +147,9 @@ void put_work(Json& row, const Measurement& measurement) {
   if (flops > 0 && bytes > 0) put(row, "intensity", flops / bytes);
   put(row, "bytes_per_second", bytes_per_second(measurement));
   put(row, "flops_per_second", flops_per_second(measurement));
-  if (flops > 0 && measurement.seconds && measurement.seconds->median_ci95.low > 0) {
-    put(row, "rate_low", flops / measurement.seconds->median_ci95.high);
-    put(row, "rate_high", flops / measurement.seconds->median_ci95.low);
+  if (flops > 0 && measurement.seconds() && measurement.seconds()->median_ci95.low > 0) {
+    put(row, "rate_low", flops / measurement.seconds()->median_ci95.high);
+    put(row, "rate_high", flops / measurement.seconds()->median_ci95.low);
   }
 }
 

@@ -114,10 +114,10 @@ std::optional<double> over(const std::optional<double>& value, double unit) {
 }
 
 void put_times(Summaries& into, const Measurement& measurement) {
-  const Summary& seconds = *measurement.seconds;
-  const std::string how = printable(
-      fmt::format("clock: {}; caches: {}; {}", measurement.clock, measurement.cache_state, measurement.method));
-  const auto deviation = standard_deviation(measurement.samples_seconds);
+  const Summary& seconds = *measurement.seconds();
+  const std::string how = printable(fmt::format("clock: {}; caches: {}; {}", name_of(measurement.primary().clock),
+                                                measurement.cache_state, measurement.primary().method));
+  const auto deviation = standard_deviation(measurement.primary().samples_seconds);
   const double quartiles = seconds.upper_quartile - seconds.lower_quartile;
   const auto time = [&](std::string_view tag, std::string_view name, const std::optional<double>& value, bool hidden,
                         std::string_view hint = "duration") {

@@ -68,8 +68,8 @@ TEST(Sweeps, NothingVariesOrNothingIsTimed) {
   add(run, "bare", {});
   add(run, "failed", {{"n", 1}});
   add(run, "failed", {{"n", 2}});
-  run.points[2].measurement.seconds.reset();
-  run.points[3].measurement.seconds.reset();
+  run.points[2].measurement.make_primary().seconds.reset();
+  run.points[3].measurement.make_primary().seconds.reset();
   EXPECT_TRUE(sweeps_of(run).empty());
 }
 

@@ -29,7 +29,7 @@ std::string run_error(const std::string& text) {
 /// A run with one point, as a document to damage.
 nlohmann::json document() {
   gpubench::Run run;
-  run.points.emplace_back().measurement.seconds = Summary{};
+  run.points.emplace_back().measurement.make_primary().seconds = Summary{};
   run.points.back().verdict = Verdict{};
   run.devices.emplace_back();
   return nlohmann::json::parse(to_json(run));
@@ -73,7 +73,7 @@ TEST(Json, LeavesOutWhatIsAbsent) {
 TEST(Json, RefusesToWriteWhatIsNotFinite) {
   gpubench::Run run;
   run.points.resize(2);
-  run.points[1].measurement.samples_seconds = {1.0, std::numeric_limits<double>::quiet_NaN()};
+  run.points[1].measurement.make_primary().samples_seconds = {1.0, std::numeric_limits<double>::quiet_NaN()};
   try {
     to_json(run);
     FAIL() << "written";
