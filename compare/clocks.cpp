@@ -124,15 +124,4 @@ std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base,
   return result;
 }
 
-bool own_clocks_differ(const std::vector<Run>& base, const std::vector<Run>& next) {
-  PointIndex index;
-  for (const auto* side : {&base, &next})
-    for (const Run& run : *side) index.add(run);
-  PointClocks own(index.keys().size());
-  std::vector<bool> mixed(own.size());
-  for (const auto* side : {&base, &next})
-    for (const Run& run : *side) add_own_clocks(index, run, own, mixed);
-  return std::ranges::find(mixed, true) != mixed.end();
-}
-
 }  // namespace gpubench::compare

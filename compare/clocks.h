@@ -23,8 +23,4 @@ struct PointClock {
 std::vector<PointClock> choose_clocks(const PointIndex& index, const std::vector<const Run*>& base,
                                       const std::vector<const Run*>& next, std::optional<Clock> asked);
 
-/// Whether runs without other clocks than their points' own may not be enough: some point is timed by one clock here,
-/// by another there.
-bool own_clocks_differ(const std::vector<Run>& base, const std::vector<Run>& next);
-
 }  // namespace gpubench::compare

@@ -43,6 +43,11 @@ struct Argument {
   friend auto operator<=>(const Argument&, const Argument&) = default;
 };
 
+/// Its value as people read it: "1024", "bf16".
+inline std::string value_text(const Argument& argument) {
+  return argument.text ? *argument.text : std::to_string(argument.value);
+}
+
 enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
 inline constexpr std::array failure_kind_names = {std::string_view("error"), std::string_view("wrong_result"),
                                                   std::string_view("out_of_memory"), std::string_view("cuda_error")};

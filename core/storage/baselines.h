@@ -17,7 +17,7 @@ namespace gpubench::storage {
 using Fingerprint = std::map<std::string, std::string>;
 
 struct BaselineEntry {
-  static constexpr int schema_version = 1;
+  static constexpr int schema_version = Run::schema_version;  ///< the same as that of the runs in it
 
   int number = 0;         ///< counts from 1 within a machine, in the order of addition; from the name of the file
   std::string label;      ///< what the runs are of, a commit; may be empty

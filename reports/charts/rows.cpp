@@ -22,7 +22,7 @@ namespace gpubench::reports::charts {
 namespace {
 
 std::string text_of(const Argument& argument) {
-  const auto value = std::to_string(argument.value);
+  const std::string value = value_text(argument);
   return argument.name.empty() ? value : argument.name + "=" + value;
 }
 
@@ -321,19 +321,25 @@ void put(Json& row, const char* key, std::optional<double> value) {
 
 Sweep sweep_of(const Group& group) {
   Sweep sweep;
+  std::optional<std::size_t> first_number;
   std::size_t count = 0;
   for (const auto* point : group.points) count = std::max(count, point->measurement.arguments.size());
   for (std::size_t i = 0; i < count; ++i) {
-    std::set<std::int64_t> values;
-    for (const auto* point : group.points)
-      if (i < point->measurement.arguments.size()) values.insert(point->measurement.arguments[i].value);
+    std::set<std::string> values;
+    bool is_text = false;
+    for (const auto* point : group.points) {
+      if (i >= point->measurement.arguments.size()) continue;
+      values.insert(value_text(point->measurement.arguments[i]));
+      is_text = is_text || point->measurement.arguments[i].text;
+    }
+    if (!is_text && !first_number) first_number = i;
     if (values.size() < 2) continue;
-    if (!sweep.axis)
+    if (!sweep.axis && !is_text)
       sweep.axis = i;
-    else if (independent(group, *sweep.axis, i))
+    else if (is_text || independent(group, *sweep.axis, i))
       sweep.others.push_back(i);
   }
-  if (!sweep.axis && count > 0) sweep.axis = 0;
+  if (!sweep.axis) sweep.axis = first_number;
   if (!sweep.axis) return sweep;
   for (const auto* point : group.points)
     if (*sweep.axis < point->measurement.arguments.size())

@@ -38,8 +38,7 @@ std::string arguments(const Row& row) {
   std::string text;
   for (const Argument& argument : row.measurement().arguments) {
     if (!text.empty()) text += ";";
-    text +=
-        argument.name.empty() ? fmt::format("{}", argument.value) : fmt::format("{}={}", argument.name, argument.value);
+    text += (argument.name.empty() ? "" : argument.name + "=") + value_text(argument);
   }
   return csv_text(text);
 }

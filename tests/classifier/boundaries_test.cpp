@@ -168,7 +168,7 @@ TEST(Boundaries, WithoutAModelTheyAreReadOffTheTimes) {
   auto run = simulated(
       gpu(), powers_of_two(10, 20), [](double) { return streaming(0.0, 4.0); }, 0.0, random);
   for (auto& point : run.points) {
-    auto& seconds = *point.measurement.seconds();
+    auto& seconds = *point.measurement.make_primary().seconds;
     const double spun = 1e-9 * static_cast<double>(point.measurement.arguments.front().value);
     const double factor = (2e-6 + spun) / seconds.median;
     seconds.median *= factor;

@@ -41,10 +41,10 @@ TEST(OddInput, Times) {
     EXPECT_EQ(verdict.regime, Regime::unknown) << seconds;
   }
   auto none = measured(1e-3, streaming(1e9, 0.0));
-  none.seconds.reset();
+  none.make_primary().seconds.reset();
   expect_sound(classify(none, gpu()));
   auto empty = measured(1e-3, streaming(1e9, 0.0));
-  empty.seconds->count = 0;
+  empty.make_primary().seconds->count = 0;
   EXPECT_EQ(classify(empty, gpu()).regime, Regime::unknown);
 }
 
