@@ -128,9 +128,14 @@ class InputFile {
 
 }  // namespace
 
+/// Parsers may read beyond the end of a text, if its memory goes on; else they would have to copy it.
+constexpr std::size_t room_behind_text = 64;
+
 std::string read_text(const std::filesystem::path& file) {
   InputFile input(file);
-  std::string text(input.size(), '\0');
+  std::string text;
+  text.reserve(input.size() + room_behind_text);
+  text.resize(input.size());
   text.resize(input.read(text.data(), text.size()));
   return text;
 }

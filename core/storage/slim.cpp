@@ -86,7 +86,7 @@ nlohmann::json json_of(simdjson::ondemand::value value, int depth) {
   }
 }
 
-Run read_quickly(const simdjson::padded_string& text, std::string_view origin) {
+Run read_quickly(const std::string& text, std::string_view origin) {
   simdjson::ondemand::parser parser;
   simdjson::ondemand::document json = parser.iterate(text);
   Document document{nlohmann::json::object(), 0};
@@ -125,9 +125,10 @@ Run slim(Run run) {
   return run;
 }
 
-Run slim_run_from_json(std::string_view text, std::string_view origin) {
+Run slim_run_from_json(std::string text, std::string_view origin) {
+  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
   try {
-    return read_quickly(simdjson::padded_string(text), origin);
+    return read_quickly(text, origin);
   } catch (const simdjson::simdjson_error&) {
   } catch (const ReadError&) {
   } catch (const Odd&) {

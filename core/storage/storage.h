@@ -50,7 +50,7 @@ Run slim(Run run);
 /// slim(read_run(file)), in less time and memory: points are read one by one. Of what is left out no more is checked
 /// than that its brackets match.
 Run read_slim_run(const std::filesystem::path& file);
-Run slim_run_from_json(std::string_view text, std::string_view origin);
+Run slim_run_from_json(std::string text, std::string_view origin);
 
 /// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
 void check_writable(const std::filesystem::path& file);

@@ -109,9 +109,9 @@ class ColdGpu : public testing::Test {
     ASSERT_TRUE(measurement.seconds()) << (measurement.failure ? measurement.failure->message : "");
     for (const Clock clock : {Clock::stream, Clock::device, Clock::latency}) {
       const Summary* const seconds = seconds_by(measurement, clock);
-      ASSERT_NE(seconds, nullptr) << measurement.name << " by " << clock;
-      EXPECT_TRUE(std::isfinite(seconds->median)) << measurement.name << " by " << clock;
-      EXPECT_GT(seconds->median, 0.0) << measurement.name << " by " << clock;
+      ASSERT_NE(seconds, nullptr) << measurement.name << " by " << name_of(clock);
+      EXPECT_TRUE(std::isfinite(seconds->median)) << measurement.name << " by " << name_of(clock);
+      EXPECT_GT(seconds->median, 0.0) << measurement.name << " by " << name_of(clock);
     }
     for (const auto& timing : measurement.timings)
       std::cout << measurement.name << " " << name_of(timing.clock) << " " << timing.seconds->median * 1e6 << " us, "
