@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/clock.h"
+#include "bench/clocks/timer.h"
 #include "bench/memory/buffer_rotation.h"
 #include "core/model/device.h"
 #include "core/model/device_conditions.h"
@@ -20,7 +20,7 @@ namespace gpubench::bench {
 
 /// How an operation's own time on the GPU is to be taken.
 struct DeviceTiming {
-  std::unique_ptr<Clock> clock;                     ///< null when it cannot be had
+  std::unique_ptr<Timer> clock;                     ///< null when it cannot be had
   std::string reason;                               ///< then why
   std::optional<Estimate> kernel_overhead_seconds;  ///< what its kernels cost before and after their work; taken off
 };
@@ -45,13 +45,13 @@ class Gpu {
   /// And for the clearing of memory that has been freed (bench/memory/scrubbing.h).
   virtual void settle() = 0;
   /// Times batches on the stream, which the host fills ahead where it can.
-  virtual std::unique_ptr<Clock> stream_clock(DeviceBatch batch) = 0;
+  virtual std::unique_ptr<Timer> stream_clock(DeviceBatch batch) = 0;
   /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.
   virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
   /// The same with cold caches: each chain of executions follows a flush.
   virtual DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
-  virtual std::unique_ptr<Clock> latency_clock(DeviceBatch batch) = 0;
+  virtual std::unique_ptr<Timer> latency_clock(DeviceBatch batch) = 0;
   /// Looks at a captured execution.
   virtual LaunchedKernels launched_by(const DeviceBatch& batch) = 0;
   /// Executions back to back as device_timing chains them, as one graph where they can be captured. Each call of what

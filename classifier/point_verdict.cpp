@@ -78,7 +78,7 @@ Verdict decided(const Case& it) {
 Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);
   Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
-  const Summary* const device = seconds_by(measurement, "device");
+  const Summary* const device = seconds_by(measurement, Clock::device);
   const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= min_figure &&
                       device->median <= max_figure;
   if (!usable) return time;
@@ -88,9 +88,9 @@ Time time_of(const Measurement& measurement) {
 }
 
 const Summary* judged_seconds(const Measurement& measurement) {
-  if (measurement.failure || !measurement.seconds) return nullptr;
-  if (const Summary* stream = seconds_by(measurement, "stream")) return stream;
-  return measurement.clock == "device" || measurement.clock == "latency" ? nullptr : &*measurement.seconds;
+  if (measurement.failure || !measurement.seconds()) return nullptr;
+  if (const Summary* stream = seconds_by(measurement, Clock::stream)) return stream;
+  return seconds_by(measurement, Clock::host);
 }
 
 bool has_time(const Measurement& measurement) {

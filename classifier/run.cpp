@@ -23,7 +23,7 @@ void judge_points(const Machines& machines, Run& run) {
     auto& point = run.points[i];
     const auto& measurement = point.measurement;
     const auto found = machines.find(measurement.device);
-    if (!measurement.seconds || found == machines.end()) {
+    if (!measurement.seconds() || found == machines.end()) {
       point.verdict.reset();
     } else {
       point.verdict = verdict_of(measurement, found->second.machine, measurement.device);

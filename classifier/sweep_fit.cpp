@@ -33,7 +33,7 @@ std::vector<Observation> observations_of(const Sweep& sweep, const Machine& mach
 }  // namespace
 
 double sigma_beside_model(const Time& time, const Measurement& measurement, const Machine& machine) {
-  const bool in_stream = seconds_by(measurement, "stream") != nullptr;
+  const bool in_stream = seconds_by(measurement, Clock::stream) != nullptr;
   return std::hypot(time.sigma, in_stream ? machine.launch_step_seconds / (std::sqrt(12.0) * time.seconds) : 0.0);
 }
 

@@ -17,20 +17,17 @@ namespace gpubench::classifier {
 namespace {
 
 using Points = std::vector<const Measurement*>;
-using Values = std::vector<std::int64_t>;
+using Values = std::vector<Argument>;
 
-Values values_of(const Measurement& measurement) {
-  Values values;
-  for (const auto& argument : measurement.arguments) values.push_back(argument.value);
-  return values;
-}
+/// Two arguments of one place, whatever they are called.
+bool differ(const Argument& one, const Argument& other) { return one.value != other.value || one.text != other.text; }
 
 /// Which arguments take more than one value.
 std::vector<std::size_t> varying(const Points& points) {
   std::vector<std::size_t> result;
   const auto& first = points.front()->arguments;
   for (std::size_t i = 0; i < first.size(); ++i)
-    if (std::ranges::any_of(points, [&](const auto* p) { return p->arguments[i].value != first[i].value; }))
+    if (std::ranges::any_of(points, [&](const auto* p) { return differ(p->arguments[i], first[i]); }))
       result.push_back(i);
   return result;
 }
@@ -41,7 +38,7 @@ bool decides_all(std::size_t index, const Points& points) {
   std::set<Values> together;
   for (const auto* point : points) {
     alone.insert(point->arguments[index].value);
-    together.insert(values_of(*point));
+    together.insert(point->arguments);
   }
   return alone.size() == together.size();
 }
@@ -55,7 +52,7 @@ Sweep sweep_along(std::size_t index, const std::vector<std::size_t>& fixed, cons
   for (const auto i : fixed)
     others += fmt::format("{}{} = {}", others.empty() ? "" : ", ",
                           first.arguments[i].name.empty() ? fmt::format("argument {}", i + 1) : first.arguments[i].name,
-                          first.arguments[i].value);
+                          value_text(first.arguments[i]));
   if (!others.empty()) sweep.argument += " (" + others + ")";
   std::map<std::int64_t, SweepSize> sizes;
   for (const auto* point : points) {
@@ -69,18 +66,22 @@ Sweep sweep_along(std::size_t index, const std::vector<std::size_t>& fixed, cons
 }
 
 void add_sweeps(const Points& points, std::vector<Sweep>& sweeps) {
-  const auto indices = varying(points);
-  if (indices.empty()) return;
-  const std::size_t index = indices.front();
+  auto indices = varying(points);
+  // A sweep runs over the first number that varies; texts only tell sweeps apart.
+  const auto number = std::ranges::find_if(indices, [&](std::size_t i) {
+    return std::ranges::none_of(points, [&](auto* p) { return p->arguments[i].text.has_value(); });
+  });
+  if (number == indices.end()) return;
+  const std::size_t index = *number;
+  indices.erase(number);
   if (decides_all(index, points)) return sweeps.push_back(sweep_along(index, {}, points));
-  const std::vector<std::size_t> fixed(indices.begin() + 1, indices.end());
   std::map<Values, Points> groups;
   for (const auto* point : points) {
     Values key;
-    for (const auto i : fixed) key.push_back(point->arguments[i].value);
+    for (const auto i : indices) key.push_back(point->arguments[i]);
     groups[key].push_back(point);
   }
-  for (const auto& [key, group] : groups) sweeps.push_back(sweep_along(index, fixed, group));
+  for (const auto& [key, group] : groups) sweeps.push_back(sweep_along(index, indices, group));
 }
 
 }  // namespace

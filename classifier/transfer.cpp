@@ -62,23 +62,22 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
   if (measurement.failure || measurement.skipped) return;
   const Summary* const judged = judged_seconds(measurement);
   if (!ratio || judged == nullptr) {
-    measurement.seconds.reset();
+    measurement.timings.clear();
     measurement.skipped = fmt::format("its time on {} cannot be estimated: a ceiling or a time is missing", to_name);
   } else {
-    Summary summary = *judged;
-    scale(summary, *ratio);
-    measurement.seconds = summary;
-    measurement.clock = measurement.clock == "host" ? "host" : "stream";
-    measurement.method =
+    Timing estimated;
+    estimated.clock = measurement.primary().clock == Clock::host ? Clock::host : Clock::stream;
+    estimated.seconds = *judged;
+    scale(*estimated.seconds, *ratio);
+    estimated.executions_per_sample = measurement.primary().executions_per_sample;
+    estimated.dropped_samples = measurement.primary().dropped_samples;
+    estimated.stop_reason = measurement.primary().stop_reason;
+    estimated.method =
         fmt::format("not measured: estimated from the time on {} by the ratio of the model's times", from_name);
+    measurement.timings = {std::move(estimated)};
   }
-  measurement.samples_seconds.clear();
-  measurement.samples_clock_hz.clear();
-  measurement.block_sizes.clear();
   measurement.launch_seconds.reset();
   measurement.conditions.reset();
-  measurement.other_clocks.clear();
-  measurement.kernel_overhead_seconds.reset();
   measurement.counters.clear();
   measurement.work_differences.clear();
   measurement.clock_hz.reset();

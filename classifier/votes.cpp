@@ -89,8 +89,8 @@ Vote elasticity_vote(const Decision& decision, const Slope& slope) {
 }
 
 std::optional<Vote> batching_vote(const Decision& decision, const Measurement& measurement) {
-  const Summary* const device = seconds_by(measurement, "device");
-  const Summary* const stream = seconds_by(measurement, "stream");
+  const Summary* const device = seconds_by(measurement, Clock::device);
+  const Summary* const stream = seconds_by(measurement, Clock::stream);
   if (device == nullptr || stream == nullptr || !(stream->median >= min_figure) || !(device->median >= 0.0) ||
       device->count == 0 || stream->count == 0)
     return std::nullopt;
@@ -122,7 +122,7 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
                         variant.seconds->median <= max_figure && variant.remaining_fraction >= 0.0 &&
                         variant.remaining_fraction < 1.0;
     if (!usable) continue;
-    const bool arithmetic = variant.perturbation == less_arithmetic;
+    const bool arithmetic = variant.ablation == less_arithmetic;
     const double taken = 1.0 - variant.remaining_fraction;
     const double ratio = variant.seconds->median / whole->median;
     const double share = (1.0 - ratio) / taken;
@@ -176,7 +176,7 @@ std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::spa
 }
 
 std::optional<Vote> clock_vote(const Decision& decision, const Measurement& measurement) {
-  const auto slope = clock_sensitivity(measurement.samples_seconds, measurement.samples_clock_hz);
+  const auto slope = clock_sensitivity(measurement.primary().samples_seconds, measurement.primary().samples_clock_hz);
   if (!slope) return std::nullopt;
   Vote vote{
       Experiment::clock, Outcome::undecided, "neither",

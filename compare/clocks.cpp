@@ -15,57 +15,60 @@ namespace gpubench::compare {
 namespace {
 
 using Runs = std::vector<const Run*>;
-using Clocks = std::set<std::string_view>;
+using Clocks = std::set<Clock>;
 
 /// One side of one point.
 struct SideClocks {
   Clocks own;
-  std::map<std::string_view, std::size_t> processes;  ///< that have a time by this clock
-  std::string_view reason;                            ///< why the clock that is asked for gave none
+  std::map<Clock, std::size_t> processes;  ///< that have a time by this clock
+  std::string_view reason;                 ///< why the clock that is asked for gave none
 };
 
-void note_process(const std::vector<const Measurement*>& measurements, std::string_view asked, SideClocks& side) {
+void note_process(const std::vector<const Measurement*>& measurements, std::optional<Clock> asked, SideClocks& side) {
   Clocks known;
   for (const Measurement* measurement : measurements) {
-    side.own.insert(measurement->clock);
-    known.insert(measurement->clock);
-    for (const Timing& other : measurement->other_clocks) {
-      if (other.seconds) known.insert(other.clock);
-      if (!other.seconds && other.clock == asked && !asked.empty()) side.reason = other.reason;
+    side.own.insert(measurement->primary().clock);
+    for (const Timing& timing : measurement->timings) {
+      if (timing.seconds) known.insert(timing.clock);
+      if (!timing.seconds && timing.clock == asked) side.reason = timing.reason;
     }
   }
-  for (const std::string_view clock : known) ++side.processes[clock];
+  for (const Clock clock : known) ++side.processes[clock];
 }
 
-std::string names_of(const Clocks& clocks) { return fmt::format("{}", fmt::join(clocks, " and ")); }
+std::string names_of(const Clocks& clocks) {
+  std::string text;
+  for (const Clock clock : clocks) text += fmt::format("{}{}", text.empty() ? "" : " and ", name_of(clock));
+  return text;
+}
 
-PointClock asked_clock(const SideClocks& base, const SideClocks& next, std::string_view asked) {
+PointClock asked_clock(const SideClocks& base, const SideClocks& next, Clock asked) {
   const bool in_base = base.processes.count(asked) > 0, in_new = next.processes.count(asked) > 0;
   if (in_base && in_new) return {asked, false, {}};
   const std::string_view where = !in_base && !in_new ? "either side" : !in_base ? "the base" : "the new run";
   const std::string_view why = !in_base && !base.reason.empty() ? base.reason : next.reason;
-  if (!why.empty()) return {asked, false, fmt::format("no {} time in {}: {}", asked, where, why)};
+  if (!why.empty()) return {asked, false, fmt::format("no {} time in {}: {}", name_of(asked), where, why)};
   Clocks own = in_base ? Clocks() : base.own;
   if (!in_new) own.insert(next.own.begin(), next.own.end());
-  return {asked, false, fmt::format("no {} time in {}, timed by {}", asked, where, names_of(own))};
+  return {asked, false, fmt::format("no {} time in {}, timed by {}", name_of(asked), where, names_of(own))};
 }
 
 PointClock common_clock(const SideClocks& base, const SideClocks& next) {
   Clocks own = base.own;
   own.insert(next.own.begin(), next.own.end());
   if (own.size() == 1) return {*own.begin(), false, {}};
-  std::optional<std::string_view> best;
+  std::optional<Clock> best;
   std::size_t max = 0;
-  const auto consider = [&](std::string_view clock) {
+  const auto consider = [&](Clock clock) {
     const auto old = base.processes.find(clock), now = next.processes.find(clock);
     if (old == base.processes.end() || now == next.processes.end() || old->second + now->second <= max) return;
     max = old->second + now->second;
     best = clock;
   };
   for (const Clocks* preferred : {&base.own, &next.own})  // of equally many: a clock that is a side's own
-    for (const std::string_view clock : *preferred) consider(clock);
+    for (const Clock clock : *preferred) consider(clock);
   for (const auto& [clock, count] : base.processes) consider(clock);
-  if (best) return {*best, true, {}};
+  if (best) return {best, true, {}};
   return {{},
           true,
           fmt::format("timed by {} in the base and by {} in the new run, so that no clock is in both",
@@ -73,26 +76,19 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
 }
 
 /// The own clock of each timed point, as far as there is only one: the usual case, without a look at the others.
-class OwnClocks {
- public:
-  void add(const PointIndex& index, const Run& run, std::vector<std::string_view>& clocks, std::vector<bool>& mixed) {
-    for (const Point& point : run.points) {
-      const Measurement& measurement = point.measurement;
-      if (status_of(measurement) != Status::timed) continue;
-      const auto place = index.place_of(measurement);
-      if (!place) continue;
-      if (seen_.size() < clocks.size()) seen_.resize(clocks.size());
-      if (seen_[*place] && clocks[*place] != measurement.clock) mixed[*place] = true;
-      if (!seen_[*place]) clocks[*place] = measurement.clock;
-      seen_[*place] = true;
-    }
+void add_own_clocks(const PointIndex& index, const Run& run, PointClocks& clocks, std::vector<bool>& mixed) {
+  for (const Point& point : run.points) {
+    const Measurement& measurement = point.measurement;
+    if (status_of(measurement) != Status::timed) continue;
+    const auto place = index.place_of(measurement);
+    if (!place) continue;
+    const Clock clock = measurement.primary().clock;
+    if (clocks[*place].value_or(clock) != clock) mixed[*place] = true;
+    if (!clocks[*place]) clocks[*place] = clock;
   }
+}
 
- private:
-  std::vector<bool> seen_;
-};
-
-void note_side(const PointIndex& index, const Runs& runs, std::string_view asked, const std::vector<bool>& wanted,
+void note_side(const PointIndex& index, const Runs& runs, std::optional<Clock> asked, const std::vector<bool>& wanted,
                std::map<std::size_t, SideClocks>& sides) {
   for (const Run* run : runs) {
     std::map<std::size_t, std::vector<const Measurement*>> measurements;
@@ -108,14 +104,13 @@ void note_side(const PointIndex& index, const Runs& runs, std::string_view asked
 }  // namespace
 
 std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base, const Runs& next,
-                                      std::string_view asked) {
+                                      std::optional<Clock> asked) {
   const std::size_t count = index.keys().size();
-  std::vector<std::string_view> own(count);
-  std::vector<bool> looked_at(count, !asked.empty());
-  if (asked.empty()) {
-    OwnClocks clocks;
+  PointClocks own(count);
+  std::vector<bool> looked_at(count, asked.has_value());
+  if (!asked) {
     for (const Runs* side : {&base, &next})
-      for (const Run* run : *side) clocks.add(index, *run, own, looked_at);
+      for (const Run* run : *side) add_own_clocks(index, *run, own, looked_at);
   }
   std::map<std::size_t, SideClocks> old, now;
   note_side(index, base, asked, looked_at, old);
@@ -124,21 +119,9 @@ std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base,
   for (std::size_t point = 0; point < count; ++point) {
     result[point].clock = looked_at[point] ? asked : own[point];
     if (!looked_at[point] || old.count(point) == 0 || now.count(point) == 0) continue;  // else one side lacks the point
-    result[point] = asked.empty() ? common_clock(old[point], now[point]) : asked_clock(old[point], now[point], asked);
+    result[point] = asked ? asked_clock(old[point], now[point], *asked) : common_clock(old[point], now[point]);
   }
   return result;
-}
-
-bool own_clocks_differ(const std::vector<Run>& base, const std::vector<Run>& next) {
-  PointIndex index;
-  for (const auto* side : {&base, &next})
-    for (const Run& run : *side) index.add(run);
-  std::vector<std::string_view> own(index.keys().size());
-  std::vector<bool> mixed(own.size());
-  OwnClocks clocks;
-  for (const auto* side : {&base, &next})
-    for (const Run& run : *side) clocks.add(index, run, own, mixed);
-  return std::ranges::find(mixed, true) != mixed.end();
 }
 
 }  // namespace gpubench::compare

@@ -2,8 +2,8 @@
 // By which clock each point of a comparison is compared: times that answer different questions have no ratio.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compare/point_table.h"
@@ -11,20 +11,16 @@
 
 namespace gpubench::compare {
 
-/// Of one point. Refers into the runs, and to what was asked for.
+/// Of one point.
 struct PointClock {
-  std::string_view clock;     ///< as in Measurement::clock
-  bool of_necessity = false;  ///< the sides' own clocks differ, and this is one that both have
-  std::string absent_reason;  ///< not empty: no clock serves, and this says why
+  std::optional<Clock> clock;  ///< absent where no clock serves
+  bool of_necessity = false;   ///< the sides' own clocks differ, and this is one that both have
+  std::string absent_reason;   ///< not empty: no clock serves, and this says why
 };
 
-/// By point of the index. `asked`: that clock, where both sides have it; empty: the measurements' own, where those
+/// By point of the index. `asked`: that clock, where both sides have it; none: the measurements' own, where those
 /// differ the one that most processes of both sides have.
 std::vector<PointClock> choose_clocks(const PointIndex& index, const std::vector<const Run*>& base,
-                                      const std::vector<const Run*>& next, std::string_view asked);
-
-/// Whether runs without other clocks than their points' own may not be enough: some point is timed by one clock here,
-/// by another there.
-bool own_clocks_differ(const std::vector<Run>& base, const std::vector<Run>& next);
+                                      const std::vector<const Run*>& next, std::optional<Clock> asked);
 
 }  // namespace gpubench::compare

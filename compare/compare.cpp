@@ -83,13 +83,13 @@ class Comparing {
     for (const Side* side : {&base_, &next_})
       for (const Run* run : side->runs) index_.add(*run);
     clocks_ = choose_clocks(index_, base_.runs, next_.runs, options_.clock);
-    std::vector<std::string_view> names;
-    for (const PointClock& clock : clocks_) names.push_back(clock.clock);
+    PointClocks clocks;
+    for (const PointClock& each : clocks_) clocks.push_back(each.clock);
     for (Side* side : {&base_, &next_})
-      for (const Run* run : side->runs) side->tables.push_back(index_.table_of(*run, names));
+      for (const Run* run : side->runs) side->tables.push_back(index_.table_of(*run, clocks));
     for (const Runs& group : alike) {
       alike_.emplace_back();
-      for (const Run* run : group) alike_.back().push_back(index_.table_of(*run, names));
+      for (const Run* run : group) alike_.back().push_back(index_.table_of(*run, clocks));
     }
     std::set<std::string_view> devices;
     for (const auto& key : index_.keys()) devices.insert(key.device);
@@ -307,7 +307,7 @@ class Comparing {
     const Verdict* const now = next_.verdict(point);
     if (old != nullptr) compared.base_regime = name_of(old->regime);
     if (now != nullptr) compared.new_regime = name_of(now->regime);
-    compared.clock = clocks_[point].clock;
+    compared.clock = clocks_[point].clock.value_or(Clock::host);
     compared.base_bound = bound_of(old);
     compared.kernels = kernels_text(base_.first_timed(point)->shown, next_.first_timed(point)->shown);
     compared.new_bound = bound_of(now);

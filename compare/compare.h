@@ -27,7 +27,7 @@ enum class NoiseSource {
 struct ComparedPoint {
   std::string name;
   std::string device;
-  std::string clock;          ///< of both times: "device", "stream", "latency" or "host"
+  Clock clock = Clock::host;  ///< of both times
   double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
   /// New over base, with its 95 % interval (of this point alone): of means over processes on the scale of logarithms;
@@ -90,9 +90,9 @@ struct CompareOptions {
   std::optional<double> process_deviation = {};  ///< standard deviation of a process's median, where it is known
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
-  /// "device", "stream" or "latency": compare this one; empty: what each point's own time answers, or where the sides
-  /// differ in that a clock that both have.
-  std::string clock = {};
+  /// Compare by this one; absent: by each point's primary clock, or where the sides differ in that by one that both
+  /// have.
+  std::optional<Clock> clock = {};
 };
 
 /// The chance of one or more false alarms among all points of a comparison.

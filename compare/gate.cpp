@@ -70,10 +70,10 @@ class Update {
  public:
   explicit Update(const std::vector<Run>& runs) : runs_(runs) {
     for (const Run& run : runs) index_.add(run);
-    own_ = tables_by(std::vector<std::string_view>(index_.keys().size()));
+    own_ = tables_by(PointClocks(index_.keys().size()));
     // Each point by the own clock of the process that is shown, for a mean is of one clock.
-    std::vector<std::string_view> clocks;
-    for (std::size_t i = 0; i < index_.keys().size(); ++i) clocks.push_back(shown(i).measurement.clock);
+    PointClocks clocks;
+    for (std::size_t i = 0; i < index_.keys().size(); ++i) clocks.emplace_back(shown(i).measurement.primary().clock);
     own_ = tables_by(clocks);
   }
 
@@ -84,26 +84,26 @@ class Update {
       points.push_back(shown(i));
       Measurement& measurement = points.back().measurement;
       const bool failed = std::ranges::any_of(own_, [&](const ProcessTable& table) { return table[i].failed > 0; });
-      if (failed || !measurement.seconds) continue;
-      measurement.samples_seconds.clear();
-      if (const auto mean = mean_of(own_, i, *measurement.seconds)) measurement.seconds = mean;
-      for (Timing& other : measurement.other_clocks)
-        if (other.seconds)
-          if (const auto mean = mean_of(by(other.clock), i, *other.seconds)) other.seconds = mean;
+      if (failed || !measurement.seconds()) continue;
+      for (Timing& timing : measurement.timings) {
+        timing.samples_seconds.clear();
+        if (!timing.seconds) continue;
+        if (const auto mean = mean_of(by(timing.clock), i, *timing.seconds)) timing.seconds = mean;
+      }
     }
     update.points = std::move(points);
     return update;
   }
 
  private:
-  [[nodiscard]] std::vector<ProcessTable> tables_by(const std::vector<std::string_view>& clocks) const {
+  [[nodiscard]] std::vector<ProcessTable> tables_by(const PointClocks& clocks) const {
     std::vector<ProcessTable> tables;
     for (const Run& run : runs_) tables.push_back(index_.table_of(run, clocks));
     return tables;
   }
-  const std::vector<ProcessTable>& by(const std::string& clock) {
-    const auto [place, is_new] = others_.try_emplace(clock);
-    if (is_new) place->second = tables_by(std::vector<std::string_view>(index_.keys().size(), place->first));
+  const std::vector<ProcessTable>& by(Clock clock) {
+    const auto [place, is_new] = by_clock_.try_emplace(clock);
+    if (is_new) place->second = tables_by(PointClocks(index_.keys().size(), clock));
     return place->second;
   }
   /// A failed one before a timed one before any other.
@@ -111,7 +111,7 @@ class Update {
     const Point* result = nullptr;
     for (const ProcessTable& table : own_) {
       const ProcessPoint& entry = table[point];
-      if (result == nullptr || entry.failed > 0 || (!result->measurement.seconds && entry.timed > 0))
+      if (result == nullptr || entry.failed > 0 || (!result->measurement.seconds() && entry.timed > 0))
         result = entry.shown != nullptr ? entry.shown : result;
     }
     return *result;
@@ -120,7 +120,7 @@ class Update {
   const std::vector<Run>& runs_;
   PointIndex index_;
   std::vector<ProcessTable> own_;
-  std::map<std::string, std::vector<ProcessTable>> others_;
+  std::map<Clock, std::vector<ProcessTable>> by_clock_;
 };
 
 Run update_of(const std::vector<Run>& runs) { return Update(runs).run(); }
@@ -159,7 +159,7 @@ class HistoryTable {
   explicit HistoryTable(const std::vector<BaselineEntry>& entries) : entries_(entries) {
     for (const BaselineEntry& entry : entries)
       for (const Run& run : entry.runs) index_.add(run);
-    const std::vector<std::string_view> clocks = newest_clocks();
+    const PointClocks clocks = newest_clocks();
     for (const BaselineEntry& entry : entries) {
       tables_.emplace_back();
       for (const Run& run : entry.runs) tables_.back().push_back(index_.table_of(run, clocks));
@@ -208,19 +208,17 @@ class HistoryTable {
 
  private:
   /// Of each point the clock that the newest entry with a time of it is to be compared by, else its own.
-  [[nodiscard]] std::vector<std::string_view> newest_clocks() const {
-    std::vector<std::string_view> clocks(index_.keys().size());
-    std::vector<bool> known(clocks.size());
+  [[nodiscard]] PointClocks newest_clocks() const {
+    PointClocks clocks(index_.keys().size());
     for (std::size_t e = entries_.size(); e-- > 0;)
       for (const Run& run : entries_[e].runs)
         for (const Point& point : run.points) {
           const Measurement& measurement = point.measurement;
           const auto place = index_.place_of(measurement);
-          if (!place || known[*place] || status_of(measurement) != Status::timed) continue;
-          known[*place] = true;
-          const std::string& asked = entries_[e].clock;
-          const bool has = !asked.empty() && seconds_by(measurement, asked) != nullptr;
-          clocks[*place] = has ? asked : measurement.clock;
+          if (!place || clocks[*place] || status_of(measurement) != Status::timed) continue;
+          const std::optional<Clock> asked = entries_[e].clock;
+          const bool has = asked && seconds_by(measurement, *asked) != nullptr;
+          clocks[*place] = has ? asked : measurement.primary().clock;
         }
     return clocks;
   }
@@ -267,7 +265,7 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
                          CompareOptions options) {
   const std::vector<Entries> groups = by_code(entries);
   const Entries& baseline = groups.front();
-  if (options.clock.empty()) options.clock = baseline.front()->clock;
+  if (!options.clock) options.clock = baseline.front()->clock;
   const bool updates = baseline.size() >= min_updates;
   std::vector<std::vector<Run>> alike;
   for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));

@@ -22,7 +22,7 @@ double standard_error_of(const Summary& seconds) {
 }
 
 /// Of several repetitions the median of their medians: each is one look at the same process.
-void sum_up(const std::vector<const Measurement*>& measurements, std::string_view clock, ProcessPoint& point) {
+void sum_up(const std::vector<const Measurement*>& measurements, std::optional<Clock> clock, ProcessPoint& point) {
   point.cache_state = measurements.front()->cache_state;
   std::vector<double> medians;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
@@ -30,13 +30,14 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::string_vie
     point.unlike = point.unlike || measurement.cache_state != point.cache_state;
     for (std::size_t j = 0; j < i; ++j)
       point.duplicate = point.duplicate || measurements[j]->repetition == measurement.repetition;
-    const Summary* const seconds = seconds_by(measurement, clock);
-    if (seconds == nullptr) continue;
+    const Timing* const timing = clock ? timing_by(measurement, *clock) : nullptr;
+    if (timing == nullptr || !timing->seconds) continue;
+    const Summary* const seconds = &*timing->seconds;
     medians.push_back(seconds->median);
     // Of one process, so not independent: several repetitions are known no better than the worst of them.
     point.standard_error = std::max(point.standard_error, standard_error_of(*seconds));
-    const std::size_t kept = clock == measurement.clock ? measurement.samples_seconds.size() : 0;
-    point.samples = std::max({point.samples, seconds->count, static_cast<std::int64_t>(kept)});
+    point.samples =
+        std::max({point.samples, seconds->count, static_cast<std::int64_t>(timing->samples_seconds.size())});
   }
   point.by_clock = static_cast<int>(medians.size());
   if (medians.empty()) return;
@@ -58,7 +59,7 @@ std::optional<std::size_t> PointIndex::place_of(const Measurement& measurement) 
   return place == places_.end() ? std::nullopt : std::optional(place->second);
 }
 
-ProcessTable PointIndex::table_of(const Run& run, const std::vector<std::string_view>& clocks) const {
+ProcessTable PointIndex::table_of(const Run& run, const PointClocks& clocks) const {
   ProcessTable table(keys_.size());
   std::vector<std::vector<const Measurement*>> timed(keys_.size());
   for (const Point& point : run.points) {
@@ -69,7 +70,7 @@ ProcessTable PointIndex::table_of(const Run& run, const std::vector<std::string_
     if (status == Status::failed) ++entry.failed;
     if (status == Status::timed) timed[*place].push_back(&point.measurement);
     const auto rank = [](const Point* p) {
-      return p == nullptr ? 3 : status_of(p->measurement) == Status::failed ? 0 : p->measurement.seconds ? 1 : 2;
+      return p == nullptr ? 3 : status_of(p->measurement) == Status::failed ? 0 : p->measurement.seconds() ? 1 : 2;
     };
     if (rank(&point) < rank(entry.shown)) entry.shown = &point;
     if (point.verdict && entry.verdict == nullptr) entry.verdict = &*point.verdict;
@@ -87,8 +88,8 @@ bool same_run(const Run& one, const Run& other) {
     return false;
   bool timed = false;
   for (std::size_t i = 0; i < one.points.size(); ++i) {
-    const auto& a = one.points[i].measurement.seconds;
-    const auto& b = other.points[i].measurement.seconds;
+    const auto& a = one.points[i].measurement.seconds();
+    const auto& b = other.points[i].measurement.seconds();
     if (a.has_value() != b.has_value() || (a && !(a->median == b->median))) return false;
     timed = timed || a;
   }

@@ -32,6 +32,9 @@ struct ProcessPoint {
 
 using ProcessTable = std::vector<ProcessPoint>;  ///< by point
 
+/// By point, the clock it is compared by; absent where nothing times it.
+using PointClocks = std::vector<std::optional<Clock>>;
+
 /// Points by device and name, in the order of first appearance. Refers into the runs.
 class PointIndex {
  public:
@@ -43,7 +46,7 @@ class PointIndex {
   /// All points of a run become known.
   void add(const Run& run);
   /// What a run says of the points that are known, each by its clock of `clocks`; of others nothing.
-  [[nodiscard]] ProcessTable table_of(const Run& run, const std::vector<std::string_view>& clocks) const;
+  [[nodiscard]] ProcessTable table_of(const Run& run, const PointClocks& clocks) const;
   /// Absent for a point that is not known.
   [[nodiscard]] std::optional<std::size_t> place_of(const Measurement& measurement) const;
   [[nodiscard]] const std::vector<Key>& keys() const { return keys_; }

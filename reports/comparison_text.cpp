@@ -36,18 +36,16 @@ std::string assumed_sources(const compare::Comparison& comparison) {
 }
 
 /// What a clock's times are, in words.
-std::string meaning_of(const std::string& clock) {
-  if (clock == "device") return "device (the operation alone)";
-  if (clock == "stream") return "stream (launched back to back)";
-  if (clock == "latency") return "latency (launch to finished)";
-  return clock;
+std::string_view meaning_of(Clock clock) {
+  constexpr std::array<std::string_view, clock_names.size()> meanings = {
+      "device (the operation alone)", "stream (launched back to back)", "latency (launch to finished)", "host"};
+  return meanings[static_cast<std::size_t>(clock)];
 }
 
-/// "Compared by the clock stream (launched back to back)."; empty where no clock has a name.
+/// "Compared by the clock stream (launched back to back).".
 std::string clocks_sentence(const compare::Comparison& comparison) {
-  std::map<std::string, std::size_t> clocks;
+  std::map<Clock, std::size_t> clocks;
   for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
-  clocks.erase("");
   if (clocks.size() == 1) return fmt::format("Compared by the clock {}.", meaning_of(clocks.begin()->first));
   std::string text;
   for (const auto& [clock, count] : clocks)

@@ -10,12 +10,12 @@ import sys
 def points(path):
     with open(path, encoding="utf-8") as file:
         run = json.load(file)
-    return {point["measurement"]["name"]: point["measurement"] for point in run["points"] if "seconds" in point["measurement"]}
+    return {point["measurement"]["name"]: point["measurement"] for point in run["points"] if seconds_by("stream", point["measurement"])}
 
 
-def device_seconds(measurement):
-    for timing in measurement.get("other_clocks", []):
-        if timing["clock"] == "device" and timing.get("seconds"):
+def seconds_by(clock, measurement):
+    for timing in measurement["timings"]:
+        if timing["clock"] == clock and timing.get("seconds"):
             return timing["seconds"]["median"]
     return None
 
@@ -44,13 +44,13 @@ def main():
             continue
         work = before["work"]
         cells = [name.removesuffix("/manual_time")]
-        for seconds in (lambda m: m["seconds"]["median"], device_seconds):
-            cells += [microseconds(seconds(before)), microseconds(seconds(after))]
+        for clock in ("stream", "device"):
+            cells += [microseconds(seconds_by(clock, before)), microseconds(seconds_by(clock, after))]
         for counter, declared in (("dram_read_bytes", work["bytes_read"]), ("dram_write_bytes", work["bytes_written"])):
             cells += [share(before, counter, declared), share(after, counter, declared)]
         print("| " + " | ".join(cells) + " |")
     print()
-    for method in sorted({m["method"].split("; cold: ", 1)[1] for m in cold.values() if "; cold: " in m["method"]}):
+    for method in sorted({t["method"].split("; cold: ", 1)[1] for m in cold.values() for t in m["timings"] if "; cold: " in t["method"]}):
         print(f"- cold: {method}")
 
 

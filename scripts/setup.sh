@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libcli11-dev python3 python3-venv)
+build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev python3 python3-venv)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
 readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0)
@@ -81,7 +81,7 @@ if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     install_packages "${missing[@]}"
   fi
 elif ! command -v cmake >/dev/null; then
-  stop "this is no Debian or Ubuntu: install cmake >= 3.25, a C++20 compiler, ninja, Google Benchmark, fmt, Eigen, nlohmann_json, CLI11 and GoogleTest, then call this again"
+  stop "this is no Debian or Ubuntu: install cmake >= 3.25, a C++20 compiler, ninja, Google Benchmark, fmt, Eigen, nlohmann_json, simdjson, CLI11 and GoogleTest, then call this again"
 fi
 
 # environment NAME PACKAGE...: wheels in a virtual environment of our own, build/NAME. Fails when they cannot be had; GPUBENCH_NO_VENV asks for none.

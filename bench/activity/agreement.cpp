@@ -99,10 +99,8 @@ struct DeviceTime {
 };
 
 DeviceTime device_time(const Measurement& measurement) {
-  if (measurement.clock == "device")
-    return {measurement.seconds, measurement.kernel_overhead_seconds, measurement.method, {}};
-  for (const Timing& timing : measurement.other_clocks)
-    if (timing.clock == "device") return {timing.seconds, timing.kernel_overhead_seconds, timing.method, timing.reason};
+  if (const Timing* const timing = timing_by(measurement, Clock::device))
+    return {timing->seconds, timing->kernel_overhead_seconds, timing->method, timing->reason};
   return {{}, {}, {}, "--time=device measures it"};
 }
 

@@ -50,8 +50,8 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
   };
   std::map<std::string, Dropped> dropped_on;
   for (const Measurement* measurement : measurements) {
-    std::int64_t dropped = measurement->dropped_samples;
-    for (const Timing& timing : measurement->other_clocks) dropped += timing.dropped_samples;
+    std::int64_t dropped = 0;
+    for (const Timing& timing : measurement->timings) dropped += timing.dropped_samples;
     if (dropped > 0 && measurement->conditions) {
       Dropped& entry = dropped_on[measurement->device];
       entry.samples += dropped;

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/clocks/clock.h"
+#include "bench/clocks/timer.h"
 
 namespace gpubench::bench {
 
@@ -31,7 +31,7 @@ class ChainTimer {
   };
   /// Runs a chain of `short_length` executions and one of `long_length`, in immediate succession.
   virtual Pair time(std::int64_t short_length, std::int64_t long_length) = 0;
-  /// As Clock::device_clock_hz, of the last pair.
+  /// As Timer::device_clock_hz, of the last pair.
   [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
   /// Longest chain it can run.
   [[nodiscard]] virtual std::int64_t longest() const = 0;
@@ -44,7 +44,7 @@ class ChainTimer {
 /// than its share of a longer one).
 std::int64_t short_chain(double one_execution_seconds);
 
-class DifferenceClock final : public Clock {
+class DifferenceClock final : public Timer {
  public:
   /// `kernel_overhead_seconds`: what the kernels of one execution cost before and after their work; zero when they
   /// could not be told, which `note` then says.
@@ -63,7 +63,7 @@ class DifferenceClock final : public Clock {
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }
   double now() override;
-  [[nodiscard]] std::string_view question() const override { return "device"; }
+  [[nodiscard]] Clock clock() const override { return Clock::device; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
  private:

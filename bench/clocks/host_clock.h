@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "bench/clocks/clock.h"
+#include "bench/clocks/timer.h"
 #include "core/base/time.h"
 
 namespace gpubench::bench {
@@ -13,7 +13,7 @@ namespace gpubench::bench {
 double steady_quantum_seconds();
 
 /// Times a callable of the host: from the call to its return.
-class HostClock final : public Clock {
+class HostClock final : public Timer {
  public:
   using Batch = std::function<void(std::int64_t executions)>;
   explicit HostClock(Batch batch) : batch_(std::move(batch)) {}
@@ -23,7 +23,7 @@ class HostClock final : public Clock {
   /// Read when it is asked for, right after the batch, on the core of the calling thread.
   [[nodiscard]] std::optional<double> device_clock_hz() override;
   double now() override { return steady_seconds(); }
-  [[nodiscard]] std::string_view question() const override { return "host"; }
+  [[nodiscard]] Clock clock() const override { return Clock::host; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
  private:

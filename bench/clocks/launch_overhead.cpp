@@ -24,7 +24,7 @@ void empty_parallel_region() {
   }
 }
 
-Ceiling summed_up(Clock& clock, const std::string& what, int rounds) {
+Ceiling summed_up(Timer& clock, const std::string& what, int rounds) {
   SamplingOptions options;
   options.budget_seconds = 0.1;
   std::vector<double> medians;

@@ -17,7 +17,7 @@ constexpr std::size_t blocks_in_any_case = 2;
 /// One operation under one clock.
 class Channel {
  public:
-  Channel(Clock& clock, const SamplingOptions& options) : clock_(clock), options_(options) {}
+  Channel(Timer& clock, const SamplingOptions& options) : clock_(clock), options_(options) {}
 
   /// Warm-up and batch length.
   void begin() {
@@ -162,7 +162,7 @@ class Channel {
     done_ = true;
   }
 
-  Clock& clock_;
+  Timer& clock_;
   const SamplingOptions& options_;
   std::int64_t executions_ = 1;
   double batch_seconds_ = 0.0;  ///< of the last batch
@@ -192,10 +192,10 @@ void for_each_open(std::vector<Channel>& channels, Action&& action) {
 
 Summary Samples::summary() const { return statistics::summarize(seconds, block_sizes); }
 
-std::vector<Samples> AdaptiveSampler::sample(std::span<Clock* const> clocks) const {
+std::vector<Samples> AdaptiveSampler::sample(std::span<Timer* const> clocks) const {
   std::vector<Channel> channels;
   channels.reserve(clocks.size());
-  for (Clock* clock : clocks) channels.emplace_back(*clock, options_);
+  for (Timer* clock : clocks) channels.emplace_back(*clock, options_);
   const auto now = [&] { return clocks.front()->now(); };
   const auto pause = [&] {
     if (between_blocks_) between_blocks_();
@@ -224,8 +224,8 @@ std::vector<Samples> AdaptiveSampler::sample(std::span<Clock* const> clocks) con
   return results;
 }
 
-Samples AdaptiveSampler::sample(Clock& clock) const {
-  Clock* const one = &clock;
+Samples AdaptiveSampler::sample(Timer& clock) const {
+  Timer* const one = &clock;
   Samples samples = std::move(sample(std::span(&one, 1)).front());
   if (samples.failure) std::rethrow_exception(samples.failure);
   return samples;

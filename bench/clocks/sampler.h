@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/clock.h"
+#include "bench/clocks/timer.h"
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {
@@ -41,7 +41,7 @@ struct Samples {
 };
 
 /// Warms up until two times in a row agree within 10 % (or a tenth of the budget is gone), chooses the batch length
-/// from Clock::min_batch_seconds, and samples in blocks: samples that follow each other at once share the state of
+/// from Timer::min_batch_seconds, and samples in blocks: samples that follow each other at once share the state of
 /// the machine, so there are several blocks apart in time, each begun by a batch that is not kept. Clocks of one
 /// operation take turns, block by block, so that they see the same machine. A clock is done once the interval of its
 /// median over blocks is narrow enough; all are when the budget is spent, but not before each has two blocks and three
@@ -53,9 +53,9 @@ class AdaptiveSampler {
       : options_(options), between_blocks_(std::move(between_blocks)) {}
 
   /// One result for each clock. What a clock throws ends that clock and stands in its result.
-  [[nodiscard]] std::vector<Samples> sample(std::span<Clock* const> clocks) const;
+  [[nodiscard]] std::vector<Samples> sample(std::span<Timer* const> clocks) const;
   /// Of one clock. Throws what the clock throws.
-  [[nodiscard]] Samples sample(Clock& clock) const;
+  [[nodiscard]] Samples sample(Timer& clock) const;
 
  private:
   SamplingOptions options_;

@@ -31,7 +31,7 @@ namespace gpubench::bench {
 namespace {
 
 /// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
-class LatencyClock final : public Clock {
+class LatencyClock final : public Timer {
  public:
   LatencyClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)) {}
 
@@ -48,7 +48,7 @@ class LatencyClock final : public Clock {
   }
   [[nodiscard]] double min_batch_seconds() const override { return 1000.0 * steady_quantum_seconds(); }
   double now() override { return steady_seconds(); }
-  [[nodiscard]] std::string_view question() const override { return "latency"; }
+  [[nodiscard]] Clock clock() const override { return Clock::latency; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
     return fmt::format("steady clock of the host from launch to synchronised stream, mean of {} a sample",
                        executions_per_sample);
@@ -72,7 +72,7 @@ class CudaGpu final : public Gpu {
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
   }
-  std::unique_ptr<Clock> stream_clock(DeviceBatch batch) override {
+  std::unique_ptr<Timer> stream_clock(DeviceBatch batch) override {
     return bench::stream_clock(std::move(batch), stream_.get(), blocker());
   }
   DeviceTiming device_timing(DeviceBatch batch) override { return device_timing(std::move(batch), nullptr); }
@@ -81,7 +81,7 @@ class CudaGpu final : public Gpu {
     const ColdExecutions cold = {turns, [this] { flush_cache(); }};
     return device_timing(std::move(batch), &cold);
   }
-  std::unique_ptr<Clock> latency_clock(DeviceBatch batch) override {
+  std::unique_ptr<Timer> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
   }
   LaunchedKernels launched_by(const DeviceBatch& batch) override {

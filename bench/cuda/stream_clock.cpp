@@ -18,14 +18,14 @@
 namespace gpubench::bench {
 namespace {
 
-class StreamClock : public Clock {
+class StreamClock : public Timer {
  public:
   StreamClock(DeviceBatch batch, cudaStream_t stream) : stream_(stream), batch_(std::move(batch)), sm_clock_(stream) {}
 
   [[nodiscard]] std::optional<double> device_clock_hz() override { return sm_clock_.hertz(); }
   [[nodiscard]] std::optional<double> host_seconds() override { return host_seconds_; }
   double now() override { return steady_seconds(); }
-  [[nodiscard]] std::string_view question() const override { return "stream"; }
+  [[nodiscard]] Clock clock() const override { return Clock::stream; }
 
  protected:
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
@@ -107,7 +107,7 @@ class HeldStreamClock final : public StreamClock {
 
 }  // namespace
 
-std::unique_ptr<Clock> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker) {
+std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker) {
   const auto graph = capture(batch, 1, stream);
   if (!graph) return std::make_unique<FreeStreamClock>(std::move(batch), stream);
   // A stream takes some 1000 launches before the host has to wait; 400 of nothing take half a millisecond.

@@ -14,8 +14,8 @@ namespace gpubench::bench {
 
 /// Two events around a batch that was enqueued while the stream was held, less two events around nothing: the GPU then
 /// never waits for the host, whose launches scatter by several percent and are a figure of their own
-/// (Clock::host_seconds). An operation that cannot be captured in a graph may wait for the GPU, and the stream is not
+/// (Timer::host_seconds). An operation that cannot be captured in a graph may wait for the GPU, and the stream is not
 /// held for it, nor for one of very many launches: that figure is the slower of the two, host or GPU. Throws CudaError.
-std::unique_ptr<Clock> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker);
+std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker);
 
 }  // namespace gpubench::bench

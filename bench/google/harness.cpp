@@ -160,7 +160,7 @@ void Harness::count_known(benchmark::State& google, const std::function<void(Sta
   current_ = before == gone_over_.end() ? known : before->second;
   current_.name.clear();  // the reporter names it anew
   positions_.push_back(position);
-  if (current_.seconds && phase_) {
+  if (current_.seconds() && phase_) {
     State state(google, *this);
     try {
       if (gpu_ && gpu_->lost())
@@ -194,7 +194,7 @@ void Harness::execute(benchmark::State& google, const std::function<void(State&)
       operation(state);
       if (bench::has_error(google))
         fail(FailureKind::error, "the operation called SkipWithError");
-      else if (!current_.seconds && !current_.skipped)
+      else if (!current_.seconds() && !current_.skipped)
         fail(FailureKind::error, "the operation returned without calling state.measure");
     } catch (const WrongResult& error) {
       fail(FailureKind::wrong_result, error.what());
@@ -208,9 +208,12 @@ void Harness::execute(benchmark::State& google, const std::function<void(State&)
       fail(FailureKind::error, error.what());
     }
   }
-  if (current_.failure) {
-    current_.seconds.reset();
-    current_.samples_seconds.clear();
+  if (current_.failure && !current_.timings.empty()) {
+    Timing& timing = current_.timings.front();
+    timing.seconds.reset();
+    timing.samples_seconds.clear();
+    timing.samples_clock_hz.clear();
+    timing.block_sizes.clear();
   }
   options_.exact_samples = given;
   current_.work = state.work();
@@ -230,8 +233,8 @@ void Harness::hand_over(benchmark::State& google, const Measurement& measurement
   const bool by_sample = options_.exact_samples || google.max_iterations > 1;
   for (auto iteration : google) {
     (void)iteration;
-    const auto& samples = measurement.samples_seconds;
-    google.SetIterationTime(by_sample && next < samples.size() ? samples[next] : measurement.seconds->median);
+    const auto& samples = measurement.primary().samples_seconds;
+    google.SetIterationTime(by_sample && next < samples.size() ? samples[next] : measurement.seconds()->median);
     ++next;
   }
   const double iterations = static_cast<double>(google.iterations());
@@ -243,9 +246,9 @@ void Harness::hand_over(benchmark::State& google, const Measurement& measurement
   if (labeller_) google.SetLabel(labeller_(measurement));
 }
 
-void Harness::set_clocks(std::vector<std::string> clocks) {
+void Harness::set_clocks(std::vector<Clock> clocks) {
   clocks_ = std::move(clocks);
-  if (std::find(clocks_.begin(), clocks_.end(), "stream") == clocks_.end()) clocks_.emplace_back("stream");
+  if (std::ranges::find(clocks_, Clock::stream) == clocks_.end()) clocks_.push_back(Clock::stream);
 }
 
 void Harness::set_cache_state(const std::string& cache_state) {
@@ -259,7 +262,7 @@ void Harness::run_first(State& state, const std::function<void()>& once) {
 }
 
 void Harness::run_once_and_check(State& state, const std::function<void()>& once) {
-  if (current_.seconds)
+  if (current_.seconds())
     throw std::logic_error("the operation called state.measure twice; register two operations instead");
   run_first(state, once);
   if (state.check()) {
@@ -306,10 +309,23 @@ std::string why_no_time(const Summary& seconds) {
                      seconds.median * 1e9);
 }
 
-/// What one clock that stands beside the first gave.
-Timing timing_beside(const std::string& question, const bench::DeviceTiming& chosen, const bench::Samples* samples) {
+/// What a timer gave, but for its samples.
+Timing timing_of(const bench::Samples& samples, const bench::Timer& timer) {
   Timing timing;
-  timing.clock = question;
+  timing.clock = timer.clock();
+  timing.seconds = samples.summary();
+  timing.block_sizes = samples.block_sizes;
+  timing.dropped_samples = samples.dropped;
+  timing.executions_per_sample = samples.executions_per_sample;
+  timing.method = timer.method(samples.executions_per_sample);
+  timing.stop_reason = samples.stop_reason;
+  return timing;
+}
+
+/// What one clock that stands beside the primary one gave.
+Timing timing_beside(Clock clock, const bench::DeviceTiming& chosen, const bench::Samples* samples) {
+  Timing timing;
+  timing.clock = clock;
   timing.reason = chosen.reason;
   timing.kernel_overhead_seconds = chosen.kernel_overhead_seconds;
   if (samples == nullptr) return timing;
@@ -321,21 +337,18 @@ Timing timing_beside(const std::string& question, const bench::DeviceTiming& cho
     }
     return timing;
   }
-  timing.executions_per_sample = samples->executions_per_sample;
-  timing.method = chosen.clock->method(samples->executions_per_sample);
-  timing.stop_reason = samples->stop_reason;
-  timing.blocks = static_cast<std::int64_t>(samples->block_sizes.size());
-  timing.dropped_samples = samples->dropped;
-  const Summary seconds = samples->summary();
-  timing.reason = why_no_time(seconds);
-  if (timing.reason.empty()) timing.seconds = seconds;
+  timing = timing_of(*samples, *chosen.clock);
+  timing.kernel_overhead_seconds = chosen.kernel_overhead_seconds;
+  timing.reason = why_no_time(*timing.seconds);
+  if (!timing.reason.empty()) timing.seconds.reset();
   return timing;
 }
 
 }  // namespace
 
-void Harness::set_main_timing(bench::Samples samples, const bench::Clock& clock) {
-  current_.seconds = samples.summary();
+void Harness::set_primary_timing(bench::Samples samples, const bench::Timer& timer) {
+  Timing& timing = current_.make_primary();
+  timing = timing_of(samples, timer);
   if (!samples.clocks_hz.empty()) {
     current_.clock_hz = statistics::median(samples.clocks_hz);
     current_.clock_hz_source = device_.kind == DeviceKind::cuda
@@ -343,34 +356,26 @@ void Harness::set_main_timing(bench::Samples samples, const bench::Clock& clock)
                                      "multiprocessors"
                                    : "median over samples, each by a chain of dependent additions right after it";
   }
-  current_.samples_seconds = std::move(samples.seconds);
-  current_.block_sizes = std::move(samples.block_sizes);
-  current_.samples_clock_hz = std::move(samples.clocks_hz);
-  current_.dropped_samples = samples.dropped;
-  current_.executions_per_sample = samples.executions_per_sample;
-  current_.stop_reason = samples.stop_reason;
-  current_.clock = std::string(clock.question());
-  current_.method = clock.method(samples.executions_per_sample);
+  timing.samples_seconds = std::move(samples.seconds);
+  timing.samples_clock_hz = std::move(samples.clocks_hz);
 }
 
-/// A clock for the question, or null with the reason.
-bench::DeviceTiming Harness::clock_for(const std::string& question, const bench::DeviceBatch& batch,
-                                       const bench::ColdCache* cold) {
+/// A timer by the clock, or null with the reason.
+bench::DeviceTiming Harness::clock_for(Clock clock, const bench::DeviceBatch& batch, const bench::ColdCache* cold) {
   bench::DeviceTiming timing;
-  const bool device = question == "device";
+  const bool device = clock == Clock::device;
   if (device)
     timing = cold != nullptr ? gpu_->cold_device_timing(batch, cold->turns()) : gpu_->device_timing(batch);
   else
-    timing.clock = question == "latency" ? gpu_->latency_clock(batch) : gpu_->stream_clock(batch);
+    timing.clock = clock == Clock::latency ? gpu_->latency_clock(batch) : gpu_->stream_clock(batch);
   if (cold != nullptr && timing.clock)
     timing.clock = std::make_unique<bench::ColdClock>(std::move(timing.clock), *cold, device);
   return timing;
 }
 
-bench::DeviceTiming Harness::clock_beside(const std::string& question, const bench::DeviceBatch& batch,
-                                          const bench::ColdCache* cold) {
+bench::DeviceTiming Harness::clock_beside(Clock clock, const bench::DeviceBatch& batch, const bench::ColdCache* cold) {
   try {
-    return clock_for(question, batch, cold);
+    return clock_for(clock, batch, cold);
   } catch (const CudaError& error) {
     // The point keeps its other times, unless the GPU is lost for what comes after.
     if (gpu_->lost()) throw;
@@ -399,9 +404,9 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   std::vector<bench::DeviceTiming> chosen;
   chosen.push_back(clock_for(clocks_.front(), batch, cold.get()));
   if (!chosen.front().clock)
-    throw CudaError("no time by the clock '" + clocks_.front() + "': " + chosen.front().reason);
+    throw CudaError(fmt::format("no time by the clock '{}': {}", name_of(clocks_.front()), chosen.front().reason));
   for (std::size_t i = 1; i < clocks_.size(); ++i) chosen.push_back(clock_beside(clocks_[i], batch, cold.get()));
-  std::vector<bench::Clock*> clocks;
+  std::vector<bench::Timer*> clocks;
   for (const auto& timing : chosen)
     if (timing.clock) clocks.push_back(timing.clock.get());
 
@@ -420,10 +425,10 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
       const Summary launches = statistics::summarize(each.host_seconds);
       current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
     }
-  set_main_timing(samples.front(), *chosen.front().clock);
-  current_.kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
-  if (const std::string reason = why_no_time(*current_.seconds); !reason.empty())
-    throw std::runtime_error("no time by the clock '" + clocks_.front() + "': " + reason);
+  set_primary_timing(samples.front(), *chosen.front().clock);
+  current_.make_primary().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
+  if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())
+    throw std::runtime_error(fmt::format("no time by the clock '{}': {}", name_of(clocks_.front()), reason));
   if (!current_.clock_hz && current_.conditions->sm_clock_hz) {
     const Interval& read = *current_.conditions->sm_clock_hz;
     current_.clock_hz = 0.5 * (read.low + read.high);
@@ -431,12 +436,12 @@ void Harness::measure_device(State& state, const bench::DeviceBatch& batch) {
   }
   auto next = samples.begin() + 1;
   for (std::size_t i = 1; i < clocks_.size(); ++i)
-    current_.other_clocks.push_back(timing_beside(clocks_[i], chosen[i], chosen[i].clock ? &*next++ : nullptr));
+    current_.timings.push_back(timing_beside(clocks_[i], chosen[i], chosen[i].clock ? &*next++ : nullptr));
   measure_variants(state, [&](const State::OfferedVariant& variant) {
     if (!variant.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");
     variant.device_batch(gpu_->stream(), 1);
     gpu_->synchronize();
-    auto timing = clock_for("stream", variant.device_batch, nullptr);
+    auto timing = clock_for(Clock::stream, variant.device_batch, nullptr);
     if (!timing.clock) throw std::runtime_error(timing.reason);
     return bench::AdaptiveSampler(options_, [] {}).sample(*timing.clock);
   });
@@ -470,11 +475,11 @@ void Harness::measure_host(State& state, const std::function<void(std::int64_t)>
   }
   run_once_and_check(state, once);
   const auto cold = chill_host(state, batch);
-  std::unique_ptr<bench::Clock> clock = std::make_unique<bench::HostClock>(batch);
+  std::unique_ptr<bench::Timer> clock = std::make_unique<bench::HostClock>(batch);
   if (cold) clock = std::make_unique<bench::ColdClock>(std::move(clock), *cold);
   // The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-  set_main_timing(bench::AdaptiveSampler(options_, pause).sample(*clock), *clock);
+  set_primary_timing(bench::AdaptiveSampler(options_, pause).sample(*clock), *clock);
   measure_variants(state, [&](const State::OfferedVariant& variant) {
     if (!variant.host_batch) throw std::logic_error("a variant for a stream cannot be timed on the host");
     variant.host_batch(1);

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/clock.h"
 #include "bench/clocks/sampler.h"
+#include "bench/clocks/timer.h"
 #include "bench/google/post_timing_pass.h"
 #include "bench/gpu.h"
 #include "bench/memory/cold_cache.h"
@@ -69,9 +69,9 @@ class Harness {
     Harness* previous_;
   };
 
-  /// The clocks to ask on a GPU, of "device", "stream" and "latency": the first gives a measurement's samples, the
-  /// others stand beside it. Verdicts rest on "stream", so it is asked in any case. On the host there is one clock.
-  void set_clocks(std::vector<std::string> clocks);
+  /// The clocks to ask on a GPU: the first is the primary one, whose samples are kept. Verdicts rest on Clock::stream,
+  /// so it is asked in any case. On the host there is one clock.
+  void set_clocks(std::vector<Clock> clocks);
   /// "warm": executions find what the ones before left in the caches. "cold": they find none of their data there.
   /// Throws std::invalid_argument where that cannot be had (bench::why_not_cold).
   void set_cache_state(const std::string& cache_state);
@@ -126,16 +126,14 @@ class Harness {
   static void run_first(State& state, const std::function<void()>& once);
   void run_once_and_check(State& state, const std::function<void()>& once);
   void measure_variants(const State& state, const std::function<bench::Samples(const State::OfferedVariant&)>& sample);
-  void set_main_timing(bench::Samples samples, const bench::Clock& clock);
-  bench::DeviceTiming clock_for(const std::string& question, const bench::DeviceBatch& batch,
-                                const bench::ColdCache* cold);
-  bench::DeviceTiming clock_beside(const std::string& question, const bench::DeviceBatch& batch,
-                                   const bench::ColdCache* cold);
+  void set_primary_timing(bench::Samples samples, const bench::Timer& timer);
+  bench::DeviceTiming clock_for(Clock clock, const bench::DeviceBatch& batch, const bench::ColdCache* cold);
+  bench::DeviceTiming clock_beside(Clock clock, const bench::DeviceBatch& batch, const bench::ColdCache* cold);
 
   Device device_;
   bench::SamplingOptions options_;
   Mode mode_;
-  std::vector<std::string> clocks_ = {"stream", "device"};
+  std::vector<Clock> clocks_ = {Clock::stream, Clock::device};
   bool cold_ = false;
   std::optional<bench::HostFlush> host_flush_;  // made when first needed
   Labeller labeller_;

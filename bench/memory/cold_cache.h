@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/clocks/clock.h"
+#include "bench/clocks/timer.h"
 #include "bench/memory/buffer_rotation.h"
 #include "core/model/device.h"
 #include "gpubench/buffers.h"
@@ -65,10 +65,10 @@ class ColdCache {
 };
 
 /// Readies the caches before each batch of another clock.
-class ColdClock final : public Clock {
+class ColdClock final : public Timer {
  public:
   /// `cold` must outlive it. A clock that `flushes_itself` is only told how many executions a batch may have.
-  ColdClock(std::unique_ptr<Clock> clock, const ColdCache& cold, bool flushes_itself = false)
+  ColdClock(std::unique_ptr<Timer> clock, const ColdCache& cold, bool flushes_itself = false)
       : clock_(std::move(clock)), cold_(cold), flushes_itself_(flushes_itself) {}
 
   double time(std::int64_t executions) override;
@@ -78,11 +78,11 @@ class ColdClock final : public Clock {
   [[nodiscard]] std::optional<double> device_clock_hz() override { return clock_->device_clock_hz(); }
   [[nodiscard]] std::optional<double> host_seconds() override { return clock_->host_seconds(); }
   double now() override { return clock_->now(); }
-  [[nodiscard]] std::string_view question() const override { return clock_->question(); }
+  [[nodiscard]] Clock clock() const override { return clock_->clock(); }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
  private:
-  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<Timer> clock_;
   const ColdCache& cold_;
   bool flushes_itself_;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/model/activity_check.h"
+#include "core/model/clock.h"
 #include "core/model/device_conditions.h"
 #include "core/model/estimate.h"
 #include "gpubench/work.h"
@@ -42,6 +43,11 @@ struct Argument {
   friend auto operator<=>(const Argument&, const Argument&) = default;
 };
 
+/// Its value as people read it: "1024", "bf16".
+inline std::string value_text(const Argument& argument) {
+  return argument.text ? *argument.text : std::to_string(argument.value);
+}
+
 enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
 inline constexpr std::array failure_kind_names = {std::string_view("error"), std::string_view("wrong_result"),
                                                   std::string_view("out_of_memory"), std::string_view("cuda_error")};
@@ -58,25 +64,26 @@ enum class StopReason { interval, budget, count };
 inline constexpr std::array stop_reason_names = {std::string_view("interval"), std::string_view("budget"),
                                                  std::string_view("count")};
 
-/// What another clock says of the same point.
+/// What one clock says of a point.
 struct Timing {
-  std::string clock;               ///< the question it answers: "device", "stream" or "latency"
-  std::optional<Summary> seconds;  ///< per execution; absent: `reason` says why
-  std::string reason;
-  std::int64_t executions_per_sample = 0;
-  std::string method;
+  Clock clock = Clock::host;
+  std::optional<Summary> seconds;          ///< per execution; absent: `reason` or the point's `failure` says why
+  std::string reason;                      ///< why this clock gave no time
+  std::vector<double> samples_seconds;     ///< in the order they were taken; empty where they are not kept
+  std::vector<double> samples_clock_hz;    ///< SM or core clock during each sample; empty where it cannot be told
+  std::vector<std::int64_t> block_sizes;   ///< samples in each block; blocks are apart in time
+  std::int64_t dropped_samples = 0;        ///< left out because the device's clock was throttled
+  std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
+  std::string method;                      ///< how it was timed, in words
   StopReason stop_reason = StopReason::interval;
-  std::int64_t blocks = 0;           ///< blocks of samples apart in time
-  std::int64_t dropped_samples = 0;  ///< left out because the device's clock was throttled
-  /// Of the clock "device": what kernels of these launch shapes cost before and after their work, in seconds; taken
-  /// off.
+  /// Of Clock::device: what kernels of these launch shapes cost before and after their work, in seconds; taken off.
   std::optional<Estimate> kernel_overhead_seconds;
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
 /// A variant of the operation that was timed beside it: a check of the verdict that needs no ceiling.
 struct Variant {
-  Ablation perturbation = Ablation::less_arithmetic;
+  Ablation ablation = Ablation::less_arithmetic;
   double remaining_fraction = 1.0;  ///< of that work, as the operation says: 0.5 is half of it, 0 none
   std::optional<Summary> seconds;   ///< per execution, by the clock that verdicts rest on; absent: `reason` says why
   std::string reason;
@@ -123,23 +130,14 @@ struct Measurement {
   int repetition = 0;  ///< counts from 0 under --benchmark_repetitions
 
   Work work;
-  /// Seconds per execution of the operation. Absent when the point failed: then `failure` says why.
-  std::optional<Summary> seconds;
-  std::vector<double> samples_seconds;     ///< in the order they were taken
-  std::vector<std::int64_t> block_sizes;   ///< samples in each block; blocks are apart in time
-  std::vector<double> samples_clock_hz;    ///< SM or core clock during each sample; empty where it cannot be told
-  std::int64_t dropped_samples = 0;        ///< left out because the device's clock was throttled
-  std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
-  std::string clock;                       ///< the question the time answers: "device", "stream", "latency" or "host"
-  std::string method;                      ///< how it was timed, in words
-  std::optional<Estimate> kernel_overhead_seconds;  ///< as in Timing
+  /// What each clock says of it, the primary clock first: its time is the point's. A point that failed or was skipped
+  /// before it was timed has none; one that failed while it was timed has a primary timing without seconds.
+  std::vector<Timing> timings;
   /// What the host takes to launch one execution, in seconds; absent where no clock tells. A stream that is fed by the
   /// host alone runs no faster.
   std::optional<Estimate> launch_seconds;
-  std::vector<Timing> other_clocks;  ///< what other clocks say of it
-  std::vector<Variant> variants;     ///< with less work of one kind; empty unless the operation offers any
-  std::string cache_state;           ///< "warm" or "cold"
-  StopReason stop_reason = StopReason::interval;
+  std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
+  std::string cache_state;                     ///< "warm" or "cold"
   bool verified = false;                       ///< the operation offers a check and its result passed it
   std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
   std::string clock_hz_source;                 ///< how that was read
@@ -160,24 +158,41 @@ struct Measurement {
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
 
+  /// The primary timing; an empty one where there is none.
+  [[nodiscard]] const Timing& primary() const {
+    static const Timing none;
+    return timings.empty() ? none : timings.front();
+  }
+  /// The primary timing to be filled in; added where there is none.
+  Timing& make_primary() { return timings.empty() ? timings.emplace_back() : timings.front(); }
+  /// The time of the point: seconds per execution by the primary clock. Absent when it failed or was skipped.
+  [[nodiscard]] const std::optional<Summary>& seconds() const { return primary().seconds; }
+
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
-/// Seconds per execution by one clock, or null when it gave none.
-inline const Summary* seconds_by(const Measurement& measurement, std::string_view clock) {
-  if (measurement.clock == clock) return measurement.seconds ? &*measurement.seconds : nullptr;
-  for (const auto& timing : measurement.other_clocks)
-    if (timing.clock == clock && timing.seconds) return &*timing.seconds;
+/// The name of the primary clock; empty where there is none.
+inline std::string_view primary_clock_name(const Measurement& measurement) {
+  return measurement.timings.empty() ? std::string_view() : name_of(measurement.timings.front().clock);
+}
+
+/// What one clock says, or null when it was not asked.
+inline const Timing* timing_by(const Measurement& measurement, Clock clock) {
+  for (const Timing& timing : measurement.timings)
+    if (timing.clock == clock) return &timing;
   return nullptr;
 }
 
-/// What the clock "device" took off, or null when it took nothing off or gave no time.
+/// Seconds per execution by one clock, or null when it gave none.
+inline const Summary* seconds_by(const Measurement& measurement, Clock clock) {
+  const Timing* const timing = timing_by(measurement, clock);
+  return timing != nullptr && timing->seconds ? &*timing->seconds : nullptr;
+}
+
+/// What Clock::device took off, or null when it took nothing off or gave no time.
 inline const Estimate* kernel_overhead_of(const Measurement& measurement) {
-  if (measurement.clock == "device")
-    return measurement.kernel_overhead_seconds ? &*measurement.kernel_overhead_seconds : nullptr;
-  for (const auto& timing : measurement.other_clocks)
-    if (timing.clock == "device" && timing.kernel_overhead_seconds) return &*timing.kernel_overhead_seconds;
-  return nullptr;
+  const Timing* const timing = timing_by(measurement, Clock::device);
+  return timing != nullptr && timing->kernel_overhead_seconds ? &*timing->kernel_overhead_seconds : nullptr;
 }
 
 }  // namespace gpubench

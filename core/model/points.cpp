@@ -14,7 +14,7 @@ namespace gpubench {
 Status status_of(const Measurement& measurement) {
   if (measurement.failure) return Status::failed;
   if (measurement.skipped) return Status::skipped;
-  return measurement.seconds ? Status::timed : Status::failed;
+  return measurement.seconds() ? Status::timed : Status::failed;
 }
 
 std::string_view name_of(Status status) {
@@ -30,7 +30,7 @@ std::string reason_of(const Measurement& measurement) {
     return measurement.failure->message.empty() ? kind : kind + ": " + measurement.failure->message;
   }
   if (measurement.skipped) return *measurement.skipped;
-  return measurement.seconds ? "" : "no time was taken";
+  return measurement.seconds() ? "" : "no time was taken";
 }
 
 std::string without_suffix(std::string_view name) {
@@ -51,9 +51,9 @@ std::string label(const Measurement& measurement) {
 
 namespace {
 std::optional<double> per_second(const Measurement& measurement, double amount) {
-  if (status_of(measurement) != Status::timed || !(amount > 0.0) || !(measurement.seconds->median > 0.0))
+  if (status_of(measurement) != Status::timed || !(amount > 0.0) || !(measurement.seconds()->median > 0.0))
     return std::nullopt;
-  return amount / measurement.seconds->median;
+  return amount / measurement.seconds()->median;
 }
 }  // namespace
 
@@ -67,7 +67,7 @@ std::optional<double> flops_per_second(const Measurement& measurement) {
 
 std::optional<double> relative_half_width(const Measurement& measurement) {
   if (status_of(measurement) != Status::timed) return std::nullopt;
-  const double width = statistics::relative_half_width(*measurement.seconds);
+  const double width = statistics::relative_half_width(*measurement.seconds());
   return std::isfinite(width) ? std::optional(width) : std::nullopt;
 }
 

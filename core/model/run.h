@@ -33,7 +33,7 @@ struct Point {
 };
 
 struct Run {
-  static constexpr int schema_version = 1;
+  static constexpr int schema_version = 2;
 
   Context context;
   std::vector<Device> devices;

@@ -16,7 +16,7 @@
 
 #include "core/base/files.h"
 #include "core/storage/document.h"
-#include "core/storage/json_parts.h"
+#include "core/storage/json.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
@@ -106,24 +106,27 @@ class Lock {
 }  // namespace
 
 std::string to_json(const BaselineEntry& entry) {
-  Json body;
+  nlohmann::ordered_json body;
   body["label"] = entry.label;
   body["added_utc"] = entry.added_utc;
-  body["fingerprint"] = json_of(entry.fingerprint);
-  if (!entry.clock.empty()) body["clock"] = entry.clock;
-  body["runs"] = json_list(entry.runs);
+  body["fingerprint"] = entry.fingerprint;
+  if (entry.clock) body["clock"] = name_of(*entry.clock);
+  body["runs"] = runs_json(entry.runs);
   return document_text(std::move(body), baseline_schema, BaselineEntry::schema_version);
 }
 
 BaselineEntry baseline_from_json(std::string_view text, std::string_view origin) {
-  const auto document = parse_document(text, origin, baseline_schema, BaselineEntry::schema_version);
-  const Node node(document, origin);
+  const Document document = parse_document(text, origin, baseline_schema, BaselineEntry::schema_version);
+  const Node node = document.root(origin);
   BaselineEntry entry;
   entry.label = node.at("label").text();
   entry.added_utc = node.at("added_utc").text();
-  entry.fingerprint = read_text_map(node.at("fingerprint"));
-  if (const auto clock = node.find("clock")) entry.clock = clock->text();  // older ones do not have it
-  entry.runs = node.at("runs").list([](const Node& run) { return read_run(run); });
+  node.at("fingerprint").each([&](const std::string& key, const Node& value) {
+    entry.fingerprint.emplace(key, value.text());
+  });
+  if (const auto clock = node.find("clock"))
+    entry.clock = clock->name<Clock>(clock_names);  // older ones do not have it
+  entry.runs = read_runs(node.at("runs"));
   if (entry.runs.empty() || entry.runs.size() > max_runs)
     node.at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), max_runs));
   return entry;

@@ -17,14 +17,14 @@ namespace gpubench::storage {
 using Fingerprint = std::map<std::string, std::string>;
 
 struct BaselineEntry {
-  static constexpr int schema_version = 1;
+  static constexpr int schema_version = Run::schema_version;  ///< the same as that of the runs in it
 
   int number = 0;         ///< counts from 1 within a machine, in the order of addition; from the name of the file
   std::string label;      ///< what the runs are of, a commit; may be empty
   std::string added_utc;  ///< ISO 8601
   Fingerprint fingerprint;
-  std::string clock;      ///< by which later runs are to be compared with it (compare/compare.h); may be empty
-  std::vector<Run> runs;  ///< one a process, slim (see `slim` in core/storage/storage.h); not empty
+  std::optional<Clock> clock;  ///< by which later runs are to be compared with it (compare/compare.h)
+  std::vector<Run> runs;       ///< one a process, slim (see `slim` in core/storage/storage.h); not empty
   friend bool operator==(const BaselineEntry&, const BaselineEntry&) = default;
 };
 

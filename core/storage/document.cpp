@@ -55,14 +55,12 @@ class Limits {
   std::size_t values_ = 0;
 };
 
-nlohmann::json parse(std::string_view text, std::string_view origin) {
-  try {
-    return nlohmann::json::parse(text, Limits(origin));
-  } catch (const nlohmann::json::parse_error& error) {
-    refuse_syntax(text, error.byte, origin);
-  } catch (const nlohmann::json::exception&) {  // a number beyond double
-    refuse_number(origin);
-  }
+[[noreturn]] void refuse_syntax(std::string_view text, std::size_t byte, std::string_view origin) {
+  if (byte > text.size())
+    throw ReadError(fmt::format("{}: ends in the middle, after {} bytes: it was cut off; write or copy it again",
+                                origin, text.size()));
+  const auto [line, column] = place_of(text, byte > 0 ? byte - 1 : 0);
+  throw ReadError(fmt::format("{}: not valid JSON at line {}, column {}; {}", origin, line, column, remedy));
 }
 
 /// The path of a number that is not finite, or nothing.
@@ -88,54 +86,43 @@ std::string excerpt(std::string_view text) {
   return text.size() > max ? result + "..." : result;
 }
 
-void refuse_empty(std::string_view text, std::string_view origin, std::string_view schema) {
+nlohmann::json parse_json(std::string_view text, std::string_view origin, std::string_view schema) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw ReadError(fmt::format("{}: is empty; give a file written by {}", origin, writer_of(schema)));
-}
-
-void refuse_syntax(std::string_view text, std::size_t byte, std::string_view origin) {
-  if (byte > text.size())
-    throw ReadError(fmt::format("{}: ends in the middle, after {} bytes: it was cut off; write or copy it again",
-                                origin, text.size()));
-  const auto [line, column] = place_of(text, byte > 0 ? byte - 1 : 0);
-  throw ReadError(fmt::format("{}: not valid JSON at line {}, column {}; {}", origin, line, column, remedy));
-}
-
-void refuse_number(std::string_view origin) {
-  throw ReadError(fmt::format("{}: holds a number that is too large; {}", origin, remedy));
-}
-
-void check_schema(const nlohmann::json& document, std::string_view origin, std::string_view schema, int version) {
-  if (!document.is_object()) refuse_foreign(origin, schema, "no object");
-  const auto place = document.find("schema");
-  if (place == document.end() || !place->is_object()) refuse_foreign(origin, schema, "it names no schema");
-  const auto name = Node(*place, origin).find("name");
-  const std::string found = name ? name->text() : "";
-  if (found != schema) {
-    refuse_foreign(origin, schema, fmt::format("schema name '{}'", excerpt(found)));
+  try {
+    return nlohmann::json::parse(text, Limits(origin));
+  } catch (const nlohmann::json::parse_error& error) {
+    refuse_syntax(text, error.byte, origin);
+  } catch (const nlohmann::json::exception&) {  // a number beyond double
+    throw ReadError(fmt::format("{}: holds a number that is too large; {}", origin, remedy));
   }
-  const std::int64_t written = Node(document, origin).at("schema").at("version").integer(1, max_integer);
+}
+
+std::string_view schema_of(const nlohmann::json& json) {
+  const auto schema = json.find("schema");
+  if (schema == json.end() || !schema->is_object()) return {};
+  const auto name = schema->find("name");
+  return name != schema->end() && name->is_string() ? name->get_ref<const std::string&>() : std::string_view();
+}
+
+Document document_of(nlohmann::json json, std::string_view origin, std::string_view schema, int version) {
+  if (!json.is_object()) refuse_foreign(origin, schema, "no object");
+  const auto place = json.find("schema");
+  if (place == json.end() || !place->is_object()) refuse_foreign(origin, schema, "it names no schema");
+  const Node named = Node(json, origin, version).at("schema");
+  const auto name = named.find("name");
+  if (const std::string found = name ? name->text() : ""; found != schema)
+    refuse_foreign(origin, schema, fmt::format("schema name '{}'", excerpt(found)));
+  const std::int64_t written = named.at("version").integer(1, max_integer);
   if (written > version)
     throw ReadError(
         fmt::format("{}: written by a newer gpubench (schema {}, this one reads {}); use that gpubench or a newer one",
                     origin, written, version));
+  return {std::move(json), static_cast<int>(written)};
 }
 
-nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version) {
-  refuse_empty(text, origin, schema);
-  nlohmann::json document = parse(text, origin);
-  check_schema(document, origin, schema, version);
-  return document;
-}
-
-std::string schema_of(std::string_view text, std::string_view origin) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return {};
-  const nlohmann::json document = parse(text, origin);
-  if (!document.is_object()) return {};
-  const auto schema = document.find("schema");
-  if (schema == document.end() || !schema->is_object()) return {};
-  const auto name = schema->find("name");
-  return name != schema->end() && name->is_string() ? name->get<std::string>() : std::string();
+Document parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version) {
+  return document_of(parse_json(text, origin, schema), origin, schema, version);
 }
 
 std::string document_text(Json body, std::string_view schema, int version) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/storage/node.h"
+
 namespace gpubench::storage {
 
 inline constexpr std::string_view run_schema = "gpubench-run";
@@ -22,18 +24,20 @@ inline constexpr std::size_t max_values = std::size_t{1} << 26;
 /// A text of a file as an error shows it: short and without control characters, for it may be anything.
 std::string excerpt(std::string_view text);
 
-/// Parses and checks the limits and the "schema" member. Throws ReadError.
-nlohmann::json parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
+struct Document {
+  nlohmann::json json;
+  int version = 0;  ///< of its schema
+  [[nodiscard]] Node root(std::string_view origin) const { return {json, origin, version}; }
+};
 
-// What both ways of reading refuse, each with its ReadError.
-void refuse_empty(std::string_view text, std::string_view origin, std::string_view schema);
-[[noreturn]] void refuse_syntax(std::string_view text, std::size_t byte, std::string_view origin);
-[[noreturn]] void refuse_number(std::string_view origin);
-/// That it names the schema, of this version or an older one.
-void check_schema(const nlohmann::json& document, std::string_view origin, std::string_view schema, int version);
-
-/// The schema that a document names, within the same limits; empty where it names none. Throws ReadError.
-std::string schema_of(std::string_view text, std::string_view origin);
+/// Parses within the limits. Throws ReadError, which says of an empty text what could have written such a file.
+nlohmann::json parse_json(std::string_view text, std::string_view origin, std::string_view schema);
+/// The schema that a document names; empty where it names none.
+std::string_view schema_of(const nlohmann::json& json);
+/// Checks that it names this schema, of this version or an older one. Throws ReadError.
+Document document_of(nlohmann::json json, std::string_view origin, std::string_view schema, int version);
+/// Both.
+Document parse_document(std::string_view text, std::string_view origin, std::string_view schema, int version);
 
 /// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".

@@ -11,7 +11,6 @@
 #include <optional>
 #include <system_error>
 
-#include "core/storage/squeeze.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
@@ -127,42 +126,23 @@ class InputFile {
   std::uintmax_t size_ = 0;
 };
 
-/// Absent where the text must be read as it is.
-std::optional<std::string> squeezed_text(const std::filesystem::path& file, Clocks clocks) {
-  InputFile input(file);
-  Squeezer squeezer(clocks, input.size());
-  std::string piece(std::size_t{1} << 20, '\0');
-  for (std::size_t left = input.size(); left > 0 && !squeezer.odd();) {
-    const std::size_t count = input.read(piece.data(), std::min(piece.size(), left));
-    if (count == 0) break;
-    squeezer.feed(std::string_view(piece).substr(0, count));
-    left -= count;
-  }
-  std::string text = squeezer.finish();
-  return squeezer.odd() ? std::nullopt : std::optional(std::move(text));
-}
-
 }  // namespace
+
+/// Parsers may read beyond the end of a text, if its memory goes on; else they would have to copy it.
+constexpr std::size_t room_behind_text = 64;
 
 std::string read_text(const std::filesystem::path& file) {
   InputFile input(file);
-  std::string text(input.size(), '\0');
+  std::string text;
+  text.reserve(input.size() + room_behind_text);
+  text.resize(input.size());
   text.resize(input.read(text.data(), text.size()));
   return text;
 }
 
 Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }
 
-Run read_slim_run(const std::filesystem::path& file, Clocks clocks) {
-  if (const auto text = squeezed_text(file, clocks)) {
-    try {
-      return slim_run_from_json(*text, file.string(), clocks);
-    } catch (const ReadError&) {
-      // Said again below, of the text as it is: with the place where it is wrong.
-    }
-  }
-  return slim_run_from_json(read_text(file), file.string(), clocks);
-}
+Run read_slim_run(const std::filesystem::path& file) { return slim_run_from_json(read_text(file), file.string()); }
 
 Calibration read_calibration(const std::filesystem::path& file) {
   return calibration_from_json(read_text(file), file.string());

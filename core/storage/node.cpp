@@ -51,7 +51,7 @@ bool find_place(const nlohmann::json& root, const nlohmann::json& value, std::st
 }  // namespace
 
 std::string Node::path() const {
-  std::string path = list_.empty() ? "" : fmt::format("/{}/{}", list_, index_);
+  std::string path;
   find_place(*root_, *value_, path);
   return path.empty() ? "/" : path;
 }

@@ -21,15 +21,15 @@ enum class Domain {
   probability,   ///< 0 to 1
 };
 
-/// One value of a document. Refers into it: the document, `origin` and `list` must outlive the node. Where it stands is
+/// One value of a document. Refers into it: the document and `origin` must outlive the node. Where it stands is
 /// looked for in the document only when an error is to name the place: a run has millions of values and few errors.
 class Node {
  public:
-  Node(const nlohmann::json& document, std::string_view origin)
-      : value_(&document), root_(&document), origin_(origin) {}
-  /// A part of a document that is held by itself: the element `index` of the document's member `list`.
-  Node(const nlohmann::json& part, std::string_view origin, std::string_view list, std::size_t index)
-      : value_(&part), root_(&part), origin_(origin), list_(list), index_(index) {}
+  Node(const nlohmann::json& document, std::string_view origin, int version)
+      : value_(&document), root_(&document), origin_(origin), version_(version) {}
+
+  /// Of the document's schema.
+  [[nodiscard]] int version() const { return version_; }
 
   /// A member that must be there; a member that may be missing (null counts as missing).
   [[nodiscard]] Node at(std::string_view key) const;
@@ -83,8 +83,7 @@ class Node {
   const nlohmann::json* value_;
   const nlohmann::json* root_;  ///< what `value_` is somewhere inside of
   std::string_view origin_;
-  std::string_view list_;  ///< empty: the root is the whole document
-  std::size_t index_ = 0;
+  int version_;
 };
 
 inline constexpr std::size_t max_array = 1'000'000;

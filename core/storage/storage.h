@@ -44,17 +44,13 @@ Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
 
-/// What a slim run keeps: the times of each point's own clock, or those of its other clocks as well.
-enum class Clocks { own, all };
-
-/// A run without what comparing does not need: samples, counters, calibrations, advice, and maybe other clocks. Its
-/// medians, intervals and verdicts are as they were.
-Run slim(Run run, Clocks clocks);
-/// slim(read_run(file), clocks), in a small part of the memory: points are read one by one, and of what is left out no
-/// more is checked than that it is JSON; of samples that they are made of what numbers are made of; of other lists of a
-/// point that texts end and brackets match.
-Run read_slim_run(const std::filesystem::path& file, Clocks clocks);
-Run slim_run_from_json(std::string_view text, std::string_view origin, Clocks clocks);
+/// A run without what comparing does not need: samples, hardware counters, variants, calibrations, evidence, advice and
+/// votes. Its medians, intervals and verdicts are as they were.
+Run slim(Run run);
+/// slim(read_run(file)), in less time and memory: points are read one by one. Of what is left out no more is checked
+/// than that its brackets match.
+Run read_slim_run(const std::filesystem::path& file);
+Run slim_run_from_json(std::string text, std::string_view origin);
 
 /// Makes the parent folders and proves that `file` can be written, leaving nothing behind. Throws WriteError.
 void check_writable(const std::filesystem::path& file);

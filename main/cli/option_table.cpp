@@ -70,10 +70,6 @@ Use choice(Target Options::*member, std::vector<Value> values) {
   };
 }
 
-void use_time(Options& options, const OptionRow&, const std::string& value) {
-  options.clocks = value == "all" ? std::vector<std::string>{"stream", "device", "latency"} : std::vector{value};
-}
-
 void use_metrics(Options& options, const OptionRow&, const std::string& value) {
   try {
     options.metrics = bench::parse_metrics(value);
@@ -247,7 +243,9 @@ const std::vector<OptionRow>& option_table() {
       {in_run, "--time", "device|stream|latency|all", "", "", common, once,
        "Which time of a GPU operation to measure. stream: launched back to back. device: the operation alone. latency: "
        "from launch to finished. all: the three. Without it: stream, with device beside it.",
-       use_time},
+       choice(&Options::clocks,
+              std::vector<std::vector<Clock>>{
+                  {Clock::device}, {Clock::stream}, {Clock::latency}, {Clock::stream, Clock::device, Clock::latency}})},
       {in_run, "--cache", "warm|cold", "", "warm", common, once,
        "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        choice(&Options::cache_state, std::vector{"warm", "cold"})},
@@ -310,7 +308,7 @@ const std::vector<OptionRow>& option_table() {
       {in_any_comparison | in_gate_update, "--time", "device|stream|latency", "", "", common, once,
        "Compare the times of this clock, and leave out points without it. Without it: the main time of each point, or "
        "where the sides differ in that, a clock that both have. What gate update is given holds for later checks.",
-       text(&Options::compared_clock)},
+       choice(&Options::compared_clock, std::vector{Clock::device, Clock::stream, Clock::latency})},
       {in_compare, "--base", "RUN", "", "", common, repeatable,
        "One more run, or folder of runs, of the base side. Repeatable.", list(&Options::base_runs)},
       {in_compare, "--new", "RUN", "", "", common, repeatable, "The same for the new side.", list(&Options::new_runs)},

@@ -34,7 +34,7 @@ struct Options {
   bool list = false;
   bool drift_check = true;  ///< of a stored calibration
   std::optional<std::string> calibration_file;
-  std::vector<std::string> clocks = {"stream", "device"};  ///< as Harness::set_clocks
+  std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as Harness::set_clocks
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< as Harness::set_cache_state
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
@@ -55,7 +55,7 @@ struct Options {
   std::optional<double> process_deviation;
   bool force = false;
   bool paired = false;
-  std::string compared_clock;  ///< as compare::CompareOptions::clock
+  std::optional<Clock> compared_clock;  ///< as compare::CompareOptions::clock
 
   // ab
   std::vector<std::string> program_arguments;  ///< after "--"

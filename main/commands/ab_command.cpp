@@ -156,7 +156,7 @@ class Alternation {
     if (!ran || !std::filesystem::exists(file, none))
       throw ProgramFailed(fmt::format("{} {} in its run {} and left no run.{}", program, words_of(result.end),
                                       runs_[side].size() + 1, last_words(result.errors)));
-    return storage::read_slim_run(file, storage::Clocks::all);
+    return storage::read_slim_run(file);
   }
 
   const Options& options_;

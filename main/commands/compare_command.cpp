@@ -6,10 +6,8 @@
 #include <filesystem>
 #include <future>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
-#include "compare/clocks.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
@@ -67,23 +65,23 @@ std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Opt
 
 /// Both at once: reading takes most of the time of a comparison.
 std::pair<std::vector<Run>, std::vector<Run>> read_sides(const std::vector<std::string>& base,
-                                                         const std::vector<std::string>& next, storage::Clocks clocks) {
-  auto old = std::async(std::launch::async, [&] { return read_runs(base, clocks); });
-  std::vector<Run> now = read_runs(next, clocks);
+                                                         const std::vector<std::string>& next) {
+  auto old = std::async(std::launch::async, [&] { return read_runs(base); });
+  std::vector<Run> now = read_runs(next);
   return {old.get(), std::move(now)};
 }
 
 }  // namespace
 
-std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks) {
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   std::vector<Run> runs;
   for (const std::string& name : files_and_folders) {
     std::error_code error;
     if (!std::filesystem::is_directory(name, error)) {
-      runs.push_back(storage::read_slim_run(name, clocks));
+      runs.push_back(storage::read_slim_run(name));
       continue;
     }
-    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file, clocks));
+    for (const auto& file : run_files_in(name)) runs.push_back(storage::read_slim_run(file));
   }
   return runs;
 }
@@ -117,10 +115,7 @@ int report_comparison(const compare::Comparison& comparison, const Options& opti
 int compare_command(const Options& options) {
   check_comparison_outputs(options);
   const auto [base_names, new_names] = sides_of(options);
-  auto [old, next] =
-      read_sides(base_names, new_names, options.compared_clock.empty() ? storage::Clocks::own : storage::Clocks::all);
-  if (options.compared_clock.empty() && compare::own_clocks_differ(old, next))
-    std::tie(old, next) = read_sides(base_names, new_names, storage::Clocks::all);
+  const auto [old, next] = read_sides(base_names, new_names);
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
                                  old.size(), next.size()));

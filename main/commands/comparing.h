@@ -14,7 +14,7 @@ namespace gpubench {
 
 /// The runs of files and folders; of a folder all files named *.json, by name. Throws storage::ReadError, and
 /// UsageError for a folder without any.
-std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders, storage::Clocks clocks);
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
 
 compare::CompareOptions compare_options(const Options& options);
 

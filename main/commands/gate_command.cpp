@@ -47,18 +47,18 @@ void require_alike(const std::vector<Run>& runs) {
 }
 
 /// Names the points that later checks by this clock will leave out.
-void say_without_clock(const Run& run, const std::string& clock) {
+void say_without_clock(const Run& run, std::optional<Clock> clock) {
   std::vector<std::string> names;
   for (const Point& point : run.points)
-    if (!clock.empty() && point.measurement.seconds && seconds_by(point.measurement, clock) == nullptr)
+    if (clock && point.measurement.seconds() && seconds_by(point.measurement, *clock) == nullptr)
       names.push_back(printable(point.measurement.name));
   if (!names.empty())
-    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(), clock,
-                    fmt::join(names, ", ")));
+    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(),
+                    name_of(*clock), fmt::join(names, ", ")));
 }
 
 int update(const Options& options) {
-  const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
+  const std::vector<Run> runs = read_runs(options.inputs);
   require_alike(runs);
   const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
       runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
@@ -68,7 +68,7 @@ int update(const Options& options) {
   entry.fingerprint = compare::fingerprint_of(runs.front());
   entry.clock = options.compared_clock;
   say_without_clock(runs.front(), entry.clock);
-  for (const Run& run : runs) entry.runs.push_back(storage::slim(run, storage::Clocks::all));
+  for (const Run& run : runs) entry.runs.push_back(storage::slim(run));
   const auto file = storage::BaselineStore(options.store).add(entry);
   if (!options.quiet)
     say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
@@ -131,7 +131,7 @@ void add_to_job_summary(const std::string& text) {
 int check(const Options& options) {
   check_comparison_outputs(options);
   if (options.summary_file) storage::check_writable(*options.summary_file);
-  const std::vector<Run> runs = read_runs(options.inputs, storage::Clocks::all);
+  const std::vector<Run> runs = read_runs(options.inputs);
   const auto entries = baseline_for(runs.front(), options);
   if (entries.empty()) return options.fail_on == compare::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
   const compare::Comparison comparison = compare::check_against(entries, runs, compare_options(options));

@@ -74,7 +74,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
       Point* const point = point_at(position);
       if (point == nullptr) return;
       point->measurement = named(measurement, plan.points[position]);
-      if (measurement.seconds && added.unavailable() == nullptr) gone_over.insert(position);
+      if (measurement.seconds() && added.unavailable() == nullptr) gone_over.insert(position);
     });
     bench::run_google(harness, filter, {});
     outcome.warnings = harness.pass_warnings();
@@ -82,7 +82,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
   } catch (const CudaError& error) {  // the GPU was lost while points were timed
     const auto nothing = phase.begin(plan.device);
     for (const auto& [key, point] : known)
-      if (point->measurement.seconds) nothing->give_up(point->measurement, error.what());
+      if (point->measurement.seconds()) nothing->give_up(point->measurement, error.what());
     outcome.warnings = nothing->warnings();
   }
   outcome.seconds = steady_seconds() - start;
@@ -92,7 +92,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
 std::optional<std::string> mark_uncounted(std::span<Point> points, const Options& options) {
   std::size_t count = 0;
   for (auto& [measurement, verdict] : points) {
-    if (options.metrics.empty() || !measurement.seconds || !measurement.counters.empty() ||
+    if (options.metrics.empty() || !measurement.seconds() || !measurement.counters.empty() ||
         !measurement.absent_counters.empty())
       continue;
     bench::CounterPass({}, options.metrics).give_up(measurement, "its process ended before it counted");

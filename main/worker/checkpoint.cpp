@@ -80,7 +80,7 @@ void Checkpoint::write() {
     if (place == points_.end()) continue;
     Point& point = place->second;
     const Calibration* const calibration = base_.calibration_of(key.device);
-    if (!point.verdict && point.measurement.seconds && calibration != nullptr)
+    if (!point.verdict && point.measurement.seconds() && calibration != nullptr)
       point.verdict = classifier::classify(point.measurement, *calibration);
     run.points.push_back(point);
   }
@@ -110,7 +110,7 @@ std::optional<std::string> why_not_resumable(const Run& earlier, const Context& 
     return fmt::format("gpubench was {}, now {}", earlier.context.gpubench_version, context.gpubench_version);
   for (const Point& point : earlier.points)
     if (const Measurement& measurement = point.measurement;
-        measurement.seconds && !measurement.cache_state.empty() && measurement.cache_state != cache_state)
+        measurement.seconds() && !measurement.cache_state.empty() && measurement.cache_state != cache_state)
       return fmt::format("its caches were {}, now they are to be {}", measurement.cache_state, cache_state);
   for (const Device& device : devices) {
     const auto same = std::find_if(earlier.devices.begin(), earlier.devices.end(),

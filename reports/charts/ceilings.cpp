@@ -61,7 +61,7 @@ Usage usage_of(const Run& run, const std::string& device) {
   Usage usage;
   for (const auto& point : run.points) {
     const auto& work = point.measurement.work;
-    if (point.measurement.device != device || !point.measurement.seconds) continue;
+    if (point.measurement.device != device || !point.measurement.seconds()) continue;
     for (const auto& [pipe, count] : work.flops)
       if (count > 0) usage.pipes.insert(pipe);
     if (!(work.total_flops() > 0 && work.bytes() > 0)) continue;

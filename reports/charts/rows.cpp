@@ -22,7 +22,7 @@ namespace gpubench::reports::charts {
 namespace {
 
 std::string text_of(const Argument& argument) {
-  const auto value = std::to_string(argument.value);
+  const std::string value = value_text(argument);
   return argument.name.empty() ? value : argument.name + "=" + value;
 }
 
@@ -49,16 +49,17 @@ void put_other_clocks(Json& row, const Measurement& measurement) {
   const auto fixed_text = [](const std::optional<Estimate>& fixed) {
     return fixed ? ", beside a fixed cost of " + format_seconds(fixed->value, 4) : std::string();
   };
-  if (measurement.kernel_overhead_seconds)
-    lines.push_back({measurement.clock, "fixed cost " + format_seconds(measurement.kernel_overhead_seconds->value, 4)});
-  for (const auto& timing : measurement.other_clocks) {
-    std::string text = timing.reason;
-    if (timing.seconds)
+  for (const Timing& timing : measurement.timings) {
+    const bool primary = &timing == &measurement.primary();
+    if (primary && !timing.kernel_overhead_seconds) continue;
+    std::string text =
+        primary ? "fixed cost " + format_seconds(timing.kernel_overhead_seconds->value, 4) : timing.reason;
+    if (!primary && timing.seconds)
       text = fmt::format("{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
                          format_seconds(timing.seconds->median_ci95.low, 4),
                          format_seconds(timing.seconds->median_ci95.high, 4),
                          fixed_text(timing.kernel_overhead_seconds), timing.method);
-    lines.push_back({printable(timing.clock), printable(text)});
+    lines.push_back({name_of(timing.clock), printable(text)});
   }
   if (!lines.empty()) row["other_clocks"] = std::move(lines);
 }
@@ -99,8 +100,8 @@ std::string launches_text(const Measurement& measurement) {
 }
 
 void put_time(Json& row, const Measurement& measurement) {
-  if (!measurement.seconds) return;
-  const auto& seconds = *measurement.seconds;
+  if (!measurement.seconds()) return;
+  const auto& seconds = *measurement.seconds();
   put(row, "seconds", seconds.median);
   put(row, "low", seconds.median_ci95.low);
   put(row, "high", seconds.median_ci95.high);
@@ -110,12 +111,12 @@ void put_time(Json& row, const Measurement& measurement) {
   put(row, "maximum", seconds.maximum);
   put(row, "mad", seconds.mad);
   row["samples"] = seconds.count;
-  row["executions"] = measurement.executions_per_sample;
-  if (!measurement.block_sizes.empty()) row["blocks"] = measurement.block_sizes.size();
-  if (measurement.dropped_samples > 0) row["dropped"] = measurement.dropped_samples;
-  row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.stop_reason)];
-  row["clock"] = measurement.clock;
-  row["method"] = measurement.method;
+  row["executions"] = measurement.primary().executions_per_sample;
+  if (!measurement.primary().block_sizes.empty()) row["blocks"] = measurement.primary().block_sizes.size();
+  if (measurement.primary().dropped_samples > 0) row["dropped"] = measurement.primary().dropped_samples;
+  row["stop"] = stop_reason_names[static_cast<std::size_t>(measurement.primary().stop_reason)];
+  row["clock"] = name_of(measurement.primary().clock);
+  row["method"] = measurement.primary().method;
   put_other_clocks(row, measurement);
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
@@ -146,9 +147,9 @@ void put_work(Json& row, const Measurement& measurement) {
   if (flops > 0 && bytes > 0) put(row, "intensity", flops / bytes);
   put(row, "bytes_per_second", bytes_per_second(measurement));
   put(row, "flops_per_second", flops_per_second(measurement));
-  if (flops > 0 && measurement.seconds && measurement.seconds->median_ci95.low > 0) {
-    put(row, "rate_low", flops / measurement.seconds->median_ci95.high);
-    put(row, "rate_high", flops / measurement.seconds->median_ci95.low);
+  if (flops > 0 && measurement.seconds() && measurement.seconds()->median_ci95.low > 0) {
+    put(row, "rate_low", flops / measurement.seconds()->median_ci95.high);
+    put(row, "rate_high", flops / measurement.seconds()->median_ci95.low);
   }
 }
 
@@ -320,19 +321,25 @@ void put(Json& row, const char* key, std::optional<double> value) {
 
 Sweep sweep_of(const Group& group) {
   Sweep sweep;
+  std::optional<std::size_t> first_number;
   std::size_t count = 0;
   for (const auto* point : group.points) count = std::max(count, point->measurement.arguments.size());
   for (std::size_t i = 0; i < count; ++i) {
-    std::set<std::int64_t> values;
-    for (const auto* point : group.points)
-      if (i < point->measurement.arguments.size()) values.insert(point->measurement.arguments[i].value);
+    std::set<std::string> values;
+    bool is_text = false;
+    for (const auto* point : group.points) {
+      if (i >= point->measurement.arguments.size()) continue;
+      values.insert(value_text(point->measurement.arguments[i]));
+      is_text = is_text || point->measurement.arguments[i].text;
+    }
+    if (!is_text && !first_number) first_number = i;
     if (values.size() < 2) continue;
-    if (!sweep.axis)
+    if (!sweep.axis && !is_text)
       sweep.axis = i;
-    else if (independent(group, *sweep.axis, i))
+    else if (is_text || independent(group, *sweep.axis, i))
       sweep.others.push_back(i);
   }
-  if (!sweep.axis && count > 0) sweep.axis = 0;
+  if (!sweep.axis) sweep.axis = first_number;
   if (!sweep.axis) return sweep;
   for (const auto* point : group.points)
     if (*sweep.axis < point->measurement.arguments.size())

@@ -32,8 +32,8 @@ bool usable(const std::vector<double>& samples) {
 }
 
 Json packed(const Measurement& measurement) {
-  const auto& samples = measurement.samples_seconds;
-  if (!measurement.seconds || !usable(samples)) return nullptr;
+  const auto& samples = measurement.primary().samples_seconds;
+  if (!measurement.seconds() || !usable(samples)) return nullptr;
   const auto count = std::min(samples.size(), max_packed_samples);
   const auto end = samples.begin() + static_cast<std::ptrdiff_t>(count);
   const auto [min, max] = std::minmax_element(samples.begin(), end);
@@ -46,7 +46,7 @@ Json packed(const Measurement& measurement) {
     bytes += static_cast<char>(step >> 8 & 255U);
   }
   auto blocks = Json::array();
-  for (const auto size : measurement.block_sizes) blocks.push_back(size);
+  for (const auto size : measurement.primary().block_sizes) blocks.push_back(size);
   // In full: the steps between them are finer than six digits are.
   return Json::array({*min, *max, samples.size(), std::move(blocks), base64(bytes)});
 }
@@ -63,17 +63,17 @@ Json sample_sets(const Measurement& measurement) {
   auto samples = Json::array();
   auto blocks = Json::array();
   auto summary = Json::array();
-  if (!measurement.seconds) return {{"samples", samples}, {"blocks", blocks}, {"summary", summary}};
+  if (!measurement.seconds()) return {{"samples", samples}, {"blocks", blocks}, {"summary", summary}};
   std::size_t index = 0;
-  for (const double sample : measurement.samples_seconds)
+  for (const double sample : measurement.primary().samples_seconds)
     if (++index; std::isfinite(sample))
       samples.push_back({{"index", index}, {"seconds", sample}, {"text", format_seconds(sample, 5)}});
   std::int64_t from = 0;
-  for (std::size_t i = 0; i + 1 < measurement.block_sizes.size(); ++i) {
-    from += measurement.block_sizes[i];
+  for (std::size_t i = 0; i + 1 < measurement.primary().block_sizes.size(); ++i) {
+    from += measurement.primary().block_sizes[i];
     blocks.push_back({{"block_from", static_cast<double>(from) + 0.5}});
   }
-  const auto& seconds = *measurement.seconds;
+  const auto& seconds = *measurement.seconds();
   summary.push_back({{"median", seconds.median},
                      {"low", seconds.median_ci95.low},
                      {"high", seconds.median_ci95.high},

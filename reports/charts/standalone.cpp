@@ -115,7 +115,7 @@ const Measurement& chosen_point(const Run& run, const Choice& choice) {
   for (const auto& point : run.points) {
     const auto& measurement = point.measurement;
     const bool named = choice.line.empty() || printable(label(measurement)) == choice.line;
-    if (named && measurement.seconds && !measurement.samples_seconds.empty() &&
+    if (named && measurement.seconds() && !measurement.primary().samples_seconds.empty() &&
         (choice.device.empty() || printable(measurement.device) == choice.device))
       return measurement;
   }

@@ -47,7 +47,7 @@ Table table_of(const std::vector<const compare::ComparedPoint*>& points, Parts p
     base.cells.push_back({format_seconds(point->base_seconds, 4)});
     next.cells.push_back({format_seconds(point->new_seconds, 4)});
     change.cells.push_back({change_text(*point), color_of(point->change)});
-    clock.cells.push_back({printable(point->clock)});
+    clock.cells.push_back({std::string(name_of(point->clock))});
     interval.cells.push_back({interval_text(*point)});
     const bool changed = point->base_regime != point->new_regime;
     regime.cells.push_back({printable(regime_change(*point)), changed ? color::yellow : color::dim});

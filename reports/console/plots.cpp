@@ -221,7 +221,7 @@ std::string sparklines(const Group& group, const ConsoleStyle& style) {
   std::map<std::int64_t, const Point*> by_size;
   for (const Point* point : group.points)
     if (status_of(point->measurement) == Status::timed && point->measurement.repetition == 0 &&
-        *sweep.axis < point->measurement.arguments.size() && point->measurement.seconds->median > 0)
+        *sweep.axis < point->measurement.arguments.size() && point->measurement.seconds()->median > 0)
       by_size.emplace(point->measurement.arguments[*sweep.axis].value, point);
   if (by_size.size() < 3) return "";
   std::vector<double> logarithms;
@@ -229,7 +229,7 @@ std::string sparklines(const Group& group, const ConsoleStyle& style) {
   double min = 0.0;
   double max = 0.0;
   for (const auto& [size, point] : by_size) {
-    const double seconds = point->measurement.seconds->median;
+    const double seconds = point->measurement.seconds()->median;
     min = min > 0 ? std::min(min, seconds) : seconds;
     max = std::max(max, seconds);
     logarithms.push_back(std::log(seconds));

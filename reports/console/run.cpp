@@ -103,13 +103,13 @@ Cell cell_of(Field field, const Point& point) {
     case name:
       return {printable(label(measurement))};
     case time:
-      return {format_seconds(measurement.seconds->median, 4)};
+      return {format_seconds(measurement.seconds()->median, 4)};
     case spread: {
       const auto width = relative_half_width(measurement);
       return {width ? format_percent(*width) : ""};
     }
     case device: {
-      const Summary* seconds = seconds_by(measurement, "device");
+      const Summary* seconds = seconds_by(measurement, Clock::device);
       return {seconds != nullptr ? format_seconds(seconds->median, 4) : ""};
     }
     case bandwidth:
@@ -137,7 +137,8 @@ Table table_of(std::span<const Field> layout, const std::vector<const Point*>& p
 /// `name_width`: columns that the names of points without a time would like.
 Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, std::size_t width) {
   const bool has_device = std::any_of(timed.begin(), timed.end(), [](const Point* point) {
-    return point->measurement.clock != "device" && seconds_by(point->measurement, "device") != nullptr;
+    return point->measurement.primary().clock != Clock::device &&
+           seconds_by(point->measurement, Clock::device) != nullptr;
   });
   for (const auto all : layouts) {
     std::vector<Field> layout(all.begin(), all.end());

@@ -39,7 +39,7 @@ nlohmann::ordered_json json_of(const compare::ComparedPoint& point) {
   nlohmann::ordered_json item;
   item["name"] = point.name;
   item["device"] = point.device;
-  if (!point.clock.empty()) item["clock"] = point.clock;
+  item["clock"] = name_of(point.clock);
   item["base_seconds"] = point.base_seconds;
   item["new_seconds"] = point.new_seconds;
   item["ratio"] = point.ratio.value;
@@ -80,9 +80,10 @@ std::string markdown(const compare::Comparison& comparison) {
     text += markdown_row({"point", "device", "clock", "base", "new", "change", "95 % of ratio", "limit"});
     text += markdown_row({":---", ":---", ":---", "---:", "---:", ":---", ":---", ":---"});
     for (const auto* point : by_effect(comparison))
-      text += markdown_row({markdown_text(point->name), markdown_text(point->device), markdown_text(point->clock),
-                            format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
-                            markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
+      text +=
+          markdown_row({markdown_text(point->name), markdown_text(point->device), std::string(name_of(point->clock)),
+                        format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
+                        markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
   }
   std::vector<std::string> left_out;
   for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
@@ -100,13 +101,13 @@ std::string csv(const compare::Comparison& comparison) {
                                "change", "base_regime", "new_regime", "adjusted_p", "smallest_slow_down_seen",
                                "base_processes", "new_processes", "process_deviation", "noise_from", "clock"});
   for (const auto& point : comparison.points)
-    text +=
-        csv_line({csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds),
-                  csv_number(point.new_seconds), csv_number(point.ratio.value), csv_number(point.ratio.ci95.low),
-                  csv_number(point.ratio.ci95.high), std::string(name_of(point.change)), csv_text(point.base_regime),
-                  csv_text(point.new_regime), csv_number(point.p_value), csv_number(point.min_seen),
-                  std::to_string(point.base_processes), std::to_string(point.new_processes),
-                  csv_number(point.process_deviation), std::string(name_of(point.noise)), csv_text(point.clock)});
+    text += csv_line({csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds),
+                      csv_number(point.new_seconds), csv_number(point.ratio.value), csv_number(point.ratio.ci95.low),
+                      csv_number(point.ratio.ci95.high), std::string(name_of(point.change)),
+                      csv_text(point.base_regime), csv_text(point.new_regime), csv_number(point.p_value),
+                      csv_number(point.min_seen), std::to_string(point.base_processes),
+                      std::to_string(point.new_processes), csv_number(point.process_deviation),
+                      std::string(name_of(point.noise)), std::string(name_of(point.clock))});
   std::vector<std::string> left_out;
   for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name);
   text += csv_without_ratio(left_out, "left out");

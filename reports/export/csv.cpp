@@ -38,8 +38,7 @@ std::string arguments(const Row& row) {
   std::string text;
   for (const Argument& argument : row.measurement().arguments) {
     if (!text.empty()) text += ";";
-    text +=
-        argument.name.empty() ? fmt::format("{}", argument.value) : fmt::format("{}={}", argument.name, argument.value);
+    text += (argument.name.empty() ? "" : argument.name + "=") + value_text(argument);
   }
   return csv_text(text);
 }
@@ -62,7 +61,7 @@ std::string shares(const Row& row) {
 /// A field of the summary, empty when the point has no time.
 template <auto member>
 std::string seconds(const Row& row) {
-  return row.measurement().seconds ? csv_number((*row.measurement().seconds).*member) : "";
+  return row.measurement().seconds() ? csv_number((*row.measurement().seconds()).*member) : "";
 }
 
 /// Empty where it was not counted.
@@ -104,11 +103,11 @@ constexpr std::array columns = {
     CsvColumn{"median_s", seconds<&Summary::median>},
     CsvColumn{"median_ci95_low_s",
               [](const Row& row) {
-                return row.measurement().seconds ? csv_number(row.measurement().seconds->median_ci95.low) : "";
+                return row.measurement().seconds() ? csv_number(row.measurement().seconds()->median_ci95.low) : "";
               }},
     CsvColumn{"median_ci95_high_s",
               [](const Row& row) {
-                return row.measurement().seconds ? csv_number(row.measurement().seconds->median_ci95.high) : "";
+                return row.measurement().seconds() ? csv_number(row.measurement().seconds()->median_ci95.high) : "";
               }},
     CsvColumn{"minimum_s", seconds<&Summary::minimum>},
     CsvColumn{"lower_quartile_s", seconds<&Summary::lower_quartile>},
@@ -118,18 +117,20 @@ constexpr std::array columns = {
     CsvColumn{"mad_s", seconds<&Summary::mad>},
     CsvColumn{"samples",
               [](const Row& row) {
-                return row.measurement().seconds ? fmt::format("{}", row.measurement().seconds->count) : "";
+                return row.measurement().seconds() ? fmt::format("{}", row.measurement().seconds()->count) : "";
               }},
-    CsvColumn{"blocks", [](const Row& row) { return csv_count(row.measurement().block_sizes.size()); }},
-    CsvColumn{"dropped_samples", [](const Row& row) { return fmt::format("{}", row.measurement().dropped_samples); }},
+    CsvColumn{"blocks", [](const Row& row) { return csv_count(row.measurement().primary().block_sizes.size()); }},
+    CsvColumn{"dropped_samples",
+              [](const Row& row) { return fmt::format("{}", row.measurement().primary().dropped_samples); }},
     CsvColumn{"executions_per_sample",
-              [](const Row& row) { return fmt::format("{}", row.measurement().executions_per_sample); }},
-    CsvColumn{"clock", [](const Row& row) { return csv_text(row.measurement().clock); }},
-    CsvColumn{"method", [](const Row& row) { return csv_text(row.measurement().method); }},
+              [](const Row& row) { return fmt::format("{}", row.measurement().primary().executions_per_sample); }},
+    CsvColumn{"clock", [](const Row& row) { return std::string(primary_clock_name(row.measurement())); }},
+    CsvColumn{"method", [](const Row& row) { return csv_text(row.measurement().primary().method); }},
     CsvColumn{"cache_state", [](const Row& row) { return csv_text(row.measurement().cache_state); }},
     CsvColumn{"stop_reason",
               [](const Row& row) {
-                return std::string(stop_reason_names[static_cast<std::size_t>(row.measurement().stop_reason)]);
+                return std::string(
+                    stop_reason_names[static_cast<std::size_t>(row.measurement().primary().stop_reason)]);
               }},
     CsvColumn{"verified", [](const Row& row) { return std::string(row.measurement().verified ? "true" : "false"); }},
     CsvColumn{"clock_hz", [](const Row& row) { return csv_number(row.measurement().clock_hz); }},

@@ -50,9 +50,9 @@ struct Family {
 };
 
 void put_times(Json& entry, const Measurement& measurement) {
-  const Summary& seconds = *measurement.seconds;
+  const Summary& seconds = *measurement.seconds();
   const bool has_launch = measurement.launch_seconds.has_value();
-  entry["iterations"] = seconds.count * measurement.executions_per_sample;
+  entry["iterations"] = seconds.count * measurement.primary().executions_per_sample;
   put(entry, "real_time", seconds.median * ns_per_second);
   put(entry, "cpu_time", (has_launch ? measurement.launch_seconds->value : seconds.median) * ns_per_second);
   entry["time_unit"] = "ns";
@@ -119,8 +119,8 @@ std::string google_benchmark_json(const Run& run) {
     put_text(entry, "device", measurement.device);
     if (status_of(measurement) == Status::timed) {
       put_times(entry, measurement);
-      put_text(entry, "clock", measurement.clock);
-      put_text(entry, "method", measurement.method);
+      put_text(entry, "clock", std::string(name_of(measurement.primary().clock)));
+      put_text(entry, "method", measurement.primary().method);
       put_text(entry, "cache_state", measurement.cache_state);
       if (point.verdict) put_verdict(entry, *point.verdict);
       entries.push_back(std::move(entry));

@@ -25,17 +25,18 @@ std::string xml(std::string_view raw) {
 
 /// A decimal without exponent, which XML Schema's decimal has not, to the picosecond.
 std::string time_attribute(const Measurement& measurement) {
-  const double seconds = measurement.seconds->median;
+  const double seconds = measurement.seconds()->median;
   return std::isfinite(seconds) ? fmt::format(" time=\"{:.12f}\"", seconds) : "";
 }
 
 /// What is known of a timed point, a line each.
 std::string output_of(const Point& point) {
   const Measurement& measurement = point.measurement;
-  const Summary& seconds = *measurement.seconds;
+  const Summary& seconds = *measurement.seconds();
   std::string text = fmt::format("median {}, 95 % interval {}, {} samples\n", format_seconds(seconds.median),
                                  format_interval(seconds.median_ci95, "s"), seconds.count);
-  text += xml(fmt::format("clock {}, {} caches: {}", measurement.clock, measurement.cache_state, measurement.method)) +
+  text += xml(fmt::format("clock {}, {} caches: {}", name_of(measurement.primary().clock), measurement.cache_state,
+                          measurement.primary().method)) +
           "\n";
   if (const auto rate = bytes_per_second(measurement)) text += format_bytes_per_second(*rate) + "\n";
   if (const auto rate = flops_per_second(measurement)) text += format_flops_per_second(*rate) + "\n";

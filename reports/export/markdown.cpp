@@ -73,7 +73,7 @@ std::string row_of(const Point& point, bool with_device) {
   const auto spread = relative_half_width(measurement);
   const auto bandwidth = bytes_per_second(measurement);
   const auto flops = flops_per_second(measurement);
-  cells.push_back(format_seconds(measurement.seconds->median, 4));
+  cells.push_back(format_seconds(measurement.seconds()->median, 4));
   cells.push_back(spread ? format_percent(*spread) : "");
   cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
   cells.push_back(flops ? format_flops_per_second(*flops) : "");

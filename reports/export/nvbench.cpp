@@ -114,10 +114,10 @@ std::optional<double> over(const std::optional<double>& value, double unit) {
 }
 
 void put_times(Summaries& into, const Measurement& measurement) {
-  const Summary& seconds = *measurement.seconds;
-  const std::string how = printable(
-      fmt::format("clock: {}; caches: {}; {}", measurement.clock, measurement.cache_state, measurement.method));
-  const auto deviation = standard_deviation(measurement.samples_seconds);
+  const Summary& seconds = *measurement.seconds();
+  const std::string how = printable(fmt::format("clock: {}; caches: {}; {}", name_of(measurement.primary().clock),
+                                                measurement.cache_state, measurement.primary().method));
+  const auto deviation = standard_deviation(measurement.primary().samples_seconds);
   const double quartiles = seconds.upper_quartile - seconds.lower_quartile;
   const auto time = [&](std::string_view tag, std::string_view name, const std::optional<double>& value, bool hidden,
                         std::string_view hint = "duration") {
@@ -168,9 +168,10 @@ Json state_json(const Point& point, int device, const std::vector<std::string>& 
   std::string name = fmt::format("Device={}", device);
   Json values = Json::array();
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::string value = fmt::format("{}", measurement.arguments[i].value);
+    const Argument& argument = measurement.arguments[i];
+    const std::string value = printable(value_text(argument));
     name += fmt::format(" {}={}", axes[i], value);
-    values.push_back({{"name", axes[i]}, {"type", "int64"}, {"value", value}});
+    values.push_back({{"name", axes[i]}, {"type", argument.text ? "string" : "int64"}, {"value", value}});
   }
   state["name"] = name;
   state["device"] = device;
@@ -214,15 +215,18 @@ Json axes_json(const Benchmark& benchmark) {
   if (benchmark.axes.empty()) return {};
   Json axes = Json::array();
   for (std::size_t i = 0; i < benchmark.axes.size(); ++i) {
-    std::set<std::int64_t> seen;
+    std::set<std::string> seen;
     Json values = Json::array();
     for (const Point* point : benchmark.points) {
-      const std::int64_t value = point->measurement.arguments[i].value;
-      if (!seen.insert(value).second) continue;
-      const std::string text = fmt::format("{}", value);
+      const std::string text = printable(value_text(point->measurement.arguments[i]));
+      if (!seen.insert(text).second) continue;
       values.push_back({{"input_string", text}, {"description", ""}, {"value", text}});
     }
-    axes.push_back({{"name", benchmark.axes[i]}, {"type", "int64"}, {"flags", ""}, {"values", std::move(values)}});
+    const bool is_text = benchmark.points.front()->measurement.arguments[i].text.has_value();
+    axes.push_back({{"name", benchmark.axes[i]},
+                    {"type", is_text ? "string" : "int64"},
+                    {"flags", ""},
+                    {"values", std::move(values)}});
   }
   return axes;
 }

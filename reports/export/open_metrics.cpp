@@ -85,7 +85,7 @@ struct Figure {
 
 template <class Read>
 std::optional<double> of_time(const Point& point, Read read) {
-  return status_of(point.measurement) == Status::timed ? std::optional<double>(read(*point.measurement.seconds))
+  return status_of(point.measurement) == Status::timed ? std::optional<double>(read(*point.measurement.seconds()))
                                                        : std::nullopt;
 }
 
@@ -124,7 +124,7 @@ std::string points_text(const Run& run) {
     Labels with_regime = labels[i];
     with_regime.emplace_back("regime", name_of(point.verdict->regime));
     with_regime.emplace_back("limiter", point.verdict->limiter);
-    with_regime.emplace_back("clock", point.measurement.clock);
+    with_regime.emplace_back("clock", name_of(point.measurement.primary().clock));
     with_regime.emplace_back("cache_state", point.measurement.cache_state);
     regime.add(with_regime, 1.0);
   }

@@ -118,19 +118,19 @@ TEST(Activity, AFewExecutionsThatBeginTooEarlyAreLeftOut) {
 /// Timed by the clock "stream", with a device time beside it: both +- 1 %.
 Measurement timed(double device_seconds, double kernel_overhead_seconds) {
   Measurement measurement;
-  measurement.clock = "stream";
+  measurement.make_primary().clock = Clock::stream;
   measurement.cache_state = "warm";
-  measurement.seconds = Summary{};
-  measurement.seconds->median = 3.0 * device_seconds;
+  measurement.make_primary().seconds = Summary{};
+  measurement.make_primary().seconds->median = 3.0 * device_seconds;
   Timing device;
-  device.clock = "device";
+  device.clock = Clock::device;
   device.seconds = Summary{};
   device.seconds->median = device_seconds;
   device.seconds->median_ci95 = {device_seconds, device_seconds};
   device.kernel_overhead_seconds =
       Estimate{kernel_overhead_seconds, {0.5 * kernel_overhead_seconds, 2.0 * kernel_overhead_seconds}};
   device.method = "CUDA graphs of 3 and 103 executions, the difference of their times";
-  measurement.other_clocks.push_back(device);
+  measurement.timings.push_back(device);
   return measurement;
 }
 
@@ -177,7 +177,7 @@ TEST(Agreement, ThreePercentAreAllowedToLongOnes) {
 
 TEST(Agreement, IntervalsThatMeetAreNoContradiction) {
   Measurement measurement = timed(2.0e-6, 0.5e-6);
-  measurement.other_clocks[0].seconds->median_ci95 = {1.9e-6, 2.2e-6};
+  measurement.timings[1].seconds->median_ci95 = {1.9e-6, 2.2e-6};
   // 3.0 less the 0.35 that its interval reaches down, and 2.5 plus the 0.2 that the other reaches up: they overlap.
   EXPECT_EQ(compared(3.0e-6, {2.65e-6, 3.0e-6}, measurement).agreement, Agreement::agrees);
   EXPECT_EQ(compared(3.0e-6, {2.75e-6, 9.0e-6}, measurement).agreement, Agreement::disagrees)
@@ -188,11 +188,11 @@ TEST(Agreement, IntervalsThatMeetAreNoContradiction) {
 
 TEST(Agreement, AMeasurementByTheDeviceClockIsItsOwnDeviceTime) {
   Measurement measurement = timed(1.0, 1.0);
-  measurement.other_clocks.clear();
-  measurement.clock = "device";
-  measurement.seconds->median = 2.0e-6;
-  measurement.seconds->median_ci95 = {2.0e-6, 2.0e-6};
-  measurement.kernel_overhead_seconds = Estimate{0.5e-6, {}};
+  measurement.timings.resize(1);
+  measurement.make_primary().clock = Clock::device;
+  measurement.make_primary().seconds->median = 2.0e-6;
+  measurement.make_primary().seconds->median_ci95 = {2.0e-6, 2.0e-6};
+  measurement.make_primary().kernel_overhead_seconds = Estimate{0.5e-6, {}};
   EXPECT_EQ(compared(2.5e-6, measurement).agreement, Agreement::agrees);
 }
 
@@ -210,17 +210,17 @@ TEST(Agreement, WhatDoesNotCompareSaysWhy) {
   const Measurement good = timed(1e-6, 0.5e-6);
   EXPECT_THAT(reason(good, 1), HasSubstr("copies and fills"));
   Measurement bad = good;
-  bad.other_clocks.clear();
+  bad.timings.resize(1);
   EXPECT_THAT(reason(bad), HasSubstr("--time=device measures it"));
   bad = good;
-  bad.other_clocks[0].seconds.reset();
-  bad.other_clocks[0].reason = "it waits for the GPU";
+  bad.timings[1].seconds.reset();
+  bad.timings[1].reason = "it waits for the GPU";
   EXPECT_THAT(reason(bad), HasSubstr("no device time to compare with: it waits for the GPU"));
   bad = good;
-  bad.other_clocks[0].kernel_overhead_seconds.reset();
+  bad.timings[1].kernel_overhead_seconds.reset();
   EXPECT_THAT(reason(bad), HasSubstr("could not be told"));
   bad = good;
-  bad.other_clocks[0].method = std::string(held_batches) + " of 3 and 13 executions";
+  bad.timings[1].method = std::string(held_batches) + " of 3 and 13 executions";
   EXPECT_THAT(reason(bad), HasSubstr("could not be captured"));
 }
 

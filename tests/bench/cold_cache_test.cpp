@@ -143,7 +143,7 @@ class ColdCaches : public testing::Test {
     buffers_.mark_kept();
     return std::make_unique<ColdCache>(buffers_, Work{}, once, std::move(means));
   }
-  std::unique_ptr<Clock> fake_clock() {
+  std::unique_ptr<Timer> fake_clock() {
     return std::make_unique<FakeClock>([this](std::int64_t) {
       log_.emplace_back("time");
       return 1.0;
@@ -163,7 +163,7 @@ TEST_F(ColdCaches, AreFlushedAndSettledBeforeEachSample) {
   clock.time(5);
   EXPECT_THAT(log_, ElementsAre("flush", "settle 8", "time", "flush", "settle 8", "time"));
   EXPECT_EQ(clock.max_executions(), 1'000'000);
-  EXPECT_EQ(clock.question(), "fake");
+  EXPECT_EQ(clock.clock(), Clock::host);
   EXPECT_EQ(clock.method(3),
             "fake clock; cold: 12 copies of its buffer in turn, the L2 flushed before each sample, whose first 8 "
             "executions do not count");

@@ -100,24 +100,22 @@ class ColdGpu : public testing::Test {
   }
   static std::vector<Measurement> measure(const std::string& filter, const std::string& cache_state) {
     Harness harness(gpus().front(), brief());
-    harness.set_clocks({"stream", "device", "latency"});
+    harness.set_clocks({Clock::stream, Clock::device, Clock::latency});
     harness.set_cache_state(cache_state);
     run_google(harness, filter, {});
     return std::move(harness.measurements());
   }
   static void expect_times(const Measurement& measurement) {
-    ASSERT_TRUE(measurement.seconds) << (measurement.failure ? measurement.failure->message : "");
-    for (const char* clock : {"stream", "device", "latency"}) {
+    ASSERT_TRUE(measurement.seconds()) << (measurement.failure ? measurement.failure->message : "");
+    for (const Clock clock : {Clock::stream, Clock::device, Clock::latency}) {
       const Summary* const seconds = seconds_by(measurement, clock);
-      ASSERT_NE(seconds, nullptr) << measurement.name << " by " << clock;
-      EXPECT_TRUE(std::isfinite(seconds->median)) << measurement.name << " by " << clock;
-      EXPECT_GT(seconds->median, 0.0) << measurement.name << " by " << clock;
+      ASSERT_NE(seconds, nullptr) << measurement.name << " by " << name_of(clock);
+      EXPECT_TRUE(std::isfinite(seconds->median)) << measurement.name << " by " << name_of(clock);
+      EXPECT_GT(seconds->median, 0.0) << measurement.name << " by " << name_of(clock);
     }
-    for (const auto& timing : measurement.other_clocks)
-      std::cout << measurement.name << " " << timing.clock << " " << timing.seconds->median * 1e6 << " us, "
+    for (const auto& timing : measurement.timings)
+      std::cout << measurement.name << " " << name_of(timing.clock) << " " << timing.seconds->median * 1e6 << " us, "
                 << timing.method << "\n";
-    std::cout << measurement.name << " " << measurement.clock << " " << measurement.seconds->median * 1e6 << " us, "
-              << measurement.method << "\n";
   }
 };
 
@@ -145,36 +143,38 @@ TEST_F(ColdGpu, BuffersTakeTurns) {
     EXPECT_EQ(measurement.cache_state, "cold");
     EXPECT_TRUE(measurement.verified);
     expect_times(measurement);
-    EXPECT_THAT(measurement.method, HasSubstr("copies of its 2 buffers in turn, the L2 flushed before each sample"));
-    for (const auto& timing : measurement.other_clocks) EXPECT_THAT(timing.method, HasSubstr("in turn"));
+    EXPECT_THAT(measurement.primary().method,
+                HasSubstr("copies of its 2 buffers in turn, the L2 flushed before each sample"));
+    for (const auto& timing : measurement.timings) EXPECT_THAT(timing.method, HasSubstr("in turn"));
   }
 }
 
 TEST_F(ColdGpu, WhereTheyCannotEachExecutionFollowsAFlush) {
   for (const auto& measurement : measure("^stubborn_copy", "cold")) {
     expect_times(measurement);
-    EXPECT_EQ(measurement.executions_per_sample, 1);
-    EXPECT_THAT(measurement.method, HasSubstr("flushed before each execution, because buffer 1 of 2 is not read"));
-    EXPECT_THAT(measurement.other_clocks.at(0).method, HasSubstr("less pairs around nothing"));
-    EXPECT_TRUE(measurement.other_clocks.at(0).kernel_overhead_seconds);
+    EXPECT_EQ(measurement.primary().executions_per_sample, 1);
+    EXPECT_THAT(measurement.primary().method,
+                HasSubstr("flushed before each execution, because buffer 1 of 2 is not read"));
+    EXPECT_THAT(measurement.timings.at(1).method, HasSubstr("less pairs around nothing"));
+    EXPECT_TRUE(measurement.timings.at(1).kernel_overhead_seconds);
   }
 }
 
 TEST_F(ColdGpu, WhatCannotBeCapturedIsColdInBatches) {
   const auto measured = measure("^uncapturable_copy", "cold");
   ASSERT_EQ(measured.size(), 1U);
-  ASSERT_TRUE(measured[0].seconds) << (measured[0].failure ? measured[0].failure->message : "");
-  const Timing& device = measured[0].other_clocks.at(0);
+  ASSERT_TRUE(measured[0].seconds()) << (measured[0].failure ? measured[0].failure->message : "");
+  const Timing& device = measured[0].timings.at(1);
   ASSERT_TRUE(device.seconds) << device.reason;
   EXPECT_THAT(device.method, HasSubstr("batches behind a held stream"));
-  EXPECT_THAT(measured[0].method, HasSubstr("in turn"));
+  EXPECT_THAT(measured[0].primary().method, HasSubstr("in turn"));
 }
 
 TEST_F(ColdGpu, AWarmRunMakesNoCopies) {
   const auto measured = measure("^cold_copy/8388608", "warm");
   ASSERT_EQ(measured.size(), 1U);
   expect_times(measured[0]);
-  EXPECT_THAT(measured[0].method, testing::Not(HasSubstr("cold")));
+  EXPECT_THAT(measured[0].primary().method, testing::Not(HasSubstr("cold")));
 }
 
 /// With counters; skipped where there are none.

@@ -75,7 +75,7 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
   const auto clock = gpu_->stream_clock([this](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
   });
-  EXPECT_EQ(clock->question(), "stream");
+  EXPECT_EQ(clock->clock(), Clock::stream);
   EXPECT_GT(clock->time(100), 0.0);
   EXPECT_THAT(clock->method(100), testing::HasSubstr("held"));
   ASSERT_TRUE(clock->host_seconds());
@@ -115,7 +115,7 @@ TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
       GPUBENCH_CUDA_CHECK(fill_random(x.data(), Element::float32, x.size(), 1, stream));
   });
   ASSERT_NE(timing.clock, nullptr) << timing.reason;
-  EXPECT_EQ(timing.clock->question(), "device");
+  EXPECT_EQ(timing.clock->clock(), Clock::device);
   ASSERT_TRUE(timing.kernel_overhead_seconds);
   EXPECT_GT(timing.kernel_overhead_seconds->value, 0.0);
   EXPECT_GT(timing.clock->time(20), 0.0);

@@ -44,11 +44,11 @@ class Activities : public testing::Test {
     if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
     const Samples samples = AdaptiveSampler({}).sample(*timing.clock);
     Measurement measurement;
-    measurement.clock = "device";
+    measurement.make_primary().clock = Clock::device;
     measurement.cache_state = "warm";
-    measurement.seconds = statistics::summarize(samples.seconds);
-    measurement.kernel_overhead_seconds = timing.kernel_overhead_seconds;
-    measurement.method = timing.clock->method(samples.executions_per_sample);
+    measurement.make_primary().seconds = statistics::summarize(samples.seconds);
+    measurement.make_primary().kernel_overhead_seconds = timing.kernel_overhead_seconds;
+    measurement.make_primary().method = timing.clock->method(samples.executions_per_sample);
     ActivityPass phase(gpus().front());
     const auto once = [&] {
       batch(gpu_->stream(), 1);

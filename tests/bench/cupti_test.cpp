@@ -496,9 +496,9 @@ TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
     CounterPass phase(gpu(), {"fake__a.sum", "fake__b.sum"}, [&](const Device&) { return open(); });
     for (int point = 0; point < 3; ++point) {
       Measurement measurement;
-      measurement.samples_seconds = {1.0, 2.0};
+      measurement.make_primary().samples_seconds = {1.0, 2.0};
       go_over(phase, measurement, replay());
-      EXPECT_THAT(measurement.samples_seconds, ElementsAre(1.0, 2.0)) << failure;
+      EXPECT_THAT(measurement.primary().samples_seconds, ElementsAre(1.0, 2.0)) << failure;
       EXPECT_THAT(measurement.counters, IsEmpty()) << failure;
       ASSERT_EQ(measurement.absent_counters.size(), 2U) << failure;
       EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr(sentence)) << failure;

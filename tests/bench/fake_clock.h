@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/clock.h"
+#include "bench/clocks/timer.h"
 
 namespace gpubench::bench {
 
@@ -19,7 +19,7 @@ struct FakeWorld {
   double now = 0.0;
 };
 
-class FakeClock final : public Clock {
+class FakeClock final : public Timer {
  public:
   /// `seconds(sample)` is the time of one execution in the sample-th batch; `fixed` is added to every batch.
   explicit FakeClock(std::function<double(std::int64_t sample)> seconds, double fixed = 0.0, double min_batch = 0.0)
@@ -37,7 +37,7 @@ class FakeClock final : public Clock {
   }
   [[nodiscard]] double min_batch_seconds() const override { return min_batch_; }
   double now() override { return world->now; }
-  [[nodiscard]] std::string_view question() const override { return "fake"; }
+  [[nodiscard]] Clock clock() const override { return Clock::host; }
   [[nodiscard]] std::string method(std::int64_t) const override { return "fake clock"; }
 
   std::int64_t batches = 0;

@@ -176,9 +176,10 @@ TEST(GoogleRunner, NamesOperationAndArguments) {
   EXPECT_EQ(measured[0].work.flops.at(fp32), 256.0);
   EXPECT_EQ(measured[0].work.footprint_bytes, 1024.0);
   EXPECT_TRUE(measured[0].verified);
-  ASSERT_TRUE(measured[0].seconds);
-  EXPECT_EQ(measured[0].seconds->count + measured[0].dropped_samples, 5) << "a busy machine changes its clock";
-  EXPECT_EQ(measured[0].clock, "host");
+  ASSERT_TRUE(measured[0].seconds());
+  EXPECT_EQ(measured[0].seconds()->count + measured[0].primary().dropped_samples, 5)
+      << "a busy machine changes its clock";
+  EXPECT_EQ(measured[0].primary().clock, Clock::host);
 }
 
 TEST(GoogleRunner, TemplatesAndCapturesAreNamedAsGoogleNamesThem) {
@@ -202,7 +203,8 @@ TEST(GoogleRunner, AFailureIsKeptWithItsReasonAndTheRestGoesOn) {
   EXPECT_THAT(failure("forgets").message, HasSubstr("without calling state.measure"));
   EXPECT_THAT(failure("twice").message, HasSubstr("twice"));
   EXPECT_EQ(failure("too_large").kind, FailureKind::out_of_memory);
-  for (const auto& measurement : measured) EXPECT_NE(measurement.seconds.has_value(), measurement.failure.has_value());
+  for (const auto& measurement : measured)
+    EXPECT_NE(measurement.seconds().has_value(), measurement.failure.has_value());
 }
 
 TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
@@ -211,7 +213,7 @@ TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
   EXPECT_FALSE(measured[0].failure) << "a variant is no reason to fail";
   const auto& variants = measured[0].variants;
   ASSERT_EQ(variants.size(), 3U);
-  EXPECT_EQ(variants[0].perturbation, less_arithmetic);
+  EXPECT_EQ(variants[0].ablation, less_arithmetic);
   EXPECT_EQ(variants[0].remaining_fraction, 0.5);
   EXPECT_TRUE(variants[0].seconds);
   EXPECT_FALSE(variants[1].seconds);
@@ -265,7 +267,7 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   ASSERT_EQ(measured.size(), 3U);
   EXPECT_THAT(measured[0].counters, ElementsAre(Counter{"l2_bytes", 4096.0, "bytes", "fake"}));
   EXPECT_THAT(measured[0].absent_counters, ElementsAre(AbsentCounter{"l1_bytes", "FK100 has no counter for it"}));
-  EXPECT_EQ(measured[0].seconds, timed[0].seconds);
+  EXPECT_EQ(measured[0].seconds(), timed[0].seconds());
   EXPECT_EQ(measured[0].name, timed[0].name);
   EXPECT_TRUE(measured[2].failure);
   EXPECT_TRUE(measured[2].counters.empty());
@@ -309,7 +311,7 @@ TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
                                     [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   run_google(harness, "^throws", {});
   ASSERT_EQ(harness.measurements().size(), 1U);
-  EXPECT_EQ(harness.measurements()[0].seconds, timed[0].seconds);
+  EXPECT_EQ(harness.measurements()[0].seconds(), timed[0].seconds());
   EXPECT_FALSE(harness.measurements()[0].failure);
   EXPECT_THAT(harness.measurements()[0].absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "the disk is on fire"}));
   EXPECT_THAT(harness.pass_warnings(), ElementsAre("No counters on cpu: the disk is on fire."));
@@ -322,7 +324,7 @@ TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
   harness.set_pass(std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"l2_bytes"}));
   run_google(harness, "^add_up", {});
   for (const auto& measurement : harness.measurements()) {
-    EXPECT_TRUE(measurement.seconds);
+    EXPECT_TRUE(measurement.seconds());
     ASSERT_EQ(measurement.absent_counters.size(), 1U);
     EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
   }
@@ -344,11 +346,12 @@ TEST(ColdRun, BuffersTakeTurns) {
   ASSERT_EQ(measured.size(), 2U);
   EXPECT_EQ(measured[0].cache_state, "cold");
   EXPECT_TRUE(measured[0].verified);
-  ASSERT_TRUE(measured[0].seconds);
-  EXPECT_GT(measured[0].seconds->median, 0.0);
-  EXPECT_THAT(measured[0].method, HasSubstr("; cold: 6 copies of its 2 buffers in turn"));
-  EXPECT_EQ(measured[1].executions_per_sample, 1);
-  EXPECT_THAT(measured[1].method, HasSubstr("cache flushed before each execution, because buffer 1 of 1 is not read"));
+  ASSERT_TRUE(measured[0].seconds());
+  EXPECT_GT(measured[0].seconds()->median, 0.0);
+  EXPECT_THAT(measured[0].primary().method, HasSubstr("; cold: 6 copies of its 2 buffers in turn"));
+  EXPECT_EQ(measured[1].primary().executions_per_sample, 1);
+  EXPECT_THAT(measured[1].primary().method,
+              HasSubstr("cache flushed before each execution, because buffer 1 of 1 is not read"));
   EXPECT_THAT(measure("^copies").at(0).method, testing::Not(HasSubstr("cold")));
   EXPECT_EQ(measure("^copies").at(0).cache_state, "warm");
 }
@@ -433,7 +436,7 @@ TEST(GoogleRunner, PositionsAreThoseOfDiscovery) {
   ASSERT_EQ(harness.measurements().size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(harness.measurements()[i].name, points[i].name);
-    EXPECT_EQ(harness.measurements()[i].samples_seconds, recorded[i].samples_seconds) << i;
+    EXPECT_EQ(harness.measurements()[i].primary().samples_seconds, recorded[i].primary().samples_seconds) << i;
   }
 }
 

@@ -398,13 +398,13 @@ TEST(CounterPass, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
     throw MetricsUnavailable("the driver keeps the counters");
   });
   Measurement measurement;
-  measurement.samples_seconds = {1.0};
+  measurement.make_primary().samples_seconds = {1.0};
   for (int point = 0; point < 3; ++point) go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
   EXPECT_EQ(opened, 1);
   EXPECT_THAT(measurement.absent_counters,
               ElementsAre(AbsentCounter{"dram_read_bytes", "the driver keeps the counters"},
                           AbsentCounter{"l2_bytes", "the driver keeps the counters"}));
-  EXPECT_THAT(measurement.samples_seconds, ElementsAre(1.0));
+  EXPECT_THAT(measurement.primary().samples_seconds, ElementsAre(1.0));
   EXPECT_THAT(phase.warnings(), ElementsAre("No counters on cuda:0: the driver keeps the counters."));
 }
 

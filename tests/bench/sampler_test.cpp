@@ -140,7 +140,7 @@ TEST(AdaptiveSampler, ClocksTakeTurns) {
   second.world = first.world;
   second.name = 'b';
   first.order = second.order = &order;
-  const std::vector<Clock*> clocks = {&first, &second};
+  const std::vector<Timer*> clocks = {&first, &second};
   const auto samples = AdaptiveSampler({}).sample(clocks);
   ASSERT_EQ(samples.size(), 2U);
   EXPECT_DOUBLE_EQ(samples[0].seconds.front(), 1e-4);
@@ -157,7 +157,7 @@ TEST(AdaptiveSampler, AClockThatThrowsEndsAlone) {
     return 1e-4;
   });
   bad.world = good.world;
-  const std::vector<Clock*> clocks = {&good, &bad};
+  const std::vector<Timer*> clocks = {&good, &bad};
   const auto samples = AdaptiveSampler({}).sample(clocks);
   EXPECT_EQ(samples[0].seconds.size(), 20U);
   EXPECT_FALSE(samples[0].failure);
@@ -194,7 +194,7 @@ TEST(AdaptiveSampler, SpendsOneBudgetOnAllClocks) {
   second.world = first.world;
   SamplingOptions options;
   options.budget_seconds = 0.2;
-  const std::vector<Clock*> clocks = {&first, &second};
+  const std::vector<Timer*> clocks = {&first, &second};
   const auto samples = AdaptiveSampler(options).sample(clocks);
   EXPECT_EQ(samples[0].stop_reason, StopReason::budget);
   EXPECT_EQ(samples[1].stop_reason, StopReason::budget);
@@ -248,7 +248,7 @@ TEST(DeviceConditions, HeatIsAWarningAndAPowerCapIsNot) {
   hot.device = "cuda:0";
   hot.conditions = DeviceConditions{
       2, Interval{1.2e9, 1.9e9}, std::nullopt, std::nullopt, Interval{60, 88}, {"thermal slowdown (hardware)"}, ""};
-  hot.dropped_samples = 3;
+  hot.make_primary().dropped_samples = 3;
   Measurement capped;
   capped.device = "cuda:0";
   capped.conditions = DeviceConditions{1, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {"power cap"}, ""};

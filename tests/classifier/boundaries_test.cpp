@@ -168,7 +168,7 @@ TEST(Boundaries, WithoutAModelTheyAreReadOffTheTimes) {
   auto run = simulated(
       gpu(), powers_of_two(10, 20), [](double) { return streaming(0.0, 4.0); }, 0.0, random);
   for (auto& point : run.points) {
-    auto& seconds = *point.measurement.seconds;
+    auto& seconds = *point.measurement.make_primary().seconds;
     const double spun = 1e-9 * static_cast<double>(point.measurement.arguments.front().value);
     const double factor = (2e-6 + spun) / seconds.median;
     seconds.median *= factor;
@@ -326,7 +326,7 @@ TEST(Boundaries, LaunchesThatClimbInStepsAreKnownLessWell) {
   const auto spread = [&](double step) {
     machine.launch_step_seconds = step;
     auto measurement = measured(2e-6, {});
-    measurement.clock = "stream";
+    measurement.make_primary().clock = Clock::stream;
     return sigma_beside_model(time_of(measurement), measurement, machine);
   };
   EXPECT_NEAR(spread(0.0), 0.0051, 0.0001);

@@ -90,7 +90,7 @@ inline Measurement measured(double seconds, Work work, std::string device = "cud
   summary.minimum = summary.lower_quartile = summary.median = summary.upper_quartile = summary.maximum = summary.mean =
       seconds;
   summary.median_ci95 = {seconds * (1.0 - relative_half_width), seconds * (1.0 + relative_half_width)};
-  result.seconds = summary;
+  result.make_primary().seconds = summary;
   return result;
 }
 

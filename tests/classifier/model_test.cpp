@@ -475,11 +475,11 @@ TEST(ModelInput, TheFixedCostOfItsLaunchShapes) {
   auto measurement = measured(1e-6, {});
   EXPECT_FALSE(model_input_of(measurement).kernel_overhead_seconds);
   Timing device;
-  device.clock = "device";
+  device.clock = Clock::device;
   device.kernel_overhead_seconds = Estimate{0.5e-6, {0.4e-6, 0.6e-6}};
-  measurement.other_clocks = {device};
+  measurement.timings.push_back(device);
   EXPECT_EQ(model_input_of(measurement).kernel_overhead_seconds, 0.5e-6);
-  measurement.other_clocks[0].kernel_overhead_seconds->value = nan;
+  measurement.timings[1].kernel_overhead_seconds->value = nan;
   EXPECT_FALSE(model_input_of(measurement).kernel_overhead_seconds);
 }
 

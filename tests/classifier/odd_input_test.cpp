@@ -41,10 +41,10 @@ TEST(OddInput, Times) {
     EXPECT_EQ(verdict.regime, Regime::unknown) << seconds;
   }
   auto none = measured(1e-3, streaming(1e9, 0.0));
-  none.seconds.reset();
+  none.make_primary().seconds.reset();
   expect_sound(classify(none, gpu()));
   auto empty = measured(1e-3, streaming(1e9, 0.0));
-  empty.seconds->count = 0;
+  empty.make_primary().seconds->count = 0;
   EXPECT_EQ(classify(empty, gpu()).regime, Regime::unknown);
 }
 
@@ -68,7 +68,7 @@ TEST(OddInput, Intervals) {
   for (const Interval interval :
        {Interval{nan, nan}, Interval{0.0, 0.0}, Interval{2.0, 1.0}, Interval{-infinity, infinity}}) {
     auto measurement = measured(3e-6, streaming(4e6, 4e6));
-    measurement.seconds->median_ci95 = interval;
+    measurement.make_primary().seconds->median_ci95 = interval;
     auto calibration = gpu();
     for (auto& each : calibration.ceilings) each.ci95 = interval;
     for (auto& level : calibration.levels) level.capacity_ci95 = interval;
@@ -95,16 +95,16 @@ void add_what_else_there_may_be(Measurement& measurement, std::mt19937_64& rando
   measurement.counters.push_back(
       {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", odd_number(random, 50.0), "", ""});
   measurement.grid = Grid{static_cast<std::int64_t>(random()), static_cast<std::int64_t>(random() % 3)};
-  measurement.clock = "stream";
+  measurement.make_primary().clock = Clock::stream;
   Timing device;
-  device.clock = "device";
-  device.seconds = measurement.seconds;
+  device.clock = Clock::device;
+  device.seconds = measurement.seconds();
   device.seconds->median = odd_number(random, 1e-5);
   device.kernel_overhead_seconds = Estimate{odd_number(random, 1e-6), {}};
-  measurement.other_clocks.push_back(device);
+  measurement.timings.push_back(device);
   for (int i = 0; i < 10; ++i) {
-    measurement.samples_seconds.push_back(odd_number(random, 1e-5));
-    measurement.samples_clock_hz.push_back(odd_number(random, 1e9));
+    measurement.make_primary().samples_seconds.push_back(odd_number(random, 1e-5));
+    measurement.make_primary().samples_clock_hz.push_back(odd_number(random, 1e9));
   }
 }
 
@@ -162,7 +162,7 @@ TEST(OddInput, RandomNonsense) {
       work.flops[static_cast<Pipe>(pipe(random))] = odd_number(random, 1e9);
       if (coin(random) != 0) work.footprint_bytes = odd_number(random, 1e6);
       auto measurement = measured(odd_number(random, 1e-5), work, "x");
-      measurement.seconds->median_ci95 = {odd_number(random, 1e-5), odd_number(random, 1e-5)};
+      measurement.make_primary().seconds->median_ci95 = {odd_number(random, 1e-5), odd_number(random, 1e-5)};
       measurement.clock_hz = odd_number(random, 1e9);
       if (coin(random) != 0) add_what_else_there_may_be(measurement, random);
       measurement.arguments = {{"", i}};

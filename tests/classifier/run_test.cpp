@@ -14,7 +14,7 @@ TEST(ClassifyRun, FillsWhatCanBeFilled) {
   run.points.push_back({measured(1.1e-3, streaming(2e9, 2e9)), std::nullopt});
   run.points.push_back({measured(1.1e-3, streaming(2e9, 2e9), "cpu"), Verdict{}});  // no calibration of it
   auto failed = measured(1.0, streaming(1.0, 0.0));
-  failed.seconds.reset();
+  failed.make_primary().seconds.reset();
   failed.failure = Failure{FailureKind::error, "broke"};
   run.points.push_back({failed, Verdict{}});
   run.boundaries.push_back({});

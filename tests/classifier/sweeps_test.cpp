@@ -42,6 +42,23 @@ TEST(Sweeps, OperationsAndDevicesApart) {
   EXPECT_EQ(sweeps[0].argument, "n");
 }
 
+TEST(Sweeps, TextsTellSweepsApart) {
+  gpubench::Run run;
+  for (const char* const type : {"bf16", "fp32"})
+    for (const std::int64_t n : {1, 2, 3}) add(run, "f", {{"dtype", 0, type}, {"n", n}});
+  const auto sweeps = sweeps_of(run);
+  ASSERT_EQ(sweeps.size(), 2U);
+  EXPECT_EQ(sweeps[0].argument, "n (dtype = bf16)");
+  EXPECT_EQ(sweeps[1].argument, "n (dtype = fp32)");
+  EXPECT_EQ(sweeps[0].sizes.size(), 3U);
+}
+
+TEST(Sweeps, TextsAloneAreNoSweep) {
+  gpubench::Run run;
+  for (const char* const type : {"bf16", "fp32"}) add(run, "f", {{"dtype", 0, type}});
+  EXPECT_TRUE(sweeps_of(run).empty());
+}
+
 TEST(Sweeps, FirstVaryingArgumentAndGroupsOfTheOthers) {
   gpubench::Run run;
   for (const std::int64_t k : {8, 16})
@@ -68,8 +85,8 @@ TEST(Sweeps, NothingVariesOrNothingIsTimed) {
   add(run, "bare", {});
   add(run, "failed", {{"n", 1}});
   add(run, "failed", {{"n", 2}});
-  run.points[2].measurement.seconds.reset();
-  run.points[3].measurement.seconds.reset();
+  run.points[2].measurement.make_primary().seconds.reset();
+  run.points[3].measurement.make_primary().seconds.reset();
   EXPECT_TRUE(sweeps_of(run).empty());
 }
 

@@ -14,7 +14,7 @@ gpubench::Run run_on(const Calibration& calibration, double seconds, const Work&
   run.devices = {calibration.device};
   run.calibrations = {calibration};
   auto measurement = measured(seconds, work, calibration.device.id);
-  measurement.samples_seconds = {seconds, seconds};
+  measurement.make_primary().samples_seconds = {seconds, seconds};
   run.points.push_back({measurement, std::nullopt});
   return run;
 }
@@ -25,7 +25,7 @@ TEST(JudgeBy, TheSameDeviceKeepsItsTimes) {
   auto run = run_on(calibration, 1.1e-3, streaming(2e9, 2e9));
   find(calibration, "dram-copy").value = 3.7e12;
   EXPECT_TRUE(judge_by(calibration, "other.json", run));
-  EXPECT_EQ(run.points[0].measurement.seconds->median, 1.1e-3);
+  EXPECT_EQ(run.points[0].measurement.seconds()->median, 1.1e-3);
   EXPECT_NEAR(*run.points[0].verdict->achieved, 4.0 / 3.7 / 1.1, 1e-9);
   ASSERT_EQ(run.calibrations.size(), 1U);
   EXPECT_EQ(run.warnings.size(), 1U);
@@ -43,9 +43,9 @@ TEST(JudgeBy, AnotherDeviceGetsEstimates) {
   auto run = run_on(here, 2e-6 + 1.2e-3, streaming(2e9, 2e9));  // 1 ms at the ceiling
   EXPECT_TRUE(judge_by(there, "h.json", run));
   const auto& measurement = run.points[0].measurement;
-  EXPECT_NEAR(measurement.seconds->median, 3e-6 + 0.6e-3, 1e-6);  // as far from the ceiling as here
-  EXPECT_TRUE(measurement.samples_seconds.empty());
-  EXPECT_NE(measurement.method.find("not measured: estimated"), std::string::npos);
+  EXPECT_NEAR(measurement.seconds()->median, 3e-6 + 0.6e-3, 1e-6);  // as far from the ceiling as here
+  EXPECT_TRUE(measurement.primary().samples_seconds.empty());
+  EXPECT_NE(measurement.primary().method.find("not measured: estimated"), std::string::npos);
   EXPECT_EQ(run.points[0].verdict->regime, Regime::memory);
   EXPECT_EQ(run.devices[0].name, "H");
   EXPECT_EQ(run.devices[0].id, "cuda:0");
@@ -59,7 +59,7 @@ TEST(JudgeBy, WhatCannotBeCarriedOverLosesItsTime) {
   remove(there, "fp32");
   auto run = run_on(here, 1.1e-3, streaming(2e9, 2e9, 1e9));
   EXPECT_TRUE(judge_by(there, "h.json", run));
-  EXPECT_FALSE(run.points[0].measurement.seconds);
+  EXPECT_FALSE(run.points[0].measurement.seconds());
   EXPECT_TRUE(run.points[0].measurement.skipped);
   EXPECT_FALSE(judge_by(cpu(), "c.json", run));
 }
@@ -74,7 +74,7 @@ TEST(JudgeBy, MoreMultiprocessorsHaveFewerBlocksToStartLater) {
   run.points[0].measurement.launches = Launches{1, 10100, 10000};
   EXPECT_TRUE(judge_by(there, "h.json", run));
   EXPECT_EQ(run.points[0].measurement.launches, (Launches{1, 10100, 5000}));
-  EXPECT_NEAR(run.points[0].measurement.seconds->median, 2e-6 + 5e-6, 0.01e-6);
+  EXPECT_NEAR(run.points[0].measurement.seconds()->median, 2e-6 + 5e-6, 0.01e-6);
 }
 
 }  // namespace

@@ -132,8 +132,8 @@ TEST(Classify, MoreNoiseLessConfidence) {
 TEST(Classify, FewSamplesAreNotTrusted) {
   auto measurement = measured(3.6e-6, streaming(6e6, 5e6));
   const double many = classify(measurement, gpu()).confidence;
-  measurement.seconds->count = 1;
-  measurement.seconds->median_ci95 = {3.6e-6, 3.6e-6};
+  measurement.make_primary().seconds->count = 1;
+  measurement.make_primary().seconds->median_ci95 = {3.6e-6, 3.6e-6};
   EXPECT_LT(classify(measurement, gpu()).confidence, many);
 }
 

@@ -22,7 +22,7 @@ const Vote* find_vote(const Verdict& verdict, Experiment experiment) {
 
 Timing device_time(double seconds, double fixed) {
   Timing timing;
-  timing.clock = "device";
+  timing.clock = Clock::device;
   Summary summary;
   summary.count = 20;
   summary.median = seconds;
@@ -34,8 +34,8 @@ Timing device_time(double seconds, double fixed) {
 
 Measurement on_gpu(double stream, double device, Work work) {
   auto measurement = measured(stream, std::move(work));
-  measurement.clock = "stream";
-  measurement.other_clocks = {device_time(device, 0.5e-6)};
+  measurement.make_primary().clock = Clock::stream;
+  measurement.timings.push_back(device_time(device, 0.5e-6));
   return measurement;
 }
 
@@ -75,7 +75,7 @@ TEST(Elasticity, Outcomes) {
 
 Measurement with_variant(Ablation perturbation, double remaining_fraction, double seconds) {
   auto measurement = measured(10e-6, streaming(1e6, 1e6));
-  Variant variant{perturbation, remaining_fraction, measurement.seconds, ""};
+  Variant variant{perturbation, remaining_fraction, measurement.seconds(), ""};
   variant.seconds->median = seconds;
   variant.seconds->median_ci95 = {0.99 * seconds, 1.01 * seconds};
   measurement.variants = {variant};
@@ -123,8 +123,8 @@ TEST(ClockSensitivity, FromTheSpreadOfSamples) {
   EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(40, 1.98e9)));  // it did not vary
   EXPECT_FALSE(clock_sensitivity(constant, std::vector<double>(39, 1.98e9)));
   auto measurement = measured(1e-3, {});
-  measurement.samples_seconds = of_cores;
-  measurement.samples_clock_hz = clocks;
+  measurement.make_primary().samples_seconds = of_cores;
+  measurement.make_primary().samples_clock_hz = clocks;
   EXPECT_EQ(clock_vote({Regime::compute, "fp32"}, measurement)->outcome, Outcome::agrees);
   EXPECT_EQ(clock_vote({Regime::memory, "dram"}, measurement)->outcome, Outcome::disagrees);
   EXPECT_EQ(clock_vote({Regime::latency, "latency"}, measurement)->outcome, Outcome::undecided);

@@ -28,8 +28,8 @@ inline void add(Run& run, const std::string& name, const std::vector<double>& sa
   measurement.name = name;
   measurement.operation = name;
   measurement.device = device;
-  measurement.samples_seconds = samples;
-  measurement.seconds = statistics::summarize(samples);
+  measurement.make_primary().samples_seconds = samples;
+  measurement.make_primary().seconds = statistics::summarize(samples);
   run.points.push_back({measurement, std::nullopt});
 }
 
@@ -71,15 +71,15 @@ inline std::vector<Run> processes(double seconds, const std::vector<double>& fac
 }
 
 /// Timed by clocks, the first of which is the point's own.
-inline Run clocked(const std::vector<std::pair<std::string, double>>& clocks, const std::string& name = "op") {
+inline Run clocked(const std::vector<std::pair<Clock, double>>& clocks, const std::string& name = "op") {
   Run run = run_with(around(clocks.front().second), name);
   Measurement& measurement = run.points[0].measurement;
-  measurement.clock = clocks.front().first;
+  measurement.make_primary().clock = clocks.front().first;
   for (std::size_t i = 1; i < clocks.size(); ++i) {
     Timing timing;
     timing.clock = clocks[i].first;
     timing.seconds = statistics::summarize(around(clocks[i].second));
-    measurement.other_clocks.push_back(timing);
+    measurement.timings.push_back(timing);
   }
   return run;
 }

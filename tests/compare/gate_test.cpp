@@ -44,7 +44,7 @@ class Machine {
         measurement.device = "cpu";
         const double time =
             1e-5 * (p + 1) * (p == 0 ? factor : 1.0) * std::exp(update + process_deviation_ * normal(random_));
-        measurement.seconds = statistics::summarize(std::vector<double>(10, time));
+        measurement.make_primary().seconds = statistics::summarize(std::vector<double>(10, time));
         run.points.push_back({measurement, std::nullopt});
       }
       runs.push_back(run);
@@ -114,7 +114,7 @@ TEST(Gate, AFailureInOneProcessIsAFailure) {
   std::vector<storage::BaselineEntry> entries;
   for (int e = 1; e <= 3; ++e) entries.push_back(machine.entry(e, 2, 1.0, "a"));
   auto runs = machine.update(2, 1.0, "a");
-  runs[1].points[4].measurement.seconds.reset();
+  runs[1].points[4].measurement.make_primary().seconds.reset();
   runs[1].points[4].measurement.failure = Failure{FailureKind::error, "gone"};
   const auto comparison = check_against(entries, runs, {});
   EXPECT_THAT(comparison.failed_in_new, ::testing::ElementsAre("op4"));
@@ -125,11 +125,11 @@ TEST(Gate, AFailureInOneProcessIsAFailure) {
 void add_device_clock(std::vector<gpubench::Run>& runs, double factor) {
   for (gpubench::Run& run : runs)
     for (Point& point : run.points) {
-      point.measurement.clock = "stream";
+      point.measurement.make_primary().clock = Clock::stream;
       Timing timing;
-      timing.clock = "device";
-      timing.seconds = statistics::summarize(std::vector<double>(10, factor * point.measurement.seconds->median));
-      point.measurement.other_clocks = {timing};
+      timing.clock = Clock::device;
+      timing.seconds = statistics::summarize(std::vector<double>(10, factor * point.measurement.seconds()->median));
+      point.measurement.timings = {point.measurement.primary(), timing};
     }
 }
 
@@ -139,18 +139,18 @@ TEST(Gate, TheClockThatTheBaselineIsForIsCompared) {
     std::vector<storage::BaselineEntry> entries;
     for (int i = 0; i < updates; ++i) {
       entries.push_back(machine.entry(i + 1, 3, 1.0, "a"));
-      entries.back().clock = "device";
+      entries.back().clock = Clock::device;
       add_device_clock(entries.back().runs, 0.5);
     }
     auto next = machine.update(3, 1.0, "a");
     add_device_clock(next, 0.6);
     const auto device = check_against(entries, next, {});
     ASSERT_EQ(device.points.size(), std::size_t{points}) << updates;
-    EXPECT_EQ(device.points[0].clock, "device");
+    EXPECT_EQ(device.points[0].clock, Clock::device);
     EXPECT_NEAR(device.points[0].ratio.value, 1.2, 0.02);
     EXPECT_EQ(changed(device), points);
     CompareOptions options;
-    options.clock = "stream";
+    options.clock = Clock::stream;
     EXPECT_EQ(changed(check_against(entries, next, options)), 0) << updates;
   }
 }
@@ -162,9 +162,7 @@ TEST(Gate, AMeanOverProcessesIsOfOneClock) {
     entries.push_back(machine.entry(i + 1, 3, 1.0, "a"));
     add_device_clock(entries.back().runs, 0.5);
     for (Point& point : entries.back().runs[1].points) {  // this process was timed by "device" alone
-      point.measurement.clock = "device";
-      point.measurement.seconds = point.measurement.other_clocks[0].seconds;
-      point.measurement.other_clocks.clear();
+      point.measurement.timings.erase(point.measurement.timings.begin());
     }
   }
   auto next = machine.update(3, 1.0, "a");

@@ -35,10 +35,10 @@ Point judged(const bench::PointName& name, Regime regime) {
   point.measurement.operation = name.operation;
   point.measurement.arguments = name.arguments;
   point.measurement.device = "cpu";
-  point.measurement.clock = "host";
-  point.measurement.seconds = Summary{};
-  point.measurement.seconds->count = 10;
-  point.measurement.seconds->median = 1e-3;
+  point.measurement.make_primary().clock = Clock::host;
+  point.measurement.make_primary().seconds = Summary{};
+  point.measurement.make_primary().seconds->count = 10;
+  point.measurement.make_primary().seconds->median = 1e-3;
   point.verdict = Verdict{};
   point.verdict->regime = regime;
   point.verdict->confidence = 0.99;

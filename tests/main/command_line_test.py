@@ -386,8 +386,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         (point,) = json.loads(out.read_text())["points"]
         self.assertEqual(point["measurement"]["cache_state"], "cold")
-        self.assertRegex(point["measurement"]["method"], r"; cold: \d+ copies of its 2 buffers in turn")
-        self.assertGreater(point["measurement"]["seconds"]["median"], 0.0)
+        self.assertRegex(point["measurement"]["timings"][0]["method"], r"; cold: \d+ copies of its 2 buffers in turn")
+        self.assertGreater(point["measurement"]["timings"][0]["seconds"]["median"], 0.0)
         self.assert_refused(self.gpubench("--filter=^copy/n:65536/", f"--resume={out}"), "caches were cold", "warm")
         again = self.gpubench("--cache=cold", "--filter=^copy/n:65536/", f"--resume={out}")
         self.assertEqual(again.returncode, 0, again.stderr)
@@ -505,17 +505,17 @@ class CommandLine(unittest.TestCase):
     def scale(factor):
         def change(run):
             for point in run["points"]:
-                measurement = point["measurement"]
-                base = measurement["seconds"]["median"]
-                measurement.pop("block_sizes", None)
-                measurement.pop("samples_clock_hz", None)
-                measurement["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5)) for i in range(40)]
-                for key, value in measurement["seconds"].items():
+                timing = point["measurement"]["timings"][0]
+                base = timing["seconds"]["median"]
+                timing.pop("block_sizes", None)
+                timing.pop("samples_clock_hz", None)
+                timing["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5)) for i in range(40)]
+                for key, value in timing["seconds"].items():
                     if isinstance(value, float):
-                        measurement["seconds"][key] = base * factor
+                        timing["seconds"][key] = base * factor
                 # As on a quiet machine, whatever this one was when it measured.
-                measurement["seconds"]["median_ci95"] = [base * factor * 0.999, base * factor * 1.001]
-                measurement["seconds"]["count"] = 40
+                timing["seconds"]["median_ci95"] = [base * factor * 0.999, base * factor * 1.001]
+                timing["seconds"]["count"] = 40
 
         return change
 
@@ -531,7 +531,7 @@ class CommandLine(unittest.TestCase):
 
         def failing(run):
             measurement = run["points"][0]["measurement"]
-            del measurement["seconds"]
+            measurement["timings"] = []
             measurement["failure"] = {"kind": "error", "message": "broken"}
 
         self.assertEqual(self.stored("compare", base, base).returncode, 0)
@@ -583,9 +583,9 @@ class CommandLine(unittest.TestCase):
         newer = json.loads(text)
         newer["schema"]["version"] = 99
         unitless = json.loads(text)
-        unitless["points"][0]["measurement"]["seconds"]["median"] = "3 ms"
+        unitless["points"][0]["measurement"]["timings"][0]["seconds"]["median"] = "3 ms"
         cases = {"empty": ("", "empty"), "cut off": (text[: len(text) // 2], "cut off"), "foreign": ('{"benchmarks": []}', "not a gpubench run"),
-                 "newer": (json.dumps(newer), "newer"), "another unit": (json.dumps(unitless), "/points/0/measurement/seconds/median"),
+                 "newer": (json.dumps(newer), "newer"), "another unit": (json.dumps(unitless), "/points/0/measurement/timings/0/seconds/median"),
                  "not a number": (text.replace('"median": ', '"median": NaN, "x": ', 1), "JSON")}
         for name, (content, word) in cases.items():
             bad.write_text(content)

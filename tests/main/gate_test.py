@@ -57,16 +57,16 @@ class Commands(unittest.TestCase):
             run = json.loads(SAMPLE.read_text())
             run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z {name}"
             for j, point in enumerate(run["points"]):
-                seconds = point["measurement"].get("seconds")
+                timing = next(iter(point["measurement"]["timings"]), {})
+                seconds = timing.get("seconds")
                 for key, value in (seconds or {}).items():
                     if isinstance(value, float):
                         seconds[key] = value * factor * (1 + 0.003 * ((i * 7 + j * 3) % 5 - 2) / 2)
                 if seconds:
                     middle = seconds["median"]
                     seconds["median_ci95"] = [middle * 0.999, middle * 1.001] if isinstance(seconds["median_ci95"], list) else {"low": middle * 0.999, "high": middle * 1.001}
-                point["measurement"]["samples_seconds"] = []
-                point["measurement"].pop("block_sizes", None)
-                point["measurement"].pop("samples_clock_hz", None)
+                for samples in ("samples_seconds", "block_sizes", "samples_clock_hz"):
+                    timing.pop(samples, None)
             # What fails in the sample run is not what these tests are about.
             run["points"] = [point for point in run["points"] if "failure" not in point["measurement"]]
             if change:
@@ -156,18 +156,16 @@ class Commands(unittest.TestCase):
 
             def change(run):
                 for point in run["points"]:
-                    measurement = point["measurement"]
-                    if "seconds" not in measurement:
+                    timings = point["measurement"]["timings"]
+                    if not timings or "seconds" not in timings[0]:
                         continue
                     scaled = lambda factor: {
                         key: [factor * end for end in value] if isinstance(value, list) else factor * value if isinstance(value, float) else value
-                        for key, value in measurement["seconds"].items()
+                        for key, value in timings[0]["seconds"].items()
                     }
                     other = {"clock": "device", "seconds": scaled(device), "executions_per_sample": 1, "method": "made up", "stop_reason": "count"}
-                    if stream is None:
-                        measurement.update({"seconds": scaled(device), "clock": "device", "other_clocks": []})
-                    else:
-                        measurement.update({"seconds": scaled(stream), "clock": "stream", "other_clocks": [other]})
+                    first = [] if stream is None else [{**timings[0], "seconds": scaled(stream), "clock": "stream"}]
+                    point["measurement"]["timings"] = [*first, other]
 
             return change
 
@@ -250,7 +248,7 @@ class Commands(unittest.TestCase):
 
         def fail_first(run):
             measurement = run["points"][0]["measurement"]
-            del measurement["seconds"]
+            measurement["timings"] = []
             measurement["failure"] = {"kind": "error", "message": "broken"}
 
         failing = self.gpubench("gate", "check", self.processes("failing", change=fail_first), store)
@@ -266,7 +264,7 @@ class Commands(unittest.TestCase):
         self.gpubench("gate", "update", base, f"--store={folder}")
         (entry,) = folder.glob("*/000001.json")
         text = entry.read_text()
-        for content in ("", "{}", text[: len(text) // 2], SAMPLE.read_text(), text.replace('"version": 1', '"version": 77', 1)):
+        for content in ("", "{}", text[: len(text) // 2], SAMPLE.read_text(), text.replace('"version": 2', '"version": 77', 1)):
             entry.write_text(content)
             self.assert_refused(self.gpubench("gate", "check", base, f"--store={folder}"), "000001.json")
             self.assertEqual(entry.read_text(), content)

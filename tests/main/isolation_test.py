@@ -153,7 +153,7 @@ class Isolation(unittest.TestCase):
         out = self.folder / "twice.json"
         result = self.run_program(CRASHING, "--isolate", "--filter=^twice", f"--out={out}")
         self.assertEqual(result.returncode, 0, result.stderr)
-        samples = [point["measurement"]["samples_seconds"] for point in json.loads(out.read_text())["points"]]
+        samples = [point["measurement"]["timings"][0]["samples_seconds"] for point in json.loads(out.read_text())["points"]]
         self.assertEqual(len(samples), 2)
         self.assertNotEqual(*samples)
 

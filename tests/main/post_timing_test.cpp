@@ -17,13 +17,13 @@ Point timed(const std::string& name) {
   Point point;
   point.measurement.name = name;
   point.measurement.device = "cuda:99";
-  point.measurement.seconds = Summary{};
+  point.measurement.make_primary().seconds = Summary{};
   return point;
 }
 
 Point failed(const std::string& name) {
   Point point = timed(name);
-  point.measurement.seconds.reset();
+  point.measurement.make_primary().seconds.reset();
   point.measurement.failure = Failure{};
   return point;
 }
@@ -40,7 +40,7 @@ TEST(AfterTiming, AGpuThatCannotBeOpenedAgainCostsCountersAlone) {
   EXPECT_THAT(counting.warnings[0], HasSubstr("No counters on cuda:99: "));
   EXPECT_EQ(counting.points, 0U);
   for (const std::size_t i : {0U, 2U}) {
-    EXPECT_TRUE(points[i].measurement.seconds);
+    EXPECT_TRUE(points[i].measurement.seconds());
     EXPECT_THAT(points[i].measurement.absent_counters,
                 ElementsAre(Field(&AbsentCounter::name, "dram_read_bytes"), Field(&AbsentCounter::name, "l2_bytes")));
   }

@@ -29,16 +29,16 @@ gpubench::Run later_run() {
   run.context.gpubench_version = "0.2.0";
   run.devices[0].properties["driver"] = "575.2";
   const auto scale = [&](std::size_t index, double factor) {
-    auto& measurement = run.points[index].measurement;
-    for (double& sample : measurement.samples_seconds) sample *= factor;
-    measurement.seconds = statistics::summarize(measurement.samples_seconds);
+    Timing& timing = run.points[index].measurement.make_primary();
+    for (double& sample : timing.samples_seconds) sample *= factor;
+    timing.seconds = statistics::summarize(timing.samples_seconds);
   };
   scale(0, 1.21);
   scale(1, 0.8);
   scale(4, 1.011);
   run.points[3].verdict->regime = Regime::overhead;
   scale(3, 1.3);
-  run.points[6].measurement.seconds.reset();
+  run.points[6].measurement.make_primary().seconds.reset();
   run.points[6].measurement.failure = Failure{FailureKind::wrong_result, "row 3 differs"};
   run.points[9].measurement.name = "renamed/manual_time";
   return run;

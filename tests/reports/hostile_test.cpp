@@ -108,7 +108,7 @@ TEST(Hostile, CsvNumbersAreComplete) {
   const auto records = parse_csv(csv(run));
   const auto column = std::find(records[0].begin(), records[0].end(), "median_s") - records[0].begin();
   for (std::size_t i = 0; i < run.points.size(); ++i) {
-    const auto& seconds = run.points[i].measurement.seconds;
+    const auto& seconds = run.points[i].measurement.seconds();
     const std::string& field = records[i + 1][static_cast<std::size_t>(column)];
     if (seconds) {
       EXPECT_EQ(std::stod(field), seconds->median);

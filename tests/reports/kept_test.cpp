@@ -56,11 +56,11 @@ TEST(Kept, RunsAreReadWithAllThatTheyHold) {
       const auto& stored = document["points"][i]["measurement"];
       const auto& measurement = run.points[i].measurement;
       EXPECT_EQ(measurement.name, stored["name"].get<std::string>()) << file;
-      EXPECT_EQ(measurement.samples_seconds.size(), stored["samples_seconds"].size()) << file;
+      EXPECT_EQ(measurement.primary().samples_seconds.size(), stored["samples_seconds"].size()) << file;
       const bool has_time = stored.contains("seconds") && !stored["seconds"].is_null();
-      EXPECT_EQ(measurement.seconds.has_value(), has_time) << file;
+      EXPECT_EQ(measurement.seconds().has_value(), has_time) << file;
       if (has_time) {
-        EXPECT_EQ(measurement.seconds->median, stored["seconds"]["median"].get<double>()) << file;
+        EXPECT_EQ(measurement.seconds()->median, stored["seconds"]["median"].get<double>()) << file;
       }
     }
     EXPECT_EQ(run.calibrations.size(), document["calibrations"].size()) << file;

@@ -52,7 +52,7 @@ TEST(GoogleBenchmark, TimesAreMediansInNanosecondsAndSayWhatTheyAre) {
   const Json entries = Json::parse(google_benchmark_json(run))["benchmarks"];
   ASSERT_EQ(entries.size(), run.points.size() - 2);
   const Json& first = entries[0];
-  EXPECT_DOUBLE_EQ(first["real_time"], run.points[0].measurement.seconds->median * 1e9);
+  EXPECT_DOUBLE_EQ(first["real_time"], run.points[0].measurement.seconds()->median * 1e9);
   EXPECT_DOUBLE_EQ(first["cpu_time"], 2100.0);
   EXPECT_THAT(first["cpu_time_source"], HasSubstr("launch"));
   EXPECT_EQ(first["iterations"], 10 * 64);
@@ -105,7 +105,7 @@ TEST(Nvbench, NumbersAreStringsAndTheClockIsThereWhereItIsKnown) {
   ASSERT_EQ(states.size(), 5U);
   const Json* mean = find(states[0], "nv/cold/time/gpu/mean");
   ASSERT_NE(mean, nullptr);
-  EXPECT_EQ(std::stod((*mean)["value"].get<std::string>()), run.points[0].measurement.seconds->mean);
+  EXPECT_EQ(std::stod((*mean)["value"].get<std::string>()), run.points[0].measurement.seconds()->mean);
   EXPECT_EQ((*find(states[0], "nv/cold/sample_size"))["value"], "10");
   EXPECT_EQ((*find(states[0], "nv/cold/sm_clock_rate/mean"))["value"], "1920000000");
   EXPECT_EQ(find(states[1], "nv/cold/sm_clock_rate/mean"), nullptr);

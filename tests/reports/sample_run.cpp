@@ -77,13 +77,14 @@ Measurement timed(const std::string& operation, std::vector<Argument> arguments,
   result.device = "cuda:0";
   result.work = std::move(work);
   constexpr std::array spread = {0.0, 4.0, -3.0, 1.0, -1.0, 2.0, -2.0, 0.5, 9.0, -0.5};
-  for (const double step : spread) result.samples_seconds.push_back(seconds * (1.0 + step / 1000.0));
-  result.seconds = statistics::summarize(result.samples_seconds);
-  result.executions_per_sample = seconds < 1e-4 ? 64 : 1;
-  result.clock = "stream";
-  result.method = "CUDA events around 64 executions";
+  Timing& timing = result.make_primary();
+  for (const double step : spread) timing.samples_seconds.push_back(seconds * (1.0 + step / 1000.0));
+  timing.seconds = statistics::summarize(timing.samples_seconds);
+  timing.executions_per_sample = seconds < 1e-4 ? 64 : 1;
+  timing.clock = Clock::stream;
+  timing.method = "CUDA events around 64 executions";
+  timing.stop_reason = seconds < 1e-3 ? StopReason::interval : StopReason::budget;
   result.cache_state = "warm";
-  result.stop_reason = seconds < 1e-3 ? StopReason::interval : StopReason::budget;
   result.verified = true;
   result.clock_hz = 1.92e9;
   return result;
@@ -166,9 +167,9 @@ void add_gemm(Run& run) {
 
 void add_without_time(Run& run) {
   Measurement failed = timed("gemm<bf16>", {{"n", 131072}}, 1.0, {});
-  failed.seconds.reset();
-  failed.samples_seconds.clear();
-  failed.executions_per_sample = 0;
+  failed.make_primary().seconds.reset();
+  failed.make_primary().samples_seconds.clear();
+  failed.make_primary().executions_per_sample = 0;
   failed.verified = false;
   failed.failure = Failure{FailureKind::out_of_memory, "96.0 GiB wanted, 79.1 GiB free"};
   run.points.push_back({failed, std::nullopt});
@@ -234,7 +235,7 @@ Run hostile_run() {
     measurement.name = name + "/" + measurement.name;
     measurement.operation = name + measurement.operation;
     for (auto& argument : measurement.arguments) argument.name = name;
-    measurement.clock = measurement.method = measurement.cache_state = name;
+    measurement.make_primary().method = measurement.cache_state = name;
     ActivityCheck activity;
     activity.agreement = Agreement::agrees;
     activity.seconds = activity.expected_seconds = Estimate{1e-6, {1e-6, 1e-6}};

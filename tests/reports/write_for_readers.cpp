@@ -16,10 +16,10 @@ namespace {
 gpubench::Run slower_run() {
   gpubench::Run run = gpubench::testing::sample_run();
   for (auto& point : run.points) {
-    auto& measurement = point.measurement;
-    if (!measurement.seconds) continue;
-    for (double& sample : measurement.samples_seconds) sample *= 1.2;
-    measurement.seconds = gpubench::statistics::summarize(measurement.samples_seconds);
+    if (!point.measurement.seconds()) continue;
+    gpubench::Timing& timing = point.measurement.make_primary();
+    for (double& sample : timing.samples_seconds) sample *= 1.2;
+    timing.seconds = gpubench::statistics::summarize(timing.samples_seconds);
   }
   return run;
 }
@@ -29,7 +29,7 @@ gpubench::Run repeated_run() {
   gpubench::Run run = gpubench::testing::sample_run();
   run.points.assign(3, run.points.front());
   for (int i = 0; i < 3; ++i) run.points[static_cast<std::size_t>(i)].measurement.repetition = i;
-  run.points[1].measurement.seconds.reset();
+  run.points[1].measurement.make_primary().seconds.reset();
   run.points[1].measurement.failure = gpubench::Failure{gpubench::FailureKind::wrong_result, "row 3 differs"};
   run.points[1].verdict.reset();
   return run;

@@ -102,7 +102,7 @@ TEST(Html, TimesOfThePageAreThoseOfTheRun) {
   const auto run = testing::synthetic_run();
   const auto column = data_of(html(run))["points"]["columns"]["seconds"];
   for (std::size_t i = 0; i < run.points.size(); ++i) {
-    const auto& seconds = run.points[i].measurement.seconds;
+    const auto& seconds = run.points[i].measurement.seconds();
     if (seconds)
       EXPECT_NEAR(column[i].get<double>() / seconds->median, 1.0, 1e-5);
     else

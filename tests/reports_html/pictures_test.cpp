@@ -39,7 +39,7 @@ std::string message_of(const std::function<void()>& act) {
 Several two_runs() {
   auto later = testing::synthetic_run();
   for (auto& point : later.points)
-    if (auto& seconds = point.measurement.seconds)
+    if (auto& seconds = point.measurement.make_primary().seconds)
       for (double* value : {&seconds->median, &seconds->median_ci95.low, &seconds->median_ci95.high}) *value *= 1.25;
   return join({{"old", testing::synthetic_run()}, {"new", later}});
 }
@@ -120,19 +120,19 @@ TEST(Samples, ArePackedAndStayWithinAStepOfTheRange) {
   const auto run = testing::synthetic_run();
   const auto packed = charts::packed_samples(run);
   ASSERT_EQ(packed.size(), run.points.size());
-  const auto& samples = run.points[0].measurement.samples_seconds;
+  const auto& samples = run.points[0].measurement.primary().samples_seconds;
   EXPECT_EQ(packed[0][0], *std::min_element(samples.begin(), samples.end()));
   EXPECT_EQ(packed[0][1], *std::max_element(samples.begin(), samples.end()));
   EXPECT_EQ(packed[0][2], samples.size());
   EXPECT_EQ(packed[0][4].get<std::string>().size(), (2 * samples.size() + 2) / 3 * 4);
   auto odd = run;
-  odd.points[0].measurement.samples_seconds = {1.0, 2.0};
+  odd.points[0].measurement.make_primary().samples_seconds = {1.0, 2.0};
   EXPECT_EQ(charts::packed_samples(odd)[0][4], "AAD//w==") << "0 and 65535, little-endian";
-  odd.points[0].measurement.samples_seconds = {1.0, std::nan("")};
+  odd.points[0].measurement.make_primary().samples_seconds = {1.0, std::nan("")};
   EXPECT_TRUE(charts::packed_samples(odd)[0].is_null());
-  odd.points[0].measurement.samples_seconds.clear();
+  odd.points[0].measurement.make_primary().samples_seconds.clear();
   EXPECT_TRUE(charts::packed_samples(odd)[0].is_null());
-  odd.points[0].measurement.samples_seconds.assign(5000, 1.0);
+  odd.points[0].measurement.make_primary().samples_seconds.assign(5000, 1.0);
   EXPECT_EQ(charts::packed_samples(odd)[0][2], 5000);
   EXPECT_EQ(charts::packed_samples(odd)[0][4].get<std::string>().size(), (2 * charts::max_packed_samples + 2) / 3 * 4);
 }
@@ -159,7 +159,7 @@ TEST(Several, ChangesAreRatiosToTheFirstRun) {
   const auto sets = charts::datasets(two_runs());
   std::size_t timed = 0;
   for (const auto& point : testing::synthetic_run().points)
-    if (point.measurement.seconds) ++timed;
+    if (point.measurement.seconds()) ++timed;
   ASSERT_EQ(sets["changes"].size(), timed);
   for (const auto& row : sets["changes"]) {
     EXPECT_NEAR(row["ratio"].get<double>(), 1.25, 1e-4);

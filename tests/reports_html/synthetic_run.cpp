@@ -242,11 +242,12 @@ Point point(const std::string& name, std::vector<Argument> arguments, const Work
   measurement.arguments = std::move(arguments);
   measurement.device = calibration.device.id;
   measurement.work = work;
-  for (int i = 0; i < 31; ++i) measurement.samples_seconds.push_back(seconds * std::exp(noise(random)));
-  measurement.seconds = summary_of(measurement.samples_seconds);
-  measurement.executions_per_sample = 20;
-  measurement.clock = calibration.device.kind == DeviceKind::cuda ? "stream" : "host";
-  measurement.method = "event pairs around 20 executions, the launch not taken off";
+  Timing& timing = measurement.make_primary();
+  for (int i = 0; i < 31; ++i) timing.samples_seconds.push_back(seconds * std::exp(noise(random)));
+  timing.seconds = summary_of(timing.samples_seconds);
+  timing.executions_per_sample = 20;
+  timing.clock = calibration.device.kind == DeviceKind::cuda ? Clock::stream : Clock::host;
+  timing.method = "event pairs around 20 executions, the launch not taken off";
   measurement.cache_state = "warm";
   measurement.verified = true;
   measurement.clock_hz = 1.965e9;
@@ -264,7 +265,7 @@ Point point(const std::string& name, std::vector<Argument> arguments, const Work
     check.kernels = {{"saxpy<float>(float*)", {132, 1, 1}, {256, 1, 1}, 32, 0, 0, 1}};
     measurement.activity = check;
   }
-  result.verdict = verdict_of(parts, measurement.seconds->median);
+  result.verdict = verdict_of(parts, measurement.seconds()->median);
   return result;
 }
 
@@ -322,8 +323,8 @@ Run synthetic_run() {
   auto failed = run.points.back();
   failed.measurement.name = "gemm/16384/16384/16384/manual_time";
   failed.measurement.arguments = {{"m", 16384}, {"n", 16384}, {"k", 16384}};
-  failed.measurement.seconds.reset();
-  failed.measurement.samples_seconds.clear();
+  failed.measurement.make_primary().seconds.reset();
+  failed.measurement.make_primary().samples_seconds.clear();
   failed.measurement.failure = Failure{FailureKind::out_of_memory, "wanted 200 GiB, 139 GiB are free"};
   failed.verdict.reset();
   auto skipped = failed;
@@ -372,8 +373,7 @@ Run synthetic_hostile_run() {
     measurement.operation += text;
     measurement.name = measurement.operation + "/" + std::to_string(measurement.arguments[0].value);
     for (auto& argument : measurement.arguments) argument.name += text;
-    measurement.method += text;
-    measurement.clock += text;
+    measurement.make_primary().method += text;
     measurement.cache_state += text;
     if (measurement.failure) measurement.failure->message += text;
     if (measurement.skipped) *measurement.skipped += text;

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   if (kind == "runs") {
     auto later = run;
     for (auto& point : later.points)
-      if (auto& seconds = point.measurement.seconds)
+      if (auto& seconds = point.measurement.make_primary().seconds)
         for (double* value : {&seconds->median, &seconds->median_ci95.low, &seconds->median_ci95.high}) *value *= 1.1;
     file << gpubench::reports::html(join({{"old", run}, {"new", later}}));
   } else if (kind == "hostile-runs") {

@@ -29,7 +29,7 @@ def measurement(name, expected=None, recorded=None, kernels=()):
         "expected_seconds": {"value": expected}, "seconds": {"value": recorded},
         "kernels": [{"name": kernel, "grid": [4096, 1, 1], "block": [256, 1, 1], "launches": 1} for kernel in kernels]}
     clocks = [] if expected is None else [{"clock": "device", "seconds": {"median": expected - 0.5e-6}}]
-    return {"measurement": {"name": name + "/manual_time", "repetition": 0, "clock": "stream", "activity": activity, "other_clocks": clocks}}
+    return {"measurement": {"name": name + "/manual_time", "repetition": 0, "activity": activity, "timings": [{"clock": "stream"}, *clocks]}}
 
 
 class Reading(unittest.TestCase):

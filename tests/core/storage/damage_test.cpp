@@ -19,7 +19,8 @@ std::string sound_text() {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const Run run = gpubench::testing::random_run(seed);
     if (run.points.empty() || run.calibrations.empty() || run.boundaries.empty() || run.devices.empty()) continue;
-    if (!run.points[0].verdict || !run.points[0].measurement.seconds || run.calibrations[0].ceilings.empty()) continue;
+    if (!run.points[0].verdict || !run.points[0].measurement.seconds() || run.calibrations[0].ceilings.empty())
+      continue;
     std::string text = to_json(run);
     if (shortest.empty() || text.size() < shortest.size()) shortest = std::move(text);
   }

@@ -29,7 +29,7 @@ std::string run_error(const std::string& text) {
 /// A run with one point, as a document to damage.
 nlohmann::json document() {
   gpubench::Run run;
-  run.points.emplace_back().measurement.seconds = Summary{};
+  run.points.emplace_back().measurement.make_primary().seconds = Summary{};
   run.points.back().verdict = Verdict{};
   run.devices.emplace_back();
   return nlohmann::json::parse(to_json(run));
@@ -57,7 +57,7 @@ TEST(Json, ReadsBackWhatItWroteForAnyCalibration) {
 
 TEST(Json, NamesItsSchemaFirst) {
   EXPECT_THAT(to_json(gpubench::Run{}),
-              StartsWith("{\n \"schema\": {\n  \"name\": \"gpubench-run\",\n  \"version\": 1\n }"));
+              StartsWith("{\n \"schema\": {\n  \"name\": \"gpubench-run\",\n  \"version\": 2\n }"));
   EXPECT_THAT(to_json(Calibration{}), HasSubstr("\"name\": \"gpubench-calibration\""));
 }
 
@@ -73,12 +73,12 @@ TEST(Json, LeavesOutWhatIsAbsent) {
 TEST(Json, RefusesToWriteWhatIsNotFinite) {
   gpubench::Run run;
   run.points.resize(2);
-  run.points[1].measurement.samples_seconds = {1.0, std::numeric_limits<double>::quiet_NaN()};
+  run.points[1].measurement.make_primary().samples_seconds = {1.0, std::numeric_limits<double>::quiet_NaN()};
   try {
     to_json(run);
     FAIL() << "written";
   } catch (const WriteError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/points/1/measurement/samples_seconds/1"));
+    EXPECT_THAT(error.what(), HasSubstr("/points/1/measurement/timings/0/samples_seconds/1"));
   }
   Calibration calibration;
   calibration.seconds_taken = std::numeric_limits<double>::infinity();
@@ -129,7 +129,7 @@ TEST(Json, TellsForeignFilesApart) {
 
 TEST(Json, TellsOfANewerVersion) {
   EXPECT_THAT(error_with("/schema/version", 3),
-              HasSubstr("run.json: written by a newer gpubench (schema 3, this one reads 1)"));
+              HasSubstr("run.json: written by a newer gpubench (schema 3, this one reads 2)"));
   EXPECT_THAT(error_with("/schema/version", 0), HasSubstr("/schema/version"));
   EXPECT_THAT(error_with("/schema/version", "1"), HasSubstr("must stand"));
 }
@@ -147,30 +147,95 @@ TEST(Json, TellsOfTextThatIsNotJson) {
 
 TEST(Json, ChecksEveryTypeAndNamesThePlace) {
   const std::string measurement = "/points/0/measurement";
+  const std::string timing = measurement + "/timings/0";
   EXPECT_EQ(error_with(measurement + "/name", 1),
             "run.json: /points/0/measurement/name: is number where a text must stand; give a file written by gpubench, "
             "whole and unchanged");
-  EXPECT_THAT(error_with(measurement + "/seconds/median", "1"),
+  EXPECT_THAT(error_with(timing + "/seconds/median", "1"),
               HasSubstr("/seconds/median: is string where a number must stand"));
-  EXPECT_THAT(error_with(measurement + "/seconds/median", -1.0), HasSubstr("below zero"));
-  EXPECT_THAT(error_with(measurement + "/seconds/median_ci95", {1.0}), HasSubstr("two numbers"));
-  EXPECT_THAT(error_with(measurement + "/seconds/count", -1), HasSubstr("is not between 0 and"));
-  EXPECT_THAT(error_with(measurement + "/seconds/count", 1.5), HasSubstr("a whole number"));
-  EXPECT_THAT(error_with(measurement + "/executions_per_sample", 18446744073709551615U), HasSubstr("is not between"));
+  EXPECT_THAT(error_with(timing + "/seconds/median", -1.0), HasSubstr("below zero"));
+  EXPECT_THAT(error_with(timing + "/seconds/median_ci95", {1.0}), HasSubstr("two numbers"));
+  EXPECT_THAT(error_with(timing + "/seconds/count", -1), HasSubstr("is not between 0 and"));
+  EXPECT_THAT(error_with(timing + "/seconds/count", 1.5), HasSubstr("a whole number"));
+  EXPECT_THAT(error_with(timing + "/executions_per_sample", 18446744073709551615U), HasSubstr("is not between"));
   EXPECT_THAT(error_with(measurement + "/repetition", 4294967296), HasSubstr("is not between"));
-  EXPECT_THAT(error_with(measurement + "/samples_seconds", {0.5, -2.0}),
-              HasSubstr("/samples_seconds/1: is -2, below zero"));
-  EXPECT_THAT(error_with(measurement + "/samples_seconds", {0.5, nullptr}), HasSubstr("is null where a number"));
+  EXPECT_THAT(error_with(timing + "/samples_seconds", {0.5, -2.0}), HasSubstr("/samples_seconds/1: is -2, below zero"));
+  EXPECT_THAT(error_with(timing + "/samples_seconds", {0.5, nullptr}), HasSubstr("is null where a number"));
   EXPECT_THAT(error_with(measurement + "/arguments", "none"), HasSubstr("where an array must stand"));
   EXPECT_THAT(error_with(measurement + "/work/flops", {{"fp33", 1.0}}), HasSubstr("/work/flops/fp33: is no pipe"));
-  EXPECT_THAT(error_with(measurement + "/stop_reason", "tired"),
+  EXPECT_THAT(error_with(timing + "/stop_reason", "tired"),
               HasSubstr("is 'tired', which is none of interval, budget, count"));
+  EXPECT_THAT(error_with(timing + "/clock", "sun"),
+              HasSubstr("is 'sun', which is none of device, stream, latency, host"));
   EXPECT_THAT(error_with(measurement + "/verified", 1), HasSubstr("true or false"));
   EXPECT_THAT(error_with("/points/0/verdict/regime", "royal"), HasSubstr("which is none of overhead"));
   EXPECT_THAT(error_with("/points/0/verdict/confidence", 1.1), HasSubstr("above 1"));
   EXPECT_THAT(error_with("/points/0", 7), HasSubstr("where an object must stand"));
   EXPECT_THAT(error_with("/devices/0/units", -1), HasSubstr("/devices/0/units"));
   EXPECT_THAT(error_with("/devices/0/properties", {{"a/b\n", 1}}), HasSubstr("/properties/a~1b?: is number"));
+}
+
+TEST(Json, ChecksWhatBelongsTogether) {
+  auto damaged = document();
+  auto& timing = damaged["points"][0]["measurement"]["timings"][0];
+  timing["samples_seconds"] = {1.0, 2.0, 3.0};
+  timing["block_sizes"] = {1, 2};
+  EXPECT_EQ(run_from_json(damaged.dump(), "run.json").points[0].measurement.primary().block_sizes.size(), 2U);
+  for (const auto& sizes : {nlohmann::json{1, 1}, {4}, {0, 3}, {2, 2}, {9223372036854775807, 1}}) {
+    timing["block_sizes"] = sizes;
+    EXPECT_THAT(run_error(damaged.dump()), HasSubstr("/timings/0/block_sizes: does not add up to the number"));
+  }
+  timing.erase("block_sizes");
+  timing["samples_clock_hz"] = {1e9};
+  EXPECT_THAT(run_error(damaged.dump()), HasSubstr("/samples_clock_hz: does not have one clock for each sample"));
+  timing["samples_seconds"] = {-1.0};
+  EXPECT_THAT(run_error(damaged.dump()), HasSubstr("/samples_seconds/0: is -1, below zero"));
+  timing["clock"] = "device";  // takes a cost off, so that a sample may be below zero
+  EXPECT_NO_THROW(run_from_json(damaged.dump(), "run.json"));
+  damaged["points"][0]["measurement"]["variants"] = {{{"ablation", "less_traffic"}, {"remaining_fraction", 1.0}}};
+  EXPECT_THAT(run_error(damaged.dump()), HasSubstr("/remaining_fraction: leaves all of the work, or more"));
+}
+
+TEST(Json, ReadsTextArguments) {
+  gpubench::Run run;
+  run.points.emplace_back().measurement.arguments = {{"n", 4, {}}, {"dtype", 0, "bf16"}};
+  EXPECT_THAT(to_json(run), HasSubstr("\"text\": \"bf16\""));
+  EXPECT_EQ(run_from_json(to_json(run), "run.json"), run);
+}
+
+// Schema 1 has the primary timing beside the measurement's own fields.
+TEST(Json, ReadsTheTimingsOfSchema1) {
+  constexpr std::string_view timed = R"("seconds": {"count": 2, "minimum": 1.0, "lower_quartile": 1.0, "median": 1.5,
+      "upper_quartile": 2.0, "maximum": 2.0, "mean": 1.5, "mad": 0.5, "median_ci95": [1.0, 2.0]},
+      "samples_seconds": [1.0, 2.0], "block_sizes": [2], "executions_per_sample": 3, "clock": "stream", "method": "m",
+      "other_clocks": [{"clock": "device", "reason": "cannot", "executions_per_sample": 0, "method": "",
+                        "stop_reason": "interval", "blocks": 4, "fixed_seconds": {"value": 1.0, "ci95": [1.0, 1.0]}}],
+      "variants": [{"perturbation": "less_traffic", "part_left": 0.5, "reason": "none"}], "stop_reason": "budget")";
+  constexpr std::string_view failed = R"("samples_seconds": [], "executions_per_sample": 0, "clock": "", "method": "",
+      "stop_reason": "interval", "failure": {"kind": "error", "message": "no"})";
+  const auto run_of = [](std::string_view timing) {
+    return R"({"schema": {"name": "gpubench-run", "version": 1},
+      "context": {"gpubench_version": "0.1.0", "created_utc": "", "host": "", "program": "", "arguments": [],
+                  "environment": {}}, "devices": [], "calibrations": [], "boundaries": [], "warnings": [],
+      "points": [{"measurement": {"name": "a", "operation": "a", "arguments": [], "device": "cpu", "repetition": 0,
+        "work": {"bytes_read": 0.0, "bytes_written": 0.0, "flops": {}}, "cache_state": "warm", "verified": false, )" +
+           std::string(timing) + "}}]}";
+  };
+  const Measurement measurement = run_from_json(run_of(timed), "run.json").points.at(0).measurement;
+  ASSERT_EQ(measurement.timings.size(), 2U);
+  EXPECT_EQ(measurement.primary().clock, Clock::stream);
+  EXPECT_EQ(measurement.seconds()->median, 1.5);
+  EXPECT_EQ(measurement.primary().samples_seconds.size(), 2U);
+  EXPECT_EQ(measurement.primary().stop_reason, StopReason::budget);
+  EXPECT_EQ(measurement.timings[1].clock, Clock::device);
+  EXPECT_EQ(measurement.timings[1].reason, "cannot");
+  EXPECT_EQ(kernel_overhead_of(measurement)->value, 1.0);
+  EXPECT_EQ(measurement.variants.at(0).ablation, less_traffic);
+  EXPECT_EQ(measurement.variants.at(0).remaining_fraction, 0.5);
+  EXPECT_TRUE(run_from_json(run_of(failed), "run.json").points.at(0).measurement.timings.empty());
+  std::string wrong = run_of(timed);
+  wrong.replace(wrong.find("\"stream\""), 8, "\"sun\"");
+  EXPECT_THAT(run_error(wrong), HasSubstr("/points/0/measurement/clock: is 'sun'"));
 }
 
 TEST(Json, TellsOfEveryMissingKey) {
@@ -193,7 +258,7 @@ TEST(Json, RefusesDepthAndLength) {
   for (int i = 0; i < 1'000'000; ++i) many += ",0";
   many += "]";
   auto text = document();
-  text["points"][0]["measurement"]["samples_seconds"] = nullptr;
+  text["points"][0]["measurement"]["timings"][0]["samples_seconds"] = nullptr;
   std::string whole = text.dump();
   const std::string hole = "\"samples_seconds\":null";
   whole.replace(whole.find(hole), hole.size(), "\"samples_seconds\":" + many);

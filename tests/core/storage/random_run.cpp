@@ -194,13 +194,21 @@ Estimate estimate(Random& random) { return {random.any(), random.interval()}; }
 
 Timing timing(Random& random) {
   Timing result;
-  result.clock = random.text();
+  result.clock = random.of<Clock>(clock_names);
   if (random.flip()) result.seconds = summary(random);
   result.reason = random.text();
+  result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
+  // Blocks of one sample, but for the first.
+  if (result.samples_seconds.size() > 2) {
+    result.block_sizes.assign(result.samples_seconds.size() - 1, 1);
+    result.block_sizes.front() = 2;
+  }
+  if (random.flip())
+    for (std::size_t i = 0; i < result.samples_seconds.size(); ++i)
+      result.samples_clock_hz.push_back(random.not_negative());
   result.executions_per_sample = random.whole(0, largest);
   result.method = random.text();
   result.stop_reason = random.of<StopReason>(stop_reason_names);
-  result.blocks = random.whole(0, largest);
   result.dropped_samples = random.whole(0, largest);
   if (random.flip()) result.kernel_overhead_seconds = estimate(random);
   return result;
@@ -250,27 +258,15 @@ Measurement measurement(Random& random) {
   Measurement result;
   result.name = random.text();
   result.operation = random.text();
-  result.arguments = random.list(3, [&] { return Argument{random.text(), random.whole(-largest, largest)}; });
+  result.arguments = random.list(3, [&] {
+    return random.flip() ? Argument{random.text(), random.whole(-largest, largest), std::nullopt}
+                         : Argument{random.text(), 0, random.text()};
+  });
   result.device = random.text();
   result.repetition = static_cast<int>(random.whole(0, 9));
   result.work = work(random);
-  if (random.flip()) result.seconds = summary(random);
-  result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
-  // Blocks of one sample, but for the first.
-  if (result.samples_seconds.size() > 2) {
-    result.block_sizes.assign(result.samples_seconds.size() - 1, 1);
-    result.block_sizes.front() = 2;
-  }
-  if (random.flip())
-    for (std::size_t i = 0; i < result.samples_seconds.size(); ++i)
-      result.samples_clock_hz.push_back(random.not_negative());
-  result.dropped_samples = random.whole(0, largest);
-  result.executions_per_sample = random.whole(0, largest);
-  result.clock = random.text();
-  result.method = random.text();
-  if (random.flip()) result.kernel_overhead_seconds = estimate(random);
+  result.timings = random.list(3, [&] { return timing(random); });
   if (random.flip()) result.launch_seconds = estimate(random);
-  result.other_clocks = random.list(2, [&] { return timing(random); });
   result.variants = random.list(2, [&] {
     Variant variant{random.of<Ablation>(ablation_names), 0.25 * static_cast<double>(random.whole(0, 3)), {}, ""};
     if (random.flip())
@@ -280,7 +276,6 @@ Measurement measurement(Random& random) {
     return variant;
   });
   result.cache_state = random.text();
-  result.stop_reason = random.of<StopReason>(stop_reason_names);
   result.verified = random.flip();
   result.clock_hz = random.maybe();
   result.clock_hz_source = random.text();
@@ -292,6 +287,9 @@ Measurement measurement(Random& random) {
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
   result.work_differences = random.list(2, [&] { return random.text(); });
   if (random.flip()) result.activity = activity_check(random);
+  result.user_counters = random.list(3, [&] { return UserCounter{random.text(), random.any(), random.text()}; });
+  result.label = random.text();
+  if (random.flip()) result.unoptimized_code = random.flip();
   if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
   if (random.flip()) result.skipped = random.text();
   return result;

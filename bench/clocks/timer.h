@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two small interfaces of timing: a clock times a batch of executions; a sampler decides how often to ask it.
+// What times a batch of executions. A sampler decides how often to ask it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
+
+#include "core/model/clock.h"
 
 namespace gpubench::bench {
 
-/// Times one operation. Each kind of clock answers one question, and says which.
-class Clock {
+/// Times one operation. Each kind of timer answers one question, and says which.
+class Timer {
  public:
-  virtual ~Clock() = default;
+  virtual ~Timer() = default;
 
   /// Runs the operation `executions` times back to back and returns the seconds all of them took together.
   virtual double time(std::int64_t executions) = 0;
-  /// A batch this long makes the clock's own quantum and fixed cost negligible (under 0.5 %), in seconds.
+  /// A batch this long makes the timer's own quantum and fixed cost negligible (under 0.5 %), in seconds.
   [[nodiscard]] virtual double min_batch_seconds() const = 0;
   /// Most executions of one batch.
   [[nodiscard]] virtual std::int64_t max_executions() const { return 1'000'000; }
-  /// True for a clock that takes a cost off: an operation that does next to nothing may then come out below zero.
+  /// True for a timer that takes a cost off: an operation that does next to nothing may then come out below zero.
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
   /// The clock that the device ran at during the last batch, in Hz; absent where it cannot be read.
   [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
@@ -29,8 +30,8 @@ class Clock {
   /// Wall time in seconds from some fixed moment, for budgets.
   virtual double now() = 0;
 
-  /// The question its times answer: "device", "stream", "latency" or "host".
-  [[nodiscard]] virtual std::string_view question() const = 0;
+  /// The question its times answer.
+  [[nodiscard]] virtual Clock clock() const = 0;
   /// How it times, in words, for a batch of this length.
   [[nodiscard]] virtual std::string method(std::int64_t executions_per_sample) const = 0;
 };
