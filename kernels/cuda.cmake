@@ -26,6 +26,6 @@ else()
 endif()
 
 # The kernels by themselves, for tests; the operations' registration lies in the same files.
-target_sources(gpubench_operations PRIVATE operations/streams.cu operations/elementwise.cu operations/reductions.cu
-  operations/rows.cu operations/transpose.cu operations/gemm.cu operations/intensity.cu)
+target_sources(gpubench_operations PRIVATE operations/copy_saxpy_triad.cu operations/elementwise.cu operations/reductions.cu
+  operations/softmax_layer_norm.cu operations/transpose.cu operations/gemm.cu operations/intensity.cu)
 target_link_libraries(gpubench_operations PUBLIC gpubench::cublaslt CUDA::cudart_static)

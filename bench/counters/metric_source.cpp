@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/counters/metric_source.h"
 
-#include "bench/cuda/cupti_source.h"
+#include "bench/cuda/cupti_metric_source.h"
 
 namespace gpubench::bench {
 
 std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
   if (device.kind == DeviceKind::cpu)
     throw MetricsUnavailable("there are no counters of the CPU yet; measure on a GPU");
-  return open_cupti_source(device);
+  return open_cupti_metric_source(device);
 }
 
 MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay) {

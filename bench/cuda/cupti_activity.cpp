@@ -17,8 +17,8 @@
 
 #include "bench/activity/kernel_code.h"
 #include "bench/counters/metric_source.h"
-#include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
+#include "bench/cuda/cupti_profiler_host.h"
 
 namespace gpubench::bench {
 namespace {

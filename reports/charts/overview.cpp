@@ -16,16 +16,6 @@ constexpr auto shown_lines =
     "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0 && (line === '' || datum.line "
     "=== line)";
 
-/// The sign repeats the regime for whom colours do not tell it.
-constexpr auto sign =
-    "(datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? "
-    "'\u25cf' : datum.regime === 'compute' ? '\u25c6' : '?')";
-
-Json rows_of_operations(const char* field) {
-  return {
-      {"field", field}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
-}
-
 /// How sure: from faint (a toss-up between two) to strong.
 Json probability() {
   return {{"field", "probability"},
@@ -38,13 +28,11 @@ Json map_layers(const char* from, const char* to, const char* middle, const char
                 bool with_text) {
   auto x = binary_axis(from, title, label);
   x["scale"]["padding"] = 0;
-  auto at = x;
-  at["field"] = middle;
-  const auto y = rows_of_operations("line");
+  const auto at = of_field(x, middle);
+  const auto y = rows_of_operations();
   const std::string shown = both(both(shown_lines, std::string("datum.") + to + " > 0"), "datum.repetition === 0");
   auto layers = Json::array();
-  auto cell = style("rect", "cell");
-  cell["cursor"] = "pointer";
+  const auto cell = style("rect", "cell", {{"cursor", "pointer"}});
   layers.push_back({{"data", data("points")},
                     {"transform", Json::array({{{"filter", shown}},
                                                {{"calculate", "isValid(datum.confidence) ? datum.confidence : 0"},
@@ -57,19 +45,12 @@ Json map_layers(const char* from, const char* to, const char* middle, const char
                       {"color", regime_color()},
                       {"opacity", probability()},
                       {"tooltip", point_tooltip()}}}});
-  const auto text = [&](const std::string& visible, const std::string& expression) -> Json {
-    auto mark = style("text", "cell-label");
-    mark["opacity"] = {{"expr", visible}};
-    return {{"data", data("points")},
-            {"transform", Json::array({{{"filter", shown}}, {{"calculate", expression}, {"as", "cell_text"}}})},
-            {"mark", mark},
-            {"encoding", {{"x", at}, {"y", y}, {"text", like("cell_text")}}}};
-  };
   const std::string unsure = "isValid(datum.confidence) && datum.confidence < 0.95";
   if (with_text)
-    layers.push_back(text("width >= 700 ? 1 : 0",
-                          std::string(sign) + " + (" + unsure + " ? format(100 * datum.confidence, '.0f') : '')"));
-  layers.push_back(text(with_text ? "width < 700 ? 1 : 0" : "1", sign));
+    layers.push_back(
+        cell_text(shown, at, y, "width >= 700 ? 1 : 0",
+                  std::string(regime_sign) + " + (" + unsure + " ? format(100 * datum.confidence, '.0f') : '')"));
+  layers.push_back(cell_text(shown, at, y, with_text ? "width < 700 ? 1 : 0" : "1", regime_sign));
   return layers;
 }
 
@@ -81,16 +62,11 @@ Json panel(const char* title, const Json& y, Json below) {
   auto layers = std::move(below);
   auto mark = point_mark();
   mark["clip"] = false;  // the highest lie on the edge
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.repetition === 0 && datum.cell_to > 0"))},
-                    {"mark", style("line", "thread")},
-                    {"encoding", {{"x", x}, {"y", y}, {"detail", like("line")}}}});
+  layers.push_back(layer("points", both(shown, "datum.repetition === 0 && datum.cell_to > 0"), style("line", "thread"),
+                         {{"x", x}, {"y", y}, {"detail", like("line")}}));
   layers.push_back(
-      {{"data", data("points")},
-       {"transform", only(shown)},
-       {"mark", std::move(mark)},
-       {"encoding",
-        {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+      layer("points", shown, std::move(mark),
+            {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}));
   return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
           {"width", 380},
           {"height", 250},
@@ -115,11 +91,8 @@ Json map() {
   at["scale"]["padding"] = 0;
   Json tick = style("tick", "boundary-tick");
   layers.push_back(
-      {{"data", data("boundaries")},
-       {"transform", only("datum.device === device && (line === '' || datum.line === line)")},
-       {"mark", tick},
-       {"encoding",
-        {{"x", at}, {"y", rows_of_operations("line")}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}}});
+      layer("boundaries", "datum.device === device && (line === '' || datum.line === line)", tick,
+            {{"x", at}, {"y", rows_of_operations()}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}));
   auto result = spec(0, std::move(layers));
   result["height"] = {{"step", 27}};
   return result;
@@ -175,12 +148,9 @@ Json samples() {
                       {"title", "sample, in the order taken"},
                       {"scale", {{"zero", false}, {"nice", false}, {"padding", 8}}},
                       {"axis", {{"tickMinStep", 1}, {"tickCount", 8}, {"grid", false}}}};
-  auto median = y;
-  median["field"] = "median";
-  auto low = y;
-  low["field"] = "low";
-  auto block = order;
-  block["field"] = "block_from";
+  const auto median = of_field(y, "median");
+  const auto low = of_field(y, "low");
+  const auto block = of_field(order, "block_from");
   Json sequence = {
       {"width", 480},
       {"height", 170},

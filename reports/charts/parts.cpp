@@ -59,19 +59,17 @@ Json regime_names_list() {
 
 Json regime_scale() { return {{"domain", regime_names_list()}}; }
 
-/// Regimes by colour, out of the theme, and where a mark has a shape by that too.
-Json regime_color() {
+namespace {
+Json regime_by(std::string_view range) {
   auto scale = regime_scale();
-  scale["range"] = "category";
+  scale["range"] = range;
   return {
       {"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
 }
-Json regime_shape() {
-  auto scale = regime_scale();
-  scale["range"] = "symbol";
-  return {
-      {"field", "regime"}, {"type", "nominal"}, {"scale", scale}, {"legend", {{"title", nullptr}, {"orient", "top"}}}};
-}
+}  // namespace
+
+Json regime_color() { return regime_by("category"); }
+Json regime_shape() { return regime_by("symbol"); }
 
 Json tooltip(std::initializer_list<std::pair<const char*, const char*>> fields) {
   auto list = Json::array();
@@ -102,8 +100,20 @@ Json point_tooltip() {
 }
 
 Json data(std::string_view name) { return {{"name", name}}; }
-Json only(std::string_view condition) { return Json::array({{{"filter", condition}}}); }
-Json style(std::string_view mark, std::string_view name) { return {{"type", mark}, {"style", name}, {"clip", true}}; }
+Json style(std::string_view mark, std::string_view name, const Json& further) {
+  Json result = {{"type", mark}, {"style", name}, {"clip", true}};
+  result.update(further);
+  return result;
+}
+Json layer(std::string_view data_set, std::string_view condition, Json mark, Json encoding) {
+  Json result = {{"data", data(data_set)}, {"mark", std::move(mark)}, {"encoding", std::move(encoding)}};
+  if (!condition.empty()) result["transform"] = Json::array({{{"filter", condition}}});
+  return result;
+}
+Json of_field(Json axis, std::string_view field) {
+  axis["field"] = field;
+  return axis;
+}
 Json like(std::string_view field) { return {{"field", field}}; }
 Json quantity(std::string_view field) { return {{"field", field}, {"type", "quantitative"}}; }
 Json constant(int value) { return {{"value", value}}; }
@@ -125,8 +135,29 @@ Json spec(int height, Json layers) {
 
 std::string both(std::string_view a, std::string_view b) { return std::string(a) + " && " + std::string(b); }
 
-Json point_mark() {
-  return {{"type", "point"}, {"style", "measured"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}};
+Json point_mark() { return style("point", "measured", {{"filled", true}, {"cursor", "pointer"}}); }
+
+Json point_layer(std::string_view condition, const Json& x, const Json& y) {
+  return layer(
+      "points", condition, point_mark(),
+      {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}});
+}
+
+const char* const regime_sign =
+    "(datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? "
+    "'\u25cf' : datum.regime === 'compute' ? '\u25c6' : '?')";
+
+Json rows_of_operations() {
+  return {
+      {"field", "line"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
+}
+
+Json cell_text(std::string_view condition, const Json& x, const Json& y, std::string_view visible,
+               std::string_view expression) {
+  auto result = layer("points", condition, style("text", "cell-label", {{"opacity", {{"expr", visible}}}}),
+                      {{"x", x}, {"y", y}, {"text", like("cell_text")}});
+  result["transform"].push_back({{"calculate", expression}, {"as", "cell_text"}});
+  return result;
 }
 
 }  // namespace gpubench::reports::charts

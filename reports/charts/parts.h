@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 inline constexpr int label_room = 24;  ///< pixels for a label above the highest line
 
-// DeviceConditions of rows, as Vega's expressions over the parameters that `spec` declares.
+// Conditions of rows, as Vega's expressions over the parameters that `spec` declares.
 inline constexpr auto of_device = "datum.device === device";
 inline constexpr auto of_line = "datum.device === device && datum.line === line";
 inline constexpr auto shown_points =
@@ -44,12 +44,25 @@ Json tooltip(std::initializer_list<std::pair<const char*, const char*>> fields);
 Json point_tooltip();
 
 Json data(std::string_view name);
-Json only(std::string_view condition);
-Json style(std::string_view mark, std::string_view name);
+/// A mark in a style of the theme, with further properties.
+Json style(std::string_view mark, std::string_view name, const Json& further = Json::object());
+/// Rows of a data set for which `condition` holds (all when it is empty), drawn by a mark.
+Json layer(std::string_view data_set, std::string_view condition, Json mark, Json encoding);
+/// An axis, of another field.
+Json of_field(Json axis, std::string_view field);
 Json like(std::string_view field);
 Json quantity(std::string_view field);
 Json constant(int value);
 Json point_mark();
+/// The measured points for which `condition` holds, by regime.
+Json point_layer(std::string_view condition, const Json& x, const Json& y);
+
+/// The sign that repeats the regime for whom colours do not tell it, as an expression.
+extern const char* const regime_sign;
+Json rows_of_operations();
+/// A text in each cell of a map; `visible` is an expression of its opacity.
+Json cell_text(std::string_view condition, const Json& x, const Json& y, std::string_view visible,
+               std::string_view expression);
 
 /// What is shown; a page sets these values, and `standalone` the first device and operation of the run.
 Json parameters();

@@ -44,49 +44,37 @@ Json run_tooltip() {
 }
 
 /// All points, coloured and shaped by their run.
-Json run_points(const Json& x, const Json& y, const Several& several) {
-  return {
-      {"data", data("points")},
-      {"mark", {{"type", "point"}, {"style", "run-point"}, {"filled", true}, {"clip", true}, {"cursor", "pointer"}}},
-      {"encoding",
-       {{"x", x}, {"y", y}, {"color", run_color(several)}, {"shape", run_shape(several)}, {"tooltip", run_tooltip()}}}};
+Json run_points(std::string_view condition, const Json& x, const Json& y, const Several& several) {
+  return layer(
+      "points", condition, style("point", "run-point", {{"filled", true}, {"cursor", "pointer"}}),
+      {{"x", x}, {"y", y}, {"color", run_color(several)}, {"shape", run_shape(several)}, {"tooltip", run_tooltip()}});
 }
 
 Json rooflines(const Several& several) {
   const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
   const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
-  auto point_y = y;
-  point_y["field"] = "flops_per_second";
+  const auto point_y = of_field(y, "flops_per_second");
   // Of each run the outermost memory roof and the pipes that its points use: all of them would be a thicket.
   constexpr auto main_roof = "datum.kind === 'memory' ? datum.rank === 0 : datum.used";
-  auto band_y = y;
-  band_y["field"] = "rate_low";
+  const auto band_y = of_field(y, "rate_low");
   const auto identity = Json::array({like("run"), like("device"), like("roof")});
   auto layers = Json::array();
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only(main_roof)},
-                    {"mark", style("area", "roof-interval")},
-                    {"encoding", {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}}}});
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only(main_roof)},
-                    {"mark", style("line", "run-roof")},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", y},
-                      {"detail", identity},
-                      {"color", run_color(several)},
-                      {"tooltip", tooltip({{"run", ""}, {"label", ""}, {"interval", ""}, {"method", ""}})}}}});
-  auto label = style("text", "roof-label");
-  label.update({{"align", {{"expr", "datum.kind === 'memory' ? 'left' : 'right'"}}},
-                {"dx", {{"expr", "datum.kind === 'memory' ? 6 : -4"}}},
-                {"dy", -7},
-                {"angle", {{"expr", std::string("datum.kind === 'memory' ? ") + roof_angle + " : 0"}}}});
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only("isValid(datum.run_label)")},
-                    {"mark", label},
-                    {"encoding", {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}}});
-  layers.push_back(run_points(x, point_y, several));
-  layers.back()["transform"] = only(both(of_shown_regime, "datum.intensity > 0"));
+  layers.push_back(layer("roofs", main_roof, style("area", "roof-interval"),
+                         {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}}));
+  layers.push_back(layer("roofs", main_roof, style("line", "run-roof"),
+                         {{"x", x},
+                          {"y", y},
+                          {"detail", identity},
+                          {"color", run_color(several)},
+                          {"tooltip", tooltip({{"run", ""}, {"label", ""}, {"interval", ""}, {"method", ""}})}}));
+  const auto label = style("text", "roof-label",
+                           {{"align", {{"expr", "datum.kind === 'memory' ? 'left' : 'right'"}}},
+                            {"dx", {{"expr", "datum.kind === 'memory' ? 6 : -4"}}},
+                            {"dy", -7},
+                            {"angle", {{"expr", std::string("datum.kind === 'memory' ? ") + roof_angle + " : 0"}}}});
+  layers.push_back(layer("roofs", "isValid(datum.run_label)", label,
+                         {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}));
+  layers.push_back(run_points(both(of_shown_regime, "datum.intensity > 0"), x, point_y, several));
   return spec(420, std::move(layers));
 }
 
@@ -94,19 +82,13 @@ Json times(const Several& several) {
   const auto x = binary_axis("size", "size", size_label);
   const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
   const auto shown = both(both(of_shown_regime, of_chosen_line), "datum.size > 0");
-  auto low = y;
-  low["field"] = "low";
+  const auto low = of_field(y, "low");
   auto layers = Json::array();
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.repetition === 0"))},
-                    {"mark", style("line", "run-line")},
-                    {"encoding", {{"x", x}, {"y", y}, {"color", run_color(several)}, {"detail", like("device")}}}});
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.low > 0"))},
-                    {"mark", style("rule", "whisker")},
-                    {"encoding", {{"x", x}, {"y", low}, {"y2", like("high")}, {"color", run_color(several)}}}});
-  layers.push_back(run_points(x, y, several));
-  layers.back()["transform"] = only(shown);
+  layers.push_back(layer("points", both(shown, "datum.repetition === 0"), style("line", "run-line"),
+                         {{"x", x}, {"y", y}, {"color", run_color(several)}, {"detail", like("device")}}));
+  layers.push_back(layer("points", both(shown, "datum.low > 0"), style("rule", "whisker"),
+                         {{"x", x}, {"y", low}, {"y2", like("high")}, {"color", run_color(several)}}));
+  layers.push_back(run_points(shown, x, y, several));
   return spec(340, std::move(layers));
 }
 
@@ -117,17 +99,14 @@ Json changes(const Several& several) {
                   {"title", "time over that of the first run"},
                   {"scale", {{"type", "log"}, {"base", 2}, {"nice", false}, {"padding", 14}}},
                   {"axis", {{"labelExpr", "format(datum.value, '.3~g') + ' x'"}, {"labelOverlap", true}}}};
-  auto low = y;
-  low["field"] = "ratio_low";
+  const auto low = of_field(y, "ratio_low");
   auto layers = Json::array();
   layers.push_back({{"data", {{"values", Json::array({Json::object()})}}},
                     {"mark", style("rule", "boundary")},
                     {"encoding", {{"y", {{"datum", 1}, {"type", "quantitative"}}}}}});
-  layers.push_back({{"data", data("changes")},
-                    {"transform", only("datum.ratio_low > 0")},
-                    {"mark", style("rule", "whisker")},
-                    {"encoding", {{"x", x}, {"y", low}, {"y2", like("ratio_high")}, {"color", run_color(several)}}}});
-  auto points = run_points(x, y, several);
+  layers.push_back(layer("changes", "datum.ratio_low > 0", style("rule", "whisker"),
+                         {{"x", x}, {"y", low}, {"y2", like("ratio_high")}, {"color", run_color(several)}}));
+  auto points = run_points("", x, y, several);
   points["data"] = data("changes");
   points["encoding"]["tooltip"] = tooltip({{"name", ""}, {"run", ""}, {"ratio_text", ""}, {"bounds", ""}});
   layers.push_back(std::move(points));

@@ -15,28 +15,17 @@ namespace {
 
 /// Bands of regimes behind a chart over the sizes of one operation, and the boundaries between them.
 void put_bands(Json& layers, const Json& x) {
-  auto band_x = x;
-  band_x["field"] = "from";
-  layers.push_back({{"data", data("bands")},
-                    {"transform", only(of_line)},
-                    {"mark", style("rect", "band")},
-                    {"encoding", {{"x", band_x}, {"x2", like("to")}, {"color", regime_color()}}}});
-  auto interval_x = x;
-  interval_x["field"] = "low";
-  layers.push_back({{"data", data("boundaries")},
-                    {"transform", only(both(of_line, "datum.low > 0"))},
-                    {"mark", style("rect", "boundary-interval")},
-                    {"encoding", {{"x", interval_x}, {"x2", like("high")}}}});
-  auto at = x;
-  at["field"] = "at";
-  layers.push_back({{"data", data("boundaries")},
-                    {"transform", only(of_line)},
-                    {"mark", style("rule", "boundary")},
-                    {"encoding", {{"x", at}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}}});
-  layers.push_back({{"data", data("boundaries")},
-                    {"transform", only(of_line)},
-                    {"mark", style("text", "boundary-label")},
-                    {"encoding", {{"x", at}, {"y", constant(4)}, {"text", like("label")}}}});
+  const auto band_x = of_field(x, "from");
+  layers.push_back(
+      layer("bands", of_line, style("rect", "band"), {{"x", band_x}, {"x2", like("to")}, {"color", regime_color()}}));
+  const auto interval_x = of_field(x, "low");
+  layers.push_back(layer("boundaries", both(of_line, "datum.low > 0"), style("rect", "boundary-interval"),
+                         {{"x", interval_x}, {"x2", like("high")}}));
+  const auto at = of_field(x, "at");
+  layers.push_back(layer("boundaries", of_line, style("rule", "boundary"),
+                         {{"x", at}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}));
+  layers.push_back(layer("boundaries", of_line, style("text", "boundary-label"),
+                         {{"x", at}, {"y", constant(4)}, {"text", like("label")}}));
 }
 
 }  // namespace
@@ -44,97 +33,60 @@ void put_bands(Json& layers, const Json& x) {
 Json roofline() {
   const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
   const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
-  auto point_y = y;
-  point_y["field"] = "flops_per_second";
+  const auto point_y = of_field(y, "flops_per_second");
   const auto roof_tooltip = tooltip({{"label", ""}, {"interval", ""}, {"method", ""}});
   const Json faint = {{"condition", {{"test", "datum.used"}, {"value", 1}}}, {"value", 0.45}};
   const Json dash = {{"condition", {{"test", "datum.kind === 'memory'"}, {"value", Json::array({1, 0})}}},
                      {"value", Json::array({7, 3})}};
-  auto band_y = y;
-  band_y["field"] = "rate_low";
+  const auto band_y = of_field(y, "rate_low");
   Json layers = Json::array();
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only(of_device)},
-                    {"mark", style("area", "roof-interval")},
-                    {"encoding", {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", like("roof")}}}});
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only(of_device)},
-                    {"mark", style("line", "roof")},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", y},
-                      {"detail", Json::array({like("roof"), like("used"), like("kind")})},
-                      {"opacity", faint},
-                      {"strokeDash", dash},
-                      {"tooltip", roof_tooltip}}}});
-  auto memory_label = style("text", "roof-label");
-  memory_label.update({{"align", "left"},
-                       {"dx", {{"expr", "width < 500 ? 8 + 68 * datum.rank : 14"}}},
-                       {"dy", -6},
-                       {"angle", {{"expr", roof_angle}}}});
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only(both(of_device, "datum.kind === 'memory' && datum.place === 'label'"))},
-                    {"mark", memory_label},
-                    {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
+  layers.push_back(layer("roofs", of_device, style("area", "roof-interval"),
+                         {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", like("roof")}}));
+  layers.push_back(layer("roofs", of_device, style("line", "roof"),
+                         {{"x", x},
+                          {"y", y},
+                          {"detail", Json::array({like("roof"), like("used"), like("kind")})},
+                          {"opacity", faint},
+                          {"strokeDash", dash},
+                          {"tooltip", roof_tooltip}}));
+  const auto memory_label = style("text", "roof-label",
+                                  {{"align", "left"},
+                                   {"dx", {{"expr", "width < 500 ? 8 + 68 * datum.rank : 14"}}},
+                                   {"dy", -6},
+                                   {"angle", {{"expr", roof_angle}}}});
+  layers.push_back(layer("roofs", both(of_device, "datum.kind === 'memory' && datum.place === 'label'"), memory_label,
+                         {{"x", x}, {"y", y}, {"text", like("label")}}));
   // Of roofs that lie close together those that no point uses have none, others theirs aside and below.
-  auto pipe_label = style("text", "roof-label");
-  pipe_label.update({{"align", "right"},
-                     {"dx", {{"expr", "-4 - 168 * min(datum.column, 2)"}}},
-                     {"dy", {{"expr", "datum.column > 0 ? 9 : -6"}}},
-                     {"fillOpacity", {{"expr", "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"}}}});
-  layers.push_back({{"data", data("roofs")},
-                    {"transform", only(both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"))},
-                    {"mark", pipe_label},
-                    {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}, {"opacity", faint}}}});
+  const auto pipe_label =
+      style("text", "roof-label",
+            {{"align", "right"},
+             {"dx", {{"expr", "-4 - 168 * min(datum.column, 2)"}}},
+             {"dy", {{"expr", "datum.column > 0 ? 9 : -6"}}},
+             {"fillOpacity", {{"expr", "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"}}}});
+  layers.push_back(layer("roofs", both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"), pipe_label,
+                         {{"x", x}, {"y", y}, {"text", like("label")}, {"opacity", faint}}));
   const auto shown = both(shown_points, "datum.intensity > 0");
-  auto low_y = y;
-  low_y["field"] = "rate_low";
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.rate_low > 0"))},
-                    {"mark", style("rule", "whisker")},
-                    {"encoding", {{"x", x}, {"y", low_y}, {"y2", like("rate_high")}, {"color", regime_color()}}}});
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(shown)},
-                    {"mark", point_mark()},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", point_y},
-                      {"color", regime_color()},
-                      {"shape", regime_shape()},
-                      {"tooltip", point_tooltip()}}}});
+  const auto low_y = of_field(y, "rate_low");
+  layers.push_back(layer("points", both(shown, "datum.rate_low > 0"), style("rule", "whisker"),
+                         {{"x", x}, {"y", low_y}, {"y2", like("rate_high")}, {"color", regime_color()}}));
+  layers.push_back(point_layer(shown, x, point_y));
   return spec(460, std::move(layers));
 }
 
 Json strip() {
   auto from = binary_axis("cell_from", "working set", bytes_label);
   from["scale"]["padding"] = 0;
-  auto middle = from;
-  middle["field"] = "working_set";
-  const Json y = {
-      {"field", "line"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
+  const auto middle = of_field(from, "working_set");
+  const auto y = rows_of_operations();
   const auto shown = both(shown_points, "datum.cell_to > 0 && datum.repetition === 0");
   const Json opacity = {
       {"field", "strength"},
       {"type", "quantitative"},
       {"scale", {{"domain", Json::array({0, 1})}, {"range", Json::array({0.1, 0.68})}, {"clamp", true}}},
       {"legend", nullptr}};
-  const auto text = [&](const char* visible, const char* expression) -> Json {
-    auto mark = style("text", "cell-label");
-    mark["opacity"] = {{"expr", visible}};
-    return {{"data", data("points")},
-            {"transform", Json::array({{{"filter", shown}}, {{"calculate", expression}, {"as", "cell_text"}}})},
-            {"mark", mark},
-            {"encoding", {{"x", middle}, {"y", y}, {"text", like("cell_text")}}}};
-  };
-  // The sign repeats the regime for whom colours do not tell it.
-  constexpr auto sign =
-      "datum.regime === 'overhead' ? '\u25a0' : datum.regime === 'latency' ? '\u25b2' : datum.regime === 'memory' ? "
-      "'\u25cf' : "
-      "datum.regime === 'compute' ? '\u25c6' : '?'";
   const auto number = "isValid(datum.achieved) ? format(100 * datum.achieved, '.0f')";
   Json layers = Json::array();
-  Json cell = style("rect", "cell");
-  cell["cursor"] = "pointer";
+  const auto cell = style("rect", "cell", {{"cursor", "pointer"}});
   layers.push_back({{"data", data("points")},
                     {"transform", Json::array({{{"filter", shown}},
                                                {{"calculate", "isValid(datum.achieved) ? datum.achieved : 0.3"},
@@ -147,11 +99,11 @@ Json strip() {
                       {"color", regime_color()},
                       {"opacity", opacity},
                       {"tooltip", point_tooltip()}}}});
-  const std::string wide = std::string("(") + sign + ") + (" + number + " : '')";
-  const std::string narrow = std::string(number) + " : (" + sign + ")";
-  layers.push_back(text("width >= 700 ? 1 : 0", wide.c_str()));
-  layers.push_back(text("width < 700 && width >= 430 ? 1 : 0", narrow.c_str()));
-  layers.push_back(text("width < 430 ? 1 : 0", sign));
+  const std::string wide = std::string(regime_sign) + " + (" + number + " : '')";
+  const std::string narrow = std::string(number) + " : " + regime_sign;
+  layers.push_back(cell_text(shown, middle, y, "width >= 700 ? 1 : 0", wide));
+  layers.push_back(cell_text(shown, middle, y, "width < 700 && width >= 430 ? 1 : 0", narrow));
+  layers.push_back(cell_text(shown, middle, y, "width < 430 ? 1 : 0", regime_sign));
   auto result = spec(0, std::move(layers));
   result["height"] = {{"step", 27}};
   return result;
@@ -163,24 +115,13 @@ Json time() {
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0");
   Json layers = Json::array();
   put_bands(layers, x);
-  auto model_y = y;
-  model_y["field"] = "model";
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.model > 0 && datum.repetition === 0"))},
-                    {"mark", style("line", "model")},
-                    {"encoding", {{"x", x}, {"y", model_y}}}});
-  auto low_y = y;
-  low_y["field"] = "low";
-  layers.push_back({{"data", data("points")},
-                    {"transform", only(both(shown, "datum.low > 0"))},
-                    {"mark", style("rule", "whisker")},
-                    {"encoding", {{"x", x}, {"y", low_y}, {"y2", like("high")}, {"color", regime_color()}}}});
-  layers.push_back(
-      {{"data", data("points")},
-       {"transform", only(shown)},
-       {"mark", point_mark()},
-       {"encoding",
-        {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+  const auto model_y = of_field(y, "model");
+  layers.push_back(layer("points", both(shown, "datum.model > 0 && datum.repetition === 0"), style("line", "model"),
+                         {{"x", x}, {"y", model_y}}));
+  const auto low_y = of_field(y, "low");
+  layers.push_back(layer("points", both(shown, "datum.low > 0"), style("rule", "whisker"),
+                         {{"x", x}, {"y", low_y}, {"y2", like("high")}, {"color", regime_color()}}));
+  layers.push_back(point_layer(shown, x, y));
   return spec(320, std::move(layers));
 }
 
@@ -189,30 +130,15 @@ Json rate() {
   const auto y = decimal_axis("y", "bytes_per_second", "bytes moved per second", si_label("B/s"));
   const auto shown = both(shown_points, "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0");
   Json layers = Json::array();
-  auto band_x = x;
-  band_x["field"] = "from";
-  layers.push_back({{"data", data("bands")},
-                    {"transform", only(of_line)},
-                    {"mark", style("rect", "band")},
-                    {"encoding", {{"x", band_x}, {"x2", like("to")}, {"color", regime_color()}}}});
-  auto roof_y = y;
-  roof_y["field"] = "rate";
-  layers.push_back({{"data", data("ceilings")},
-                    {"transform", only(of_device)},
-                    {"mark", style("rule", "roof")},
-                    {"encoding", {{"y", roof_y}, {"tooltip", tooltip({{"label", ""}})}}}});
-  auto label = style("text", "roof-label");
-  label.update({{"align", "left"}, {"dx", 5}, {"dy", -6}});
-  layers.push_back({{"data", data("ceilings")},
-                    {"transform", only(of_device)},
-                    {"mark", label},
-                    {"encoding", {{"x", constant(0)}, {"y", roof_y}, {"text", like("label")}}}});
+  const auto band_x = of_field(x, "from");
   layers.push_back(
-      {{"data", data("points")},
-       {"transform", only(shown)},
-       {"mark", point_mark()},
-       {"encoding",
-        {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}}});
+      layer("bands", of_line, style("rect", "band"), {{"x", band_x}, {"x2", like("to")}, {"color", regime_color()}}));
+  const auto roof_y = of_field(y, "rate");
+  layers.push_back(
+      layer("ceilings", of_device, style("rule", "roof"), {{"y", roof_y}, {"tooltip", tooltip({{"label", ""}})}}));
+  const auto label = style("text", "roof-label", {{"align", "left"}, {"dx", 5}, {"dy", -6}});
+  layers.push_back(layer("ceilings", of_device, label, {{"x", constant(0)}, {"y", roof_y}, {"text", like("label")}}));
+  layers.push_back(point_layer(shown, x, y));
   return spec(320, std::move(layers));
 }
 
@@ -272,47 +198,25 @@ Json shares(const Run& run) {
 Json ladder() {
   const auto x = binary_axis("working_set", "working set", bytes_label);
   const auto y = decimal_axis("y", "rate", "read bandwidth", si_label("B/s"));
-  const auto named = [](Json axis, const char* field) {
-    axis["field"] = field;
-    return axis;
-  };
   Json layers = Json::array();
-  layers.push_back({{"data", data("levels")},
-                    {"transform", only(both(of_device, "datum.capacity_low > 0"))},
-                    {"mark", style("rect", "boundary-interval")},
-                    {"encoding", {{"x", named(x, "capacity_low")}, {"x2", like("capacity_high")}}}});
-  layers.push_back({{"data", data("levels")},
-                    {"transform", only(both(of_device, "datum.capacity > 0"))},
-                    {"mark", style("rule", "boundary")},
-                    {"encoding", {{"x", named(x, "capacity")}, {"tooltip", tooltip({{"capacity_label", ""}})}}}});
-  layers.push_back({{"data", data("levels")},
-                    {"transform", only(both(of_device, "datum.capacity > 0"))},
-                    {"mark", style("text", "boundary-label")},
-                    {"encoding", {{"x", named(x, "capacity")}, {"y", constant(4)}, {"text", like("capacity_label")}}}});
+  layers.push_back(layer("levels", both(of_device, "datum.capacity_low > 0"), style("rect", "boundary-interval"),
+                         {{"x", of_field(x, "capacity_low")}, {"x2", like("capacity_high")}}));
+  layers.push_back(layer("levels", both(of_device, "datum.capacity > 0"), style("rule", "boundary"),
+                         {{"x", of_field(x, "capacity")}, {"tooltip", tooltip({{"capacity_label", ""}})}}));
+  layers.push_back(layer("levels", both(of_device, "datum.capacity > 0"), style("text", "boundary-label"),
+                         {{"x", of_field(x, "capacity")}, {"y", constant(4)}, {"text", like("capacity_label")}}));
+  layers.push_back(layer(
+      "levels", both(of_device, "datum.rate > 0"), style("rect", "level-interval"),
+      {{"x", of_field(x, "from")}, {"x2", like("to")}, {"y", of_field(y, "rate_low")}, {"y2", like("rate_high")}}));
   layers.push_back(
-      {{"data", data("levels")},
-       {"transform", only(both(of_device, "datum.rate > 0"))},
-       {"mark", style("rect", "level-interval")},
-       {"encoding",
-        {{"x", named(x, "from")}, {"x2", like("to")}, {"y", named(y, "rate_low")}, {"y2", like("rate_high")}}}});
-  layers.push_back(
-      {{"data", data("levels")},
-       {"transform", only(both(of_device, "datum.rate > 0"))},
-       {"mark", style("rule", "level")},
-       {"encoding", {{"x", named(x, "from")}, {"x2", like("to")}, {"y", y}, {"tooltip", tooltip({{"label", ""}})}}}});
-  auto label = style("text", "roof-label");
-  label.update({{"align", "left"}, {"dx", 4}, {"dy", -9}});
-  layers.push_back({{"data", data("levels")},
-                    {"transform", only(both(of_device, "datum.rate > 0"))},
-                    {"mark", label},
-                    {"encoding", {{"x", named(x, "from")}, {"y", y}, {"text", like("label")}}}});
-  auto line = style("line", "ladder");
-  line["point"] = {{"filled", true}, {"size", 26}};
-  layers.push_back(
-      {{"data", data("ladder")},
-       {"transform", only(of_device)},
-       {"mark", line},
-       {"encoding", {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}}}});
+      layer("levels", both(of_device, "datum.rate > 0"), style("rule", "level"),
+            {{"x", of_field(x, "from")}, {"x2", like("to")}, {"y", y}, {"tooltip", tooltip({{"label", ""}})}}));
+  const auto label = style("text", "roof-label", {{"align", "left"}, {"dx", 4}, {"dy", -9}});
+  layers.push_back(layer("levels", both(of_device, "datum.rate > 0"), label,
+                         {{"x", of_field(x, "from")}, {"y", y}, {"text", like("label")}}));
+  const auto line = style("line", "ladder", {{"point", {{"filled", true}, {"size", 26}}}});
+  layers.push_back(layer("ladder", of_device, line,
+                         {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}}));
   return spec(340, std::move(layers));
 }
 
@@ -321,25 +225,15 @@ Json latency() {
   auto y = decimal_axis("y", "seconds", "latency of one access", si_label("s"));
   y["scale"]["padding"] = label_room;
   Json layers = Json::array();
-  layers.push_back({{"data", data("latency_levels")},
-                    {"transform", only(of_device)},
-                    {"mark", style("rule", "boundary")},
-                    {"encoding", {{"y", y}, {"tooltip", tooltip({{"label", ""}})}}}});
-  auto label = style("text", "roof-label");
-  label.update({{"align", "right"}, {"dx", -6}, {"dy", -7}});
-  layers.push_back({{"data", data("latency_levels")},
-                    {"transform", only(of_device)},
-                    {"mark", label},
-                    {"encoding", {{"x", {{"value", "width"}}}, {"y", y}, {"text", like("label")}}}});
-  auto line = style("line", "ladder");
-  line["point"] = {{"filled", true}, {"size", 26}};
-  layers.push_back({{"data", data("latencies")},
-                    {"transform", only(of_device)},
-                    {"mark", line},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", y},
-                      {"tooltip", tooltip({{"working_set_text", ""}, {"time_text", ""}, {"cycles_text", ""}})}}}});
+  layers.push_back(
+      layer("latency_levels", of_device, style("rule", "boundary"), {{"y", y}, {"tooltip", tooltip({{"label", ""}})}}));
+  const auto label = style("text", "roof-label", {{"align", "right"}, {"dx", -6}, {"dy", -7}});
+  layers.push_back(
+      layer("latency_levels", of_device, label, {{"x", {{"value", "width"}}}, {"y", y}, {"text", like("label")}}));
+  const auto line = style("line", "ladder", {{"point", {{"filled", true}, {"size", 26}}}});
+  layers.push_back(layer(
+      "latencies", of_device, line,
+      {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"time_text", ""}, {"cycles_text", ""}})}}));
   return spec(320, std::move(layers));
 }
 
@@ -349,31 +243,20 @@ Json intensity() {
   y["scale"]["padding"] = label_room;
   Json layers = Json::array();
   auto roof = style("line", "roof");
-  layers.push_back({{"data", data("intensity_roofs")},
-                    {"transform", only(of_device)},
-                    {"mark", roof},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", y},
-                      {"detail", {{"field", "roof"}, {"type", "nominal"}}},
-                      {"tooltip", tooltip({{"label", ""}})}}}});
-  auto label = style("text", "roof-label");
-  label.update({{"align", "right"}, {"dx", -6}, {"dy", -8}});
-  layers.push_back({{"data", data("intensity_roofs")},
-                    {"transform", only(both(of_device, "datum.labelled"))},
-                    {"mark", label},
-                    {"encoding", {{"x", x}, {"y", y}, {"text", like("label")}}}});
-  auto line = style("line", "ladder");
-  line["point"] = {{"filled", true}, {"size", 34}};
-  layers.push_back(
-      {{"data", data("intensities")},
-       {"transform", only(of_device)},
-       {"mark", line},
-       {"encoding",
-        {{"x", x},
-         {"y", y},
-         {"tooltip",
-          tooltip({{"intensity_text", ""}, {"rate_text", ""}, {"bandwidth_text", ""}, {"clock_text", ""}})}}}});
+  layers.push_back(layer("intensity_roofs", of_device, roof,
+                         {{"x", x},
+                          {"y", y},
+                          {"detail", {{"field", "roof"}, {"type", "nominal"}}},
+                          {"tooltip", tooltip({{"label", ""}})}}));
+  const auto label = style("text", "roof-label", {{"align", "right"}, {"dx", -6}, {"dy", -8}});
+  layers.push_back(layer("intensity_roofs", both(of_device, "datum.labelled"), label,
+                         {{"x", x}, {"y", y}, {"text", like("label")}}));
+  const auto line = style("line", "ladder", {{"point", {{"filled", true}, {"size", 34}}}});
+  layers.push_back(layer(
+      "intensities", of_device, line,
+      {{"x", x},
+       {"y", y},
+       {"tooltip", tooltip({{"intensity_text", ""}, {"rate_text", ""}, {"bandwidth_text", ""}, {"clock_text", ""}})}}));
   return spec(320, std::move(layers));
 }
 

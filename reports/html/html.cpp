@@ -12,7 +12,7 @@
 #include "reports/charts/charts.h"
 #include "reports/charts/runs.h"
 #include "reports/charts/samples.h"
-#include "reports/html/resources.h"
+#include "reports/html/embedded.h"
 #include "reports/html/sections.h"
 #include "reports/html/text.h"
 #include "reports/reports.h"

@@ -15,8 +15,8 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metric_names.h"
 #include "bench/counters/pass_plan.h"
-#include "bench/cuda/cupti_host.h"
-#include "bench/cuda/cupti_source.h"
+#include "bench/cuda/cupti_metric_source.h"
+#include "bench/cuda/cupti_profiler_host.h"
 #include "tests/bench/fake_cupti.h"
 #include "tests/bench/go_over.h"
 
@@ -67,7 +67,7 @@ class OfChip : public testing::TestWithParam<Chip> {
   std::shared_ptr<const CuptiLibrary> library_;
 };
 
-PassPlan plan_on(const CuptiHost& host, const std::vector<std::string>& names) {
+PassPlan plan_on(const CuptiProfilerHost& host, const std::vector<std::string>& names) {
   const auto resolution = resolve(names, host.chip(), [&](const std::string& name) { return host.unit(name); });
   PassPlan plan = plan_passes(resolution.metrics, [&](const auto& counters) { return host.passes(counters); });
   plan.absent.insert(plan.absent.end(), resolution.absent.begin(), resolution.absent.end());
@@ -75,7 +75,7 @@ PassPlan plan_on(const CuptiHost& host, const std::vector<std::string>& names) {
 }
 
 TEST_P(OfChip, EveryPortableNameResolvesOrIsKnownToBeAbsent) {
-  const CuptiHost host(library_, GetParam().name);
+  const CuptiProfilerHost host(library_, GetParam().name);
   std::vector<std::string> absent;
   for (const auto& names : {core_metrics(), flops_metrics()})
     for (const auto& missing : plan_on(host, names).absent) absent.push_back(missing.name);
@@ -83,7 +83,7 @@ TEST_P(OfChip, EveryPortableNameResolvesOrIsKnownToBeAbsent) {
 }
 
 TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
-  const CuptiHost host(library_, GetParam().name);
+  const CuptiProfilerHost host(library_, GetParam().name);
   const auto core = plan_on(host, core_metrics());
   const auto flops = plan_on(host, flops_metrics());
   std::cout << GetParam().name << ": core " << core.passes() << ", flops " << flops.passes() << " passes in "
@@ -97,7 +97,7 @@ TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
 }
 
 TEST_P(OfChip, TheTwoMetricsOfNvidiasRuleCanBeCounted) {
-  const CuptiHost host(library_, GetParam().name);
+  const CuptiProfilerHost host(library_, GetParam().name);
   const PassPlan plan = plan_on(host, {"sm__throughput.avg.pct_of_peak_sustained_elapsed",
                                        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"});
   std::cout << GetParam().name << ": " << plan.passes() << " passes\n";
@@ -106,7 +106,7 @@ TEST_P(OfChip, TheTwoMetricsOfNvidiasRuleCanBeCounted) {
 }
 
 TEST_P(OfChip, OneBadNameFailsASetAndIsFoundOut) {
-  const CuptiHost host(library_, GetParam().name);
+  const CuptiProfilerHost host(library_, GetParam().name);
   EXPECT_EQ(host.passes({"lts__t_bytes.sum", "no__such_metric.sum"}), std::nullopt);
   EXPECT_EQ(host.unit("no__such_metric.sum"), std::nullopt);
   EXPECT_EQ(host.unit("lts__t_bytes.no_such_rollup"), std::nullopt);
@@ -123,7 +123,7 @@ TEST(Cupti, AnUnknownChipIsRefusedWithTheRemedy) {
   std::shared_ptr<const CuptiLibrary> library;
   if (const std::string why = load_host_api(library); !why.empty()) GTEST_SKIP() << why;
   try {
-    const CuptiHost host(library, "ZZ999");
+    const CuptiProfilerHost host(library, "ZZ999");
     FAIL() << "accepted";
   } catch (const MetricsUnavailable& error) {
     EXPECT_THAT(error.what(), HasSubstr("newer toolkit"));
@@ -155,7 +155,9 @@ TEST(Cupti, AForeignLibraryIsRefused) {
 
 class FakeCupti : public FakeCuptiTest {
  protected:
-  std::unique_ptr<MetricSource> open() { return open_cupti_source(0, reinterpret_cast<CUctx_st*>(&environment_)); }
+  std::unique_ptr<MetricSource> open() {
+    return open_cupti_metric_source(0, reinterpret_cast<CUctx_st*>(&environment_));
+  }
   /// What counting says when something fails; executions are 'p' and 'x' in `executed_`.
   std::string count_error() {
     try {

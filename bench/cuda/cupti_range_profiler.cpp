@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/cupti_session.h"
+#include "bench/cuda/cupti_range_profiler.h"
 
 #include <fmt/format.h>
 
@@ -22,19 +22,19 @@ constexpr std::uint32_t max_kernels = 128;
 constexpr const char* counted_nothing =
     "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
 
-bool counted_something(const CuptiSession::Values& values) {
+bool counted_something(const CuptiRangeProfiler::Values& values) {
   return std::any_of(values.begin(), values.end(),
                      [](const auto& value) { return value && std::isfinite(*value) && *value != 0.0; });
 }
 
 }  // namespace
 
-CuptiSession::CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontext context)
+CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context)
     : library_(std::move(library)), context_(context) {}
 
-CuptiSession::~CuptiSession() { close(); }
+CuptiRangeProfiler::~CuptiRangeProfiler() { close(); }
 
-void CuptiSession::begin(const CuptiHost::Configuration& configuration) {
+void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration) {
   if (configuration_ == &configuration) return;
   end_batch();
   close();
@@ -43,19 +43,19 @@ void CuptiSession::begin(const CuptiHost::Configuration& configuration) {
   by_kernel_ = std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
 }
 
-void CuptiSession::count(std::size_t point, const Replay& replay) {
+void CuptiRangeProfiler::count(std::size_t point, const Replay& replay) {
   if (configuration_->passes() > 1 || by_kernel_)
     counted_[point] = {count_by_itself(replay), ""};
   else
     count_in_batch(point, replay);
 }
 
-std::map<std::size_t, CuptiSession::Counted> CuptiSession::read() {
+std::map<std::size_t, CuptiRangeProfiler::Counted> CuptiRangeProfiler::read() {
   end_batch();
   return std::exchange(counted_, {});
 }
 
-void CuptiSession::count_in_batch(std::size_t point, const Replay& replay) {
+void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay) {
   if (ranges_begun_ >= ranges_of_a_batch) end_batch();
   try {
     if (!started_) {
@@ -76,7 +76,7 @@ void CuptiSession::count_in_batch(std::size_t point, const Replay& replay) {
 }
 
 /// Counts one execution.
-void CuptiSession::run_range(const std::string& name, const Replay& replay) {
+void CuptiRangeProfiler::run_range(const std::string& name, const Replay& replay) {
   if (by_kernel_) return replay.execute();
   auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
   push.pRangeProfilerObject = object_;
@@ -93,7 +93,7 @@ void CuptiSession::run_range(const std::string& name, const Replay& replay) {
   library_->check(pop(), "cuptiRangeProfilerPopRange");
 }
 
-void CuptiSession::end_batch() {
+void CuptiRangeProfiler::end_batch() {
   if (!started_) return;
   try {
     const auto [result, complete] = stop();
@@ -113,13 +113,13 @@ void CuptiSession::end_batch() {
   }
 }
 
-void CuptiSession::lose_batch(const std::string& reason) {
+void CuptiRangeProfiler::lose_batch(const std::string& reason) {
   for (const auto& [name, point] : batch_) counted_[point] = {{}, reason};
   batch_.clear();
   close();
 }
 
-CuptiSession::Values CuptiSession::count_by_itself(const Replay& replay) {
+CuptiRangeProfiler::Values CuptiRangeProfiler::count_by_itself(const Replay& replay) {
   bool keep_gave_zeros = false;
   try {
     // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
@@ -145,7 +145,7 @@ CuptiSession::Values CuptiSession::count_by_itself(const Replay& replay) {
   }
 }
 
-CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
+CuptiRangeProfiler::Values CuptiRangeProfiler::attempt(bool keep, const Replay& replay) {
   if (keep) {
     reset();
   } else {
@@ -177,14 +177,14 @@ CuptiSession::Values CuptiSession::attempt(bool keep, const Replay& replay) {
   return by_kernel_ ? values_of_kernels() : values_of(name);
 }
 
-CuptiSession::Values CuptiSession::values_of(const std::string& name) const {
+CuptiRangeProfiler::Values CuptiRangeProfiler::values_of(const std::string& name) const {
   const auto places = ranges();
   const auto place = places.find(name);
   if (place == places.end()) throw MetricsUnavailable(counted_nothing);
   return configuration_->values(image_, place->second);
 }
 
-CuptiSession::Values CuptiSession::values_of_kernels() const {
+CuptiRangeProfiler::Values CuptiRangeProfiler::values_of_kernels() const {
   const auto& metrics = configuration_->metrics();
   std::vector<Values> by_metric(metrics.size());
   const std::size_t kernels = ranges_decoded();
@@ -203,14 +203,14 @@ CuptiSession::Values CuptiSession::values_of_kernels() const {
 }
 
 /// A name of its own for each range: those of one name add up, and counter data may keep what was read out before.
-std::string CuptiSession::next_name() { return fmt::format("range {}", effort_.ranges++); }
+std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", effort_.ranges++); }
 
-void CuptiSession::open() {
+void CuptiRangeProfiler::open() {
   close();
   enable();
 }
 
-void CuptiSession::enable() {
+void CuptiRangeProfiler::enable() {
   auto parameters = sized<CUpti_RangeProfiler_Enable_Params>(CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
   parameters.ctx = context_;
   library_->check(library_->cuptiRangeProfilerEnable(&parameters), "cuptiRangeProfilerEnable");
@@ -218,7 +218,7 @@ void CuptiSession::enable() {
   ++effort_.enabled;
 }
 
-void CuptiSession::configure(std::uint32_t max_ranges) {
+void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
   std::vector<const char*> names;
   names.reserve(configuration_->metrics().size());
   for (const std::string& metric : configuration_->metrics()) names.push_back(metric.c_str());
@@ -252,7 +252,7 @@ void CuptiSession::configure(std::uint32_t max_ranges) {
 }
 
 /// Empties the counter data: what is in it from before would be added to.
-void CuptiSession::reset() {
+void CuptiRangeProfiler::reset() {
   using Empty = CUpti_RangeProfiler_CounterDataImage_Initialize_Params;
   auto empty = sized<Empty>(CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
   empty.pRangeProfilerObject = object_;
@@ -262,7 +262,7 @@ void CuptiSession::reset() {
                   "cuptiRangeProfilerCounterDataImageInitialize");
 }
 
-void CuptiSession::start() {
+void CuptiRangeProfiler::start() {
   auto parameters = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
   library_->check(library_->cuptiRangeProfilerStart(&parameters), "cuptiRangeProfilerStart");
@@ -270,7 +270,7 @@ void CuptiSession::start() {
 }
 
 /// Brings the counters of all passes into the counter data.
-void CuptiSession::decode() {
+void CuptiRangeProfiler::decode() {
   auto parameters = sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
   library_->check(library_->cuptiRangeProfilerDecodeData(&parameters), "cuptiRangeProfilerDecodeData");
@@ -282,7 +282,7 @@ void CuptiSession::decode() {
                  : "CUPTI dropped a range that was to be counted; run the point again");
 }
 
-std::size_t CuptiSession::ranges_decoded() const {
+std::size_t CuptiRangeProfiler::ranges_decoded() const {
   using Info = CUpti_RangeProfiler_GetCounterDataInfo_Params;
   auto info = sized<Info>(CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
   info.pCounterDataImage = image_.data();
@@ -292,7 +292,7 @@ std::size_t CuptiSession::ranges_decoded() const {
 }
 
 /// Where each range lies in the counter data, by name.
-std::map<std::string, std::size_t> CuptiSession::ranges() const {
+std::map<std::string, std::size_t> CuptiRangeProfiler::ranges() const {
   std::map<std::string, std::size_t> places;
   const std::size_t count = ranges_decoded();
   for (std::size_t i = 0; i < count; ++i) {
@@ -309,14 +309,14 @@ std::map<std::string, std::size_t> CuptiSession::ranges() const {
   return places;
 }
 
-CUptiResult CuptiSession::pop() {
+CUptiResult CuptiRangeProfiler::pop() {
   in_range_ = false;
   auto parameters = sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
   return library_->cuptiRangeProfilerPopRange(&parameters);
 }
 
-std::pair<CUptiResult, bool> CuptiSession::stop() {
+std::pair<CUptiResult, bool> CuptiRangeProfiler::stop() {
   started_ = false;
   auto parameters = sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
   parameters.pRangeProfilerObject = object_;
@@ -325,7 +325,7 @@ std::pair<CUptiResult, bool> CuptiSession::stop() {
 }
 
 /// Ends whatever is open, and lets go of the counters.
-void CuptiSession::close() {
+void CuptiRangeProfiler::close() {
   if (object_ == nullptr) return;
   if (in_range_) pop();
   if (started_) stop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/cupti_source.h"
+#include "bench/cuda/cupti_metric_source.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -16,9 +16,9 @@
 
 #include "bench/counters/kernel_ranges.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
-#include "bench/cuda/cupti_session.h"
+#include "bench/cuda/cupti_profiler_host.h"
+#include "bench/cuda/cupti_range_profiler.h"
 
 namespace gpubench::bench {
 namespace {
@@ -107,7 +107,7 @@ class CuptiSource final : public MetricSource {
       throw MetricsUnavailable(fmt::format("CUPTI cannot profile this GPU ({}); measure on another", why));
   }
 
-  [[nodiscard]] CuptiHost open_host(int device_index) const {
+  [[nodiscard]] CuptiProfilerHost open_host(int device_index) const {
     check_supported(device_index);
     auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
     chip.deviceIndex = static_cast<std::size_t>(device_index);
@@ -123,11 +123,12 @@ class CuptiSource final : public MetricSource {
     return {library_, chip.pChipName == nullptr ? "" : chip.pChipName, std::move(image)};
   }
 
-  using Metrics = std::pair<const std::vector<std::string>, CuptiHost::Configuration>;
+  using Metrics = std::pair<const std::vector<std::string>, CuptiProfilerHost::Configuration>;
   Metrics& metrics_of(const std::vector<std::string>& metrics) {
     auto place = configurations_.find(metrics);
     if (place == configurations_.end())
-      place = configurations_.try_emplace(metrics, CuptiHost::Configuration(host_, with_companion(metrics))).first;
+      place =
+          configurations_.try_emplace(metrics, CuptiProfilerHost::Configuration(host_, with_companion(metrics))).first;
     return *place;
   }
 
@@ -144,7 +145,7 @@ class CuptiSource final : public MetricSource {
     return one_more && one_more == host_.passes(metrics) ? more : metrics;
   }
 
-  [[nodiscard]] MetricValues by_name(const CuptiSession::Counted& counted) const {
+  [[nodiscard]] MetricValues by_name(const CuptiRangeProfiler::Counted& counted) const {
     MetricValues result;
     result.lost = counted.lost;
     for (std::size_t i = 0; i < metrics_->first.size(); ++i) {
@@ -162,23 +163,23 @@ class CuptiSource final : public MetricSource {
   std::shared_ptr<const CuptiLibrary> library_;
   Profiling profiling_;
   CUcontext context_;
-  CuptiHost host_;
-  std::map<std::vector<std::string>, CuptiHost::Configuration> configurations_;
+  CuptiProfilerHost host_;
+  std::map<std::vector<std::string>, CuptiProfilerHost::Configuration> configurations_;
   const Metrics* metrics_ = nullptr;  // that are counted now
-  CuptiSession session_;              // ends before what it uses
+  CuptiRangeProfiler session_;        // ends before what it uses
 };
 
 }  // namespace
 
-std::unique_ptr<MetricSource> open_cupti_source(int device_index, CUctx_st* context) {
+std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context) {
   return std::make_unique<CuptiSource>(load_cupti(), device_index, context);
 }
 
-std::unique_ptr<MetricSource> open_cupti_source(const Device&) {
+std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) {
   try {
     int index = 0;
     GPUBENCH_CUDA_CHECK(cudaGetDevice(&index));
-    return open_cupti_source(index, current_context());
+    return open_cupti_metric_source(index, current_context());
   } catch (const CudaError& error) {
     throw MetricsUnavailable(error.what());
   }

@@ -13,9 +13,9 @@ namespace gpubench::bench {
 
 /// `device` must be the current one of this thread. Throws MetricsUnavailable with the remedy where CUPTI is missing,
 /// refused, busy or was not known to the build.
-std::unique_ptr<MetricSource> open_cupti_source(const Device& device);
+std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
 
 /// The same for a context that is already known, by the index of its device.
-std::unique_ptr<MetricSource> open_cupti_source(int device_index, CUctx_st* context);
+std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context);
 
 }  // namespace gpubench::bench

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/counters/metric_source.h"
-#include "bench/cuda/cupti_host.h"
 #include "bench/cuda/cupti_library.h"
+#include "bench/cuda/cupti_profiler_host.h"
 
 namespace gpubench::bench {
 
@@ -25,12 +25,12 @@ namespace gpubench::bench {
 /// enabled profiler takes another configuration as well, runs all passes of it, and gives no value.)
 /// A range is a whole operation. Counters over elapsed time (kernel_ranges.h) have one for each kernel, which CUPTI
 /// lays itself, one kernel after the other; kernels of a CUDA graph are beyond it then.
-class CuptiSession {
+class CuptiRangeProfiler {
  public:
-  CuptiSession(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
-  ~CuptiSession();
-  CuptiSession(const CuptiSession&) = delete;
-  CuptiSession& operator=(const CuptiSession&) = delete;
+  CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
+  ~CuptiRangeProfiler();
+  CuptiRangeProfiler(const CuptiRangeProfiler&) = delete;
+  CuptiRangeProfiler& operator=(const CuptiRangeProfiler&) = delete;
 
   using Values = std::vector<std::optional<double>>;
   struct Counted {
@@ -40,7 +40,7 @@ class CuptiSession {
 
   /// Points are counted with this configuration, which must outlive the session, from here on. With a counter over
   /// elapsed time it needs kernel_duration, too.
-  void begin(const CuptiHost::Configuration& configuration);
+  void begin(const CuptiProfilerHost::Configuration& configuration);
   /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
   void count(std::size_t point, const Replay& replay);
   /// What was counted since the last call, by point.
@@ -72,7 +72,7 @@ class CuptiSession {
 
   std::shared_ptr<const CuptiLibrary> library_;
   CUcontext context_;
-  const CuptiHost::Configuration* configuration_ = nullptr;
+  const CuptiProfilerHost::Configuration* configuration_ = nullptr;
   bool by_kernel_ = false;  ///< each kernel has a range of its own
   CUpti_RangeProfiler_Object* object_ = nullptr;
   bool started_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/cupti_host.h"
+#include "bench/cuda/cupti_profiler_host.h"
 
 #include <utility>
 
@@ -28,14 +28,14 @@ std::string unit_text(const char* unit) {
 
 std::shared_ptr<const CuptiLibrary> load_cupti() { return std::make_shared<const CuptiLibrary>(); }
 
-CuptiHost::CuptiHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
-                     std::vector<std::uint8_t> availability)
+CuptiProfilerHost::CuptiProfilerHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
+                                     std::vector<std::uint8_t> availability)
     : library_(std::move(library)),
       chip_(std::move(chip)),
       availability_(std::move(availability)),
       names_(new_object()) {}
 
-std::shared_ptr<CUpti_Profiler_Host_Object> CuptiHost::new_object() const {
+std::shared_ptr<CUpti_Profiler_Host_Object> CuptiProfilerHost::new_object() const {
   using Initialize = CUpti_Profiler_Host_Initialize_Params;
   auto parameters = sized<Initialize>(CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
   parameters.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
@@ -50,7 +50,7 @@ std::shared_ptr<CUpti_Profiler_Host_Object> CuptiHost::new_object() const {
           }};
 }
 
-std::optional<std::string> CuptiHost::unit(const std::string& metric) const {
+std::optional<std::string> CuptiProfilerHost::unit(const std::string& metric) const {
   using Properties = CUpti_Profiler_Host_GetMetricProperties_Params;
   auto parameters = sized<Properties>(CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE);
   parameters.pHostObject = names_.get();
@@ -59,7 +59,7 @@ std::optional<std::string> CuptiHost::unit(const std::string& metric) const {
   return unit_text(parameters.pDimUnit);
 }
 
-std::optional<std::size_t> CuptiHost::passes(const std::vector<std::string>& metrics) const {
+std::optional<std::size_t> CuptiProfilerHost::passes(const std::vector<std::string>& metrics) const {
   try {
     return Configuration(*this, metrics).passes();
   } catch (const MetricsUnavailable&) {
@@ -67,7 +67,7 @@ std::optional<std::size_t> CuptiHost::passes(const std::vector<std::string>& met
   }
 }
 
-CuptiHost::Configuration::Configuration(const CuptiHost& host, const std::vector<std::string>& metrics)
+CuptiProfilerHost::Configuration::Configuration(const CuptiProfilerHost& host, const std::vector<std::string>& metrics)
     : library_(host.library_), metrics_(metrics), object_(host.new_object()) {
   std::vector<const char*> names = pointers_to(metrics_);
   auto add =
@@ -95,9 +95,8 @@ CuptiHost::Configuration::Configuration(const CuptiHost& host, const std::vector
   passes_ = count.numOfPasses;
 }
 
-std::optional<std::vector<double>> CuptiHost::Configuration::evaluate(std::vector<const char*> names,
-                                                                      const std::vector<std::uint8_t>& counter_data,
-                                                                      std::size_t range) const {
+std::optional<std::vector<double>> CuptiProfilerHost::Configuration::evaluate(
+    std::vector<const char*> names, const std::vector<std::uint8_t>& counter_data, std::size_t range) const {
   std::vector<double> values(names.size());
   using Evaluate = CUpti_Profiler_Host_EvaluateToGpuValues_Params;
   auto parameters = sized<Evaluate>(CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
@@ -112,8 +111,8 @@ std::optional<std::vector<double>> CuptiHost::Configuration::evaluate(std::vecto
   return values;
 }
 
-std::vector<std::optional<double>> CuptiHost::Configuration::values(const std::vector<std::uint8_t>& counter_data,
-                                                                    std::size_t range) const {
+std::vector<std::optional<double>> CuptiProfilerHost::Configuration::values(
+    const std::vector<std::uint8_t>& counter_data, std::size_t range) const {
   const auto names = pointers_to(metrics_);
   if (const auto all = evaluate(names, counter_data, range)) return {all->begin(), all->end()};
   std::vector<std::optional<double>> values;

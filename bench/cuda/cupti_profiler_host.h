@@ -20,16 +20,18 @@ class CuptiLibrary;
 /// MetricsUnavailable.
 std::shared_ptr<const CuptiLibrary> load_cupti();
 
-class CuptiHost {
+class CuptiProfilerHost {
  public:
   /// `availability` is what the GPU's context tells of its counters; empty without a GPU. Throws MetricsUnavailable for
   /// a chip that this CUPTI does not know.
-  CuptiHost(std::shared_ptr<const CuptiLibrary> library, std::string chip, std::vector<std::uint8_t> availability = {});
+  CuptiProfilerHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
+                    std::vector<std::uint8_t> availability = {});
 
   /// A set of metrics that are counted together.
   class Configuration {
    public:
-    Configuration(const CuptiHost& host, const std::vector<std::string>& metrics);  ///< throws MetricsUnavailable
+    Configuration(const CuptiProfilerHost& host,
+                  const std::vector<std::string>& metrics);  ///< throws MetricsUnavailable
     [[nodiscard]] const std::vector<std::uint8_t>& image() const { return image_; }
     [[nodiscard]] std::size_t passes() const { return passes_; }
     [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
