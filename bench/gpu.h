@@ -52,6 +52,9 @@ class Gpu {
   virtual DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) = 0;
   /// Times on the host, from the first launch until the GPU has finished; executions one by one.
   virtual std::unique_ptr<Timer> latency_clock(DeviceBatch batch) = 0;
+  /// Times an operation whose executions each follow something that is not timed (a reset of its inputs, a flush):
+  /// `before` enqueues that on the stream. Executions are timed one by one.
+  virtual DeviceTiming timing_behind(Clock clock, DeviceBatch batch, std::function<void()> before) = 0;
   /// Looks at a captured execution.
   virtual LaunchedKernels launched_by(const DeviceBatch& batch) = 0;
   /// Executions back to back as device_timing chains them, as one graph where they can be captured. Each call of what

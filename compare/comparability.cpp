@@ -106,6 +106,29 @@ CodeChange change_of(const std::string& key, const Run& base, const Run& next) {
   return old == now ? CodeChange::same : CodeChange::differs;
 }
 
+/// By operation: whether the code that registered it was compiled without optimisation. What is not known is left out.
+std::map<std::string, bool> unoptimized_of(const Run& run) {
+  std::map<std::string, bool> result;
+  for (const Point& point : run.points)
+    if (const auto& unoptimized = point.measurement.unoptimized_code)
+      result[point.measurement.operation] = *unoptimized;
+  return result;
+}
+
+/// Code without -O on one side alone forbids, like a debug build; on both it is named.
+void compare_optimization(const Run& base, const Run& next, Comparability& result) {
+  const auto old = unoptimized_of(base);
+  for (const auto& [operation, now] : unoptimized_of(next)) {
+    const auto before = old.find(operation);
+    if (before == old.end() || (!before->second && !now)) continue;
+    if (before->second && now)
+      result.differences.push_back(operation + ": compiled without optimisation on both sides");
+    else
+      result.forbidding.push_back(fmt::format("{}: compiled without optimisation on the {} side alone", operation,
+                                              now ? "new" : "base"));
+  }
+}
+
 }  // namespace
 
 Comparability comparability_of(const Run& base, const Run& next) {
@@ -116,6 +139,7 @@ Comparability comparability_of(const Run& base, const Run& next) {
   if (differing.texts("", without_code(base.context.environment), without_code(next.context.environment),
                       [](const std::string& key) { return key == "build"; }))
     for (const Device& device : base.devices) result.foreign_device_ids.insert(device.id);
+  compare_optimization(base, next, result);
   for (const Device& old : base.devices)
     for (const Device& now : next.devices)
       if (old.id == now.id) compare_devices(old, now, result);

@@ -14,8 +14,8 @@ __global__ void copy_kernel(const float4* __restrict__ x, float4* __restrict__ y
 }
 
 void block_size(gpubench::State& state) {
-  const auto n = state.range(0);
-  const auto threads = state.range(1);
+  const auto n = state.range("n");
+  const auto threads = state.range("threads");
   auto x = state.device_vector<float>(n);
   auto y = state.device_vector<float>(n);
   state.reads(x.bytes());

@@ -7,7 +7,7 @@
 namespace {
 
 void scale(gpubench::State& state) {
-  const auto n = state.range(0);
+  const auto n = state.range("n");
   auto x = state.host_vector<float>(n);
   auto y = state.host_vector<float>(n);
   state.reads(n * sizeof(float));
@@ -18,7 +18,7 @@ void scale(gpubench::State& state) {
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = 3.0F * x[i];
   });
 }
-HOST_BENCHMARK(scale)->RangeMultiplier(8)->Range(1 << 10, 1 << 22);
+HOST_BENCHMARK(scale)->ArgName("n")->RangeMultiplier(8)->Range(1 << 10, 1 << 22);
 
 }  // namespace
 

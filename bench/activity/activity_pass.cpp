@@ -108,6 +108,7 @@ void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
   if (measurement.cache_state != "warm")
     return give_up(measurement, "executions are recorded with a warm cache, and it was timed with a " +
                                     measurement.cache_state + " one");
+  if (replay.resets) return give_up(measurement, "its inputs are reset before each execution, and records hold both");
   try {
     measurement.activity = check(measurement, replay);
   } catch (const std::exception& error) {

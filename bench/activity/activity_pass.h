@@ -10,7 +10,7 @@
 
 #include "bench/activity/activity_source.h"
 #include "bench/activity/kernel_code.h"
-#include "bench/google/post_timing_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 

@@ -49,11 +49,12 @@ class DifferenceClock final : public Timer {
   /// `kernel_overhead_seconds`: what the kernels of one execution cost before and after their work; zero when they
   /// could not be told, which `note` then says.
   DifferenceClock(std::unique_ptr<ChainTimer> timer, std::int64_t short_length, double kernel_overhead_seconds,
-                  std::string note)
+                  std::string note, Clock clock = Clock::device)
       : timer_(std::move(timer)),
         short_length_(short_length),
         fixed_seconds_(kernel_overhead_seconds),
-        note_(std::move(note)) {}
+        note_(std::move(note)),
+        clock_(clock) {}
 
   /// May come out slightly negative for an operation that does nothing.
   double time(std::int64_t executions) override;
@@ -63,7 +64,7 @@ class DifferenceClock final : public Timer {
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }
   double now() override;
-  [[nodiscard]] Clock clock() const override { return Clock::device; }
+  [[nodiscard]] Clock clock() const override { return clock_; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
  private:
@@ -71,6 +72,7 @@ class DifferenceClock final : public Timer {
   std::int64_t short_length_;
   double fixed_seconds_;
   std::string note_;
+  Clock clock_;
 };
 
 }  // namespace gpubench::bench

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "bench/clocks/host_frequency.h"
 #include "core/base/time.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
 
@@ -42,6 +45,44 @@ double HostClock::min_batch_seconds() const {
 std::string HostClock::method(std::int64_t executions_per_sample) const {
   return fmt::format("steady clock around {} execution{} a sample", executions_per_sample,
                      executions_per_sample == 1 ? "" : "s");
+}
+
+ResetHostClock::ResetHostClock(HostClock::Batch batch, std::function<void()> reset)
+    : batch_(std::move(batch)), reset_(std::move(reset)) {
+  constexpr int pairs = 200;
+  const HostClock::Batch nothing = [](std::int64_t) {};
+  std::vector<double> seconds(pairs);
+  for (double& each : seconds) each = HostClock(nothing).time(1);
+  nothing_seconds_ = statistics::median(seconds);
+}
+
+double ResetHostClock::time(std::int64_t executions) {
+  const double start = steady_seconds();
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < executions; ++i) {
+    reset_();
+    const auto begin = std::chrono::steady_clock::now();
+    batch_(1);
+    sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() - nothing_seconds_;
+  }
+  if (executions > 0) wall_seconds_ = (steady_seconds() - start) / static_cast<double>(executions);
+  return sum;
+}
+
+double ResetHostClock::min_batch_seconds() const { return std::max(1000.0 * steady_quantum_seconds(), 100e-6); }
+
+std::int64_t ResetHostClock::max_executions() const {
+  constexpr double longest_seconds = 20e-3;
+  if (!(wall_seconds_ > 0.0)) return 1;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(longest_seconds / wall_seconds_), 1, 1'000'000);
+}
+
+std::optional<double> ResetHostClock::device_clock_hz() { return core_clock_hz(); }
+
+std::string ResetHostClock::method(std::int64_t executions_per_sample) const {
+  return fmt::format("steady clock around each of {} execution{} a sample, less what reading it costs; inputs reset "
+                     "before each, untimed",
+                     executions_per_sample, executions_per_sample == 1 ? "" : "s");
 }
 
 }  // namespace gpubench::bench

@@ -30,4 +30,27 @@ class HostClock final : public Timer {
   Batch batch_;
 };
 
+/// Times a callable behind another that is not timed, execution by execution: from the call to its return, less what
+/// reading the clock twice costs.
+class ResetHostClock final : public Timer {
+ public:
+  ResetHostClock(HostClock::Batch batch, std::function<void()> reset);
+
+  double time(std::int64_t executions) override;
+  [[nodiscard]] double min_batch_seconds() const override;
+  /// As many as take 20 ms, the resets included: they may be far longer than what is timed.
+  [[nodiscard]] std::int64_t max_executions() const override;
+  [[nodiscard]] bool may_be_negative() const override { return true; }
+  [[nodiscard]] std::optional<double> device_clock_hz() override;
+  double now() override { return steady_seconds(); }
+  [[nodiscard]] Clock clock() const override { return Clock::host; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
+
+ private:
+  HostClock::Batch batch_;
+  std::function<void()> reset_;
+  double nothing_seconds_;
+  double wall_seconds_ = 0.0;  ///< of one execution and its reset
+};
+
 }  // namespace gpubench::bench

@@ -20,7 +20,7 @@ void empty_parallel_region() {
 #pragma omp parallel
   {
     int here = omp_get_thread_num();
-    benchmark::DoNotOptimize(here);
+    keep(here);
   }
 }
 

@@ -12,7 +12,7 @@
 
 #include "bench/counters/metric_source.h"
 #include "bench/counters/pass_plan.h"
-#include "bench/google/post_timing_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "bench/memory/allocation.h"
 #include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gpubench/buffers.h"
+#include "gpubench/detail/buffers.h"
 
 namespace gpubench::bench {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/google/post_timing_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "core/model/device.h"
 
 namespace gpubench::bench {

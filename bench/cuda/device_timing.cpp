@@ -120,7 +120,7 @@ double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_
 std::unique_ptr<ChainTimer> FixedCosts::idle_timer(const std::vector<LaunchShape>& shapes, Chains chains,
                                                    const std::function<void()>& flush, long long cycles) const {
   auto idle = idle_batch(shapes, cycles);
-  if (chains == Chains::single)
+  if (chains == Chains::single || chains == Chains::behind_kernel)
     return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle), Chill{flush, 1});
   if (chains == Chains::launches) return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle));
   return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), static_cast<std::int64_t>(shapes.size()));
@@ -152,7 +152,8 @@ Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, c
   idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
   const auto once = idle_timer(shapes, chains, flush, idle_cycles);
   const auto twice = idle_timer(shapes, chains, flush, 2 * idle_cycles);
-  const std::int64_t short_length = chains == Chains::single ? 0 : 10;
+  const bool one_by_one = chains == Chains::single || chains == Chains::behind_kernel;
+  const std::int64_t short_length = one_by_one ? 0 : 10;
   known_.push_back({shapes, chains, fixed_cost(*once, *twice, short_length, idle_overstay_seconds(shapes, stream_))});
   return known_.back().seconds;
 }
@@ -173,7 +174,8 @@ std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, c
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
                            const ColdExecutions* cold) {
   DeviceTiming timing;
-  const double one_execution_seconds = about_seconds(batch, stream);
+  // Single executions need no estimate, and one that is reset before each must not run without that.
+  const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(batch, stream);
   const auto graph = capture(batch, 1, stream);
   const bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
@@ -191,6 +193,7 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
         {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
         "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
   }
+  if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
   std::unique_ptr<ChainTimer> timer;
   if (in_graphs)
     timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes, chill_of(cold));
@@ -198,8 +201,13 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
     timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch), chill_of(cold));
   if (!substitute.shapes.empty()) {
     using Chains = FixedCosts::Chains;
-    const Chains chains = is_single(cold) ? Chains::single : in_graphs ? Chains::graphs : Chains::launches;
-    timing.kernel_overhead_seconds = fixed_costs.of(substitute.shapes, chains, cold != nullptr ? cold->flush : nullptr);
+    const bool behind_kernel = cold != nullptr && cold->before_idle;
+    const Chains chains = behind_kernel       ? Chains::behind_kernel
+                          : is_single(cold) ? Chains::single
+                          : in_graphs       ? Chains::graphs
+                                            : Chains::launches;
+    const auto before = behind_kernel ? cold->before_idle : cold != nullptr ? cold->flush : nullptr;
+    timing.kernel_overhead_seconds = fixed_costs.of(substitute.shapes, chains, before);
   }
   const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.clock = std::make_unique<DifferenceClock>(

@@ -20,8 +20,8 @@ namespace gpubench::bench {
 class FixedCosts {
  public:
   FixedCosts(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker) {}
-  /// single: one execution behind each flush.
-  enum class Chains { graphs, launches, single };
+  /// single: one execution behind each flush; behind_kernel: one behind an empty kernel.
+  enum class Chains { graphs, launches, single, behind_kernel };
   /// In seconds, for these kernels one after the other. `flush` is asked for single ones. Throws CudaError.
   Estimate of(const std::vector<LaunchShape>& shapes, Chains chains, const std::function<void()>& flush);
 
@@ -52,6 +52,9 @@ double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_
 struct ColdExecutions {
   BufferRotation turns;
   std::function<void()> flush;  ///< enqueues a flush of the L2 on the stream
+  /// What is enqueued before idle kernels that stand for the operation; the flush where it is empty.
+  std::function<void()> before_idle = {};
+  std::string note = {};  ///< added to the method
 };
 
 /// Differences of graphs of two lengths where the operation can be captured; else of batches behind a held stream.

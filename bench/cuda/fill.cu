@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random data and the empty kernel.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "bench/cuda/fill.h"
 #include "bench/memory/contents.h"
 
@@ -16,57 +13,81 @@ __device__ float normal(unsigned long long bits) {
   return sqrtf(-2.0F * __logf(u)) * cospif(2.0F * v);
 }
 
-template <class T>
-__device__ T draw(unsigned long long bits) {
-  return static_cast<T>(normal(bits));
-}
-template <>
-__device__ int draw<int>(unsigned long long bits) {
-  return static_cast<int>(bits);
-}
-template <>
-__device__ __half draw<__half>(unsigned long long bits) {
-  return __float2half(normal(bits));
-}
-template <>
-__device__ __nv_bfloat16 draw<__nv_bfloat16>(unsigned long long bits) {
-  return __float2bfloat16(normal(bits));
-}
+/// How a kind of number is drawn from 64 random bits.
+template <detail::ElementKind kind, bool is_normal>
+struct Draw {
+  __device__ static float number(unsigned long long bits) { return is_normal ? normal(bits) : unit_float(bits); }
+  template <class T>
+  __device__ static T of(unsigned long long bits) {
+    using enum detail::ElementKind;
+    if constexpr (kind == float64) return is_normal ? static_cast<double>(normal(bits)) : unit_double(bits);
+    else if constexpr (kind == float32) return number(bits);
+    else if constexpr (kind == boolean) return static_cast<T>(bits & 1U);
+    else if constexpr (kind == integer) return static_cast<T>(bits);
+    else return static_cast<T>(narrow(number(bits), format_of(kind)));
+  }
+};
 
-template <class T>
+template <class T, class Draw>
 __global__ void fill_kernel(T* data, std::size_t count, unsigned long long seed) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
     // Counter-based: any element can be drawn alone.
-    data[i] = draw<T>(mix(seed * 0x2545F4914F6CDD1DULL + i));
+    data[i] = Draw::template of<T>(mix(seed * 0x2545F4914F6CDD1DULL + i));
 }
 
 __global__ void nothing_kernel() {}
 
-template <class T>
+template <class T, class Draw>
 cudaError_t fill(void* pointer, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   constexpr unsigned threads = 256;
   const std::size_t wanted = (count + threads - 1) / threads;
   const auto blocks = static_cast<unsigned>(wanted < 65536 ? wanted : 65536);
-  fill_kernel<<<blocks, threads, 0, stream>>>(static_cast<T*>(pointer), count, seed);
+  fill_kernel<T, Draw><<<blocks, threads, 0, stream>>>(static_cast<T*>(pointer), count, seed);
   return cudaGetLastError();
+}
+
+template <class T, detail::ElementKind kind>
+cudaError_t fill_floats(void* pointer, bool is_normal, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
+  return is_normal ? fill<T, Draw<kind, true>>(pointer, count, seed, stream)
+                   : fill<T, Draw<kind, false>>(pointer, count, seed, stream);
+}
+
+cudaError_t fill_integers(void* pointer, std::size_t bytes, std::size_t count, std::uint64_t seed,
+                          cudaStream_t stream) {
+  using Bits = Draw<detail::ElementKind::integer, false>;
+  if (bytes == 1) return fill<std::uint8_t, Bits>(pointer, count, seed, stream);
+  if (bytes == 2) return fill<std::uint16_t, Bits>(pointer, count, seed, stream);
+  if (bytes == 4) return fill<std::uint32_t, Bits>(pointer, count, seed, stream);
+  return fill<std::uint64_t, Bits>(pointer, bytes / 8 * count, seed, stream);
 }
 
 }  // namespace
 
-cudaError_t fill_random(void* pointer, Element element, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
-  switch (element) {
-    case Element::float64:
-      return fill<double>(pointer, count, seed, stream);
-    case Element::float32:
-      return fill<float>(pointer, count, seed, stream);
-    case Element::float16:
-      return fill<__half>(pointer, count, seed, stream);
-    case Element::bfloat16:
-      return fill<__nv_bfloat16>(pointer, count, seed, stream);
-    case Element::int32:
-      return fill<int>(pointer, count, seed, stream);
+cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
+                 std::uint64_t seed, cudaStream_t stream) {
+  using enum detail::ElementKind;
+  const bool is_normal = filling == detail::Filling::normal;
+  switch (kind) {
+    case float64:
+      return fill_floats<double, float64>(pointer, is_normal, count, seed, stream);
+    case float32:
+      return fill_floats<float, float32>(pointer, is_normal, count, seed, stream);
+    case float16:
+      return fill_floats<std::uint16_t, float16>(pointer, is_normal, count, seed, stream);
+    case bfloat16:
+      return fill_floats<std::uint16_t, bfloat16>(pointer, is_normal, count, seed, stream);
+    case fp8_e4m3:
+      return fill_floats<std::uint8_t, fp8_e4m3>(pointer, is_normal, count, seed, stream);
+    case fp8_e5m2:
+      return fill_floats<std::uint8_t, fp8_e5m2>(pointer, is_normal, count, seed, stream);
+    case boolean:
+      return fill<std::uint8_t, Draw<boolean, false>>(pointer, count, seed, stream);
+    case integer:
+      return fill_integers(pointer, bytes, count, seed, stream);
+    case other:
+      break;
   }
   return cudaErrorInvalidValue;
 }

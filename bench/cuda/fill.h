@@ -7,12 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpubench/vectors.h"
+#include "gpubench/contents.h"
 
 namespace gpubench::bench {
 
-/// Standard normal data (int32: uniform), element by element from the seed alone. Asynchronous on the stream.
-cudaError_t fill_random(void* pointer, Element element, std::size_t count, std::uint64_t seed, cudaStream_t stream);
+/// Normal or uniform numbers, element by element from the seed alone; `bytes` is the size of one. Asynchronous.
+cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
+                 std::uint64_t seed, cudaStream_t stream);
 /// One block of 32 threads that return at once.
 cudaError_t launch_nothing(cudaStream_t stream);
 

@@ -33,11 +33,16 @@ namespace {
 /// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
 class LatencyClock final : public Timer {
  public:
-  LatencyClock(cudaStream_t stream, DeviceBatch batch) : stream_(stream), batch_(std::move(batch)) {}
+  LatencyClock(cudaStream_t stream, DeviceBatch batch, std::function<void()> before = {})
+      : stream_(stream), batch_(std::move(batch)), before_(std::move(before)) {}
 
   double time(std::int64_t executions) override {
     double sum = 0.0;
     for (std::int64_t i = 0; i < executions; ++i) {
+      if (before_) {
+        before_();
+        GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+      }
       const double start = steady_seconds();
       batch_(stream_, 1);
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
@@ -50,13 +55,14 @@ class LatencyClock final : public Timer {
   double now() override { return steady_seconds(); }
   [[nodiscard]] Clock clock() const override { return Clock::latency; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
-    return fmt::format("steady clock of the host from launch to synchronised stream, mean of {} a sample",
-                       executions_per_sample);
+    return fmt::format("steady clock of the host from launch to synchronised stream, mean of {} a sample{}",
+                       executions_per_sample, before_ ? "; inputs reset before each, untimed" : "");
   }
 
  private:
   cudaStream_t stream_;
   DeviceBatch batch_;
+  std::function<void()> before_;
 };
 
 class CudaGpu final : public Gpu {
@@ -83,6 +89,23 @@ class CudaGpu final : public Gpu {
   }
   std::unique_ptr<Timer> latency_clock(DeviceBatch batch) override {
     return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
+  }
+  DeviceTiming timing_behind(Clock clock, DeviceBatch batch, std::function<void()> before) override {
+    if (clock == Clock::device) {
+      before();  // nothing is to be allocated or loaded while a stream is held
+      launch_nothing(stream_.get());
+      ColdExecutions behind;
+      behind.flush = std::move(before);
+      behind.before_idle = [this] { launch_nothing(stream_.get()); };
+      behind.note = "inputs reset before each, untimed";
+      return device_timing(std::move(batch), &behind);
+    }
+    DeviceTiming timing;
+    if (clock == Clock::latency)
+      timing.clock = std::make_unique<LatencyClock>(stream_.get(), std::move(batch), std::move(before));
+    else
+      timing.clock = stream_clock_behind(std::move(batch), std::move(before), stream_.get(), blocker());
+    return timing;
   }
   LaunchedKernels launched_by(const DeviceBatch& batch) override {
     const auto graph = capture(batch, 1, stream_.get());

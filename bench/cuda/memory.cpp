@@ -8,6 +8,7 @@
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/fill.h"
 #include "bench/cuda/working_stream.h"
+#include "bench/memory/allocation.h"
 #include "bench/memory/buffer_copies.h"
 #include "bench/memory/scrubbing.h"
 #include "core/base/time.h"
@@ -49,8 +50,10 @@ void copy_to_device(void* device, const void* host, std::size_t bytes) {
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
-void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
-  GPUBENCH_CUDA_CHECK(bench::fill_random(pointer, element, count, seed, bench::working_stream()));
+void draw_device(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
+                 std::uint64_t seed) {
+  if (filling == Filling::zeros) return fill_bytes_device(pointer, 0, bytes * count);
+  GPUBENCH_CUDA_CHECK(bench::draw(pointer, kind, filling, bytes, count, seed, bench::working_stream()));
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 

@@ -2,8 +2,11 @@
 // What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
 #include "bench/clocks/costs.h"
 #include "bench/gpu.h"
+#include "bench/memory/allocation.h"
 #include "bench/memory/buffer_copies.h"
 #include "bench/memory/contents.h"
+#include "bench/profiler_range.h"
+#include "gpubench/vectors.h"
 
 namespace gpubench {
 namespace bench {
@@ -16,6 +19,8 @@ std::string why_no_gpu() { return reason; }
 std::unique_ptr<Gpu> open_gpu(const Device&) { throw CudaError(reason); }
 std::vector<Cost> measure_costs(const Device&) { throw CudaError(reason); }
 std::vector<Cost> measure_costs(Gpu&) { throw CudaError(reason); }
+ProfilerRange::ProfilerRange(const std::string&) {}
+ProfilerRange::~ProfilerRange() = default;
 std::optional<int> built_with_cuda() { return std::nullopt; }
 std::uint64_t device_fingerprint(const void*, std::size_t) { throw CudaError(reason); }
 void copy_within_device(void*, const void*, std::size_t) { throw CudaError(reason); }
@@ -28,7 +33,9 @@ void* allocate_device(std::size_t) { throw CudaError(bench::reason); }
 void free_device(void*, std::size_t) noexcept {}
 void copy_from_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
 void copy_to_device(void*, const void*, std::size_t) { throw CudaError(bench::reason); }
-void fill_random_device(void*, Element, std::size_t, std::uint64_t) { throw CudaError(bench::reason); }
+void draw_device(void*, ElementKind, Filling, std::size_t, std::size_t, std::uint64_t) {
+  throw CudaError(bench::reason);
+}
 void fill_bytes_device(void*, int, std::size_t) { throw CudaError(bench::reason); }
 void repeat_on_device(void*, const void*, std::size_t, std::size_t, std::int64_t) { throw CudaError(bench::reason); }
 std::size_t free_device_bytes() { throw CudaError(bench::reason); }

@@ -105,7 +105,55 @@ class HeldStreamClock final : public StreamClock {
   double nothing_seconds_ = 0.0;
 };
 
+/// For executions that follow something and that cannot be enqueued while the stream is held.
+class FreeClockBehind final : public StreamClock {
+ public:
+  FreeClockBehind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream)
+      : StreamClock(std::move(batch), stream), before_(std::move(before)) {
+    constexpr int samples = 9;
+    std::vector<double> pairs(samples);
+    for (double& pair : pairs) pair = behind(0);
+    nothing_seconds_ = statistics::median(pairs);
+  }
+  double time(std::int64_t executions) override {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < executions; ++i) sum += behind(1) - nothing_seconds_;
+    return sum;
+  }
+  [[nodiscard]] double min_batch_seconds() const override { return 0.0; }
+  [[nodiscard]] std::int64_t max_executions() const override { return 1; }
+  [[nodiscard]] bool may_be_negative() const override { return true; }
+  [[nodiscard]] std::string method(std::int64_t) const override {
+    return "CUDA events around one execution, launched as the host can, less events around nothing; inputs reset before "
+           "each, untimed";
+  }
+
+ private:
+  double behind(std::int64_t executions) {
+    before_();
+    enqueue(executions);
+    return elapsed();
+  }
+
+  std::function<void()> before_;
+  double nothing_seconds_ = 0.0;
+};
+
 }  // namespace
+
+std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
+                                           Blocker& blocker) {
+  const auto both = [&](cudaStream_t on, std::int64_t executions) {
+    before();
+    batch(on, executions);
+  };
+  // What cannot be captured may wait for the GPU, and then the stream must not be held.
+  if (!capture(both, 1, stream)) return std::make_unique<FreeClockBehind>(std::move(batch), std::move(before), stream);
+  auto timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch), Chill{std::move(before), 1});
+  return std::make_unique<DifferenceClock>(std::move(timer), 0, 0.0,
+                                           "enqueued while the stream was held; inputs reset before each, untimed",
+                                           Clock::stream);
+}
 
 std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker) {
   const auto graph = capture(batch, 1, stream);

@@ -49,6 +49,7 @@ std::string one_of(const std::string& flag, const std::string& value, std::initi
   throw GoogleFlagError(fmt::format("{} takes one of {}, not '{}'.", flag, fmt::join(choices, ", "), value));
 }
 
+/// The numbers of a name as Google Benchmark writes it: "n:1024/8".
 std::vector<Argument> parse_arguments(std::string_view text) {
   std::vector<Argument> arguments;
   while (!text.empty()) {
@@ -68,18 +69,20 @@ std::vector<Argument> parse_arguments(std::string_view text) {
   return arguments;
 }
 
-void name_measurement(Measurement& measurement, const Reporter::Run& run) {
+void name_measurement(Measurement& measurement, const Reporter::Run& run, const Registration& registration) {
   measurement.name = run.run_name.str();
-  measurement.operation = run.run_name.function_name;
-  measurement.arguments = parse_arguments(run.run_name.args);
+  measurement.operation = registration.operation;
+  measurement.arguments = registration.texts;
+  const auto numbers = parse_arguments(run.run_name.args);
+  measurement.arguments.insert(measurement.arguments.end(), numbers.begin(), numbers.end());
   measurement.repetition = static_cast<int>(run.repetition_index);
 }
 
 /// Sees every run, names the measurement it belongs to, and passes on what is of this device without our marks.
 class NamingReporter final : public Reporter {
  public:
-  NamingReporter(Harness& harness, std::vector<Sink> sinks)
-      : harness_(harness), measurements_(harness.measurements()), sinks_(std::move(sinks)) {}
+  NamingReporter(Adapter& adapter, const std::vector<Sink>& sinks, const Labeller& labeller)
+      : adapter_(adapter), measurements_(adapter.measurements()), sinks_(sinks), labeller_(labeller) {}
 
   bool ReportContext(const Context& context) override {
     for (const Sink& sink : sinks_) sink.reporter->ReportContext(context);
@@ -87,11 +90,10 @@ class NamingReporter final : public Reporter {
   }
 
   void ReportRuns(const std::vector<Run>& runs) override {
-    harness_.end_of_instance();
+    adapter_.end_of_instance();
     std::vector<Run> mine;
     for (const Run& run : runs) {
-      if (is_skipped(run) && (skip_message(run) == other_device_message || skip_message(run) == left_out_message))
-        continue;
+      if (is_skipped(run) && skip_message(run) == no_point_message) continue;
       mine.push_back(run);
       clean(mine.back());
     }
@@ -116,7 +118,13 @@ class NamingReporter final : public Reporter {
       if (run.run_type == Run::RT_Iteration) index = static_cast<std::size_t>(counter->second.value);
       run.counters.erase(counter);
     }
-    if (index && *index < measurements_.size()) name_measurement(measurements_[*index], run);
+    if (!index || *index >= measurements_.size()) return;
+    Measurement& measurement = measurements_[*index];
+    name_measurement(measurement, run, adapter_.registration_of(*index));
+    if (measurement.label.empty()) measurement.label = run.report_label;  // set through Google Benchmark
+    run.report_label = measurement.label;
+    if (labeller_ && !is_skipped(run))
+      run.report_label = labeller_(measurement) + (measurement.label.empty() ? "" : "; " + measurement.label);
   }
 
   /// What no run spoke of: a benchmark set to report aggregates only names its points here; a measurement that a longer
@@ -131,7 +139,7 @@ class NamingReporter final : public Reporter {
     int repetition = 0;
     for (std::size_t i = reported_individually_; i < measurements_.size(); ++i)
       if (measurements_[i].name.empty()) {
-        name_measurement(measurements_[i], runs.front());
+        name_measurement(measurements_[i], runs.front(), adapter_.registration_of(i));
         measurements_[i].repetition = repetition++;
       }
     reported_individually_ = measurements_.size();
@@ -146,9 +154,10 @@ class NamingReporter final : public Reporter {
     if (!chosen.empty()) sink.reporter->ReportRuns(chosen);
   }
 
-  Harness& harness_;
+  Adapter& adapter_;
   std::vector<Measurement>& measurements_;
-  std::vector<Sink> sinks_;
+  const std::vector<Sink>& sinks_;
+  const Labeller& labeller_;
   std::size_t reported_individually_ = 0;
 };
 
@@ -248,45 +257,79 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
 }
 
 std::vector<PointName> discover(const Device& device, const std::string& filter) {
-  Harness harness(device, {}, Harness::Mode::discover);
-  const Harness::Scope scope(harness);
-  NamingReporter reporter(harness, {});
+  Measurement discovered;
+  discovered.skipped = "discovered";
+  Adapter adapter(device.kind, [&](const PointCall&, std::size_t) { return discovered; });
+  const std::vector<Sink> no_sinks;
+  const Labeller no_labeller;
+  NamingReporter reporter(adapter, no_sinks, no_labeller);
   run_caught(reporter, filter);
   std::vector<PointName> names;
-  for (std::size_t i = 0; i < harness.measurements().size(); ++i) {
-    const Measurement& measurement = harness.measurements()[i];
+  for (std::size_t i = 0; i < adapter.measurements().size(); ++i) {
+    const Measurement& measurement = adapter.measurements()[i];
     names.push_back({measurement.name, measurement.operation, measurement.arguments, measurement.repetition,
-                     harness.registered()[i]});
+                     &adapter.registration_of(i)});
   }
   return names;
 }
 
+void learn_arguments() {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    const auto unknown = [kind](const Registration* one) { return one->kind == kind && !one->number_names; };
+    if (std::ranges::none_of(registrations(), unknown)) continue;
+    Device device;
+    device.kind = kind;
+    for (const PointName& point : discover(device, "")) {
+      std::vector<std::string> names;
+      for (const Argument& argument : point.arguments)
+        if (!argument.text) names.push_back(argument.name);
+      const auto registered = std::ranges::find(registrations(), point.registration);
+      (*registered)->number_names = std::move(names);
+    }
+  }
+}
+
 bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
                    const std::vector<Argument>& arguments) {
-  const auto same_names = [&](const PointName& point) {
-    return std::equal(point.arguments.begin(), point.arguments.end(), arguments.begin(), arguments.end(),
-                      [](const Argument& one, const Argument& other) { return one.name == other.name; });
+  const auto same_axes = [&](const PointName& point) {
+    return std::ranges::equal(point.arguments, arguments, [](const Argument& one, const Argument& other) {
+      return one.name == other.name && one.text == other.text;
+    });
   };
-  const auto found = std::find_if(points.begin(), points.end(), [&](const PointName& point) {
-    return point.operation == operation && point.registered != nullptr && same_names(point);
+  const auto found = std::ranges::find_if(points, [&](const PointName& point) {
+    return point.operation == operation && point.registration != nullptr && same_axes(point);
   });
-  if (arguments.empty() || found == points.end()) return false;
   std::vector<std::int64_t> values;
-  for (const Argument& argument : arguments) values.push_back(argument.value);
-  found->registered->Args(values);
+  for (const Argument& argument : arguments)
+    if (!argument.text) values.push_back(argument.value);
+  if (values.empty() || found == points.end()) return false;
+  found->registration->google->Args(values);
   return true;
 }
 
-void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks) {
-  const Harness::Scope scope(harness);
-  const std::size_t rounds = harness.rounds();
+std::vector<Measurement> go_over(const Device& device, const std::string& filter, Visitor visit,
+                                 const std::vector<Sink>& sinks, const Labeller& labeller) {
+  learn_arguments();
+  Adapter adapter(device.kind, std::move(visit));
+  NamingReporter reporter(adapter, sinks, labeller);
+  run_caught(reporter, filter);
+  auto measurements = std::move(adapter.measurements());
+  std::erase_if(measurements, [](const Measurement& measurement) { return measurement.name.empty(); });
+  return measurements;
+}
+
+std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
+                                               const Timed& timed) {
+  const std::size_t rounds = runner.rounds();
   for (std::size_t round = 0; round < rounds; ++round) {
-    harness.begin_round(round);
-    NamingReporter reporter(harness, round + 1 == rounds ? sinks : std::vector<Sink>());
-    run_caught(reporter, filter);
+    runner.begin(round);
+    go_over(device, filter, [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
+      const Measurement* const known = timed(position);
+      if (known == nullptr) return std::nullopt;
+      return runner.run(call, position, *known);
+    });
   }
-  harness.end_rounds();
-  std::erase_if(harness.measurements(), [](const Measurement& measurement) { return measurement.name.empty(); });
+  return runner.finish();
 }
 
 }  // namespace gpubench::bench

@@ -4,13 +4,16 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "bench/clocks/sampler.h"
-#include "bench/google/harness.h"
+#include "bench/counting_runner.h"
+#include "bench/google/adapter.h"
 #include "core/model/device.h"
 
 namespace gpubench::bench {
@@ -45,17 +48,19 @@ void initialize_google(const std::string& program, const GoogleFlags& flags);
 
 /// One point that would run on a device.
 struct PointName {
-  std::string name;  ///< "saxpy/1024/manual_time"
+  std::string name;  ///< "saxpy/type:float/1024/manual_time"
   std::string operation;
   std::vector<Argument> arguments;
   int repetition = 0;
-  GoogleBenchmark* registered = nullptr;  ///< what Google Benchmark made it from; lives as long as the process
+  const Registration* registration = nullptr;
 };
 /// The points that the filter chooses for a device, in order, repetitions included. Nothing is measured.
 std::vector<PointName> discover(const Device& device, const std::string& filter);
+/// Finds out what the numbers of all registered operations are called; go_over does so by itself.
+void learn_arguments();
 
 /// Registers further arguments for an operation, as if its author had written them: with the first of `points` that has
-/// the operation's name and arguments of the same names. `discover` names the new point from then on, where the filter
+/// the operation's name, arguments of the same names and the same texts. `discover` names the new point from then on, where the filter
 /// chooses it. Returns false when there is no such point.
 bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
                    const std::vector<Argument>& arguments);
@@ -65,8 +70,17 @@ struct Sink {
   benchmark::BenchmarkReporter* reporter = nullptr;
   bool aggregates_only = false;
 };
-/// Measures what the filter chooses on the harness's device, or goes over it in all rounds of the harness's phase;
-/// names land in harness.measurements(), runs (of the last round) in the sinks.
-void run_google(Harness& harness, const std::string& filter, const std::vector<Sink>& sinks);
+/// Names the regime of a fresh measurement for Google Benchmark's label; may be empty.
+using Labeller = std::function<std::string(const Measurement&)>;
+
+/// Visits what the filter chooses on a device. Returns what the visitor returned, named; runs go to the sinks.
+std::vector<Measurement> go_over(const Device& device, const std::string& filter, Visitor visit,
+                                 const std::vector<Sink>& sinks = {}, const Labeller& labeller = {});
+
+/// What is known of the point at a position, or null to leave it out.
+using Timed = std::function<const Measurement*(std::size_t position)>;
+/// Goes over timed points in all rounds of a runner's pass. Returns them by their positions, with what that added.
+std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
+                                               const Timed& timed);
 
 }  // namespace gpubench::bench

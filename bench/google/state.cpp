@@ -1,33 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpubench/state.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
-#include "bench/google/harness.h"
+#include "bench/declaration.h"
+#include "bench/memory/allocation.h"
 
 namespace gpubench {
+namespace {
 
-void State::offer(OfferedVariant variant) {
-  if (!(variant.remaining_fraction >= 0.0 && variant.remaining_fraction < 1.0))
-    throw std::invalid_argument("state.perturb takes a part of the work that is left from 0 to less than 1, not " +
-                                std::to_string(variant.remaining_fraction));
-  variants_.push_back(std::move(variant));
+double not_negative(double value, const char* call) {
+  if (value < 0.0) throw std::invalid_argument(fmt::format("{} got a negative number ({:.0f})", call, value));
+  return value;
 }
 
-void State::skip(std::string reason) { harness_.skip(std::move(reason)); }
-
-Work State::work() const {
-  Work work = work_;
-  if (!work.footprint_bytes && allocated_bytes_ > 0.0) work.footprint_bytes = allocated_bytes_;
-  return work;
+std::string names_of(const std::vector<Argument>& arguments, bool texts) {
+  std::string names;
+  for (const Argument& argument : arguments)
+    if (argument.text.has_value() == texts && !argument.name.empty())
+      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", argument.name);
+  return names;
 }
 
-void State::measure_device(const std::function<void(cudaStream_t, std::int64_t)>& batch) {
-  harness_.measure_device(*this, batch);
+const Argument& argument_named(const std::vector<Argument>& arguments, std::string_view name, bool text) {
+  const auto found = std::ranges::find_if(arguments, [&](const Argument& argument) {
+    return argument.name == name && argument.text.has_value() == text;
+  });
+  if (found != arguments.end()) return *found;
+  const std::string names = names_of(arguments, text);
+  const char* const call = text ? "text" : "range";
+  const char* const remedy = text ? "register it with GPU_BENCHMARK_TEXTS or GPU_BENCHMARK_TYPES"
+                                  : "register it with ArgName or ArgNames";
+  throw std::invalid_argument(
+      names.empty() ? fmt::format("state.{}(\"{}\"): this point names no such argument; {}", call, name, remedy)
+                    : fmt::format("state.{}(\"{}\"): this point has {}; {}", call, name, names, remedy));
 }
 
-void State::measure_host(const std::function<void(std::int64_t)>& batch) { harness_.measure_host(*this, batch); }
+}  // namespace
+
+namespace detail {
+
+Work Declaration::work_with_footprint() const {
+  Work result = work;
+  if (!result.footprint_bytes && allocated_bytes > 0.0) result.footprint_bytes = allocated_bytes;
+  return result;
+}
+
+}  // namespace detail
+
+State::State(detail::Declaration& declaration) : declaration_(declaration), buffers_(declaration.buffers) {}
+
+std::int64_t State::range(std::size_t index) const {
+  const auto& arguments = declaration_.arguments;
+  std::size_t numbers = 0;
+  for (const Argument& argument : arguments) {
+    if (argument.text) continue;
+    if (numbers++ == index) return argument.value;
+  }
+  throw std::invalid_argument(fmt::format("state.range({}): this point has {} number{} among its arguments", index,
+                                          numbers, numbers == 1 ? "" : "s"));
+}
+
+std::int64_t State::range(std::string_view name) const {
+  return argument_named(declaration_.arguments, name, false).value;
+}
+
+const std::string& State::text(std::string_view name) const {
+  return *argument_named(declaration_.arguments, name, true).text;
+}
+
+std::size_t State::checked_count(std::int64_t count) {
+  if (count < 0) throw std::invalid_argument(fmt::format("a vector cannot have {} elements", count));
+  return static_cast<std::size_t>(count);
+}
+
+void State::add(const std::shared_ptr<detail::Buffer>& buffer, detail::Fill fill, std::size_t count) {
+  ++declaration_.seed;
+  const bool on_device = buffer->memory() == detail::Memory::device;
+  const std::size_t numbers = count * fill.numbers_per_element;
+  if (count > 0 && fill.filling != detail::Filling::none) {
+    const auto draw = on_device ? detail::draw_device : detail::draw_host;
+    draw(buffer->place(), fill.kind, fill.filling, buffer->bytes() / numbers, numbers, declaration_.seed);
+  }
+  declaration_.buffers.add(buffer);
+  declaration_.allocated_bytes += static_cast<double>(buffer->bytes());
+}
+
+void State::add_reads(double bytes) { declaration_.work.bytes_read += not_negative(bytes, "state.reads"); }
+void State::add_writes(double bytes) { declaration_.work.bytes_written += not_negative(bytes, "state.writes"); }
+void State::add_flops(Pipe pipe, double count) { declaration_.work.flops[pipe] += not_negative(count, "state.flops"); }
+void State::set_footprint(double bytes) { declaration_.work.footprint_bytes = not_negative(bytes, "state.footprint"); }
+void State::set_items(double count) { counter(std::string(items_counter), not_negative(count, "state.items"), "items"); }
+
+void State::set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor) {
+  if (blocks < 1 || blocks_per_multiprocessor < 1)
+    throw std::invalid_argument(fmt::format("state.grid takes counts of at least one block, not {} and {}", blocks,
+                                            blocks_per_multiprocessor));
+  declaration_.grid = Grid{blocks, blocks_per_multiprocessor};
+}
+
+void State::counter(std::string name, double value, std::string unit) {
+  auto& counters = declaration_.counters;
+  const auto found = std::ranges::find(counters, name, &UserCounter::name);
+  if (found == counters.end())
+    counters.push_back({std::move(name), value, std::move(unit)});
+  else
+    *found = {std::move(name), value, std::move(unit)};
+}
+
+void State::label(std::string text) { declaration_.label = std::move(text); }
+void State::verify(std::function<Check()> check) { declaration_.check = std::move(check); }
+void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }
+benchmark::State& State::google() { return *declaration_.google; }
+
+void State::set_reset(std::function<void(cudaStream_t)> device, std::function<void()> host) {
+  declaration_.device_reset = std::move(device);
+  declaration_.host_reset = std::move(host);
+}
+
+void State::offer(Ablation kind, double remaining_fraction, DeviceBatch device, HostBatch host) {
+  if (!(remaining_fraction >= 0.0 && remaining_fraction < 1.0))
+    throw std::invalid_argument(
+        fmt::format("state.ablation takes the fraction of the work that remains, from 0 to less than 1, not {}",
+                    remaining_fraction));
+  declaration_.variants.push_back({kind, remaining_fraction, std::move(device), std::move(host)});
+}
+
+void State::run(const DeviceBatch& device, const HostBatch& host) { declaration_.measure(declaration_, device, host); }
 
 }  // namespace gpubench

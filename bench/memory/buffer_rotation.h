@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "gpubench/buffers.h"
+#include "gpubench/detail/buffers.h"
 #include "gpubench/work.h"
 
 namespace gpubench::bench {

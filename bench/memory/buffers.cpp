@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpubench/buffers.h"
+#include "gpubench/detail/buffers.h"
 
+#include <fmt/format.h>
+
+#include <limits>
 #include <utility>
 
+#include "bench/memory/allocation.h"
 #include "bench/memory/buffer_copies.h"
 #include "gpubench/vectors.h"
 
@@ -25,6 +29,12 @@ void release(Memory memory, void* pointer, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+std::shared_ptr<Buffer> make_buffer(Memory memory, std::size_t count, std::size_t element_bytes) {
+  if (count > std::numeric_limits<std::size_t>::max() / element_bytes)
+    throw OutOfMemory(fmt::format("no memory holds {} elements of {} bytes", count, element_bytes));
+  return std::make_shared<Buffer>(memory, count * element_bytes);
+}
 
 Buffer::Buffer(Memory memory, std::size_t bytes)
     : memory_(memory), bytes_(bytes), original_(allocate(memory, bytes)), current_(original_) {}

@@ -17,6 +17,8 @@ std::optional<std::string> why_not_cold(const Device& device) {
 
 ColdCache::ColdCache(detail::Buffers& buffers, const Work& declared, const std::function<void()>& once, Means means)
     : buffers_(buffers), means_(std::move(means)) {
+  turns_.why_not = means_.why_no_turns;
+  if (!turns_.why_not.empty()) return;
   const auto uses = buffers_.uses_of(means_.memory, once);
   turns_ = plan_rotation(uses, declared, means_.bytes, means_.free_bytes());
   try {

@@ -21,7 +21,7 @@
 #include "bench/clocks/timer.h"
 #include "bench/memory/buffer_rotation.h"
 #include "core/model/device.h"
-#include "gpubench/buffers.h"
+#include "gpubench/detail/buffers.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
 
@@ -43,6 +43,7 @@ class ColdCache {
     /// Runs so many executions after a flush and waits for both; empty where turns that go round need no flush, and no
     /// settling: nothing else uses the caches between one sample and the next.
     std::function<void(std::int64_t executions)> settle;
+    std::string why_no_turns = {};  ///< why buffers cannot take turns, whatever they are; mostly empty
   };
   /// Runs `once`, one execution, to see what memory it uses. The operation has run before; what it then asked for is
   /// marked as kept.

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -12,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/memory/allocation.h"
 #include "bench/memory/buffer_copies.h"
+#include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -27,16 +28,37 @@ std::size_t mapped_bytes(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
 }
 
-template <class T>
-std::vector<std::byte> random_block(std::size_t count, std::uint64_t seed) {
+/// Numbers of one kind, `bytes` each.
+std::vector<std::byte> random_block(ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
+                                    std::uint64_t seed) {
   std::mt19937_64 generator(seed);
-  std::vector<std::byte> block(count * sizeof(T));
-  const auto put = [&](std::size_t i, T value) { std::memcpy(block.data() + i * sizeof(T), &value, sizeof(T)); };
-  if constexpr (std::is_floating_point_v<T>) {
-    std::normal_distribution<T> normal;
-    for (std::size_t i = 0; i < count; ++i) put(i, normal(generator));
-  } else {
-    for (std::size_t i = 0; i < count; ++i) put(i, static_cast<T>(generator()));
+  std::vector<std::byte> block(count * bytes);
+  const auto put = [&](auto value) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto drawn = value();
+      std::memcpy(block.data() + i * bytes, &drawn, std::min(bytes, sizeof(drawn)));
+    }
+  };
+  std::normal_distribution<float> normal;
+  std::normal_distribution<double> normal_double;
+  const bool is_normal = filling == Filling::normal;
+  const auto draw_float = [&] { return is_normal ? normal(generator) : bench::unit_float(generator()); };
+  switch (kind) {
+    case ElementKind::float64:
+      put([&] { return is_normal ? normal_double(generator) : bench::unit_double(generator()); });
+      break;
+    case ElementKind::float32:
+      put(draw_float);
+      break;
+    case ElementKind::boolean:
+      put([&] { return static_cast<unsigned char>(generator() & 1U); });
+      break;
+    case ElementKind::integer:
+    case ElementKind::other:
+      put([&] { return generator(); });
+      break;
+    default:
+      put([&] { return bench::narrow(draw_float(), bench::format_of(kind)); });
   }
   return block;
 }
@@ -44,19 +66,6 @@ std::vector<std::byte> random_block(std::size_t count, std::uint64_t seed) {
 /// Drawing every element of a gigabyte would take longer than measuring it: a block of odd length is drawn and
 /// repeated, so that no power-of-two stride of an operation meets the same values again and again.
 constexpr std::size_t block_elements = 65521;
-
-template <class T>
-void fill(void* pointer, std::size_t count, std::uint64_t seed) {
-  const std::vector<std::byte> block = random_block<T>(std::min(count, block_elements), seed);
-  auto* const target = static_cast<std::byte*>(pointer);
-  const auto blocks = static_cast<std::int64_t>((count + block_elements - 1) / block_elements);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    const std::size_t first = static_cast<std::size_t>(b) * block_elements;
-    const std::size_t length = std::min(block_elements, count - first);
-    std::memcpy(target + first * sizeof(T), block.data(), length * sizeof(T));
-  }
-}
 
 /// A number that is alone in its file; absent where there is none ("max").
 std::optional<std::size_t> number_in(const char* path) {
@@ -81,19 +90,19 @@ void free_host(void* pointer, std::size_t bytes) noexcept {
   if (pointer != nullptr) munmap(pointer, mapped_bytes(bytes));
 }
 
-void fill_random_host(void* pointer, Element element, std::size_t count, std::uint64_t seed) {
-  switch (element) {
-    case Element::float64:
-      return fill<double>(pointer, count, seed);
-    case Element::float32:
-      return fill<float>(pointer, count, seed);
-    case Element::int32:
-      return fill<std::int32_t>(pointer, count, seed);
-    case Element::float16:
-    case Element::bfloat16:
-      break;
+void draw_host(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
+               std::uint64_t seed) {
+  const std::vector<std::byte> block =
+      filling == Filling::zeros ? std::vector<std::byte>(std::min(count, block_elements) * bytes)
+                                : random_block(kind, filling, bytes, std::min(count, block_elements), seed);
+  auto* const target = static_cast<std::byte*>(pointer);
+  const auto blocks = static_cast<std::int64_t>((count + block_elements - 1) / block_elements);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::size_t first = static_cast<std::size_t>(b) * block_elements;
+    const std::size_t length = std::min(block_elements, count - first);
+    std::memcpy(target + first * bytes, block.data(), length * bytes);
   }
-  throw std::invalid_argument("host vectors hold double, float or 32-bit integers; half types live on the GPU");
 }
 
 void repeat_on_host(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {

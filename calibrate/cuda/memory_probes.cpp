@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/cuda/cuda_error.h"
+#include "bench/memory/allocation.h"
 #include "calibrate/cuda/workbench.h"
 #include "kernels/probes/cuda_bulk.h"
 #include "kernels/probes/cuda_memory.h"
@@ -129,7 +130,7 @@ void make_pool(Workbench& bench, std::string& size, std::string& caveat) {
     throw OutOfMemory(
         fmt::format("only {:.0f} MiB of the GPU's memory are free", static_cast<double>(free_bytes) / mebibyte));
   bench.pool = DeviceVector<float>(count);
-  detail::fill_random_device(bench.pool.data(), Element::float32, count, 3);
+  detail::draw_device(bench.pool.data(), detail::ElementKind::float32, detail::Filling::normal, 4, count, 3);
   size = fmt::format("{:.2f} GiB", 4.0 * static_cast<double>(count) / gibibyte);
   if (wanted < max_memory_bytes)
     caveat = "only 60 % of the free memory was taken; with less than 4 GiB an array the figure may be low";

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "gpubench/device_kind.h"
+#include "gpubench/detail/device_kind.h"
 
 namespace gpubench {
 

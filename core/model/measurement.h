@@ -114,6 +114,9 @@ struct UserCounter {
   friend bool operator==(const UserCounter&, const UserCounter&) = default;
 };
 
+/// The counter of the items that one execution processes, which reports show per second.
+inline constexpr std::string_view items_counter = "items";
+
 /// What one execution launches on a GPU.
 struct Launches {
   std::int64_t kernels = 0;

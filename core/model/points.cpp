@@ -61,6 +61,12 @@ std::optional<double> bytes_per_second(const Measurement& measurement) {
   return per_second(measurement, measurement.work.bytes());
 }
 
+std::optional<double> items_per_second(const Measurement& measurement) {
+  for (const UserCounter& counter : measurement.user_counters)
+    if (counter.name == items_counter) return per_second(measurement, counter.value);
+  return std::nullopt;
+}
+
 std::optional<double> flops_per_second(const Measurement& measurement) {
   return per_second(measurement, measurement.work.total_flops());
 }

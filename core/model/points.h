@@ -31,6 +31,8 @@ std::string without_suffix(std::string_view name);
 std::optional<double> bytes_per_second(const Measurement& measurement);
 /// Declared operations of all pipes over the median time; absent likewise.
 std::optional<double> flops_per_second(const Measurement& measurement);
+/// The items that the operation declared over the median time; absent likewise.
+std::optional<double> items_per_second(const Measurement& measurement);
 /// Half the width of the median's 95 % interval over the median; absent when there is no time, or fewer than six
 /// samples.
 std::optional<double> relative_half_width(const Measurement& measurement);

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registering operations with Google Benchmark.
+// Registering operations. What the macros return takes Google Benchmark's whole vocabulary: Arg, Args, Range, Ranges,
+// RangeMultiplier, ArgsProduct, ArgNames, Apply, Repetitions, Unit, ...
+//
+//   GPU_BENCHMARK(saxpy)->ArgName("n")->RangeMultiplier(4)->Range(1 << 10, 1 << 28);
+//   GPU_BENCHMARK_TEMPLATE(sort, float, 4);                   // sort<float, 4>
+//   GPU_BENCHMARK_CAPTURE(sort, descending, false);           // "sort/descending", called as sort(state, false)
+//   GPU_BENCHMARK_TYPES(saxpy, float, double)->ArgName("n")->Range(1 << 10, 1 << 28);
+//                                                             // "saxpy/type:float/n:1024": one operation, two types
+//   GPU_BENCHMARK_TEXTS(copy, layout, row, column);           // "copy/layout:row"; state.text("layout") tells which
+//
+// HOST_BENCHMARK, HOST_BENCHMARK_TEMPLATE, ... register operations of the host CPU.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -8,8 +18,9 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "gpubench/device_kind.h"
+#include "gpubench/detail/device_kind.h"
 #include "gpubench/state.h"
 
 namespace gpubench {
@@ -18,35 +29,134 @@ namespace gpubench {
 using GoogleBenchmark = std::remove_pointer_t<decltype(benchmark::RegisterBenchmark(
     std::declval<const char*>(), std::declval<void (*)(benchmark::State&)>()))>;
 
-/// Registers an operation for a kind of device. The result takes Google Benchmark's whole vocabulary
-/// (Arg, Range, RangeMultiplier, ArgsProduct, ArgNames, Repetitions, Unit, ...).
-GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation);
+/// How the code that registers an operation was compiled. Times of unoptimised code say little about the optimised one,
+/// and reports say which it was.
+enum class Code { optimized, unoptimized };
 
+/// Registers an operation for a kind of device.
+GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation,
+                                    Code code = Code::optimized);
+
+/// One value of a text argument, and what runs for it.
+struct AxisValue {
+  std::string text;
+  std::function<void(State&)> operation;
+};
+
+/// Several registered benchmarks that are given their arguments together, in Google Benchmark's words.
+class Benchmarks {
+ public:
+  explicit Benchmarks(std::vector<GoogleBenchmark*> registered) : registered_(std::move(registered)) {}
+
+  Benchmarks* operator->() { return this; }
+  /// Calls a function with each: `->each([](auto* benchmark) { benchmark->MinTime(0.1); })`, for what is not below.
+  template <class Function>
+  Benchmarks* each(Function function) {
+    for (GoogleBenchmark* benchmark : registered_) function(benchmark);
+    return this;
+  }
+
+#define GPUBENCH_FORWARD(name)                                                             \
+  template <class... Arguments>                                                            \
+  Benchmarks* name(const Arguments&... arguments) {                                        \
+    return each([&](GoogleBenchmark* benchmark) { benchmark->name(arguments...); });       \
+  }
+  GPUBENCH_FORWARD(Arg)
+  GPUBENCH_FORWARD(ArgName)
+  GPUBENCH_FORWARD(Range)
+  GPUBENCH_FORWARD(DenseRange)
+  GPUBENCH_FORWARD(RangeMultiplier)
+  GPUBENCH_FORWARD(Unit)
+  GPUBENCH_FORWARD(MinTime)
+  GPUBENCH_FORWARD(Iterations)
+  GPUBENCH_FORWARD(Repetitions)
+  GPUBENCH_FORWARD(ReportAggregatesOnly)
+  GPUBENCH_FORWARD(DisplayAggregatesOnly)
+  GPUBENCH_FORWARD(ComputeStatistics)
+#undef GPUBENCH_FORWARD
+  Benchmarks* Args(const std::vector<std::int64_t>& values) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->Args(values); });
+  }
+  Benchmarks* Ranges(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->Ranges(ranges); });
+  }
+  Benchmarks* ArgsProduct(const std::vector<std::vector<std::int64_t>>& values) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->ArgsProduct(values); });
+  }
+  Benchmarks* ArgNames(const std::vector<std::string>& names) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->ArgNames(names); });
+  }
+  Benchmarks* Apply(void (*function)(GoogleBenchmark*)) {
+    return each([&](GoogleBenchmark* benchmark) { benchmark->Apply(function); });
+  }
+
+ private:
+  std::vector<GoogleBenchmark*> registered_;
+};
+
+/// Registers one operation with a text argument: each value is a point of its own, named "copy/layout:row".
+Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::string& argument,
+                         const std::vector<AxisValue>& values, Code code = Code::optimized);
+
+namespace detail {
+/// "float, pair<int, int>" is "float" and "pair<int, int>".
+std::vector<std::string> split_names(const char* text);
+
+template <class... Types, class Call>
+std::vector<AxisValue> axis_of_types(const char* names, Call call) {
+  const std::vector<std::string> texts = split_names(names);
+  std::vector<AxisValue> values;
+  (values.push_back({texts.at(values.size()), [call](State& state) { call.template operator()<Types>(state); }}), ...);
+  return values;
+}
+template <class Function>
+std::vector<AxisValue> axis_of_texts(const char* names, Function function) {
+  std::vector<AxisValue> values;
+  for (const std::string& text : split_names(names)) values.push_back({text, function});
+  return values;
+}
+}  // namespace detail
 }  // namespace gpubench
 
+// -O, and for CUDA no -G: both are of this translation unit alone.
+#if defined(__OPTIMIZE__) && !defined(__CUDACC_DEBUG__)
+#define GPUBENCH_CODE ::gpubench::Code::optimized
+#else
+#define GPUBENCH_CODE ::gpubench::Code::unoptimized
+#endif
 #define GPUBENCH_CONCATENATE_(a, b) a##b
 #define GPUBENCH_CONCATENATE(a, b) GPUBENCH_CONCATENATE_(a, b)
-#define GPUBENCH_REGISTERED \
-  [[maybe_unused]] static ::gpubench::GoogleBenchmark* const GPUBENCH_CONCATENATE(gpubench_registered_, __COUNTER__)
+#define GPUBENCH_REGISTERED [[maybe_unused]] static const auto GPUBENCH_CONCATENATE(gpubench_registered_, __COUNTER__)
 
-/// GPU_BENCHMARK(saxpy)->RangeMultiplier(4)->Range(1 << 10, 1 << 28);   with `void saxpy(gpubench::State&)`
-#define GPU_BENCHMARK(function) \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cuda, &(function))
-/// GPU_BENCHMARK_TEMPLATE(sort, float, 4)   registers sort<float, 4>
-#define GPU_BENCHMARK_TEMPLATE(function, ...)                                                                        \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cuda, \
-                                                       &function<__VA_ARGS__>)
-/// GPU_BENCHMARK_CAPTURE(sort, descending, false)   registers "sort/descending", called as sort(state, false)
-#define GPU_BENCHMARK_CAPTURE(function, case_name, ...)                                                        \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "/" #case_name, ::gpubench::DeviceKind::cuda, \
-                                                       [](::gpubench::State& state) { function(state, __VA_ARGS__); })
+#define GPUBENCH_ONE(kind, function) \
+  GPUBENCH_REGISTERED =                \
+      ::gpubench::register_operation(#function, ::gpubench::DeviceKind::kind, &(function), GPUBENCH_CODE)
+#define GPUBENCH_TEMPLATE(kind, function, ...)                                                                   \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::kind, \
+                                                     &function<__VA_ARGS__>, GPUBENCH_CODE)
+#define GPUBENCH_CAPTURE(kind, function, case_name, ...)        \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(           \
+      #function "/" #case_name, ::gpubench::DeviceKind::kind,   \
+      [](::gpubench::State& state) { function(state, __VA_ARGS__); }, GPUBENCH_CODE)
+#define GPUBENCH_TYPES(kind, function, ...)                                                                 \
+  GPUBENCH_REGISTERED = ::gpubench::register_axis(                                                            \
+      #function, ::gpubench::DeviceKind::kind, "type",                                                      \
+      ::gpubench::detail::axis_of_types<__VA_ARGS__>(                                                       \
+          #__VA_ARGS__, []<class Type>(::gpubench::State& state) { function<Type>(state); }),               \
+      GPUBENCH_CODE)
+#define GPUBENCH_TEXTS(kind, function, argument, ...)                                                 \
+  GPUBENCH_REGISTERED =                                                                                 \
+      ::gpubench::register_axis(#function, ::gpubench::DeviceKind::kind, #argument,                   \
+                                ::gpubench::detail::axis_of_texts(#__VA_ARGS__, &(function)), GPUBENCH_CODE)
 
-/// The same for operations of the host CPU.
-#define HOST_BENCHMARK(function) \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function, ::gpubench::DeviceKind::cpu, &(function))
-#define HOST_BENCHMARK_TEMPLATE(function, ...)                                                                      \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::cpu, \
-                                                       &function<__VA_ARGS__>)
-#define HOST_BENCHMARK_CAPTURE(function, case_name, ...)                                                      \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "/" #case_name, ::gpubench::DeviceKind::cpu, \
-                                                       [](::gpubench::State& state) { function(state, __VA_ARGS__); })
+#define GPU_BENCHMARK(function) GPUBENCH_ONE(cuda, function)
+#define GPU_BENCHMARK_TEMPLATE(function, ...) GPUBENCH_TEMPLATE(cuda, function, __VA_ARGS__)
+#define GPU_BENCHMARK_CAPTURE(function, case_name, ...) GPUBENCH_CAPTURE(cuda, function, case_name, __VA_ARGS__)
+#define GPU_BENCHMARK_TYPES(function, ...) GPUBENCH_TYPES(cuda, function, __VA_ARGS__)
+#define GPU_BENCHMARK_TEXTS(function, argument, ...) GPUBENCH_TEXTS(cuda, function, argument, __VA_ARGS__)
+
+#define HOST_BENCHMARK(function) GPUBENCH_ONE(cpu, function)
+#define HOST_BENCHMARK_TEMPLATE(function, ...) GPUBENCH_TEMPLATE(cpu, function, __VA_ARGS__)
+#define HOST_BENCHMARK_CAPTURE(function, case_name, ...) GPUBENCH_CAPTURE(cpu, function, case_name, __VA_ARGS__)
+#define HOST_BENCHMARK_TYPES(function, ...) GPUBENCH_TYPES(cpu, function, __VA_ARGS__)
+#define HOST_BENCHMARK_TEXTS(function, argument, ...) GPUBENCH_TEXTS(cpu, function, argument, __VA_ARGS__)

@@ -1,111 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operation is handed: its arguments, memory, and the call that times it.
+//
+//   void saxpy(gpubench::State& state) {
+//     const auto n = state.range("n");
+//     auto x = state.device_vector<float>(n);
+//     auto y = state.device_vector<float>(n);
+//     state.reads(x.bytes() + y.bytes());
+//     state.writes(y.bytes());
+//     state.flops(gpubench::fp32, 2 * n);
+//     state.measure([&](cudaStream_t s) { saxpy_kernel<<<blocks(n), 256, 0, s>>>(n, 2.F, x.data(), y.data()); });
+//   }
 #pragma once
-
-#include <benchmark/benchmark.h>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "gpubench/buffers.h"
 #include "gpubench/check.h"
+#include "gpubench/contents.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
 
 // CUDA's own declaration, repeated so that host code needs no CUDA header.
 using cudaStream_t = struct CUstream_st*;
 
+namespace benchmark {
+class State;
+}
+
 namespace gpubench {
 
-class Harness;
+namespace detail {
+struct Declaration;
+}
 
+#ifdef __clang__
+#define GPUBENCH_REGISTER_OR_MEMORY "+r,m"
+#else
+#define GPUBENCH_REGISTER_OR_MEMORY "+m,r"
+#endif
 /// Keeps the compiler from dropping a computation whose result nothing reads.
 template <class T>
 void keep(T& value) {
-  benchmark::DoNotOptimize(value);
+  if constexpr (std::is_const_v<T>)
+    asm volatile("" : : "m"(value) : "memory");
+  else if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*))
+    asm volatile("" : GPUBENCH_REGISTER_OR_MEMORY(value) : : "memory");
+  else
+    asm volatile("" : "+m"(value) : : "memory");
 }
 
 class State {
  public:
-  State(benchmark::State& google, Harness& harness) : google_(google), harness_(harness) {}
+  explicit State(detail::Declaration& declaration);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// The argument at `index`, as registered with Arg, Args, Range, ...
-  [[nodiscard]] std::int64_t range(std::size_t index = 0) const { return google_.range(index); }
+  /// The number at `index` among the arguments that Arg, Args, Range, ... registered.
+  [[nodiscard]] std::int64_t range(std::size_t index = 0) const;
+  /// The same by the name that ArgName or ArgNames gave it: `state.range("n")`. Throws std::invalid_argument, which
+  /// names the arguments there are.
+  [[nodiscard]] std::int64_t range(std::string_view name) const;
+  /// The value of a text argument, as GPU_BENCHMARK_TYPES and GPU_BENCHMARK_TEXTS register them: `state.text("layout")`.
+  [[nodiscard]] const std::string& text(std::string_view name) const;
 
-  /// `count` elements on the GPU, filled with standard normal data (integers: uniform). Counts towards the footprint.
-  /// Where counters take several executions, each begins with the same contents; memory from elsewhere, cudaMalloc
-  /// say, is not known and stays as executions leave it.
-  template <class T>
-  [[nodiscard]] DeviceVector<T> device_vector(std::int64_t count) {
-    DeviceVector<T> result(static_cast<std::size_t>(count));
-    detail::fill_random_device(result.data(), detail::ElementOf<T>::value, result.size(), ++seed_);
-    buffers_.add(result.buffer_);
-    allocated_bytes_ += static_cast<double>(result.bytes());
+  /// `count` elements on the GPU, of any trivially copyable type. `contents`: gpubench::normal, uniform, zeros or none;
+  /// without it floating point is normal, integers are uniform, and other types are zeros (gpubench/contents.h). Counts
+  /// towards the footprint. Counters that take several passes put these contents back before each.
+  template <class T, detail::Filling filling = detail::Filling::automatic>
+  [[nodiscard]] DeviceVector<T> device_vector(std::int64_t count, detail::Contents<filling> contents = {}) {
+    (void)contents;
+    DeviceVector<T> result(checked_count(count));
+    add(result.buffer_, detail::fill_for<T, filling>(), result.size());
     return result;
   }
   /// The same in host memory.
-  template <class T>
-  [[nodiscard]] HostVector<T> host_vector(std::int64_t count) {
-    HostVector<T> result(static_cast<std::size_t>(count));
-    detail::fill_random_host(result.data(), detail::ElementOf<T>::value, result.size(), ++seed_);
-    buffers_.add(result.buffer_);
-    allocated_bytes_ += static_cast<double>(result.bytes());
+  template <class T, detail::Filling filling = detail::Filling::automatic>
+  [[nodiscard]] HostVector<T> host_vector(std::int64_t count, detail::Contents<filling> contents = {}) {
+    (void)contents;
+    HostVector<T> result(checked_count(count));
+    add(result.buffer_, detail::fill_for<T, filling>(), result.size());
     return result;
   }
 
   /// Bytes one execution must read, at least. Calls add up.
-  void reads(std::integral auto bytes) { work_.bytes_read += static_cast<double>(bytes); }
+  void reads(std::integral auto bytes) { add_reads(static_cast<double>(bytes)); }
   /// Bytes one execution must write, at least. Calls add up.
-  void writes(std::integral auto bytes) { work_.bytes_written += static_cast<double>(bytes); }
+  void writes(std::integral auto bytes) { add_writes(static_cast<double>(bytes)); }
   /// Operations one execution does on a pipe; a fused multiply-add is two. Calls add up.
-  void flops(Pipe pipe, std::integral auto count) { work_.flops[pipe] += static_cast<double>(count); }
+  void flops(Pipe pipe, std::integral auto count) { add_flops(pipe, static_cast<double>(count)); }
   /// Distinct bytes touched, where that is not what device_vector and host_vector handed out.
-  void footprint(std::integral auto bytes) { work_.footprint_bytes = static_cast<double>(bytes); }
+  void footprint(std::integral auto bytes) { set_footprint(static_cast<double>(bytes)); }
+
+  /// Items one execution processes: keys, rows, tokens. Reports show them per second.
+  void items(std::integral auto count) { set_items(static_cast<double>(count)); }
+  /// A figure of your own, kept and reported with the point: `state.counter("load", 0.7)`,
+  /// `state.counter("matrix", bytes, "bytes")`. A later call of the same name replaces it.
+  void counter(std::string name, double value, std::string unit = "");
+  /// A text of your own, kept and reported with the point: the algorithm that was chosen, say.
+  void label(std::string text);
 
   /// The blocks of the longest kernel, and how many of them fit on one multiprocessor at once
   /// (cudaOccupancyMaxActiveBlocksPerMultiprocessor): with these a verdict can tell a small grid and an uneven last
   /// wave. gpubench finds them itself where an operation can be captured and its kernels are alike.
   void grid(std::integral auto blocks, std::integral auto blocks_per_multiprocessor) {
-    grid_ = Grid{static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_per_multiprocessor)};
+    set_grid(static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_per_multiprocessor));
   }
 
   /// Checks the result: called once, after a first execution and before timing. Give it before `measure`. A check that
   /// does not pass fails the point (exit code 2), and it is not timed.
-  void verify(std::function<Check()> check) { check_ = std::move(check); }
+  void verify(std::function<Check()> check);
+
+  /// Runs before each execution and is not timed: it brings back what an operation in place has changed.
+  ///
+  ///   state.reset([&] { std::ranges::copy(input.span(), keys.data()); });
+  ///   state.measure([&] { std::sort(keys.data(), keys.data() + n); });
+  ///
+  /// On a GPU it takes the stream, and enqueues on that and nowhere else. Executions are then timed one by one, each
+  /// right behind its reset: on a GPU by two events in a held stream, less two events around nothing behind a reset; on
+  /// the host by the steady clock, less what reading it costs. With --cache=cold the flush comes after the reset. Give
+  /// it before `measure`.
+  template <std::invocable<cudaStream_t> Reset>
+  void reset(Reset reset) {
+    set_reset([reset](cudaStream_t stream) mutable { reset(stream); }, nullptr);
+  }
+  template <std::invocable Reset>
+  void reset(Reset reset) {
+    set_reset(nullptr, [reset]() mutable { reset(); });
+  }
 
   /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic, or of the traffic, and
-  /// all else as the operation does. It is timed after the operation, and whether its time falls is a vote on the
-  /// verdict: "with half of its arithmetic it takes as long". Give it before `measure`; it may overwrite results, for
-  /// they were checked.
+  /// all else as the operation does: `state.ablation(gpubench::less_arithmetic, 0.5, f)`. It is timed after the
+  /// operation, and whether its time falls is a vote on the verdict: "with half of its arithmetic it takes as long".
+  /// Give it before `measure`; it may overwrite results, for they were checked.
   template <std::invocable<cudaStream_t> Operation>
-  void perturb(Ablation perturbation, double remaining_fraction, Operation operation) {
-    offer({perturbation, remaining_fraction,
-           [this, operation](cudaStream_t stream, std::int64_t executions) mutable {
-             for (std::int64_t i = 0; i < executions; ++i) {
-               buffers_.next();
-               operation(stream);
-             }
-           },
-           nullptr});
+  void ablation(Ablation kind, double remaining_fraction, Operation operation) {
+    offer(kind, remaining_fraction, device_batch(std::move(operation)), nullptr);
   }
   /// The same for an operation of the host CPU.
   template <std::invocable Operation>
-  void perturb(Ablation perturbation, double remaining_fraction, Operation operation) {
-    offer({perturbation, remaining_fraction, nullptr, [this, operation](std::int64_t executions) mutable {
-             for (std::int64_t i = 0; i < executions; ++i) {
-               buffers_.next();
-               operation();
-               benchmark::ClobberMemory();
-             }
-           }});
+  void ablation(Ablation kind, double remaining_fraction, Operation operation) {
+    offer(kind, remaining_fraction, nullptr, host_batch(std::move(operation)));
   }
 
   /// Leaves this point out, with the reason; not a failure.
@@ -114,60 +154,56 @@ class State {
   /// Times an operation that enqueues its work on the stream it is handed, and nothing anywhere else. Call it once.
   template <std::invocable<cudaStream_t> Operation>
   void measure(Operation&& operation) {
-    measure_device([this, &operation](cudaStream_t stream, std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions; ++i) {
-        buffers_.next();
-        operation(stream);
-      }
-    });
+    run(device_batch([&operation](cudaStream_t stream) { operation(stream); }), nullptr);
   }
   /// Times an operation of the host CPU. Call it once.
   template <std::invocable Operation>
   void measure(Operation&& operation) {
-    measure_host([this, &operation](std::int64_t executions) {
-      for (std::int64_t i = 0; i < executions; ++i) {
-        buffers_.next();
-        operation();
-        benchmark::ClobberMemory();
-      }
-    });
+    run(nullptr, host_batch([&operation] { operation(); }));
   }
 
-  /// Google Benchmark's own state: for counters and labels of your own.
-  [[nodiscard]] benchmark::State& google() { return google_; }
-
-  /// The work declared so far, with the footprint worked out.
-  [[nodiscard]] Work work() const;
-  /// The same as declared: the footprint only where `footprint` was called.
-  [[nodiscard]] const Work& declared_work() const { return work_; }
-  [[nodiscard]] const std::function<Check()>& check() const { return check_; }
-  [[nodiscard]] const std::optional<Grid>& grid() const { return grid_; }
-  /// A variant that `perturb` was given; one of the two is there.
-  struct OfferedVariant {
-    Ablation perturbation;
-    double remaining_fraction;
-    std::function<void(cudaStream_t, std::int64_t executions)> device_batch;
-    std::function<void(std::int64_t executions)> host_batch;
-  };
-  [[nodiscard]] const std::vector<OfferedVariant>& variants() const { return variants_; }
-  /// The memory that device_vector and host_vector handed out.
-  [[nodiscard]] detail::Buffers& buffers() { return buffers_; }
-  [[nodiscard]] const detail::Buffers& buffers() const { return buffers_; }
+  /// Google Benchmark's own state. Counters, a label and items that are set there are kept like those set here; include
+  /// <benchmark/benchmark.h> to use it.
+  [[nodiscard]] benchmark::State& google();
 
  private:
-  void offer(OfferedVariant variant);
-  void measure_device(const std::function<void(cudaStream_t, std::int64_t executions)>& batch);
-  void measure_host(const std::function<void(std::int64_t executions)>& batch);
+  using DeviceBatch = std::function<void(cudaStream_t, std::int64_t executions)>;
+  using HostBatch = std::function<void(std::int64_t executions)>;
 
-  benchmark::State& google_;
-  Harness& harness_;
-  Work work_;
-  std::optional<Grid> grid_;
-  detail::Buffers buffers_;
-  std::function<Check()> check_;
-  std::vector<OfferedVariant> variants_;
-  double allocated_bytes_ = 0.0;
-  std::uint64_t seed_ = 0;
+  template <class Operation>
+  DeviceBatch device_batch(Operation operation) {
+    return [&buffers = buffers_, operation](cudaStream_t stream, std::int64_t executions) mutable {
+      for (std::int64_t i = 0; i < executions; ++i) {
+        buffers.next();
+        operation(stream);
+      }
+    };
+  }
+  template <class Operation>
+  HostBatch host_batch(Operation operation) {
+    return [&buffers = buffers_, operation](std::int64_t executions) mutable {
+      for (std::int64_t i = 0; i < executions; ++i) {
+        buffers.next();
+        operation();
+        asm volatile("" : : : "memory");
+      }
+    };
+  }
+
+  static std::size_t checked_count(std::int64_t count);
+  void add(const std::shared_ptr<detail::Buffer>& buffer, detail::Fill fill, std::size_t count);
+  void add_reads(double bytes);
+  void add_writes(double bytes);
+  void add_flops(Pipe pipe, double count);
+  void set_footprint(double bytes);
+  void set_items(double count);
+  void set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor);
+  void set_reset(std::function<void(cudaStream_t)> device, std::function<void()> host);
+  void offer(Ablation kind, double remaining_fraction, DeviceBatch device, HostBatch host);
+  void run(const DeviceBatch& device, const HostBatch& host);
+
+  detail::Declaration& declaration_;
+  detail::Buffers& buffers_;
 };
 
 }  // namespace gpubench

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for operations: on the GPU and on the host, filled with random data, freed when it goes out of scope.
+// Memory for operations, on the GPU and on the host, freed when it goes out of scope. State makes them:
+//
+//   auto x = state.device_vector<float>(n);
+//   state.measure([&](cudaStream_t stream) { kernel<<<blocks, 256, 0, stream>>>(x.data(), x.size()); });
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "gpubench/buffers.h"
-
-#ifdef __CUDACC__
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#endif
+#include "gpubench/detail/buffers.h"
 
 namespace gpubench {
 
@@ -34,48 +30,16 @@ struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Element types that random data can be made of.
-enum class Element { float64, float32, float16, bfloat16, int32 };
-
-namespace detail {
-template <class T>
-struct ElementOf;
-template <>
-struct ElementOf<double> : std::integral_constant<Element, Element::float64> {};
-template <>
-struct ElementOf<float> : std::integral_constant<Element, Element::float32> {};
-template <>
-struct ElementOf<std::int32_t> : std::integral_constant<Element, Element::int32> {};
-#ifdef __CUDACC__
-template <>
-struct ElementOf<__half> : std::integral_constant<Element, Element::float16> {};
-template <>
-struct ElementOf<__nv_bfloat16> : std::integral_constant<Element, Element::bfloat16> {};
-#endif
-
-void* allocate_device(std::size_t bytes);  ///< throws OutOfMemory or CudaError
-void free_device(void* pointer, std::size_t bytes) noexcept;
-void copy_from_device(void* host, const void* device, std::size_t bytes);
-void copy_to_device(void* device, const void* host, std::size_t bytes);
-/// Standard normal data (int32: uniform over all values), the same for the same seed.
-void fill_random_device(void* pointer, Element element, std::size_t count, std::uint64_t seed);
-void fill_bytes_device(void* pointer, int value, std::size_t bytes);
-
-void* allocate_host(std::size_t bytes);  ///< 64-byte aligned, huge pages where the system has them; throws OutOfMemory
-void free_host(void* pointer, std::size_t bytes) noexcept;
-/// As fill_random_device, by all cores, each touching the pages it will later use first.
-void fill_random_host(void* pointer, Element element, std::size_t count, std::uint64_t seed);
-}  // namespace detail
-
 namespace detail {
 /// What vectors on the GPU and on the host have in common. Movable, not copyable.
 template <class T, Memory memory>
 class Vector {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_copyable_v<T>,
+                "gpubench's vectors hold trivially copyable types: those that memcpy can copy");
 
  public:
   Vector() = default;
-  explicit Vector(std::size_t count) : buffer_(std::make_shared<Buffer>(memory, count * sizeof(T))), count_(count) {}
+  explicit Vector(std::size_t count) : buffer_(make_buffer(memory, count, sizeof(T))), count_(count) {}
   Vector(Vector&& other) noexcept : buffer_(std::move(other.buffer_)), count_(std::exchange(other.count_, 0)) {}
   Vector& operator=(Vector&& other) noexcept {
     std::swap(buffer_, other.buffer_);

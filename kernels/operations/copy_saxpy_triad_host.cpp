@@ -58,9 +58,9 @@ void triad_on_host(State& state) {
   state.measure([&] { triad(b.span(), c.span(), a.span()); });
 }
 
-GPUBENCH_REGISTERED = register_operation("copy", DeviceKind::cpu, copy_on_host)->Apply(vector_sizes);
-GPUBENCH_REGISTERED = register_operation("saxpy", DeviceKind::cpu, saxpy_on_host)->Apply(vector_sizes);
-GPUBENCH_REGISTERED = register_operation("triad", DeviceKind::cpu, triad_on_host)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("copy", DeviceKind::cpu, copy_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("saxpy", DeviceKind::cpu, saxpy_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("triad", DeviceKind::cpu, triad_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations

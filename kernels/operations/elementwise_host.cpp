@@ -27,7 +27,7 @@ void elementwise(State& state, Function function, double (*exact)(double)) {
         sampled_indices(n, samples), [&](auto i) { return y.data()[i]; },
         [&](auto i) { return exact(static_cast<double>(x.data()[i])); }, tolerance, tolerance);
   });
-  state.perturb(less_arithmetic, 0.0, [&] { copy(x.span(), y.span()); });
+  state.ablation(less_arithmetic, 0.0, [&] { copy(x.span(), y.span()); });
   state.measure([&, function] { function(x.span(), y.span()); });
 }
 
@@ -41,8 +41,8 @@ void gelu_on_host(State& state) {
   elementwise(state, gelu, exact_gelu);
 }
 
-GPUBENCH_REGISTERED = register_operation("cos", DeviceKind::cpu, cosine_on_host)->Apply(vector_sizes);
-GPUBENCH_REGISTERED = register_operation("gelu", DeviceKind::cpu, gelu_on_host)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("cos", DeviceKind::cpu, cosine_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("gelu", DeviceKind::cpu, gelu_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations

@@ -7,6 +7,7 @@
 
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/working_stream.h"
+#include "bench/memory/allocation.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"

@@ -75,7 +75,7 @@ void intensity(State& state) {
     return sample.close(sample.of(y), expected, 1e-4, 1e-4);
   });
   const std::int64_t half = fma_count / 2;
-  state.perturb(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
+  state.ablation(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
                 [&, half](cudaStream_t stream) { cuda::fma_chain(x.data(), y.data(), n, half, stream); });
   state.measure([&](cudaStream_t stream) { cuda::fma_chain(x.data(), y.data(), n, fma_count, stream); });
 }

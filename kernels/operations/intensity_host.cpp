@@ -29,12 +29,12 @@ void intensity_on_host(State& state) {
         1e-4, 1e-4);
   });
   const std::int64_t half = fma_count / 2;
-  state.perturb(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
+  state.ablation(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
                 [&, half] { fma_chain(x.span(), y.span(), half); });
   state.measure([&] { fma_chain(x.span(), y.span(), fma_count); });
 }
 
-GPUBENCH_REGISTERED = register_operation("intensity", DeviceKind::cpu, intensity_on_host)->Apply(fma_counts);
+GPUBENCH_REGISTERED = register_operation("intensity", DeviceKind::cpu, intensity_on_host, GPUBENCH_CODE)->Apply(fma_counts);
 
 }  // namespace
 }  // namespace gpubench::operations

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/cuda/cuda_error.h"
+#include "bench/memory/allocation.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
 

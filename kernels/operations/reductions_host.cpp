@@ -60,8 +60,8 @@ void dot_on_host(State& state) {
   });
 }
 
-GPUBENCH_REGISTERED = register_operation("reduction", DeviceKind::cpu, sum_on_host)->Apply(vector_sizes);
-GPUBENCH_REGISTERED = register_operation("dot", DeviceKind::cpu, dot_on_host)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("reduction", DeviceKind::cpu, sum_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
+GPUBENCH_REGISTERED = register_operation("dot", DeviceKind::cpu, dot_on_host, GPUBENCH_CODE)->Apply(vector_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations

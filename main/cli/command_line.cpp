@@ -62,6 +62,8 @@ int run_command_line(int argc, char** argv) {
     say(error.what());
   } catch (const bench::GoogleFlagError& error) {
     say(error.what());
+  } catch (const bench::ArgumentError& error) {
+    say(error.what());
   } catch (const bench::NoSuchDevice& error) {
     say(error.what());
   } catch (const storage::ReadError& error) {

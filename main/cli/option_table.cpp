@@ -240,6 +240,22 @@ const std::vector<OptionRow>& option_table() {
       {in_run, "--filter", "REGEX", "", "", common, once,
        "Run only the points whose name matches. A leading '-' inverts the choice.", text(&Options::filter)},
       {in_run, "--list", "", "", "", common, once, "List the points that would run, and stop.", set(&Options::list)},
+      {in_run, "--arg", "NAME=VALUES", "", "", common, repeatable,
+       "Replace the registered values of an argument in every operation that has it: n=1024,4096 or n=2^10..2^26:4 or "
+       "type=float. Repeatable.",
+       [](Options& options, const OptionRow&, const std::string& value) {
+         try {
+           options.arguments.push_back(bench::parse_argument_choice(value));
+         } catch (const bench::ArgumentError& error) {
+           throw UsageError(error.what());
+         }
+       }},
+      {in_run, "--once", "", "", "", other, once,
+       "Run each point once, untimed, for a profiler: in an NVTX range of its name, between cudaProfilerStart and "
+       "cudaProfilerStop.",
+       set(&Options::once)},
+      {in_run, "--dry", "", "", "", other, once,
+       "With --once: print the nsys and ncu commands that go with it, and stop.", set(&Options::dry)},
       {in_run, "--time", "device|stream|latency|all", "", "", common, once,
        "Which time of a GPU operation to measure. stream: launched back to back. device: the operation alone. latency: "
        "from launch to finished. all: the three. Without it: stream, with device beside it.",

@@ -202,6 +202,13 @@ void check_pictures(const Options& options) {
 
 /// What options say together.
 void check_together(Options& options) {
+  if (options.dry && !options.once) throw UsageError("--dry goes with --once; give that too.");
+  if (options.once &&
+      (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||
+       options.calibrate || !options.checks.empty() || !options.metrics.empty()))
+    throw UsageError(
+        "--once times nothing and keeps nothing: leave --out, --metrics, --check, --isolate, --resume, --adaptive and "
+        "--calibrate out.");
   if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
     for (const std::string_view metric : {classifier::sm_throughput, classifier::memory_throughput})
       if (std::ranges::find(options.metrics, metric) == options.metrics.end()) options.metrics.emplace_back(metric);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/calibrate.h"
 #include "compare/compare.h"
@@ -32,11 +33,14 @@ struct Options {
   std::string device;
   std::string filter;
   bool list = false;
+  std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
+  bool once = false;                             ///< each point once, for a profiler
+  bool dry = false;                              ///< with once: only say how
   bool drift_check = true;  ///< of a stored calibration
   std::optional<std::string> calibration_file;
-  std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as Harness::set_clocks
+  std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;
-  std::string cache_state = "warm";  ///< as Harness::set_cache_state
+  std::string cache_state = "warm";  ///< or "cold"
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
   bool isolate = false;

@@ -11,8 +11,6 @@
 #include "bench/activity/activity_pass.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
-#include "bench/google/harness.h"
-#include "core/base/time.h"
 #include "main/cli/interruption.h"
 #include "main/worker/isolation.h"
 
@@ -54,30 +52,24 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
     const auto found = known.find(plan.keys[position]);
     return found == known.end() ? nullptr : found->second;
   };
+  std::set<std::size_t> gone_over;
   auto later = phase.begin(plan.device);
-  bench::PostTimingPass& added = *later;
   try {
-    Harness harness(plan.device, sampling_options(options), Harness::Mode::count);
-    harness.set_cache_state(options.cache_state);
-    std::set<std::size_t> gone_over;
-    harness.set_pass(std::move(later));
+    bench::CountingRunner runner(plan.device, options.cache_state == "cold", std::move(later));
+    const auto all = static_cast<double>(std::max<std::size_t>(runner.rounds() * known.size(), 1));
     std::size_t begun = 0;
-    harness.set_watcher([&](std::size_t position) {
-      const auto all = static_cast<double>(std::max<std::size_t>(harness.rounds() * known.size(), 1));
-      if (begins) begins(position, std::min(static_cast<double>(begun++) / all, 1.0));
-    });
-    harness.set_chooser([&](std::size_t position) {
-      const Point* point = Interruption::noted() != 0 ? nullptr : point_at(position);
-      return Harness::Choice{point == nullptr, point == nullptr ? nullptr : &point->measurement};
-    });
-    harness.set_recorder([&](std::size_t position, const Measurement& measurement) {
-      Point* const point = point_at(position);
-      if (point == nullptr) return;
-      point->measurement = named(measurement, plan.points[position]);
-      if (measurement.seconds() && added.unavailable() == nullptr) gone_over.insert(position);
-    });
-    bench::run_google(harness, filter, {});
-    outcome.warnings = harness.pass_warnings();
+    const auto counted =
+        bench::count_again(runner, plan.device, filter, [&](std::size_t position) -> const Measurement* {
+          const Point* const point = Interruption::noted() != 0 ? nullptr : point_at(position);
+          if (point == nullptr) return nullptr;
+          if (begins) begins(position, std::min(static_cast<double>(begun++) / all, 1.0));
+          return &point->measurement;
+        });
+    for (const auto& [position, measurement] : counted) {
+      point_at(position)->measurement = measurement;
+      if (measurement.seconds() && runner.unavailable() == nullptr) gone_over.insert(position);
+    }
+    outcome.warnings = runner.warnings();
     outcome.points = gone_over.size();
   } catch (const CudaError& error) {  // the GPU was lost while points were timed
     const auto nothing = phase.begin(plan.device);

@@ -7,12 +7,13 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "bench/clocks/condition_readings.h"
 #include "bench/devices.h"
+#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
-#include "bench/google/harness.h"
 #include "bench/gpu.h"
 #include "bench/memory/cold_cache.h"
 #include "calibrate/calibrate.h"
@@ -25,6 +26,7 @@
 #include "main/commands/added_sizes.h"
 #include "main/commands/commands.h"
 #include "main/commands/context.h"
+#include "main/commands/once.h"
 #include "main/commands/plan.h"
 #include "main/commands/post_timing.h"
 #include "main/commands/run_ceilings.h"
@@ -132,36 +134,34 @@ class GoogleOutputs {
   Interruption::end();
 }
 
-/// Runs the points of a plan through Google Benchmark. Those that `kept` knows are not measured again; in a recalling
-/// harness none is.
-void measure(const Plan& plan, Harness::Mode mode, const Calibration& calibration, const Options& options,
+enum class Unknown { measured, left_out };
+
+/// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again.
+void measure(const Plan& plan, Unknown unknown, const Calibration& calibration, const Options& options,
              GoogleOutputs& google, ProgressLine& progress, Checkpoint& kept, Run& run) {
   if (plan.points.empty()) return;
   const std::size_t before = run.points.size();
-  Harness harness(plan.device, sampling_options(options), mode);
-  harness.set_labeller([&](const Measurement& measurement) {
-    return std::string(name_of(classifier::classify(measurement, calibration).regime));
-  });
-  harness.set_clocks(options.clocks);
-  harness.set_cache_state(options.cache_state);
-  harness.set_watcher([&](std::size_t position) {
-    const bool known = position < plan.points.size();
-    progress.point(before + position, kept.planned(), known ? std::string_view(plan.points[position].name) : "");
-  });
+  std::optional<bench::PointRunner> runner;
+  if (unknown == Unknown::measured) runner.emplace(plan.device, runner_settings(options));
+  const bool in_order = !options.google.interleaves_at_random();
   // As known before this run: what it measures itself may be measured again, for longer.
   std::vector<const Measurement*> known;
-  for (const PointKey& key : plan.keys) known.push_back(kept.find(key));
-  if (!options.google.interleaves_at_random()) {
-    harness.set_chooser([&](std::size_t position) {
-      return Harness::Choice{false, position < known.size() ? known[position] : nullptr};
-    });
-    harness.set_recorder([&](std::size_t position, const Measurement& measurement) {
-      if (position < plan.points.size()) kept.put(plan.keys[position], named(measurement, plan.points[position]));
-      if (Interruption::noted() != 0) stop(kept, progress);
-    });
-  }
-  bench::run_google(harness, options.filter, google.sinks());
-  for (auto& measurement : harness.measurements()) run.points.push_back({std::move(measurement), std::nullopt});
+  for (const PointKey& key : plan.keys) known.push_back(in_order ? kept.find(key) : nullptr);
+  const auto visit = [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
+    const bool planned = position < plan.points.size();
+    if (planned && known[position] != nullptr) return *known[position];
+    if (!runner) return std::nullopt;
+    progress.point(before + position, kept.planned(), planned ? std::string_view(plan.points[position].name) : "");
+    Measurement measurement = runner->run(call);
+    if (in_order && planned) kept.put(plan.keys[position], named(measurement, plan.points[position]));
+    if (in_order && Interruption::noted() != 0) stop(kept, progress);
+    return measurement;
+  };
+  const auto regime_of = [&](const Measurement& measurement) {
+    return std::string(name_of(classifier::classify(measurement, calibration).regime));
+  };
+  for (auto& measurement : bench::go_over(plan.device, options.filter, visit, google.sinks(), regime_of))
+    run.points.push_back({std::move(measurement), std::nullopt});
 }
 
 /// Checks and counts on every device, once all of them are timed.
@@ -274,7 +274,7 @@ void measure_first(const Options& options, std::optional<Isolation>& isolation, 
       GoogleOutputs none(no_flags);
       Run passed;
       for (std::size_t i = 0; i < plans.size(); ++i)
-        measure(plans[i], Harness::Mode::measure, run.calibrations[i], options, none, progress, kept, passed);
+        measure(plans[i], Unknown::measured, run.calibrations[i], options, none, progress, kept, passed);
     }
     if (Interruption::noted() != 0) {
       isolation.reset();  // its folder is not to be left behind
@@ -307,6 +307,18 @@ void sort_sizes(std::vector<Point>& points) {
 bool keeps_a_run(const Options& options) {
   return std::any_of(options.outputs.begin(), options.outputs.end(),
                      [](const std::string& file) { return Checkpoint::keeps(file); });
+}
+
+/// Code that its author compiled without -O, or with -G, is slow for no reason that a verdict could name.
+void add_compiler_warnings(Run& run) {
+  std::set<std::string> names;
+  for (const Point& point : run.points)
+    if (point.measurement.unoptimized_code.value_or(false)) names.insert(point.measurement.operation);
+  if (names.empty()) return;
+  run.warnings.push_back(fmt::format(
+      "{} {} compiled without optimisation: times say little about the optimised code. Build with "
+      "-DCMAKE_BUILD_TYPE=Release or -O3, and without -G.",
+      fmt::join(names, ", "), names.size() == 1 ? "was" : "were"));
 }
 
 void add_condition_warnings(Run& run) {
@@ -359,9 +371,9 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
     isolation.reset();
     const bool is_measured = options.isolate || added;
-    const auto mode = is_measured ? Harness::Mode::recall : Harness::Mode::measure;
+    const auto unknown = is_measured ? Unknown::left_out : Unknown::measured;
     for (std::size_t i = 0; i < plans.size(); ++i)
-      measure(plans[i], mode, run.calibrations[i], options, google, progress, kept, run);
+      measure(plans[i], unknown, run.calibrations[i], options, google, progress, kept, run);
     if (!options.isolate)
       run_later_phases(plans, options, progress, run);
     else if (auto warning = mark_uncounted(run.points, options))
@@ -379,6 +391,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     if (!options.quiet) say(run.context.environment["adaptive"]);
   }
   add_condition_warnings(run);
+  add_compiler_warnings(run);
   const auto checked = reports::activity_warnings(run);
   run.warnings.insert(run.warnings.end(), checked.begin(), checked.end());
   return report(run, options, google);
@@ -386,12 +399,15 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
 
 }  // namespace
 
-bench::SamplingOptions sampling_options(const Options& options) {
-  bench::SamplingOptions sampling;
+bench::PointRunner::Settings runner_settings(const Options& options) {
+  bench::PointRunner::Settings settings;
+  settings.clocks = options.clocks;
+  settings.cold = options.cache_state == "cold";
+  bench::SamplingOptions& sampling = settings.sampling;
   sampling.budget_seconds = options.time_budget_seconds;
   if (options.google.min_time_seconds) sampling.min_seconds = *options.google.min_time_seconds;
   sampling.exact_samples = options.google.exact_iterations;
-  return sampling;
+  return settings;
 }
 
 int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments) {
@@ -400,6 +416,7 @@ int run_command(const Options& options, const std::string& program, const std::v
       return measure_ceilings(device, calibrate::Mode::quick, options.quiet);
     });
   bench::initialize_google(program, options.google);
+  bench::choose_arguments(options.arguments);
   const std::vector<Device> devices = bench::choose_devices(options.device);
   if (options.list) {
     list_points(devices, options.filter);
@@ -426,6 +443,8 @@ int run_command(const Options& options, const std::string& program, const std::v
   for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
   if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
     throw UsageError(nothing_to_measure(devices, options.filter));
+  if (options.dry) return print_once_commands(plans, program, arguments);
+  if (options.once) return run_points_once(plans, options);
   run.devices = devices;
   return measure_all(options, plans, std::move(run));
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/sampler.h"
+#include "bench/point_runner.h"
 #include "calibrate/calibrate.h"
 #include "core/base/files.h"
 #include "core/model/calibration.h"
@@ -17,8 +17,8 @@
 
 namespace gpubench {
 
-/// The sampler's settings that the command line asks for.
-bench::SamplingOptions sampling_options(const Options& options);
+/// How points are to be run, as the command line asks for.
+bench::PointRunner::Settings runner_settings(const Options& options);
 
 /// Starts the processes of one run.
 class Isolation {

@@ -39,7 +39,10 @@ std::string job_to_json(const Job& job) {
   for (const AddedSize& size : job.added) {
     nlohmann::ordered_json arguments = nlohmann::ordered_json::array();
     for (const Argument& argument : size.arguments)
-      arguments.push_back({{"name", argument.name}, {"value", argument.value}});
+      if (argument.text)
+        arguments.push_back({{"name", argument.name}, {"text", *argument.text}});
+      else
+        arguments.push_back({{"name", argument.name}, {"value", argument.value}});
     added.push_back(std::move(arguments));
   }
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -65,7 +68,10 @@ Job job_from_json(const std::string& text, const std::string& origin) {
     for (const auto& size : document.at("added")) {
       AddedSize& added = job.added.emplace_back(AddedSize{job.operation, {}});
       for (const auto& argument : size)
-        added.arguments.push_back({argument.at("name").get<std::string>(), argument.at("value").get<std::int64_t>()});
+        if (argument.contains("text"))
+          added.arguments.push_back({argument.at("name").get<std::string>(), 0, argument.at("text").get<std::string>()});
+        else
+          added.arguments.push_back({argument.at("name").get<std::string>(), argument.at("value").get<std::int64_t>()});
     }
     return job;
   } catch (const nlohmann::json::exception& error) {

@@ -13,7 +13,8 @@
 #include <map>
 
 #include "bench/devices.h"
-#include "bench/google/harness.h"
+#include "bench/google/argument_choice.h"
+#include "bench/google/google_runner.h"
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"
 #include "core/storage/storage.h"
@@ -68,16 +69,13 @@ void measure_points(const Job& job, const Options& options, const Device& device
   const Plan plan = plan_of(device, filter);
   std::map<PointKey, std::size_t> wanted;  // to their numbers in the job
   for (std::size_t i = 0; i < job.points.size(); ++i) wanted[job.points[i]] = i;
-  Harness harness(device, sampling_options(options));
-  harness.set_clocks(options.clocks);
-  harness.set_cache_state(options.cache_state);
-  harness.set_chooser([&](std::size_t position) {
-    return Harness::Choice{wanted.find(plan.keys.at(position)) == wanted.end(), nullptr};
-  });
-  harness.set_watcher(
-      [&](std::size_t position) { channel.tell(fmt::format("start {}", wanted.at(plan.keys.at(position)))); });
+  bench::PointRunner runner(device, runner_settings(options));
   std::optional<std::size_t> last;
-  harness.set_recorder([&](std::size_t position, const Measurement& measurement) {
+  const auto visit = [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
+    const auto number = wanted.find(plan.keys.at(position));
+    if (number == wanted.end()) return std::nullopt;
+    channel.tell(fmt::format("start {}", number->second));
+    Measurement measurement = runner.run(call);
     if (last == position) run.points.pop_back();  // a longer measurement of the same
     last = position;
     run.points.push_back({named(measurement, plan.points.at(position)), std::nullopt});
@@ -87,11 +85,16 @@ void measure_points(const Job& job, const Options& options, const Device& device
       channel.tell(fmt::format("error {}", error.what()));
       leave(exit_codes::operation_failed);
     }
-    channel.tell(fmt::format("done {}", wanted.at(plan.keys.at(position))));
+    channel.tell(fmt::format("done {}", number->second));
     // What is left has a better chance in a process of its own.
-    if (measurement.failure && harness.gpu_lost()) leave(exit_codes::fine);
-  });
-  bench::run_google(harness, filter, {});
+    if (measurement.failure && runner.gpu_lost()) leave(exit_codes::fine);
+    return measurement;
+  };
+  // Only the reporters see a label that was set through Google Benchmark.
+  const auto reported = bench::go_over(device, filter, visit);
+  for (std::size_t i = 0; i < std::min(reported.size(), run.points.size()); ++i)
+    run.points[i].measurement.label = reported[i].label;
+  storage::write_file(job.result, storage::to_json(run));
   // Points are done once they are timed: a process that dies in a later phase loses what that adds alone. It tells that
   // it is alive, for the limit on time is that of one point.
   for (const PostTimingStep& phase : post_timing_steps(options)) {
@@ -113,6 +116,7 @@ int run_job(const TakenJob& taken, const Options& options, const std::string& pr
   die_with(job.parent);
   try {
     bench::initialize_google(program, options.google);
+    bench::choose_arguments(options.arguments);
     const Device device = bench::choose_devices(job.device).front();
     Run run;
     run.context = gather_context(program, {});

@@ -19,6 +19,7 @@
 #include "reports/console/plots.h"
 #include "reports/console/regime_color.h"
 #include "reports/judgement.h"
+#include "reports/own_figures.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
@@ -333,6 +334,16 @@ std::string work_notices(const Run& run, const ConsoleStyle& style) {
   return text;
 }
 
+/// What operations say of their points themselves.
+std::string own_figures_lines(const Run& run, const ConsoleStyle& style) {
+  std::string text;
+  for (const Point& point : run.points)
+    if (const std::string figures = own_figures(point.measurement); !figures.empty())
+      text += paragraph("", fmt::format("{}: {}", printable(label(point.measurement)), printable(figures)),
+                        color::none, style);
+  return text.empty() ? "" : text + "\n";
+}
+
 std::string activity_line(const Run& run, const ConsoleStyle& style) {
   const std::string text = activity_summary(run);
   return text.empty() ? "" : paragraph("", printable(text), color::none, style);
@@ -357,7 +368,7 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 std::string console(const Run& run, const ConsoleStyle& style) {
   std::string text = heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style);
   if (style.drawing) text += rooflines(run, style);
-  text += "\n" + legend(run, style);
+  text += "\n" + own_figures_lines(run, style) + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
   return text + work_notices(run, style) + activity_line(run, style) + summary(run, style);

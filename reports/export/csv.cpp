@@ -43,6 +43,14 @@ std::string arguments(const Row& row) {
   return csv_text(text);
 }
 
+std::string user_counters(const Row& row) {
+  std::string text;
+  for (const UserCounter& counter : row.measurement().user_counters)
+    text += fmt::format("{}{}={}{}{}", text.empty() ? "" : ";", counter.name, counter.value,
+                        counter.unit.empty() ? "" : " ", counter.unit);
+  return csv_text(text);
+}
+
 std::string flops_by_pipe(const Row& row) {
   std::string text;
   for (const auto& [pipe, count] : row.measurement().work.flops)
@@ -178,6 +186,9 @@ constexpr std::array columns = {
               [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(advice_text(v)); }); }},
     CsvColumn{"checks",
               [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(votes_text(v)); }); }},
+    CsvColumn{"label", [](const Row& row) { return csv_text(row.measurement().label); }},
+    CsvColumn{"items_per_s", [](const Row& row) { return csv_number(items_per_second(row.measurement())); }},
+    CsvColumn{"user_counters", user_counters},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/model/points.h"
 #include "reports/export/markdown_text.h"
 #include "reports/judgement.h"
+#include "reports/own_figures.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
@@ -139,6 +140,14 @@ std::string doubts(const Run& run) {
   return text.empty() ? "" : "\nChecks that disagree:\n\n" + text;
 }
 
+std::string figures_of_operations(const Run& run) {
+  std::string text;
+  for (const Point& point : run.points)
+    if (const std::string figures = own_figures(point.measurement); !figures.empty())
+      text += fmt::format("- {}: {}\n", markdown_text(label(point.measurement)), markdown_text(figures));
+  return text.empty() ? "" : "\nFigures of the operations' own:\n\n" + text;
+}
+
 std::string agreement(const Run& run) {
   const auto rows = agreement_of(run);
   if (rows.empty()) return "";
@@ -175,7 +184,7 @@ std::string devices(const Run& run) {
 std::string markdown(const Run& run) {
   std::string text = fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
                                  markdown_text(run.context.host), markdown_text(run.context.created_utc));
-  text += devices(run) + "\n" + table(run) + boundaries(run) + advice(run) + doubts(run) + agreement(run);
+  text += devices(run) + "\n" + table(run) + figures_of_operations(run) + boundaries(run) + advice(run) + doubts(run) + agreement(run);
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
   return text;

@@ -166,7 +166,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
                                       {"device_charts", device_charts},
                                       {"operation_charts", operation_charts},
                                       {"ladder", ladder},
-                                      {"boundaries", sections::boundaries(run) + sections::checks(run)},
+                                      {"boundaries", sections::boundaries(run) + sections::own(run) + sections::checks(run)},
                                       {"calibrations", sections::calibrations(run)},
                                       {"environment", beside.environment},
                                       {"data", markup::script_json(data_of(run, list, std::move(datasets)))},

@@ -11,6 +11,7 @@
 #include "reports/ceiling_text.h"
 #include "reports/html/text.h"
 #include "reports/judgement.h"
+#include "reports/own_figures.h"
 
 namespace gpubench::reports::sections {
 namespace {
@@ -283,6 +284,14 @@ std::string boundaries(const Run& run) {
   }
   const auto html = render(table);
   return html.empty() ? "<p class=\"empty\">No operation changed regime within its sizes.</p>" : html;
+}
+
+std::string own(const Run& run) {
+  Table table{"Figures of the operations' own", {{"point"}, {"device"}, {"figures"}}, {}};
+  for (const Point& point : run.points)
+    if (std::string figures = own_figures(point.measurement); !figures.empty())
+      table.rows.push_back({label(point.measurement), point.measurement.device, std::move(figures)});
+  return render(table);
 }
 
 std::string checks(const Run& run) {

@@ -17,6 +17,7 @@ std::string runs(const Several& several);  ///< the table of several runs: what 
 std::string regimes(const Run& run);       ///< the bar of regimes with its figures
 std::string notices(const Run& run);       ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);
+std::string own(const Run& run);     ///< what operations say of their points; empty when they say nothing
 std::string checks(const Run& run);  ///< empty when none disagrees
 std::string calibrations(const Run& run);
 std::string environment(const Run& run);

@@ -17,7 +17,6 @@
 #include "bench/cuda/flush.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/google/harness.h"
 #include "bench/gpu.h"
 #include "tests/bench/go_over.h"
 
@@ -99,11 +98,10 @@ class ColdGpu : public testing::Test {
     if (gpus().empty()) GTEST_SKIP() << "no CUDA device: " << why_no_gpu();
   }
   static std::vector<Measurement> measure(const std::string& filter, const std::string& cache_state) {
-    Harness harness(gpus().front(), brief());
-    harness.set_clocks({Clock::stream, Clock::device, Clock::latency});
-    harness.set_cache_state(cache_state);
-    run_google(harness, filter, {});
-    return std::move(harness.measurements());
+    const PointRunner::Settings settings = {
+        brief(), {Clock::stream, Clock::device, Clock::latency}, cache_state == "cold"};
+    PointRunner runner(gpus().front(), settings);
+    return go_over(gpus().front(), filter, [&](const PointCall& call, std::size_t) { return runner.run(call); });
   }
   static void expect_times(const Measurement& measurement) {
     ASSERT_TRUE(measurement.seconds()) << (measurement.failure ? measurement.failure->message : "");
@@ -199,15 +197,12 @@ class ColdTraffic : public ColdGpu {
     ADD_FAILURE() << "no " << name;
     return 0.0;
   }
-  /// Counts what the harness counts for a point.
+  /// Counts what a run counts for a point.
   static Measurement counted_point(const std::string& filter, const std::string& cache_state) {
     const auto timed = measure(filter, cache_state);
-    Harness harness(gpus().front(), brief(), Harness::Mode::count);
-    harness.set_cache_state(cache_state);
-    harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-    harness.set_pass(std::make_unique<CounterPass>(gpus().front(), parse_metrics("dram_read_bytes,dram_write_bytes")));
-    run_google(harness, filter, {});
-    return harness.measurements().at(0);
+    auto pass = std::make_unique<CounterPass>(gpus().front(), parse_metrics("dram_read_bytes,dram_write_bytes"));
+    CountingRunner runner(gpus().front(), cache_state == "cold", std::move(pass));
+    return count_again(runner, gpus().front(), filter, [&](std::size_t position) { return &timed.at(position); }).at(0);
   }
   /// Counts one launch after a preparation.
   template <class Prepare, class Launch>

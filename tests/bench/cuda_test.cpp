@@ -16,6 +16,7 @@
 #include "bench/cuda/idle_kernels.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
+#include "bench/memory/allocation.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -43,8 +44,8 @@ TEST_F(Cuda, RandomDataIsNormalAndTheSameForTheSameSeed) {
   constexpr std::size_t count = 1'000'003;
   DeviceVector<float> a(count);
   DeviceVector<float> b(count);
-  detail::fill_random_device(a.data(), Element::float32, count, 7);
-  detail::fill_random_device(b.data(), Element::float32, count, 7);
+  detail::draw_device(a.data(), detail::ElementKind::float32, detail::Filling::normal, 4, count, 7);
+  detail::draw_device(b.data(), detail::ElementKind::float32, detail::Filling::normal, 4, count, 7);
   const auto values = a.to_host();
   EXPECT_EQ(values, b.to_host());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
@@ -97,7 +98,7 @@ TEST_F(Cuda, EachSampleHasItsClock) {
   auto x = DeviceVector<float>(1 << 24);
   const auto clock = gpu_->stream_clock([&x](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
-      GPUBENCH_CUDA_CHECK(fill_random(x.data(), Element::float32, x.size(), 1, stream));
+      GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
   });
   static_cast<void>(clock->time(50));
   const auto hertz = clock->device_clock_hz();
@@ -112,7 +113,7 @@ TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
   auto x = DeviceVector<float>(1 << 20);
   const auto timing = gpu_->device_timing([&x](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
-      GPUBENCH_CUDA_CHECK(fill_random(x.data(), Element::float32, x.size(), 1, stream));
+      GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
   });
   ASSERT_NE(timing.clock, nullptr) << timing.reason;
   EXPECT_EQ(timing.clock->clock(), Clock::device);

@@ -18,6 +18,7 @@
 #include "bench/cuda/cuda_error.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
+#include "bench/memory/allocation.h"
 #include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
@@ -318,7 +319,7 @@ TEST(InputsOnTheGpu, AreTheSameBeforeEveryPass) {
   const auto gpu = open_gpu(gpus().front());
   DeviceVector<int> changed(100'003);
   DeviceVector<int> left_alone(100'003);
-  detail::fill_random_device(changed.data(), Element::int32, changed.size(), 1);
+  detail::draw_device(changed.data(), detail::ElementKind::integer, detail::Filling::uniform, 4, changed.size(), 1);
   const auto once = [&] {
     add_one_kernel<<<1000, threads, 0, gpu->stream()>>>(changed.data(), changed.size());
     gpu->synchronize();

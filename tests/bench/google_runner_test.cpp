@@ -15,7 +15,6 @@
 
 #include "bench/counters/counter_pass.h"
 #include "bench/devices.h"
-#include "bench/google/google_compatibility.h"
 #include "tests/bench/fake_metric_source.h"
 
 namespace gpubench::bench {
@@ -83,21 +82,21 @@ void captured(State& state, int value) {
 HOST_BENCHMARK_CAPTURE(captured, five, 5)->Repetitions(3);
 
 /// With variants: one that works, one for the other kind of device, and one that throws.
-void perturbed(State& state) {
+void ablated(State& state) {
   int count = 0;
-  state.perturb(less_arithmetic, 0.5, [&] { ++count; });
-  state.perturb(less_traffic, 0.0, [](cudaStream_t) {});
-  state.perturb(less_traffic, 0.25, [] { throw std::runtime_error("no such variant"); });
+  state.ablation(less_arithmetic, 0.5, [&] { ++count; });
+  state.ablation(less_traffic, 0.0, [](cudaStream_t) {});
+  state.ablation(less_traffic, 0.25, [] { throw std::runtime_error("no such variant"); });
   state.measure([] {});
   state.google().counters["count"] = count;
 }
-HOST_BENCHMARK(perturbed);
+HOST_BENCHMARK(ablated);
 
-void perturbs_upwards(State& state) {
-  state.perturb(less_arithmetic, 1.0, [] {});
+void ablates_upwards(State& state) {
+  state.ablation(less_arithmetic, 1.0, [] {});
   state.measure([] {});
 }
-HOST_BENCHMARK(perturbs_upwards);
+HOST_BENCHMARK(ablates_upwards);
 
 /// Two vectors that take turns when caches are to be cold.
 void copies(State& state) {
@@ -118,12 +117,12 @@ void keeps_a_pointer(State& state) {
 }
 HOST_BENCHMARK(keeps_a_pointer);
 
-/// How many places each vector has been at.
+/// Where its vector has been.
+std::set<const float*> wandered;
 void wanders(State& state) {
   const auto x = state.host_vector<float>(65536);
-  std::set<const float*> places;
-  state.measure([&] { places.insert(x.data()); });
-  state.google().counters["places"] = static_cast<double>(places.size());
+  state.measure([&] { wandered.insert(x.data()); });
+  state.google().counters["places"] = static_cast<double>(wandered.size());
 }
 HOST_BENCHMARK(wanders);
 
@@ -159,10 +158,45 @@ SamplingOptions brief() {
   return options;
 }
 
-std::vector<Measurement> measure(const std::string& filter, const std::vector<Sink>& sinks = {}) {
-  Harness harness(host_device(), brief());
-  run_google(harness, filter, sinks);
-  return std::move(harness.measurements());
+/// Measures what the filter chooses; cold where `device` says so.
+std::vector<Measurement> measure(const std::string& filter, const std::vector<Sink>& sinks = {},
+                                 const Labeller& labeller = {}) {
+  PointRunner runner(host_device(), {brief()});
+  return go_over(
+      host_device(), filter, [&](const PointCall& call, std::size_t) { return runner.run(call); }, sinks, labeller);
+}
+
+/// The host with a last-level cache of 1 MiB, so that little is enough to be cold.
+Device small_host() {
+  Device device = host_device();
+  device.last_level_cache_bytes = 1 << 20;
+  return device;
+}
+
+std::vector<Measurement> measure_cold(const std::string& filter, const std::vector<Sink>& sinks = {}) {
+  PointRunner runner(small_host(), {brief(), {}, true});
+  return go_over(small_host(), filter, [&](const PointCall& call, std::size_t) { return runner.run(call); }, sinks);
+}
+
+/// Counts points once more, by a chip that is not there.
+struct Counted {
+  std::vector<Measurement> points;
+  std::vector<std::string> warnings;
+};
+Counted count(const std::string& filter, const std::vector<Measurement>& timed, const std::vector<std::string>& metrics,
+              FakeChip* chip = nullptr, bool cold = false) {
+  const Device device = cold ? small_host() : host_device();
+  auto pass = chip == nullptr ? std::make_unique<CounterPass>(device, metrics)
+                              : std::make_unique<CounterPass>(device, metrics, [chip](const Device&) {
+                                  return std::make_unique<FakeMetricSource>(*chip);
+                                });
+  CountingRunner runner(device, cold, std::move(pass));
+  Counted result;
+  for (auto& [position, point] :
+       count_again(runner, device, filter, [&](std::size_t position) { return &timed.at(position); }))
+    result.points.push_back(std::move(point));
+  result.warnings = runner.warnings();
+  return result;
 }
 
 TEST(GoogleRunner, NamesOperationAndArguments) {
@@ -208,7 +242,7 @@ TEST(GoogleRunner, AFailureIsKeptWithItsReasonAndTheRestGoesOn) {
 }
 
 TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
-  const auto measured = measure("^perturbed");
+  const auto measured = measure("^ablated");
   ASSERT_EQ(measured.size(), 1U);
   EXPECT_FALSE(measured[0].failure) << "a variant is no reason to fail";
   const auto& variants = measured[0].variants;
@@ -219,7 +253,7 @@ TEST(GoogleRunner, VariantsAreTimedBesideTheOperation) {
   EXPECT_FALSE(variants[1].seconds);
   EXPECT_THAT(variants[1].reason, HasSubstr("cannot be timed on the host"));
   EXPECT_EQ(variants[2].reason, "no such variant");
-  EXPECT_THAT(measure("^perturbs_upwards").at(0).failure->message, HasSubstr("from 0 to less than 1"));
+  EXPECT_THAT(measure("^ablates_upwards").at(0).failure->message, HasSubstr("from 0 to less than 1"));
 }
 
 TEST(GoogleRunner, ASkippedPointIsNoFailure) {
@@ -257,13 +291,8 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   FakeChip chip;
   chip.metrics = {{"lts__t_bytes.sum", {4096.0, "byte", false}}};
   const auto timed = measure("^add_up|throws");
-  Harness harness(host_device(), brief(), Harness::Mode::count);
-  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_pass(
-      std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"l2_bytes", "l1_bytes"},
-                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
-  run_google(harness, "^add_up|throws", {});
-  const auto& measured = harness.measurements();
+  const Counted counted = count("^add_up|throws", timed, {"l2_bytes", "l1_bytes"}, &chip);
+  const auto& measured = counted.points;
   ASSERT_EQ(measured.size(), 3U);
   EXPECT_THAT(measured[0].counters, ElementsAre(Counter{"l2_bytes", 4096.0, "bytes", "fake"}));
   EXPECT_THAT(measured[0].absent_counters, ElementsAre(AbsentCounter{"l1_bytes", "FK100 has no counter for it"}));
@@ -272,7 +301,7 @@ TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {
   EXPECT_TRUE(measured[2].failure);
   EXPECT_TRUE(measured[2].counters.empty());
   EXPECT_EQ(chip.counted.size(), 2U);
-  EXPECT_EQ(harness.pass_warnings().size(), 1U);
+  EXPECT_EQ(counted.warnings.size(), 1U);
 }
 
 TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
@@ -280,13 +309,8 @@ TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
   chip.metrics = {{"a__1.sum", {1.0, "", false}}};
   chip.passes_of = {{"a__1.sum", 3}};
   const auto timed = measure("^in_place");
-  Harness harness(host_device(), brief(), Harness::Mode::count);
-  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_pass(
-      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"a__1.sum"},
-                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   begun_with.clear();
-  run_google(harness, "^in_place", {});
+  const Counted counted = count("^in_place", timed, {"a__1.sum"}, &chip);
   // Two rounds to find out what changes, and three passes: twice, for there are two points.
   ASSERT_EQ(begun_with.size(), 2U * (2 + 2 + 3 * 2));
   for (const std::size_t point : {0U, 10U})
@@ -294,7 +318,7 @@ TEST(GoogleRunner, EveryPassIsOneExecutionAfterAnotherOnTheSameInputs) {
       EXPECT_EQ(begun_with[point + pass], begun_with[point] + 4);
       EXPECT_EQ(begun_with[point + pass + 1], begun_with[point] + 5);
     }
-  EXPECT_THAT(harness.pass_warnings(), testing::IsEmpty());
+  EXPECT_THAT(counted.warnings, testing::IsEmpty());
 }
 
 TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
@@ -304,45 +328,27 @@ TEST(GoogleRunner, AnExecutionThatFailsWhileItIsCountedCostsCountersAlone) {
   // As if it had been timed before it began to fail.
   auto failing = timed.at(0);
   failing.name.clear();
-  Harness harness(host_device(), brief(), Harness::Mode::count);
-  harness.set_chooser([&](std::size_t) { return Harness::Choice{false, &failing}; });
-  harness.set_pass(
-      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"l2_bytes"},
-                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
-  run_google(harness, "^throws", {});
-  ASSERT_EQ(harness.measurements().size(), 1U);
-  EXPECT_EQ(harness.measurements()[0].seconds(), timed[0].seconds());
-  EXPECT_FALSE(harness.measurements()[0].failure);
-  EXPECT_THAT(harness.measurements()[0].absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "the disk is on fire"}));
-  EXPECT_THAT(harness.pass_warnings(), ElementsAre("No counters on cpu: the disk is on fire."));
+  const Counted counted = count("^throws", {failing}, {"l2_bytes"}, &chip);
+  ASSERT_EQ(counted.points.size(), 1U);
+  EXPECT_EQ(counted.points[0].seconds(), timed[0].seconds());
+  EXPECT_FALSE(counted.points[0].failure);
+  EXPECT_THAT(counted.points[0].absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "the disk is on fire"}));
+  EXPECT_THAT(counted.warnings, ElementsAre("No counters on cpu: the disk is on fire."));
 }
 
 TEST(GoogleRunner, WithoutCountersThePointHasItsTimeAndTheReason) {
   const auto timed = measure("^add_up");
-  Harness harness(host_device(), brief(), Harness::Mode::count);
-  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_pass(std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"l2_bytes"}));
-  run_google(harness, "^add_up", {});
-  for (const auto& measurement : harness.measurements()) {
+  const Counted counted = count("^add_up", timed, {"l2_bytes"});
+  for (const auto& measurement : counted.points) {
     EXPECT_TRUE(measurement.seconds());
     ASSERT_EQ(measurement.absent_counters.size(), 1U);
     EXPECT_THAT(measurement.absent_counters[0].reason, HasSubstr("no counters of the CPU yet"));
   }
-  EXPECT_EQ(harness.pass_warnings().size(), 1U);
-}
-
-/// The host with a last-level cache of 1 MiB, so that little is enough to be cold.
-Device small_host() {
-  Device device = host_device();
-  device.last_level_cache_bytes = 1 << 20;
-  return device;
+  EXPECT_EQ(counted.warnings.size(), 1U);
 }
 
 TEST(ColdRun, BuffersTakeTurns) {
-  Harness harness(small_host(), brief());
-  harness.set_cache_state("cold");
-  run_google(harness, "^copies|^keeps_a_pointer", {});
-  const auto& measured = harness.measurements();
+  const auto measured = measure_cold("^copies|^keeps_a_pointer");
   ASSERT_EQ(measured.size(), 2U);
   EXPECT_EQ(measured[0].cache_state, "cold");
   EXPECT_TRUE(measured[0].verified);
@@ -352,18 +358,18 @@ TEST(ColdRun, BuffersTakeTurns) {
   EXPECT_EQ(measured[1].primary().executions_per_sample, 1);
   EXPECT_THAT(measured[1].primary().method,
               HasSubstr("cache flushed before each execution, because buffer 1 of 1 is not read"));
-  EXPECT_THAT(measure("^copies").at(0).method, testing::Not(HasSubstr("cold")));
+  EXPECT_THAT(measure("^copies").at(0).primary().method, testing::Not(HasSubstr("cold")));
   EXPECT_EQ(measure("^copies").at(0).cache_state, "warm");
 }
 
 TEST(ColdRun, EveryExecutionFindsAnotherCopy) {
   const auto places = [](const std::string& state) {
+    wandered.clear();
     std::ostringstream out;
     benchmark::JSONReporter reporter;
     reporter.SetOutputStream(&out);
-    Harness harness(small_host(), brief());
-    harness.set_cache_state(state);
-    run_google(harness, "^wanders", {{&reporter, false}});
+    const std::vector<Sink> sinks = {{&reporter, false}};
+    (void)(state == "cold" ? measure_cold("^wanders", sinks) : measure("^wanders", sinks));
     return nlohmann::json::parse(out.str())["benchmarks"][0]["places"].get<double>();
   };
   EXPECT_EQ(places("warm"), 1.0);
@@ -374,43 +380,27 @@ TEST(ColdRun, IsCountedAsItIsTimed) {
   FakeChip chip;
   chip.metrics = {{"lts__t_bytes.sum", {4096.0, "byte", false}}};
   const auto timed = measure("^wanders");
-  Harness harness(small_host(), brief(), Harness::Mode::count);
-  harness.set_cache_state("cold");
-  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_pass(
-      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"l2_bytes"},
-                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
-  std::ostringstream out;
-  benchmark::JSONReporter reporter;
-  reporter.SetOutputStream(&out);
-  run_google(harness, "^wanders", {{&reporter, false}});
+  wandered.clear();
+  (void)count("^wanders", timed, {"l2_bytes"}, &chip, true);
   EXPECT_EQ(chip.counted.size(), 1U);
   // The first execution and the one that shows what it uses have the original, the one that is counted the next copy.
-  EXPECT_EQ(nlohmann::json::parse(out.str())["benchmarks"][0]["places"].get<double>(), 2.0);
+  EXPECT_EQ(wandered.size(), 2U);
 }
 
 TEST(ColdRun, PassesSayThatCopiesInTurnsAreNotPutBack) {
   FakeChip chip;
   chip.metrics = {{"a__1.sum", {1.0, "", false}}};
   chip.passes_of = {{"a__1.sum", 2}};
-  const auto timed = measure("^wanders");
-  Harness harness(small_host(), brief(), Harness::Mode::count);
-  harness.set_cache_state("cold");
-  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &timed.at(position)}; });
-  harness.set_pass(
-      std::make_unique<CounterPass>(harness.device(), std::vector<std::string>{"a__1.sum"},
-                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
-  run_google(harness, "^wanders", {});
-  ASSERT_EQ(harness.measurements().at(0).counters.size(), 1U);
-  EXPECT_THAT(harness.measurements()[0].counters[0].source, testing::HasSubstr("copies of its buffers in turns"));
+  const auto counted = count("^wanders", measure("^wanders"), {"a__1.sum"}, &chip, true);
+  ASSERT_EQ(counted.points.at(0).counters.size(), 1U);
+  EXPECT_THAT(counted.points[0].counters[0].source, testing::HasSubstr("copies of its buffers in turns"));
 }
 
 TEST(ColdRun, NeedsTheSizeOfTheCache) {
   Device device = host_device();
   device.last_level_cache_bytes = 0;
-  Harness harness(device, brief());
-  EXPECT_THROW(harness.set_cache_state("cold"), std::invalid_argument);
-  EXPECT_NO_THROW(harness.set_cache_state("warm"));
+  EXPECT_THROW(PointRunner(device, {brief(), {}, true}), std::invalid_argument);
+  EXPECT_NO_THROW(PointRunner(device, {brief()}));
 }
 
 TEST(GoogleRunner, ARepetitionThatFailsIsNotTheEndOfGoogleBenchmark) {
@@ -426,44 +416,45 @@ TEST(GoogleRunner, PositionsAreThoseOfDiscovery) {
   EXPECT_EQ(points[1].repetition, 1);
   std::vector<std::size_t> begun;
   std::map<std::size_t, Measurement> recorded;
-  Harness harness(host_device(), brief());
-  harness.set_watcher([&](std::size_t position) { begun.push_back(position); });
-  harness.set_recorder([&](std::size_t position, const Measurement& measurement) { recorded[position] = measurement; });
-  run_google(harness, filter, {});
+  PointRunner runner(host_device(), {brief()});
+  const auto measured = go_over(host_device(), filter, [&](const PointCall& call, std::size_t position) {
+    begun.push_back(position);
+    return recorded[position] = runner.run(call);
+  });
   EXPECT_THAT(begun, testing::Contains(0U).Times(testing::Ge(2))) << "a longer measurement of the same point";
   EXPECT_THAT(begun, testing::Contains(1U).Times(1));
   EXPECT_THAT(begun, testing::Contains(2U).Times(1));
-  ASSERT_EQ(harness.measurements().size(), 3U);
+  ASSERT_EQ(measured.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(harness.measurements()[i].name, points[i].name);
-    EXPECT_EQ(harness.measurements()[i].primary().samples_seconds, recorded[i].primary().samples_seconds) << i;
+    EXPECT_EQ(measured[i].name, points[i].name);
+    EXPECT_EQ(measured[i].primary().samples_seconds, recorded[i].primary().samples_seconds) << i;
   }
 }
 
 TEST(GoogleRunner, PointsAreChosenOneByOne) {
   const std::string filter = "add_up|captured/five";
   std::set<std::size_t> begun;  // some more than once: they are too short for Google Benchmark
-  Harness harness(host_device(), brief());
-  harness.set_chooser([](std::size_t position) { return Harness::Choice{position == 0 || position == 3, nullptr}; });
-  harness.set_watcher([&](std::size_t position) { begun.insert(position); });
-  run_google(harness, filter, {});
+  PointRunner runner(host_device(), {brief()});
+  const auto visit = [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
+    if (position == 0 || position == 3) return std::nullopt;
+    begun.insert(position);
+    return runner.run(call);
+  };
+  const auto measured = go_over(host_device(), filter, visit);
   EXPECT_THAT(begun, ElementsAre(1U, 2U, 4U));
-  ASSERT_EQ(harness.measurements().size(), 3U);
-  EXPECT_EQ(harness.measurements()[0].arguments[0].value, 256);
-  EXPECT_EQ(harness.measurements()[2].repetition, 2);
+  ASSERT_EQ(measured.size(), 3U);
+  EXPECT_EQ(measured[0].arguments[0].value, 256);
+  EXPECT_EQ(measured[2].repetition, 2);
 }
 
 TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
   const std::string filter = "grows|throws|captured/five|leaves_out";
   const auto before = measure(filter);
-  Harness harness(host_device(), brief(), Harness::Mode::recall);
-  harness.set_chooser([&](std::size_t position) { return Harness::Choice{false, &before.at(position)}; });
-  harness.set_watcher([](std::size_t) { FAIL() << "something ran"; });
   std::ostringstream text;
   benchmark::JSONReporter json;
   json.SetOutputStream(&text);
-  run_google(harness, filter, {{&json, false}});
-  EXPECT_EQ(harness.measurements(), before);
+  const auto recall = [&](const PointCall&, std::size_t position) { return before.at(position); };
+  EXPECT_EQ(go_over(host_device(), filter, recall, {{&json, false}}), before);
   EXPECT_THAT(text.str(), HasSubstr("captured/five/repeats:3/manual_time_median"));
   EXPECT_THAT(text.str(), HasSubstr("the disk is on fire"));
 }
@@ -475,9 +466,7 @@ TEST(GoogleRunner, GooglesJsonCarriesRatesAndLabelWithoutOurMarks) {
   benchmark::JSONReporter reporter;
   reporter.SetOutputStream(&out);
   reporter.SetErrorStream(&out);
-  Harness harness(host_device(), brief());
-  harness.set_labeller([](const Measurement&) { return "memory"; });
-  run_google(harness, "add_up/n:64|throws|on_gpu", {{&reporter, false}});
+  (void)measure("add_up/n:64|throws|on_gpu", {{&reporter, false}}, [](const Measurement&) { return "memory"; });
   const auto json = nlohmann::json::parse(out.str());
   ASSERT_EQ(json["benchmarks"].size(), 2U);
   const auto& entry = json["benchmarks"][0];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/clocks.h"
+#include "compare/comparability.h"
 #include "compare/noise.h"
 #include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
@@ -396,6 +397,19 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   next.points[0].measurement.grid = Grid{264, 4};
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels,
             "blocks 132 -> 264, blocks at once on a multiprocessor 8 -> 4");
+}
+
+TEST(Comparability, CodeWithoutOptimisationOnOneSideForbids) {
+  Run old = run_with(around(1e-3));
+  Run now = old;
+  for (Point& point : old.points) point.measurement.unoptimized_code = false;
+  for (Point& point : now.points) point.measurement.unoptimized_code = true;
+  EXPECT_THAT(comparability_of(old, now).forbidding,
+              testing::ElementsAre("op: compiled without optimisation on the new side alone"));
+  EXPECT_TRUE(comparability_of(now, now).forbidding.empty());
+  EXPECT_EQ(comparability_of(now, now).differences.size(), 1U);
+  for (Point& point : old.points) point.measurement.unoptimized_code.reset();
+  EXPECT_TRUE(comparability_of(old, now).forbidding.empty()) << "what one run does not know forbids nothing";
 }
 
 }  // namespace

@@ -45,6 +45,17 @@ class Block:
         return f"{self.page}:{self.line} ({self.language or 'no language'})"
 
 
+def snippet_of(file, section):
+    """A file, or what lies between the marks of one of its sections."""
+    text = file.read_text()
+    if section is None:
+        return text
+    found = re.search(rf"--8<-- \[start:{section}\]\n(.*?)\n[^\n]*--8<-- \[end:{section}\]", text, re.DOTALL)
+    if not found:
+        raise ValueError(f"{file} has no section {section}")
+    return found[1]
+
+
 def blocks_of(page, text, source):
     """All fenced blocks, with files that "--8<--" names put in their place."""
     found, lines = [], text.splitlines()
@@ -61,8 +72,8 @@ def blocks_of(page, text, source):
             raise ValueError(f"{page}:{at + 1}: the block has no end")
         body = [line[len(indent) :] for line in lines[at + 1 : end]]
         comment = COMMENT.match(before)
-        snippet = re.compile(r'--8<-- "(.+)"$')
-        body = [(source / match[1]).read_text() if (match := snippet.match(line)) else line for line in body]
+        snippet = re.compile(r'--8<-- "(.+?)(?::(\w+))?"$')
+        body = [snippet_of(source / match[1], match[2]) if (match := snippet.match(line)) else line for line in body]
         exception, reason = comment.groups() if comment else (None, None)
         found.append(Block(page, at + 1, language, "\n".join(body) + "\n", exception, reason))
         at = end + 1

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "kernels/probes/cuda_atomics.h"
+#include "bench/memory/allocation.h"
 #include "kernels/probes/cuda_bulk.h"
 #include "kernels/probes/cuda_cache.h"
 #include "kernels/probes/cuda_compute.h"

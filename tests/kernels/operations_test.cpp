@@ -18,10 +18,10 @@ namespace {
 std::map<std::string, Measurement> measure(const std::string& filter) {
   bench::SamplingOptions options;
   options.exact_samples = 2;
-  Harness harness(bench::host_device(), options);
-  bench::run_google(harness, filter, {});
+  bench::PointRunner runner(bench::host_device(), {options});
+  const auto visit = [&](const bench::PointCall& call, std::size_t) { return runner.run(call); };
   std::map<std::string, Measurement> found;
-  for (auto& measurement : harness.measurements()) found.emplace(measurement.name, std::move(measurement));
+  for (auto& measurement : bench::go_over(bench::host_device(), filter, visit)) found.emplace(measurement.name, std::move(measurement));
   return found;
 }
 

@@ -48,6 +48,31 @@ class CommandLine(unittest.TestCase):
 
     # What works.
 
+    def test_arguments_are_given_on_the_command_line(self):
+        listed = self.gpubench("--list", "--filter=^copy", "--arg", "n=512,2^11..2^13:4")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertEqual([name.split("/")[1] for name in listed.stdout.split()], ["n:512", "n:2048", "n:8192"])
+        out = self.folder / "given.json"
+        isolated = self.gpubench("--filter=^copy", "--arg=n=512", "--isolate", "--quiet", f"--out={out}", "--time-budget=0.01")
+        self.assertEqual(isolated.returncode, 0, isolated.stderr)
+        self.assertEqual([point["arguments"][0]["value"] for point in json.loads(out.read_text())["points"]], [512])
+        self.assert_refused(self.gpubench("--list", "--arg", "size=3"), "no operation", "n")
+        self.assert_refused(self.gpubench("--list", "--arg", "n=many"), "whole numbers")
+        self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
+
+    def test_once_runs_each_point_once(self):
+        ran = self.gpubench("--once", "--filter=^copy/n:(1024|4096)/")
+        self.assertEqual((ran.returncode, ran.stdout.split()), (0, ["copy/n:1024", "copy/n:4096"]), ran.stderr)
+        dry = self.gpubench("--once", "--dry", "--filter=^copy/n:(1024|4096)/")
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertIn("nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi", dry.stdout)
+        self.assertIn("ncu --nvtx --profile-from-start off", dry.stdout)
+        self.assertIn("'copy\\/n:1024/'", dry.stdout)
+        self.assertIn("'--filter=^copy/n:(1024|4096)/'", dry.stdout)
+        self.assertNotIn("--dry", dry.stdout)
+        self.assert_refused(self.gpubench("--dry"), "--once")
+        self.assert_refused(self.gpubench("--once", "--out=x.json"), "--once", "--out")
+
     def test_calibration_is_printed_and_kept(self):
         self.assertEqual(self.first.returncode, 0, self.first.stderr)
         for resource in ("launch", "fp32", "fp64", "gemm-fp32", "gemm-fp64", "dram-read", "dram-write", "dram-copy", "dram-triad"):

@@ -23,7 +23,7 @@
 #include "bench/cuda/working_stream.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/google/post_timing_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "bench/gpu.h"
 #include "core/storage/storage.h"
 #include "main/commands/post_timing.h"

@@ -26,6 +26,8 @@ struct Replay {
   /// Makes a chain of so many executions, as they are timed: each call of what is returned runs it once. Empty where
   /// executions are only to be had one by one.
   std::function<std::function<void()>(std::int64_t executions)> chain = {};
+  /// Its inputs are reset before each execution: whoever executes more than once calls `prepare` before each.
+  bool resets = false;
   /// Which of the points that the phase goes over this is: the same in every round.
   std::size_t point = 0;
 };

@@ -95,4 +95,10 @@ class Buffers {
   std::int64_t current_ = 0;
 };
 
+/// The memory of a vector. Throws OutOfMemory, also where the product does not fit into a number.
+std::shared_ptr<Buffer> make_buffer(Memory memory, std::size_t count, std::size_t element_bytes);
+
+void copy_from_device(void* host, const void* device, std::size_t bytes);
+void copy_to_device(void* device, const void* host, std::size_t bytes);
+
 }  // namespace gpubench::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/counting_runner.h"
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/counters/inputs.h"
+
+namespace gpubench::bench {
+
+using detail::Declaration;
+
+const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
+  Measurement& measurement = points_.try_emplace(position, timed).first->second;
+  if (!measurement.seconds()) return measurement;
+  try {
+    if (device_.is_lost()) {
+      pass_->give_up(measurement, "an earlier error left the GPU unusable in this process");
+    } else if (const std::string* const reason = pass_->unavailable()) {
+      pass_->give_up(measurement, *reason);  // the operation need not even set itself up
+    } else {
+      Declaration declared{&call.google, call.arguments,
+                           [&](Declaration& all, const detail::DeviceBatch& device, const detail::HostBatch& host) {
+                             count(all, device, host, measurement, position);
+                           }};
+      State state(declared);
+      call.operation(state);
+    }
+  } catch (const std::exception& error) {
+    pass_->give_up(measurement, error.what());
+  }
+  return measurement;
+}
+
+void CountingRunner::count(Declaration& declared, const detail::DeviceBatch& device, const detail::HostBatch& host,
+                           Measurement& measurement, std::size_t position) {
+  device_.check(declared, host == nullptr);
+  if (Gpu* const gpu = device_.gpu()) gpu->settle();
+  const auto behind_reset = [&] { device_.execute(declared, device, host); };
+  const auto alone = [&] {
+    if (host) return host(1);
+    device(device_.gpu()->stream(), 1);
+    device_.gpu()->synchronize();
+  };
+  Replay replay;
+  replay.point = position;
+  replay.execute = alone;
+  replay.resets = declared.device_reset || declared.host_reset;
+  if (device_.is_cold()) {
+    behind_reset();
+    declared.buffers.mark_kept();
+    const auto cold = device_.chill(declared, device, host);
+    // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
+    const bool in_turns = cold->turns().copies > 0;
+    Inputs inputs(in_turns ? std::vector<BufferPlace>() : places_of(declared.buffers));
+    replay.prepare = [&] {
+      inputs.restore();
+      device_.reset(declared);
+      cold->prepare();
+    };
+    replay.keep_inputs = [&]() -> std::optional<std::string> {
+      if (in_turns) return "with cold caches they have copies of its buffers in turns, which are not put back";
+      return inputs.keep(behind_reset, 1);
+    };
+    pass_->fill(measurement, replay);
+    return;
+  }
+  // Timing runs executions back to back, each on what the one before left in memory and caches. So a pass is two
+  // executions: one that leaves the caches as timing finds them, and one that is counted. Every pass begins with the
+  // same contents, put back before the first of the two, so that the second follows an execution, and not a copy. Where
+  // the operation resets its inputs, the second follows its reset, as in timing.
+  constexpr int executions_a_pass = 2;
+  Inputs inputs(places_of(declared.buffers));
+  replay.prepare = [&] {
+    inputs.restore();
+    behind_reset();
+    device_.reset(declared);
+  };
+  replay.keep_inputs = [&] { return inputs.keep(behind_reset, executions_a_pass); };
+  if (device && !replay.resets)
+    replay.chain = [&](std::int64_t executions) { return device_.gpu()->chain(device, executions); };
+  pass_->fill(measurement, replay);
+}
+
+std::map<std::size_t, Measurement> CountingRunner::finish() {
+  for (auto& [position, measurement] : points_) pass_->finish(position, measurement);
+  return std::move(points_);
+}
+
+}  // namespace gpubench::bench

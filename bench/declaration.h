@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation declares through its State before it is measured. The runners read it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/measurement.h"
+#include "gpubench/state.h"
+
+namespace gpubench::detail {
+
+using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
+using HostBatch = std::function<void(std::int64_t executions)>;
+
+/// A variant that `ablation` was given; one of the two batches is there.
+struct OfferedVariant {
+  Ablation kind = Ablation::less_arithmetic;
+  double remaining_fraction = 1.0;
+  DeviceBatch device_batch;
+  HostBatch host_batch;
+};
+
+struct Declaration {
+  benchmark::State* google;  ///< null where there is none
+  /// All arguments of the point, in the order of its name; numbers without their names where nobody knows them.
+  std::vector<Argument> arguments;
+  /// What `measure` calls: one of the two batches is there.
+  std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)> measure;
+
+  Work work = {};
+  std::optional<Grid> grid = {};
+  Buffers buffers = {};
+  std::function<Check()> check = {};
+  /// What `reset` was given; at most one is there.
+  std::function<void(cudaStream_t)> device_reset = {};
+  std::function<void()> host_reset = {};
+  std::vector<OfferedVariant> variants = {};
+  std::vector<UserCounter> counters = {};
+  std::string label = {};
+  std::optional<std::string> skipped = {};
+  double allocated_bytes = 0.0;
+  std::uint64_t seed = 0;
+
+  /// The work, with the footprint worked out where it was not declared.
+  [[nodiscard]] Work work_with_footprint() const;
+};
+
+}  // namespace gpubench::detail

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/point_runner.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "bench/clocks/condition_readings.h"
+#include "bench/clocks/host_clock.h"
+#include "bench/google/google_compatibility.h"
+#include "bench/memory/buffer_copies.h"
+#include "bench/profiler_range.h"
+#include "core/statistics/statistics.h"
+
+namespace gpubench::bench {
+namespace {
+
+using detail::Declaration;
+using detail::HostBatch;
+
+/// Counters that were set through Google Benchmark, with the values that it would print.
+void add_google_counters(const benchmark::State& google, const Summary* seconds, Measurement& measurement) {
+  using Flags = benchmark::Counter::Flags;
+  const auto iterations = static_cast<double>(google.max_iterations);
+  for (const auto& [name, counter] : google.counters) {
+    const auto has = [flags = counter.flags](Flags flag) { return (flags & flag) != 0; };
+    const bool rate = has(benchmark::Counter::kIsRate);
+    double value = counter.value;
+    if (has(benchmark::Counter::kIsIterationInvariant)) value *= iterations;
+    if (has(benchmark::Counter::kAvgIterations)) value /= iterations;
+    if (rate && seconds == nullptr) continue;
+    if (rate) value /= iterations * seconds->median;
+    if (has(benchmark::Counter::kInvert)) value = 1.0 / value;
+    const bool known = std::ranges::find(measurement.user_counters, name, &UserCounter::name) !=
+                       measurement.user_counters.end();
+    if (!known) measurement.user_counters.push_back({name, value, rate ? "1/s" : ""});
+  }
+}
+
+/// A device time that cannot be told from nothing is no time.
+std::string why_no_time(const Summary& seconds) {
+  if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
+  return fmt::format("it takes no longer than kernels that do nothing in its place (difference {:.1f} ns)",
+                     seconds.median * 1e9);
+}
+
+/// What a timer gave, but for its samples.
+Timing timing_of(const Samples& samples, const Timer& timer) {
+  Timing timing;
+  timing.clock = timer.clock();
+  timing.seconds = samples.summary();
+  timing.block_sizes = samples.block_sizes;
+  timing.dropped_samples = samples.dropped;
+  timing.executions_per_sample = samples.executions_per_sample;
+  timing.method = timer.method(samples.executions_per_sample);
+  timing.stop_reason = samples.stop_reason;
+  return timing;
+}
+
+/// What one clock that stands beside the first gave.
+Timing timing_beside(Clock clock, const DeviceTiming& chosen, const Samples* samples) {
+  Timing timing;
+  if (samples != nullptr && !samples->failure) {
+    timing = timing_of(*samples, *chosen.clock);
+    timing.reason = why_no_time(*timing.seconds);
+    if (!timing.reason.empty()) timing.seconds.reset();
+  } else if (samples != nullptr) {
+    try {
+      std::rethrow_exception(samples->failure);
+    } catch (const std::exception& error) {
+      timing.reason = error.what();
+    }
+  } else {
+    timing.reason = chosen.reason;
+  }
+  timing.clock = clock;
+  timing.kernel_overhead_seconds = chosen.kernel_overhead_seconds;
+  return timing;
+}
+
+/// The pause sets blocks apart: what the system's scheduler does lasts for milliseconds.
+void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+std::string no_time(Clock clock, const std::string& reason) {
+  return fmt::format("no time by the clock '{}': {}", name_of(clock), reason);
+}
+
+}  // namespace
+
+OpenDevice::OpenDevice(Device device, bool cold) : device_(std::move(device)), cold_(cold) {
+  if (const auto reason = why_not_cold(device_); cold_ && reason) throw std::invalid_argument(*reason);
+  if (device_.kind == DeviceKind::cuda) gpu_ = open_gpu(device_);
+}
+
+void OpenDevice::check(const Declaration& declared, bool for_stream) const {
+  if (for_stream && !gpu_)
+    throw std::logic_error("state.measure got an operation for a CUDA stream; register it with GPU_BENCHMARK");
+  if (!for_stream && gpu_)
+    throw std::logic_error("state.measure got an operation without a stream; register it with HOST_BENCHMARK");
+  if (for_stream && declared.host_reset)
+    throw std::logic_error("state.reset got a callable without a stream; on a GPU it takes one, as measure does");
+  if (!for_stream && declared.device_reset)
+    throw std::logic_error("state.reset got a callable for a CUDA stream; on the host it takes nothing");
+}
+
+void OpenDevice::reset(const Declaration& declared) {
+  if (declared.host_reset) declared.host_reset();
+  if (!declared.device_reset) return;
+  declared.device_reset(gpu_->stream());
+  gpu_->synchronize();
+}
+
+void OpenDevice::execute(const Declaration& declared, const detail::DeviceBatch& device, const HostBatch& host) {
+  reset(declared);
+  if (host) return host(1);
+  device(gpu_->stream(), 1);
+  gpu_->synchronize();
+}
+
+std::unique_ptr<ColdCache> OpenDevice::chill(Declaration& declared, const detail::DeviceBatch& device,
+                                             const HostBatch& host) {
+  if (!cold_) return nullptr;
+  ColdCache::Means means;
+  means.bytes = static_cast<double>(device_.last_level_cache_bytes);
+  if (declared.device_reset || declared.host_reset) means.why_no_turns = "its inputs are reset before each execution";
+  if (host) {
+    means.memory = detail::Memory::host;
+    means.cache = "last-level cache";
+    means.free_bytes = [] { return static_cast<double>(detail::free_host_bytes()); };
+    means.flush = [this] {
+      if (!host_flush_) host_flush_.emplace(static_cast<std::size_t>(device_.last_level_cache_bytes));
+      (*host_flush_)();
+    };
+  } else {
+    means.memory = detail::Memory::device;
+    means.cache = "L2";
+    means.free_bytes = [this] { return gpu_->free_bytes(); };
+    means.flush = [this] { gpu_->flush_cache(); };
+    means.settle = [this, device](std::int64_t executions) {
+      if (executions > 0) device(gpu_->stream(), executions);
+      gpu_->synchronize();
+    };
+  }
+  return std::make_unique<ColdCache>(
+      declared.buffers, declared.work, [&] { execute(declared, device, host); }, std::move(means));
+}
+
+bool verify(const Declaration& declared) {
+  if (!declared.check) return false;
+  if (const Check check = declared.check(); !check.passed)
+    throw WrongResult(check.message.empty() ? "the check did not pass" : check.message);
+  return true;
+}
+
+void call_operation(
+    const PointCall& call, Measurement& measurement, bool gpu_was_lost,
+    const std::function<void(Declaration&, const detail::DeviceBatch&, const HostBatch&)>& on_measure) {
+  bool measured = false;
+  Declaration declared{&call.google, call.arguments,
+                       [&](Declaration& all, const detail::DeviceBatch& device, const HostBatch& host) {
+                         if (std::exchange(measured, true))
+                           throw std::logic_error(
+                               "the operation called state.measure twice; register two operations instead");
+                         on_measure(all, device, host);
+                       }};
+  State state(declared);
+  const auto fail = [&](FailureKind kind, const std::string& message) {
+    measurement.failure = Failure{kind, message};
+  };
+  if (gpu_was_lost) {
+    fail(FailureKind::cuda_error, "not run: an earlier error left the GPU unusable in this process");
+  } else {
+    try {
+      call.operation(state);
+      if (has_error(call.google))
+        fail(FailureKind::error, "the operation called SkipWithError");
+      else if (!measured && !declared.skipped)
+        fail(FailureKind::error, "the operation returned without calling state.measure");
+    } catch (const WrongResult& error) {
+      fail(FailureKind::wrong_result, error.what());
+    } catch (const OutOfMemory& error) {
+      fail(FailureKind::out_of_memory, error.what());
+    } catch (const std::bad_alloc&) {
+      fail(FailureKind::out_of_memory, "the host's memory does not hold this size");
+    } catch (const CudaError& error) {
+      fail(FailureKind::cuda_error, error.what());
+    } catch (const std::exception& error) {
+      fail(FailureKind::error, error.what());
+    }
+  }
+  measurement.skipped = declared.skipped;
+  measurement.work = declared.work_with_footprint();
+  if (declared.grid) measurement.grid = declared.grid;
+  measurement.label = declared.label;
+  measurement.user_counters = std::move(declared.counters);
+  measurement.unoptimized_code = call.unoptimized_code;
+}
+
+Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name) {
+  Measurement measurement;
+  call_operation(call, measurement, device.is_lost(),
+                 [&](Declaration& declared, const detail::DeviceBatch& batch, const HostBatch& host) {
+                   device.check(declared, host == nullptr);
+                   Gpu* const gpu = device.gpu();
+                   if (gpu != nullptr) gpu->settle();
+                   device.reset(declared);
+                   {
+                     const ProfilerRange range(name);
+                     if (host) host(1);
+                     if (gpu != nullptr) {
+                       batch(gpu->stream(), 1);
+                       gpu->synchronize();
+                     }
+                   }
+                   (void)verify(declared);
+                 });
+  if (!measurement.failure && !measurement.skipped) measurement.skipped = "run once, not timed";
+  return measurement;
+}
+
+PointRunner::PointRunner(Device device, Settings settings)
+    : device_(std::move(device), settings.cold), settings_(std::move(settings)) {
+  auto& clocks = settings_.clocks;
+  if (std::ranges::find(clocks, Clock::stream) == clocks.end()) clocks.push_back(Clock::stream);
+}
+
+Measurement PointRunner::run(const PointCall& call) {
+  current_ = Measurement{};
+  current_.device = device_.device().id;
+  current_.cache_state = device_.is_cold() ? "cold" : "warm";
+  sampling_ = settings_.sampling;
+  if (call.iterations > 1) sampling_.exact_samples = call.iterations;
+  call_operation(call, current_, device_.is_lost(),
+                 [&](Declaration& declared, const detail::DeviceBatch& device, const HostBatch& host) {
+                   measure(declared, device, host);
+                 });
+  if (current_.failure && !current_.timings.empty()) {
+    Timing& timing = current_.timings.front();
+    timing.seconds.reset();
+    timing.samples_seconds.clear();
+    timing.samples_clock_hz.clear();
+    timing.block_sizes.clear();
+  }
+  add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
+  return std::move(current_);
+}
+
+void PointRunner::measure(Declaration& declared, const detail::DeviceBatch& device, const HostBatch& host) {
+  device_.check(declared, host == nullptr);
+  if (Gpu* const gpu = device_.gpu()) gpu->settle();
+  device_.execute(declared, device, host);
+  declared.buffers.mark_kept();  // what a check asks for after this is not the operation's
+  current_.verified = verify(declared);
+  if (host)
+    time_on_host(declared, host);
+  else
+    time_on_gpu(declared, device);
+  time_variants(declared);
+}
+
+void PointRunner::add_clock_rate(const Samples& samples) {
+  if (samples.clocks_hz.empty()) return;
+  current_.clock_hz = statistics::median(samples.clocks_hz);
+  current_.clock_hz_source = device_.device().kind == DeviceKind::cuda
+                                 ? "median over samples, each by the cycle and nanosecond counters of the "
+                                   "multiprocessors"
+                                 : "median over samples, each by a chain of dependent additions right after it";
+}
+
+namespace {
+
+Timing primary_timing(Samples samples, const Timer& timer) {
+  Timing timing = timing_of(samples, timer);
+  timing.samples_seconds = std::move(samples.seconds);
+  timing.samples_clock_hz = std::move(samples.clocks_hz);
+  return timing;
+}
+
+}  // namespace
+
+DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, const detail::DeviceBatch& batch,
+                                    const ColdCache* cold) {
+  Gpu& gpu = *device_.gpu();
+  DeviceTiming timing;
+  const bool resets = declared.device_reset != nullptr;
+  const bool device = clock == Clock::device;
+  if (resets) {
+    const auto before = [&gpu, &declared, flushes = cold != nullptr] {
+      declared.device_reset(gpu.stream());
+      if (flushes) gpu.flush_cache();
+    };
+    timing = gpu.timing_behind(clock, batch, before);
+  } else if (device) {
+    timing = cold != nullptr ? gpu.cold_device_timing(batch, cold->turns()) : gpu.device_timing(batch);
+  } else {
+    timing.clock = clock == Clock::latency ? gpu.latency_clock(batch) : gpu.stream_clock(batch);
+  }
+  if (cold != nullptr && timing.clock)
+    timing.clock = std::make_unique<ColdClock>(std::move(timing.clock), *cold, device || resets);
+  return timing;
+}
+
+DeviceTiming PointRunner::timer_beside(Clock clock, const Declaration& declared, const detail::DeviceBatch& batch,
+                                       const ColdCache* cold) {
+  try {
+    return timer_for(clock, declared, batch, cold);
+  } catch (const CudaError& error) {
+    // The point keeps its other times, unless the GPU is lost for what comes after.
+    if (device_.is_lost()) throw;
+    DeviceTiming none;
+    none.reason = error.what();
+    return none;
+  }
+}
+
+void PointRunner::time_on_gpu(Declaration& declared, const detail::DeviceBatch& batch) {
+  Gpu& gpu = *device_.gpu();
+  const LaunchedKernels launched = gpu.launched_by(batch);
+  current_.launches = launched.launches;
+  current_.grid = launched.grid;
+  const auto cold = device_.chill(declared, batch, nullptr);
+  const auto& asked = settings_.clocks;
+  std::vector<DeviceTiming> chosen;
+  chosen.push_back(timer_for(asked.front(), declared, batch, cold.get()));
+  if (!chosen.front().clock) throw CudaError(no_time(asked.front(), chosen.front().reason));
+  for (std::size_t i = 1; i < asked.size(); ++i) chosen.push_back(timer_beside(asked[i], declared, batch, cold.get()));
+  std::vector<Timer*> timers;
+  for (const auto& timing : chosen)
+    if (timing.clock) timers.push_back(timing.clock.get());
+
+  DeviceConditions conditions;
+  auto samples =
+      AdaptiveSampler(sampling_, [&] { add_reading(conditions, gpu.conditions()); }).sample(timers);
+  current_.conditions = std::move(conditions);
+  if (samples.front().failure) std::rethrow_exception(samples.front().failure);
+  const bool any_failed = std::ranges::any_of(samples, [](const Samples& s) { return s.failure != nullptr; });
+  if (any_failed && gpu.lost())
+    for (const auto& each : samples)
+      if (each.failure) std::rethrow_exception(each.failure);
+
+  for (const auto& each : samples)
+    if (!each.host_seconds.empty()) {
+      const Summary launches = statistics::summarize(each.host_seconds);
+      current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
+    }
+  add_clock_rate(samples.front());
+  current_.timings.push_back(primary_timing(samples.front(), *chosen.front().clock));
+  current_.timings.front().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
+  if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())
+    throw std::runtime_error(no_time(asked.front(), reason));
+  if (!current_.clock_hz && current_.conditions->sm_clock_hz) {
+    const Interval& read = *current_.conditions->sm_clock_hz;
+    current_.clock_hz = 0.5 * (read.low + read.high);
+    current_.clock_hz_source = "middle of NVML's readings";
+  }
+  auto next = samples.begin() + 1;
+  for (std::size_t i = 1; i < asked.size(); ++i)
+    current_.timings.push_back(timing_beside(asked[i], chosen[i], chosen[i].clock ? &*next++ : nullptr));
+}
+
+void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
+  const auto cold = device_.chill(declared, nullptr, batch);
+  std::unique_ptr<Timer> timer;
+  if (declared.host_reset)
+    timer = std::make_unique<ResetHostClock>(batch, [&] {
+      declared.host_reset();
+      if (cold) cold->prepare();
+    });
+  else
+    timer = std::make_unique<HostClock>(batch);
+  if (cold) timer = std::make_unique<ColdClock>(std::move(timer), *cold, declared.host_reset != nullptr);
+  const Samples samples = AdaptiveSampler(sampling_, pause).sample(*timer);
+  add_clock_rate(samples);
+  current_.timings.push_back(primary_timing(samples, *timer));
+}
+
+void PointRunner::time_variants(const Declaration& declared) {
+  const auto sample = [&](const detail::OfferedVariant& offered) {
+    Gpu* const gpu = device_.gpu();
+    if (gpu == nullptr) {
+      if (!offered.host_batch) throw std::logic_error("a variant for a stream cannot be timed on the host");
+      if (declared.host_reset) declared.host_reset();
+      offered.host_batch(1);
+      const std::unique_ptr<Timer> timer =
+          declared.host_reset ? std::unique_ptr<Timer>(new ResetHostClock(offered.host_batch, declared.host_reset))
+                              : std::unique_ptr<Timer>(new HostClock(offered.host_batch));
+      return AdaptiveSampler(sampling_, pause).sample(*timer);
+    }
+    if (!offered.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");
+    device_.execute(declared, offered.device_batch, nullptr);
+    auto timing = timer_for(Clock::stream, declared, offered.device_batch, nullptr);
+    if (!timing.clock) throw std::runtime_error(timing.reason);
+    return AdaptiveSampler(sampling_, [] {}).sample(*timing.clock);
+  };
+  for (const auto& offered : declared.variants) {
+    Variant variant{offered.kind, offered.remaining_fraction, std::nullopt, ""};
+    try {
+      if (device_.is_cold()) throw std::runtime_error("variants are not timed with cold caches");
+      const auto samples = sample(offered);
+      if (samples.failure) std::rethrow_exception(samples.failure);
+      variant.seconds = samples.summary();
+    } catch (const CudaError&) {
+      if (device_.is_lost()) throw;
+      variant.reason = "the variant failed on the GPU";
+    } catch (const std::exception& error) {
+      variant.reason = error.what();
+    }
+    current_.variants.push_back(std::move(variant));
+  }
+}
+
+}  // namespace gpubench::bench

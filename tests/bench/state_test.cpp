@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation can say and ask through its State: names, texts, contents, resets, counters.
+#include <benchmark/benchmark.h>
+#include <gmock/gmock.h>
+#include <gpubench/gpubench.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <chrono>
+#include <numeric>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/clocks/host_clock.h"
+#include "bench/counters/counter_pass.h"
+#include "bench/devices.h"
+#include "bench/google/argument_choice.h"
+#include "bench/google/google_runner.h"
+#include "bench/memory/contents.h"
+#include "tests/bench/fake_metric_source.h"
+
+struct Particle {
+  float x, y, z, mass;
+};
+template <>
+struct gpubench::made_of<Particle> {
+  using type = float;
+};
+
+namespace gpubench::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Node {
+  std::int64_t next;
+  char name[3];
+};
+
+void by_name(State& state) {
+  const auto rows = state.range("rows");
+  state.counter("seen", static_cast<double>(rows * 1000 + state.range(1)));
+  state.measure([] {});
+}
+HOST_BENCHMARK(by_name)->ArgNames({"rows", "columns"})->Args({3, 5});
+
+void unknown_name(State& state) {
+  (void)state.range("n");
+  state.measure([] {});
+}
+HOST_BENCHMARK(unknown_name)->ArgNames({"rows", "columns"})->Args({3, 5});
+
+template <class T>
+void typed_sum(State& state) {
+  auto x = state.host_vector<T>(state.range("n"));
+  state.label(state.text("type"));
+  state.items(state.range(0));
+  state.measure([&] { keep(x[0]); });
+}
+HOST_BENCHMARK_TYPES(typed_sum, float, std::complex<double>, unsigned char)->ArgName("n")->Arg(8)->Arg(16);
+
+void laid_out(State& state) {
+  state.label(state.text("layout") == "row" ? "by rows" : "by columns");
+  state.measure([] {});
+}
+HOST_BENCHMARK_TEXTS(laid_out, layout, row, column);
+
+std::vector<std::vector<int>> found;
+void sorts_in_place(State& state) {
+  std::vector<int> x;
+  state.reset([&] { x = {3, 1, 2}; });
+  state.verify([&] { return std::ranges::is_sorted(x); });
+  state.measure([&] {
+    found.push_back(x);
+    std::ranges::sort(x);
+  });
+}
+HOST_BENCHMARK(sorts_in_place);
+
+void resets_a_stream(State& state) {
+  state.reset([](cudaStream_t) {});
+  state.measure([] {});
+}
+HOST_BENCHMARK(resets_a_stream);
+
+void counts(State& state) {
+  state.counter("matrix", 64.0, "bytes");
+  state.counter("matrix", 128.0, "bytes");
+  state.google().counters["theirs"] = 7.0;
+  state.google().counters["rate"] = benchmark::Counter(10.0, benchmark::Counter::kIsRate);
+  state.google().SetLabel("their label");
+  state.measure([] { std::this_thread::sleep_for(std::chrono::microseconds(1)); });
+}
+HOST_BENCHMARK(counts);
+
+void negative_count(State& state) { (void)state.host_vector<float>(-5); }
+HOST_BENCHMARK(negative_count);
+void negative_bytes(State& state) { state.reads(-1); }
+HOST_BENCHMARK(negative_bytes);
+void endless(State& state) { (void)state.host_vector<double>(std::int64_t{1} << 61); }
+HOST_BENCHMARK(endless);
+
+void replaceable(State& state) {
+  state.measure([] {});
+}
+HOST_BENCHMARK(replaceable)->ArgNames({"m", "k"})->Args({1, 10})->Args({2, 10})->Args({2, 20});
+
+std::vector<Measurement> measure(const std::string& filter, bool cold = false) {
+  Device device = host_device();
+  if (cold) device.last_level_cache_bytes = 1 << 20;
+  SamplingOptions brief;
+  brief.exact_samples = 5;
+  PointRunner runner(device, {brief, {}, cold});
+  return go_over(device, filter, [&](const PointCall& call, std::size_t) { return runner.run(call); });
+}
+
+std::vector<std::string> names(const std::string& filter) {
+  std::vector<std::string> result;
+  for (const PointName& point : discover(host_device(), filter)) result.push_back(point.name);
+  return result;
+}
+
+/// What a State hands out, outside of any point.
+template <class T, class... Contents>
+std::vector<T> filled(std::int64_t count, Contents... contents) {
+  detail::Declaration declared{nullptr, {}, {}};
+  State state(declared);
+  const auto vector = state.host_vector<T>(count, contents...);
+  return {vector.span().begin(), vector.span().end()};
+}
+
+TEST(Arguments, AreFoundByTheirNames) {
+  EXPECT_THAT(measure("^by_name").at(0).user_counters, ElementsAre(UserCounter{"seen", 3005.0, ""}));
+  const auto failure = measure("^unknown_name").at(0).failure;
+  ASSERT_TRUE(failure);
+  EXPECT_THAT(failure->message, HasSubstr("state.range(\"n\")"));
+  EXPECT_THAT(failure->message, HasSubstr("\"rows\", \"columns\""));
+}
+
+TEST(Types, AreAnAxisOfOneOperation) {
+  const auto measured = measure("^typed_sum");
+  ASSERT_EQ(measured.size(), 6U);
+  EXPECT_EQ(measured[3].name, "typed_sum/type:std::complex<double>/n:16/manual_time");
+  EXPECT_EQ(measured[3].operation, "typed_sum");
+  EXPECT_THAT(measured[3].arguments,
+              ElementsAre(Argument{"type", 0, "std::complex<double>"}, Argument{"n", 16}));
+  EXPECT_EQ(measured[4].label, "unsigned char");
+  EXPECT_EQ(measured[3].work.footprint_bytes, 256.0);
+  EXPECT_THAT(measured[3].user_counters, ElementsAre(UserCounter{"items", 16.0, "items"}));
+  EXPECT_THAT(names("typed_sum/type:float/n:8"), ElementsAre("typed_sum/type:float/n:8/manual_time"));
+}
+
+TEST(Texts, AreAnAxisOfOneOperation) {
+  const auto measured = measure("^laid_out");
+  ASSERT_EQ(measured.size(), 2U);
+  EXPECT_EQ(measured[1].name, "laid_out/layout:column/manual_time");
+  EXPECT_EQ(measured[1].label, "by columns");
+}
+
+TEST(Reset, ComesBeforeEveryExecution) {
+  for (const bool cold : {false, true}) {
+    found.clear();
+    const auto measured = measure("^sorts_in_place", cold);
+    ASSERT_TRUE(measured.at(0).seconds()) << (measured[0].failure ? measured[0].failure->message : "");
+    EXPECT_GT(found.size(), 5U);
+    for (const auto& before : found) EXPECT_THAT(before, ElementsAre(3, 1, 2));
+    EXPECT_TRUE(measured[0].verified);
+    EXPECT_THAT(measured[0].primary().method, HasSubstr("inputs reset before each, untimed"));
+    if (cold) {
+      EXPECT_THAT(measured[0].primary().method, HasSubstr("because its inputs are reset"));
+    }
+  }
+}
+
+TEST(Reset, ComesBeforeEveryExecutionThatIsCounted) {
+  FakeChip chip;
+  chip.metrics = {{"a__1.sum", {1.0, "", false}}};
+  chip.passes_of = {{"a__1.sum", 3}};
+  const auto timed = measure("^sorts_in_place");
+  CountingRunner runner(host_device(), false,
+                        std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"a__1.sum"},
+                                                      [&](const Device&) {
+                                                        return std::make_unique<FakeMetricSource>(chip);
+                                                      }));
+  found.clear();
+  const auto counted = count_again(runner, host_device(), "^sorts_in_place",
+                                   [&](std::size_t position) { return &timed.at(position); });
+  EXPECT_EQ(counted.at(0).counters.size(), 1U);
+  EXPECT_GE(found.size(), 3U);
+  for (const auto& before : found) EXPECT_THAT(before, ElementsAre(3, 1, 2));
+}
+
+TEST(Reset, OfAnotherKindOfDeviceIsRefused) {
+  EXPECT_THAT(measure("^resets_a_stream").at(0).failure->message, HasSubstr("on the host it takes nothing"));
+}
+
+TEST(Reset, IsNotTimed) {
+  // The reset advances a clock of our own by far more than the operation does.
+  std::int64_t resets = 0;
+  std::int64_t executions = 0;
+  ResetHostClock clock([&](std::int64_t count) { executions += count; }, [&] { ++resets; });
+  (void)clock.time(7);
+  EXPECT_EQ(resets, 7);
+  EXPECT_EQ(executions, 7);
+  EXPECT_GE(clock.max_executions(), 1);
+}
+
+TEST(Counters, OfOursAndOfGoogleBenchmarkAreKept) {
+  const auto measured = measure("^counts").at(0);
+  const auto value = [&](const std::string& name) {
+    const auto counter = std::ranges::find(measured.user_counters, name, &UserCounter::name);
+    return counter == measured.user_counters.end() ? UserCounter{"none", 0.0, ""} : *counter;
+  };
+  EXPECT_EQ(value("matrix"), (UserCounter{"matrix", 128.0, "bytes"}));
+  EXPECT_EQ(value("theirs"), (UserCounter{"theirs", 7.0, ""}));
+  EXPECT_EQ(value("rate").unit, "1/s");
+  EXPECT_NEAR(value("rate").value, 10.0 / measured.seconds()->median, 1e-6 * value("rate").value);
+  EXPECT_EQ(measured.label, "their label");
+}
+
+TEST(Refusals, AreInTheUsersTerms) {
+  EXPECT_THAT(measure("^negative_count").at(0).failure->message, HasSubstr("-5 elements"));
+  EXPECT_THAT(measure("^negative_bytes").at(0).failure->message, HasSubstr("state.reads"));
+  EXPECT_EQ(measure("^endless").at(0).failure->kind, FailureKind::out_of_memory);
+}
+
+TEST(Registration, KnowsHowItsCodeWasCompiled) {
+#ifdef __OPTIMIZE__
+  EXPECT_EQ(measure("^by_name").at(0).unoptimized_code, false);
+#else
+  EXPECT_EQ(measure("^by_name").at(0).unoptimized_code, true);
+#endif
+}
+
+TEST(Contents, DefaultsAreRandomForNumbersAndZeroForTheRest) {
+  const auto bytes = filled<unsigned char>(4096);
+  EXPECT_EQ(std::set<unsigned char>(bytes.begin(), bytes.end()).size(), 256U);
+  const auto floats = filled<float>(4096);
+  const double mean = std::accumulate(floats.begin(), floats.end(), 0.0) / 4096;
+  EXPECT_NEAR(mean, 0.0, 0.1);
+  EXPECT_TRUE(std::ranges::any_of(floats, [](float x) { return x < 0.0F; }));
+  for (const Node& node : filled<Node>(10)) EXPECT_EQ(node.next, 0);
+  for (const std::complex<double>& value : filled<std::complex<double>>(100)) {
+    EXPECT_NE(value.real(), 0.0);
+    EXPECT_LT(std::abs(value), 10.0);
+  }
+  for (const Particle& particle : filled<Particle>(100)) EXPECT_LT(std::abs(particle.mass), 10.0F);
+  for (const bool value : filled<bool>(100)) EXPECT_TRUE(value || !value);
+}
+
+TEST(Contents, AreChosen) {
+  for (const float x : filled<float>(1000, uniform)) {
+    EXPECT_GE(x, 0.0F);
+    EXPECT_LT(x, 1.0F);
+  }
+  for (const double x : filled<double>(1000, zeros)) EXPECT_EQ(x, 0.0);
+  for (const int x : filled<int>(1000, zeros)) EXPECT_EQ(x, 0);
+  EXPECT_EQ(filled<Node>(3, none).size(), 3U);
+}
+
+TEST(Narrow, RoundsAsTheStandardsSay) {
+  const auto half = [](float value) { return narrow(value, format_of(detail::ElementKind::float16)); };
+  EXPECT_EQ(half(1.0F), 0x3C00U);
+  EXPECT_EQ(half(-2.0F), 0xC000U);
+  EXPECT_EQ(half(65504.0F), 0x7BFFU);
+  EXPECT_EQ(half(1e6F), 0x7BFFU) << "the largest finite one";
+  EXPECT_EQ(half(0x1p-24F), 0x0001U) << "the smallest subnormal";
+  EXPECT_EQ(half(0x1p-26F), 0x0000U);
+  EXPECT_EQ(half(1.0F + 0x1p-11F), 0x3C00U) << "a tie goes to even";
+  EXPECT_EQ(half(1.0F + 0x1.8p-10F), 0x3C02U) << "a tie goes to even";
+  EXPECT_EQ(half(0x1.FFCp-15F), 0x03FFU + 1U) << "a subnormal rounds up to the smallest normal";
+  const auto bfloat = [](float value) { return narrow(value, format_of(detail::ElementKind::bfloat16)); };
+  EXPECT_EQ(bfloat(1.0F), 0x3F80U);
+  EXPECT_EQ(bfloat(3.14159265F), 0x4049U);
+  const auto e4m3 = [](float value) { return narrow(value, format_of(detail::ElementKind::fp8_e4m3)); };
+  EXPECT_EQ(e4m3(1.0F), 0x38U);
+  EXPECT_EQ(e4m3(448.0F), 0x7EU);
+  EXPECT_EQ(e4m3(1000.0F), 0x7EU);
+  EXPECT_EQ(e4m3(0x1p-9F), 0x01U);
+  const auto e5m2 = [](float value) { return narrow(value, format_of(detail::ElementKind::fp8_e5m2)); };
+  EXPECT_EQ(e5m2(1.0F), 0x3CU);
+  EXPECT_EQ(e5m2(57344.0F), 0x7BU);
+}
+
+TEST(SplitNames, KeepsTemplatesWhole) {
+  EXPECT_THAT(detail::split_names("float, std::pair<int, int>, x"), ElementsAre("float", "std::pair<int, int>", "x"));
+  EXPECT_THROW(detail::split_names("a/b"), std::invalid_argument);
+}
+
+TEST(ArgumentChoice, ReadsValuesAndRanges) {
+  EXPECT_THAT(parse_argument_choice("n=1024,2^12").numbers, ElementsAre(1024, 4096));
+  EXPECT_THAT(parse_argument_choice("n=2^10..2^14:4").numbers, ElementsAre(1024, 4096, 16384));
+  EXPECT_THAT(parse_argument_choice("n=3..20").numbers, ElementsAre(3, 6, 12, 20));
+  EXPECT_THAT(parse_argument_choice("type=float,double").texts, ElementsAre("float", "double"));
+  EXPECT_TRUE(parse_argument_choice("type=float,double").numbers.empty());
+  for (const char* bad : {"n", "n=", "=3", "n=1,", "n=5..2", "n=0..8", "n=1..8:1", "n=a..b", "n=1..2:x"})
+    EXPECT_THROW(parse_argument_choice(bad), ArgumentError) << bad;
+}
+
+TEST(ArgumentChoice, RefusesWhatNoOperationHas) {
+  const auto message = [](const char* text) -> std::string {
+    try {
+      choose_arguments({parse_argument_choice(text)});
+    } catch (const ArgumentError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message("size=3"), HasSubstr("columns, k, layout, m, n, rows, type"));
+  EXPECT_THAT(message("layout=diagonal"), HasSubstr("it takes column, row"));
+  EXPECT_THAT(message("m=many"), HasSubstr("whole numbers"));
+}
+
+// Changes what is registered for the whole process, so it comes last of those that use these operations.
+TEST(ArgumentChoice, ReplacesRegisteredValues) {
+  choose_arguments({parse_argument_choice("m=2,8"), parse_argument_choice("layout=row")});
+  EXPECT_THAT(names("^replaceable"),
+              testing::UnorderedElementsAre("replaceable/m:2/k:10/manual_time", "replaceable/m:2/k:20/manual_time",
+                                            "replaceable/m:8/k:10/manual_time", "replaceable/m:8/k:20/manual_time"));
+  EXPECT_THAT(names("^laid_out"), ElementsAre("laid_out/layout:row/manual_time"));
+  EXPECT_EQ(names("^by_name").size(), 1U);
+  EXPECT_EQ(measure("^replaceable").size(), 4U);
+}
+
+}  // namespace
+}  // namespace gpubench::bench
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gpubench::bench::initialize_google(argv[0], {});
+  return RUN_ALL_TESTS();
+}
