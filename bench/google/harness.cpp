@@ -188,7 +188,8 @@ void Harness::execute(benchmark::State& google, const std::function<void(State&)
   State state(google, *this);
   const auto fail = [&](FailureKind kind, const std::string& message) { current_.failure = Failure{kind, message}; };
   if (gpu_ && gpu_->lost()) {
-    fail(FailureKind::cuda_error, "not run: an earlier error left the GPU unusable in this process");
+    fail(FailureKind::cuda_error,
+         "not run: an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
   } else {
     try {
       operation(state);
@@ -201,7 +202,7 @@ void Harness::execute(benchmark::State& google, const std::function<void(State&)
     } catch (const OutOfMemory& error) {
       fail(FailureKind::out_of_memory, error.what());
     } catch (const std::bad_alloc&) {
-      fail(FailureKind::out_of_memory, "the host's memory does not hold this size");
+      fail(FailureKind::out_of_memory, "this size does not fit into the host's memory");
     } catch (const CudaError& error) {
       fail(FailureKind::cuda_error, error.what());
     } catch (const std::exception& error) {
@@ -302,8 +303,7 @@ namespace {
 /// A device time that cannot be told from nothing is no time.
 std::string why_no_time(const Summary& seconds) {
   if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
-  return fmt::format("it takes no longer than kernels that do nothing in its place (difference {:.1f} ns)",
-                     seconds.median * 1e9);
+  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)", seconds.median * 1e9);
 }
 
 /// What one clock that stands beside the first gave.

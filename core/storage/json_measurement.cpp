@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/points.h"
 #include "core/storage/json_parts.h"
 
 namespace gpubench::storage {
@@ -366,7 +367,7 @@ Json json_of(const Measurement& measurement) {
 
 Measurement read_measurement(const Node& node) {
   Measurement measurement;
-  measurement.name = node.at("name").text();
+  measurement.name = without_suffix(node.at("name").text());  // which runs of 0.1 have
   measurement.operation = node.at("operation").text();
   measurement.arguments = node.at("arguments").list(read_argument);
   measurement.device = node.at("device").text();

@@ -47,10 +47,11 @@ std::string line_of(const Measurement& measurement, const Sweep& sweep) {
 void put_other_clocks(Json& row, const Measurement& measurement) {
   auto lines = Json::array();
   const auto fixed_text = [](const std::optional<Estimate>& fixed) {
-    return fixed ? ", beside a fixed cost of " + format_seconds(fixed->value, 4) : std::string();
+    return fixed ? ", plus kernel overhead of " + format_seconds(fixed->value, 4) : std::string();
   };
   if (measurement.kernel_overhead_seconds)
-    lines.push_back({measurement.clock, "fixed cost " + format_seconds(measurement.kernel_overhead_seconds->value, 4)});
+    lines.push_back(
+        {measurement.clock, "kernel overhead " + format_seconds(measurement.kernel_overhead_seconds->value, 4)});
   for (const auto& timing : measurement.other_clocks) {
     std::string text = timing.reason;
     if (timing.seconds)
@@ -76,11 +77,11 @@ std::string conditions_text(const DeviceConditions& conditions) {
     text += after;
   };
   add("", conditions.power_watts, 1.0, " W");
-  add("", conditions.temperature_celsius, 1.0, " degrees Celsius");
+  add("", conditions.temperature_celsius, 1.0, " \u00b0C");
   add("SM clock ", conditions.sm_clock_hz, 1e6, " MHz");
   add("memory clock ", conditions.memory_clock_hz, 1e6, " MHz");
   if (!conditions.throttle_reasons.empty())
-    text += fmt::format("{}held down by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
+    text += fmt::format("{}throttled by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
   if (!text.empty()) text += fmt::format("; of {} readings", conditions.readings);
   if (!conditions.absent_reason.empty())
     text += (text.empty() ? "not read: " : "; not read: ") + conditions.absent_reason;
@@ -94,7 +95,7 @@ std::string launches_text(const Measurement& measurement) {
   auto text = fmt::format("{} kernel{} of {} block{}{}", launches.kernels, launches.kernels == 1 ? "" : "s",
                           launches.blocks, launches.blocks == 1 ? "" : "s", launches.kernels > 1 ? " in all" : "");
   if (measurement.grid)
-    text += fmt::format(", {} at once on a multiprocessor", measurement.grid->blocks_per_multiprocessor);
+    text += fmt::format(", {} resident per multiprocessor", measurement.grid->blocks_per_multiprocessor);
   return text;
 }
 
@@ -185,7 +186,7 @@ void put_activity(Json& row, const Measurement& measurement) {
 void put_verdict(Json& row, const Point& point) {
   if (!point.verdict) {
     row["regime"] = name_of(Regime::unknown);
-    row["evidence"] = "no verdict: its device has no calibration";
+    row["evidence"] = "no verdict: the device has no calibration";
     return;
   }
   const auto& verdict = *point.verdict;
