@@ -13,7 +13,7 @@ namespace {
 template <class T>
 Check all_close_of(std::span<const T> actual, std::span<const T> expected, double relative, double absolute) {
   if (actual.size() != expected.size())
-    return {false, fmt::format("the result has {} elements, the reference {}", actual.size(), expected.size())};
+    return {false, fmt::format("the result has {} elements, but the reference has {}", actual.size(), expected.size())};
   std::size_t worst = actual.size();
   double worst_excess = 0.0;
   for (std::size_t i = 0; i < actual.size(); ++i) {
@@ -28,7 +28,7 @@ Check all_close_of(std::span<const T> actual, std::span<const T> expected, doubl
     }
   }
   if (worst == actual.size()) return true;
-  return {false, fmt::format("element {} of {} is {}, and the reference has {} (allowed: {} relative + {} absolute)",
+  return {false, fmt::format("element {} of {} is {}, but the reference has {} (tolerance: {} relative + {} absolute)",
                              worst, actual.size(), actual[worst], expected[worst], relative, absolute)};
 }
 

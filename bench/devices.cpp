@@ -98,7 +98,7 @@ std::vector<Device> choose_devices(const std::string& wanted) {
   const std::string id = wanted == "cuda" ? "cuda:0" : wanted;
   for (const auto& gpu : found)
     if (gpu.id == id) return {gpu};
-  throw NoSuchDevice(fmt::format("There is no device '{}' here; choose from: {}.", wanted, known()));
+  throw NoSuchDevice(fmt::format("There is no device '{}' here. Choose from: {}.", wanted, known()));
 }
 
 }  // namespace gpubench::bench

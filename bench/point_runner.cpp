@@ -46,7 +46,7 @@ void add_google_counters(const benchmark::State& google, const Summary* seconds,
 /// A device time that cannot be told from nothing is no time.
 std::string why_no_time(const Summary& seconds) {
   if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
-  return fmt::format("it takes no longer than kernels that do nothing in its place (difference {:.1f} ns)",
+  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)",
                      seconds.median * 1e9);
 }
 
@@ -174,7 +174,7 @@ void call_operation(
     measurement.failure = Failure{kind, message};
   };
   if (gpu_was_lost) {
-    fail(FailureKind::cuda_error, "not run: an earlier error left the GPU unusable in this process");
+    fail(FailureKind::cuda_error, "not run: an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
   } else {
     try {
       call.operation(state);
@@ -187,7 +187,7 @@ void call_operation(
     } catch (const OutOfMemory& error) {
       fail(FailureKind::out_of_memory, error.what());
     } catch (const std::bad_alloc&) {
-      fail(FailureKind::out_of_memory, "the host's memory does not hold this size");
+      fail(FailureKind::out_of_memory, "this size does not fit into the host's memory");
     } catch (const CudaError& error) {
       fail(FailureKind::cuda_error, error.what());
     } catch (const std::exception& error) {

@@ -17,7 +17,7 @@ namespace {
 Ceiling of_processes(const std::vector<const Ceiling*>& ones) {
   Ceiling result = *ones.front();
   if (ones.size() == 1) {
-    result.caveats.emplace_back("measured in one process, and other processes may get a few percent more or less");
+    result.caveats.emplace_back("measured in one process; it varies between processes by a few percent");
     return result;
   }
   std::vector<double> values;

@@ -71,8 +71,8 @@ PointClock common_clock(const SideClocks& base, const SideClocks& next) {
   if (best) return {best, true, {}};
   return {{},
           true,
-          fmt::format("timed by {} in the base and by {} in the new run, so that no clock is in both",
-                      names_of(base.own), names_of(next.own))};
+          fmt::format("timed by {} in the base and by {} in the new run: no clock is in both", names_of(base.own),
+                      names_of(next.own))};
 }
 
 /// The own clock of each timed point, as far as there is only one: the usual case, without a look at the others.

@@ -146,7 +146,7 @@ class Comparing {
         if (code == CodeChange::differs) (side == &next_ ? some_differ : mixed_base_) = true;
       }
     if (mixed_base_)
-      result_.notes.emplace_back("the base runs are not all of the same code: their differences count as noise");
+      result_.notes.emplace_back("the base runs are not all of the same code, so their differences count as noise");
     if (device_code.size() == 1) result_.device_code = *device_code.begin();
     result_.code = some_differ                 ? CodeChange::differs
                    : all_known && !mixed_base_ ? CodeChange::same
@@ -368,12 +368,12 @@ class Comparing {
 
   void note_left_out() {
     left_out_ = result_.left_out.size() + unlike_.count() + without_ratio_.count() + unpaired_.count();
-    unlike_.note("left out, timed with another cache state in another run", result_.notes);
-    without_ratio_.note("left out, with times that are not above zero", result_.notes);
-    unpaired_.note("left out, with fewer than two pairs", result_.notes);
-    other_clock_.note("timed by other clocks on the two sides: compared by one that both have", result_.notes);
-    duplicates_.note("several times in one run file: taken as repetitions", result_.notes);
-    gaps_.note("not in all runs: those that have it count", result_.notes);
+    unlike_.note("left out, because another run used another cache state", result_.notes);
+    without_ratio_.note("left out, because a time is not positive", result_.notes);
+    unpaired_.note("left out, because there are fewer than two pairs", result_.notes);
+    other_clock_.note("timed by different clocks: compared by one that both sides have", result_.notes);
+    duplicates_.note("more than once in one run file: taken as repetitions", result_.notes);
+    gaps_.note("not in all runs: compared in the runs that have it", result_.notes);
     if (!common_) result_.notes.emplace_back("no point is in both");
   }
 

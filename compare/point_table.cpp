@@ -123,7 +123,7 @@ struct KernelDifferences {
     add("static shared bytes", was.static_shared_bytes, is.static_shared_bytes);
     add("dynamic shared bytes", was.dynamic_shared_bytes, is.dynamic_shared_bytes);
     add("launches", was.launches, is.launches);
-    if (was.local_bytes && is.local_bytes) add("local bytes a thread (spills)", *was.local_bytes, *is.local_bytes);
+    if (was.local_bytes && is.local_bytes) add("local bytes per thread (spills)", *was.local_bytes, *is.local_bytes);
   }
 };
 
@@ -135,7 +135,7 @@ std::string launches_text(const Measurement& was, const Measurement& is) {
     differences.add("blocks", was.launches->blocks, is.launches->blocks);
   }
   if (was.grid && is.grid)
-    differences.add("blocks at once on a multiprocessor", was.grid->blocks_per_multiprocessor,
+    differences.add("resident blocks per multiprocessor", was.grid->blocks_per_multiprocessor,
                     is.grid->blocks_per_multiprocessor);
   return differences.text;
 }
@@ -161,8 +161,8 @@ std::string kernels_text(const Point* base, const Point* next) {
     differences.add_launch(was, is);
   }
   const std::string& text = differences.text;
-  if (!differences.code_known) return text.empty() ? "the same kernels, launched alike, code not known" : text;
-  if (text.empty()) return "the same kernels, same code, launched alike";
+  if (!differences.code_known) return text.empty() ? "the same kernels and launches, code not known" : text;
+  if (text.empty()) return "the same kernels, code and launches";
   return differences.same_code ? text + ", same code" : text;
 }
 

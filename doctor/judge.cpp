@@ -55,7 +55,7 @@ class Section {
   }
   /// What NVML did not tell.
   void unknown(std::string check, const std::string& reason) const {
-    yellow(std::move(check), "not known: " + reason, "gpubench works without it; a newer driver may tell.");
+    yellow(std::move(check), "not known: " + reason, "gpubench works without it. A newer driver may report it.");
   }
   void line(Line line) const {
     line.section = name_;
@@ -90,26 +90,27 @@ void judge_driver(const Facts& facts, std::vector<Line>& lines) {
     else
       section.green("driver", found);
   } else if (!driver.version.empty() || facts.device_files) {
-    section.red("driver", fmt::format("{}, but libcuda tells no version", known),
-                "Install the user part of the same driver (libcuda1); in a container start it with --gpus=all.");
+    section.red("driver", fmt::format("{}, but libcuda reports no version", known),
+                "Install the user-space part of the same driver (libcuda1). Start a container with --gpus=all.");
   } else {
     section.yellow("driver", "no NVIDIA driver",
-                   "For measurements on a GPU install one; in a container start it with --gpus=all. The CPU works.");
+                   "To measure a GPU, install the driver. Start a container with --gpus=all. The CPU works without.");
   }
   if (driver.built_for)
     section.green("toolkit", fmt::format("built with CUDA {}", cuda_version_text(*driver.built_for)));
   else
-    section.yellow("toolkit", "built without CUDA", "For GPUs install a CUDA toolkit, 12.6 or newer, and build again.");
+    section.yellow("toolkit", "built without CUDA",
+                   "To measure a GPU, install a CUDA toolkit (12.6 or newer) and build again.");
 }
 
 std::string purpose_of(std::string_view library) {
-  if (library == "libcuda") return "no GPU can be used without it; it comes with the driver";
+  if (library == "libcuda") return "It comes with the driver. No GPU works without it.";
   if (library == "libnvidia-ml")
-    return "clocks, power and temperature stay unknown without it; it comes with the driver";
+    return "It comes with the driver. Clocks, power and temperature are unknown without it.";
   if (library == "libcublasLt")
-    return "no gemm on GPUs and no tensor ceilings without it; install libcublas of the toolkit";
-  if (library == "libcupti") return "no counters without it; install CUPTI of the toolkit";
-  return "no counters without it; it comes with CUPTI";
+    return "It is in the toolkit's libcublas. There is no gemm and no tensor ceiling on GPUs without it.";
+  if (library == "libcupti") return "It is in the toolkit's CUPTI. There are no counters without it.";
+  return "It comes with CUPTI. There are no counters without it.";
 }
 
 void judge_libraries(const Facts& facts, std::vector<Line>& lines) {
@@ -117,14 +118,14 @@ void judge_libraries(const Facts& facts, std::vector<Line>& lines) {
   for (const Library& library : facts.libraries) {
     if (library.path.empty()) {
       section.yellow(library.name, library.reason.empty() ? "not found" : library.reason,
-                     fmt::format("Not found: {}, or add its folder to LD_LIBRARY_PATH.", purpose_of(library.name)));
+                     fmt::format("Install it, or add its folder to LD_LIBRARY_PATH. {}", purpose_of(library.name)));
       continue;
     }
     const std::string found =
         library.version.empty() ? library.path : fmt::format("{} ({})", library.path, library.version);
     if (library.path.find("/stubs/") != std::string::npos)
       section.red(library.name, found,
-                  "This is the toolkit's stub for linking, not the driver: take its folder out of LD_LIBRARY_PATH.");
+                  "Remove its folder from LD_LIBRARY_PATH: this is the toolkit's stub for linking, not the driver.");
     else
       section.green(library.name, found);
   }
@@ -134,7 +135,7 @@ void judge_libraries(const Facts& facts, std::vector<Line>& lines) {
   const auto folder = [](const std::string& path) { return path.substr(0, path.rfind('/')); };
   if (folder(cupti->path) != folder(perf->path))
     section.yellow("CUPTI's parts", "libcupti and libnvperf_host come from different folders",
-                   "Counters fail when the two are of different versions: keep one of them in LD_LIBRARY_PATH.");
+                   "Keep one of the two folders in LD_LIBRARY_PATH: counters fail when versions differ.");
 }
 
 void judge_counters(const Facts& facts, std::vector<Line>& lines) {
@@ -142,7 +143,7 @@ void judge_counters(const Facts& facts, std::vector<Line>& lines) {
   const CounterPermission& counters = facts.counters;
   if (!counters.admin_only) {
     section.yellow("permission", "not known: no /proc/driver/nvidia/params",
-                   "Without a driver there are no counters; in WSL and some sandboxes the file is not shown.");
+                   "Without a driver there are no counters. WSL and some sandboxes hide the file.");
   } else if (!*counters.admin_only) {
     section.green("permission", "all users may read counters (RmProfilingAdminOnly: 0)");
   } else if (counters.sys_admin) {
@@ -151,17 +152,18 @@ void judge_counters(const Facts& facts, std::vector<Line>& lines) {
     section.yellow("permission", "refused: RmProfilingAdminOnly: 1, and no CAP_SYS_ADMIN", counter_remedy);
   }
   if (facts.profilers.variables.empty() && facts.profilers.processes.empty())
-    section.green("held by", "no profiler or monitor to be seen");
+    section.green("held by", "no profiler or monitor found");
   for (const auto& [name, value] : facts.profilers.variables)
     section.yellow("held by", fmt::format("{}={}", name, value),
-                   fmt::format("A profiler is under this program: times are longer and its counters taken. Run it "
-                               "without the profiler, or 'unset {}'.",
+                   fmt::format("Run without the profiler, or 'unset {}': a profiler makes times longer and takes the "
+                               "counters.",
                                name));
   for (const Process& process : facts.profilers.processes) {
     const bool dcgm = process.name.starts_with("nv-hostengine") || process.name.starts_with("dcgm");
-    section.yellow("held by", fmt::format("{} (process {})", process.name, process.id),
-                   dcgm ? "It may hold the counters: 'dcgmi profile --pause' before and '--resume' after, or stop it."
-                        : "It may hold the counters and lengthen times: end it first.");
+    section.yellow(
+        "held by", fmt::format("{} (process {})", process.name, process.id),
+        dcgm ? "Run 'dcgmi profile --pause' before and '--resume' after, or stop it: it may hold the counters."
+             : "End it first: it may hold the counters and make times longer.");
   }
 }
 
@@ -183,8 +185,8 @@ void judge_clocks(const Gpu& gpu, const Section& section) {
   if (set || lower)
     section.yellow("set clocks",
                    chosen ? fmt::format("held at {} by a setting", megahertz(*chosen)) : "held by a setting",
-                   fmt::format("Good for steady figures, but ceilings are lower. To undo it: nvidia-smi -i {0} -rac; "
-                               "nvidia-smi -i {0} -rgc.",
+                   fmt::format("To undo it: nvidia-smi -i {0} -rac; "
+                               "nvidia-smi -i {0} -rgc. Fixed clocks give steady times, but lower ceilings.",
                                gpu.uuid));
   else
     section.green("set clocks", chosen ? fmt::format("none; application clock {}", megahertz(*chosen)) : "none");
@@ -201,7 +203,7 @@ void judge_power(const Gpu& gpu, const Section& section) {
   if (usual.value) found += fmt::format(", default {:.0f} W", *usual.value);
   if (gpu.power.value) found += fmt::format(", drawing {:.0f} W now", *gpu.power.value);
   section.green_unless(usual.value && *limit.value < min_power_share * *usual.value, "power cap", found,
-                       fmt::format("Clocks will fall under load. As root: nvidia-smi -i {} -pl {:.0f}", gpu.uuid,
+                       fmt::format("As root: nvidia-smi -i {} -pl {:.0f}. Clocks drop under load otherwise.", gpu.uuid,
                                    usual.value.value_or(*limit.value)));
 }
 
@@ -215,28 +217,28 @@ void judge_throttle(const Gpu& gpu, const Section& section) {
   const std::uint64_t broken =
       bench::nvml_hardware_slowdown | bench::nvml_hardware_thermal_slowdown | bench::nvml_hardware_power_brake;
   if ((reasons & broken) != 0)
-    section.red("throttled", words, "The board slows itself down: look to its cooling and its power supply.");
+    section.red("throttled", words, "Check the cooling and the power supply: the board slows itself down.");
   else
     section.green_unless(!words.empty(), "throttled", words.empty() ? "not now" : words,
-                         "Something draws power or heat now: wait until the GPU is idle, then look again.");
+                         "Wait until the GPU is idle, then run doctor again.");
 }
 
 void judge_switches(const Gpu& gpu, const Section& section) {
   if (gpu.persistence.value)
     section.green_unless(
         !*gpu.persistence.value, "persistence", *gpu.persistence.value ? "on" : "off",
-        fmt::format("Each start of a program loads the driver anew. As root: nvidia-smi -i {} -pm 1", gpu.uuid));
+        fmt::format("As root: nvidia-smi -i {} -pm 1. Otherwise each program loads the driver again.", gpu.uuid));
   else
     section.unknown("persistence", gpu.persistence.reason);
   if (gpu.ecc.value)
-    section.green("ECC", *gpu.ecc.value ? "on" : "off: compare with runs without ECC alone");
+    section.green("ECC", *gpu.ecc.value ? "on" : "off: compare only with runs without ECC");
   else
     section.green("ECC", "not known: " + gpu.ecc.reason);
   if (gpu.mig.value && *gpu.mig.value)
     section.yellow(
         "MIG", "on",
-        fmt::format("An instance has a share of the GPU, and neighbours; some counters are refused. As root: "
-                    "nvidia-smi -i {} -mig 0",
+        fmt::format("To measure the whole GPU, as root: nvidia-smi -i {} -mig 0. An instance shares the GPU with "
+                    "others and lacks some counters.",
                     gpu.uuid));
   else
     section.green("MIG", gpu.mig.value ? "off" : "not offered by this GPU");
@@ -256,7 +258,7 @@ void judge_users(const Gpu& gpu, const Section& section) {
         break;
       case bench::ComputeMode::exclusive_thread:
       case bench::ComputeMode::exclusive_process:
-        section.yellow("compute mode", "exclusive: one process at a time", remedy + ", if others shall use it too.");
+        section.yellow("compute mode", "exclusive: one process at a time", remedy);
         break;
     }
   }
@@ -266,8 +268,8 @@ void judge_users(const Gpu& gpu, const Section& section) {
   }
   std::string ids;
   for (const unsigned id : *gpu.processes.value) ids += fmt::format("{}{}", ids.empty() ? "" : ", ", id);
-  section.green_unless(!ids.empty(), "other processes", ids.empty() ? "none to be seen" : "process " + ids,
-                       "They share the GPU's time and memory with what is measured: end them or wait.");
+  section.green_unless(!ids.empty(), "other processes", ids.empty() ? "none found" : "process " + ids,
+                       "End them or wait: they share the GPU's time and memory with what you measure.");
 }
 
 struct CostLimit {
@@ -275,22 +277,23 @@ struct CostLimit {
   double seconds;
   const char* remedy;
 };
-constexpr const char* busy_host = "The host is slow or busy: see its lines below; stop what else runs on it.";
+constexpr const char* busy_host = "Stop what else runs on the host, and see its lines below: it is slow or busy.";
 constexpr std::array cost_limits = {
-    CostLimit{"globaltimer step", coarse_timer_seconds, "Time stamps inside kernels are that coarse on this GPU."},
+    CostLimit{"globaltimer step", coarse_timer_seconds, "Time stamps inside kernels are this coarse on this GPU."},
     CostLimit{"event pair", slow_pair_seconds, busy_host},
-    CostLimit{"event quantum", coarse_quantum_seconds, "Event times are that coarse here: let batches be long."},
+    CostLimit{"event quantum", coarse_quantum_seconds, "Event times are this coarse here, so batches must be long."},
     CostLimit{"stream launch", slow_launch_seconds, busy_host},
-    CostLimit{"graph node", slow_node_seconds, "Is the GPU in use by others, or its clock low? See the lines above."},
+    CostLimit{"graph node", slow_node_seconds,
+              "Check the lines above: another process may use the GPU, or its clock is low."},
     CostLimit{"launch + synchronise", slow_synchronise_seconds, busy_host}};
 
 void judge_costs(const Gpu& gpu, const Section& section) {
   if (gpu.costs.empty())
     section.red("kernels", "none ran: " + gpu.costs_reason,
-                "Nothing can be measured on this GPU: does nvidia-smi show it, and do other CUDA programs run?");
+                "Check that nvidia-smi shows the GPU and that other CUDA programs run.");
   for (const bench::Cost& cost : gpu.costs) {
     if (!cost.seconds) {
-      section.red(cost.what, "not measured: " + cost.reason, "Kernels fail on this GPU: see the reason.");
+      section.red(cost.what, "not measured: " + cost.reason, "Kernels fail on this GPU, for this reason.");
       continue;
     }
     const auto* const limit = std::find_if(cost_limits.begin(), cost_limits.end(),
@@ -309,8 +312,8 @@ void judge_gpu(const Gpu& gpu, std::vector<Line>& lines) {
   judge_power(gpu, section);
   if (gpu.temperature.value)
     section.green_unless(*gpu.temperature.value >= hot_celsius, "temperature",
-                         fmt::format("{:.0f} degrees Celsius", *gpu.temperature.value),
-                         "Clocks will fall under load: let it cool down, look to its cooling.");
+                         fmt::format("{:.0f} \u00b0C", *gpu.temperature.value),
+                         "Let it cool down and check its cooling: clocks drop under load.");
   else
     section.unknown("temperature", gpu.temperature.reason);
   judge_throttle(gpu, section);
@@ -325,28 +328,27 @@ void judge_gpus(const Facts& facts, std::vector<Line>& lines) {
   const Section section(lines, "GPUs");
   const std::string why = facts.no_gpu.empty() ? "none" : facts.no_gpu;
   if (facts.gpus_failed)
-    section.red("GPU", why,
-                "There is a driver with its device files, and CUDA cannot use the GPU: does nvidia-smi show it?");
+    section.red("GPU", why, "Check that nvidia-smi shows the GPU: the driver is there, but CUDA cannot use it.");
   else
     section.yellow("GPU", why,
-                   "gpubench measures the CPU here. If there is a GPU: is CUDA_VISIBLE_DEVICES empty, and does "
-                   "nvidia-smi -L show it?");
+                   "gpubench measures the CPU here. If there is a GPU, check CUDA_VISIBLE_DEVICES and "
+                   "nvidia-smi -L.");
 }
 
 void judge_cores(const Host& host, const Section& section) {
   const double usable = host.core_limit ? std::min<double>(host.usable_cores, *host.core_limit) : host.usable_cores;
   std::string found = fmt::format("{} of {} for this process", host.usable_cores, host.online_cores);
-  if (host.core_limit) found += fmt::format(", limited to {:.3g} by its control group", *host.core_limit);
+  if (host.core_limit) found += fmt::format(", limited to {} by its control group", format_number(*host.core_limit));
   const bool limited = host.core_limit && *host.core_limit < host.usable_cores;
   section.green_unless(limited || usable < 2.0, "cores", found,
                        limited
-                           ? "Threads beyond the limit are stopped for parts of each tenth of a second: use no more "
-                             "threads than it allows (OMP_NUM_THREADS), or raise it."
-                           : "Whatever else runs shares the core with what is measured; give it two or more.");
+                           ? "Set OMP_NUM_THREADS to the limit, or raise it: threads beyond it are paused many times "
+                             "a second."
+                           : "Give it two cores or more: anything else that runs shares this one.");
   if (host.load)
     section.green_unless(*host.load > busy_share * usable, "load",
-                         fmt::format("{:.2f} on {:.3g} cores", *host.load, usable),
-                         "The machine is busy, so host times vary and launches come late: wait until it is idle.");
+                         fmt::format("{:.2f} on {} cores", *host.load, format_number(usable)),
+                         "Wait until the machine is idle: host times vary and launches come late.");
   else
     section.yellow("load", "not known: no /proc/loadavg", "Make sure that nothing else runs.");
 }
@@ -358,8 +360,8 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
       fmt::format("steps of {}, {} a reading{}", format_seconds(host.clock_step_seconds, 2),
                   format_seconds(host.clock_cost_seconds, 2),
                   host.clock_source.empty() ? "" : fmt::format(" (source {})", host.clock_source)),
-      "Short host times are coarse. If /sys/devices/system/clocksource/clocksource0/available_clocksource offers tsc, "
-      "boot with clocksource=tsc.");
+      "Boot with clocksource=tsc if /sys/devices/system/clocksource/clocksource0/available_clocksource offers it: "
+      "short host times are coarse.");
   judge_cores(host, section);
   if (host.smt)
     section.green("SMT", *host.smt ? "on: two threads may share a core" : "off");
@@ -369,18 +371,17 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
     section.green("governor", "not shown by this system (usual in virtual machines)");
   else
     section.green_unless(host.governor != "performance", "governor", host.governor,
-                         "The CPU's clock follows the load. As root: cpupower frequency-set -g performance");
+                         "As root: cpupower frequency-set -g performance. The CPU's clock follows the load otherwise.");
   if (host.huge_pages.empty())
     section.green("huge pages", "not shown by this system");
   else
     section.green_unless(host.huge_pages == "never", "huge pages", host.huge_pages,
-                         "Host memory figures suffer from the TLB. As root: echo madvise > "
-                         "/sys/kernel/mm/transparent_hugepage/enabled");
-  section.green_unless(
-      host.virtual_machine, "virtual machine", host.virtual_machine ? "yes" : "no",
-      "Neighbours may take time from it: host times and launches vary more than on bare metal. Kernels' "
-      "own times do not.");
-  section.green("container", host.container.empty() ? "none to be seen" : host.container);
+                         "As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled. Without huge pages, "
+                         "TLB misses lower the host's memory figures.");
+  section.green_unless(host.virtual_machine, "virtual machine", host.virtual_machine ? "yes" : "no",
+                       "Expect host times and launches to vary more than on bare metal. Kernels' "
+                       "own times do not.");
+  section.green("container", host.container.empty() ? "none found" : host.container);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ bool compared(const ActivityCheck& check) { return difference_seconds(check) && 
 /// Of a check that was compared: "0.31 us longer where 0.10 us is allowed".
 std::string difference_text(const ActivityCheck& check) {
   const double difference = *difference_seconds(check);
-  return fmt::format("{} {} where {} is allowed", format_seconds(std::abs(difference), 2),
+  return fmt::format("{} {}, {} is allowed", format_seconds(std::abs(difference), 2),
                      difference < 0.0 ? "shorter" : "longer", format_seconds(*check.tolerance_seconds, 2));
 }
 
@@ -50,7 +50,7 @@ std::vector<std::string> activity_warnings(const Run& run) {
       ++not_compared[{measurement.device, check.reason}];
     } else if (check.agreement == Agreement::disagrees && ++contradicted <= max) {
       warnings.push_back(
-          fmt::format("{} on {}: activity records contradict its device time: with its fixed cost that makes {}, "
+          fmt::format("{} on {}: activity records contradict its device time: with kernel overhead it is {}, "
                       "records give {}, {}.",
                       label(measurement), measurement.device, with_interval(*check.expected_seconds),
                       with_interval(*check.seconds), difference_text(check)));
@@ -62,7 +62,7 @@ std::vector<std::string> activity_warnings(const Run& run) {
                     "has them all.",
                     contradicted - max));
   for (const auto& [what, count] : not_compared)
-    warnings.push_back(fmt::format("{} point{} on {} {} not held against activity records: {}.", count,
+    warnings.push_back(fmt::format("{} point{} on {} {} not checked against activity records: {}.", count,
                                    count == 1 ? "" : "s", what.first, count == 1 ? "was" : "were", what.second));
   return warnings;
 }
@@ -96,7 +96,7 @@ std::string activity_text(const ActivityCheck& check) {
   if (check.span_seconds)
     text += fmt::format(", first start to last end {}", format_seconds(check.span_seconds->value, 4));
   if (compared(check))
-    return fmt::format("{}; device time and fixed cost {}: {} ({})", text, with_interval(*check.expected_seconds),
+    return fmt::format("{}; device time with kernel overhead {}: {} ({})", text, with_interval(*check.expected_seconds),
                        check.agreement == Agreement::agrees ? "agrees" : "disagrees", difference_text(check));
   return fmt::format("{}{}not compared: {}", text, text.empty() ? "" : "; ", check.reason);
 }

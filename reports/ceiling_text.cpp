@@ -65,7 +65,7 @@ bool is_ill(const Health& health) {
 
 std::string health_text(const Health& health) {
   if (health.checks.empty())
-    return health.kind.empty() ? health.reason : fmt::format("not held against {}: {}", health.kind, health.reason);
+    return health.kind.empty() ? health.reason : fmt::format("not compared with {}: {}", health.kind, health.reason);
   std::vector<const BandCheck*> outside;
   for (const BandCheck& check : health.checks)
     if (check.standing != Standing::inside) outside.push_back(&check);
@@ -77,10 +77,10 @@ std::string health_text(const Health& health) {
   for (const BandCheck* const check : outside)
     (check->worse ? worse : better).push_back(fmt::format("{} in {}", apart(check->difference), check->resource));
   const std::size_t like = health.checks.size() - outside.size();
-  std::string text =
-      worse.empty() ? fmt::format("like its kind, {}, in {} of {} figures", health.kind, like, health.checks.size())
-                    : fmt::format("slower than its kind, {}: {}; like it in {} of {} figures", health.kind, join(worse),
-                                  like, health.checks.size());
+  std::string text = worse.empty() ? fmt::format("as expected of its kind, {}, in {} of {} figures", health.kind, like,
+                                                 health.checks.size())
+                                   : fmt::format("slower than its kind, {}: {}; as expected in {} of {} figures",
+                                                 health.kind, join(worse), like, health.checks.size());
   if (!better.empty()) text += fmt::format("; faster: {}", join(better));
   if (!health.reason.empty()) text += "; " + health.reason;
   return text;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "compare/noise.h"
+#include "core/base/units.h"
 
 namespace gpubench::reports {
 namespace {
@@ -46,21 +47,26 @@ std::string_view meaning_of(Clock clock) {
 std::string clocks_sentence(const compare::Comparison& comparison) {
   std::map<Clock, std::size_t> clocks;
   for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
-  if (clocks.size() == 1) return fmt::format("Compared by the clock {}.", meaning_of(clocks.begin()->first));
+  if (clocks.size() == 1) return fmt::format("Compared by {} time.", meaning_of(clocks.begin()->first));
   std::string text;
   for (const auto& [clock, count] : clocks)
     text +=
         fmt::format("{}{} at {} point{}", text.empty() ? "" : ", ", meaning_of(clock), count, count == 1 ? "" : "s");
-  return text.empty() ? text : fmt::format("Compared by the clocks {}.", text);
+  return text.empty() ? text : fmt::format("Compared by these times: {}.", text);
 }
+
+std::string percent(double fraction) { return format_number(100.0 * fraction, 2) + " %"; }
+
+/// "1.05x", "148x".
+std::string times(double ratio) { return (ratio < 9.995 ? fmt::format("{:.2f}", ratio) : format_number(ratio)) + "x"; }
 
 }  // namespace
 
 std::string_view name_of(compare::Change change) { return changes[static_cast<std::size_t>(change)]; }
 
 std::string change_text(const compare::ComparedPoint& point) {
-  if (point.change == compare::Change::slower) return fmt::format("{:.2f}x slower", point.ratio.value);
-  if (point.change == compare::Change::faster) return fmt::format("{:.2f}x faster", 1.0 / point.ratio.value);
+  if (point.change == compare::Change::slower) return times(point.ratio.value) + " slower";
+  if (point.change == compare::Change::faster) return times(1.0 / point.ratio.value) + " faster";
   return std::string(name_of(point.change));
 }
 
@@ -106,43 +112,41 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
   if (std::string clocks = clocks_sentence(comparison); !clocks.empty()) sentences.push_back(std::move(clocks));
   if (!assumed.empty()) {
     const auto [min, max] = std::ranges::minmax(assumed);
-    const std::string range =
-        min == max ? fmt::format("{:.2g} %", 100.0 * min) : fmt::format("{:.2g} to {:.2g} %", 100.0 * min, 100.0 * max);
+    const std::string range = min == max ? percent(min) : format_number(100.0 * min, 2) + " to " + percent(max);
     sentences.push_back(fmt::format(
-        "One process a side does not tell how far processes of the same code differ: a standard deviation of {} is "
-        "assumed for {}{}. Give several runs a side, or --process-noise.",
+        "Give several runs a side, or --process-noise: one run a side does not show how much the time varies between "
+        "processes. A standard deviation of {} is assumed for {}{}.",
         range, assumed.size() == comparison.points.size() ? "all points" : fmt::format("{} points", assumed.size()),
         assumed_sources(comparison)));
   }
   if (sources[static_cast<std::size_t>(compare::NoiseSource::given)] > 0) {
-    sentences.push_back(
-        fmt::format("Processes of the same code are taken to differ by {:.2g} % (standard deviation), as given.",
-                    100.0 * deviations.front()));
+    sentences.push_back(fmt::format("Times are taken to vary between processes by {} (standard deviation), as given.",
+                                    percent(deviations.front())));
   } else if (!deviations.empty()) {
     std::ranges::sort(deviations);
     const bool history = sources[static_cast<std::size_t>(compare::NoiseSource::history)] > 0;
-    sentences.push_back(fmt::format(
-        "{} of the same code differ by {:.2g} % at half of the points, by {:.2g} % at the noisiest (standard "
-        "deviation, from {}: {} base and {} new).",
-        comparison.updates ? "Updates" : "Processes", 100.0 * deviations[(deviations.size() - 1) / 2],
-        100.0 * deviations.back(), history ? "those of the store and these" : "these", comparison.base_processes,
-        comparison.new_processes));
+    sentences.push_back(
+        fmt::format("The time varies between {} of the same code by up to {} at half of the points and by {} at the "
+                    "noisiest (standard deviation, from {}: {} base and {} new).",
+                    comparison.updates ? "updates" : "processes", percent(deviations[(deviations.size() - 1) / 2]),
+                    percent(deviations.back()), history ? "the store and these runs" : "these runs",
+                    comparison.base_processes, comparison.new_processes));
   }
   if (comparison.min_seen_by_half)
-    sentences.push_back(fmt::format(
-        "A slow-down of {:.1f} % would have been found in four of five such comparisons at half of the points, one of "
-        "{:.1f} % at every point.",
-        100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
+    sentences.push_back(
+        fmt::format("This comparison finds, four times in five, a slow-down of {:.1f} % at half of the points and one "
+                    "of {:.1f} % at "
+                    "every point.",
+                    100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
   const bool changed = std::ranges::any_of(comparison.points, [](const compare::ComparedPoint& point) {
     return point.change == compare::Change::slower || point.change == compare::Change::faster;
   });
   if (comparison.code == compare::CodeChange::same)
-    sentences.emplace_back(changed
-                               ? "Code unchanged, time changed: both sides are the same machine code, so the machine, "
-                                 "its state or its libraries made the difference."
-                               : "Both sides are the same machine code.");
+    sentences.emplace_back(changed ? "Code unchanged, time changed: both sides are the same machine code. Look at the "
+                                     "machine, its state and its libraries."
+                                   : "Both sides are the same machine code.");
   else if (comparison.device_code == compare::CodeChange::same && changed)
-    sentences.emplace_back("The kernels of both programs are the same machine code; that of the host differs.");
+    sentences.emplace_back("The kernels of both programs are the same machine code; the host code differs.");
   return sentences;
 }
 

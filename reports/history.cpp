@@ -33,9 +33,8 @@ std::string summary_of(const compare::History& history) {
   std::string text = fmt::format("{} in {} over {}", count(history.steps.size(), "step", "steps"),
                                  count(history.points, "point", "points"), count(history.entries, "entry", "entries"));
   if (history.entries < compare::min_entries_for_update_noise)
-    text +=
-        fmt::format("; with fewer than {} what differs from update to update is not known, and can look like a step",
-                    compare::min_entries_for_update_noise);
+    text += fmt::format("; with fewer than {} entries, noise between updates is not known and can look like a step",
+                        compare::min_entries_for_update_noise);
   return text;
 }
 
@@ -48,7 +47,8 @@ std::string console(const compare::History& history, const ConsoleStyle& style) 
         before{"before", true, {}};
     Column after{"after", true, {}}, change{"change", false, {}}, code{"code", false, {}};
     for (const compare::LevelChange& step : history.steps) {
-      entry.cells.push_back({shorten(printable(entry_text(step)), 20)});
+      entry.cells.push_back(
+          {style.whole_names ? printable(entry_text(step)) : shorten(printable(entry_text(step)), 20)});
       date.cells.push_back({printable(step.added_utc)});
       name.cells.push_back({printable(step.name)});
       before.cells.push_back({format_seconds(step.before_seconds, 4)});
@@ -62,7 +62,7 @@ std::string console(const compare::History& history, const ConsoleStyle& style) 
     Table table(all, 0, min_name);
     if (!table.fits(width)) table = Table({name, entry, before, after, change}, 0, min_name);
     if (!table.fits(width)) table = Table({name, entry, change}, 0, min_name);
-    table.fit(width);
+    table.fit(style);
     text += table.header(style);
     for (std::size_t i = 0; i < history.steps.size(); ++i) text += table.row(i, style);
     text += "\n";

@@ -34,8 +34,7 @@ std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& fil
 
 Several join(const std::vector<NamedRun>& runs) {
   if (runs.size() < 2 || runs.size() > max_runs)
-    throw std::invalid_argument(
-        fmt::format("{} run(s) cannot be laid over one another; give 2 to {}", runs.size(), max_runs));
+    throw std::invalid_argument(fmt::format("{} runs cannot be shown together; give 2 to {}", runs.size(), max_runs));
   Several several;
   several.merged.context = runs.front().run.context;
   for (std::size_t i = 0; i < runs.size(); ++i) {

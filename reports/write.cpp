@@ -77,8 +77,8 @@ std::string known_extensions() {
 namespace {
 
 [[noreturn]] void refuse_extension(const std::filesystem::path& file) {
-  throw storage::WriteError(fmt::format("{}: cannot be written: no writer knows this extension; use one of {}",
-                                        file.string(), known_extensions()));
+  throw storage::WriteError(
+      fmt::format("{}: cannot be written: the extension is unknown; use one of {}", file.string(), known_extensions()));
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ void write(const Several& several, const std::filesystem::path& file, std::strin
   if (format == nullptr) refuse_extension(file);
   if (!can_write_several(file))
     throw storage::WriteError(
-        fmt::format("{}: cannot be written: this format holds one run, not several; give one run, or use .html .png "
+        fmt::format("{}: cannot be written: this format takes one run; give one, or use .html .png "
                     ".svg .pdf .vl.json",
                     file.string()));
   storage::write_file(file, format->text == nullptr ? picture(several, file, choice_of(file, chart)) : html(several));

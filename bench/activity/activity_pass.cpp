@@ -106,7 +106,7 @@ ActivityCheck ActivityPass::check(const Measurement& measurement, const Replay& 
 
 void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
   if (measurement.cache_state != "warm")
-    return give_up(measurement, "executions are recorded with a warm cache, and it was timed with a " +
+    return give_up(measurement, "activity records are taken with a warm cache, but the point was timed with a " +
                                     measurement.cache_state + " one");
   if (replay.resets) return give_up(measurement, "its inputs are reset before each execution, and records hold both");
   try {

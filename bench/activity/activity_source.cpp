@@ -7,8 +7,7 @@
 namespace gpubench::bench {
 
 std::unique_ptr<ActivitySource> open_activity_source(const Device& device) {
-  if (device.kind == DeviceKind::cpu)
-    throw MetricsUnavailable("there are no activity records on a CPU; check on a GPU");
+  if (device.kind == DeviceKind::cpu) throw MetricsUnavailable("a CPU has no activity records; use --check on a GPU");
   return open_cupti_activity();
 }
 

@@ -77,20 +77,22 @@ Estimate centre_of(std::vector<double> seconds) {
 /// Why records cannot be summed up; empty when they can.
 std::string why_unusable(const ActivityRecords& activity, std::int64_t executions) {
   if (activity.dropped > 0)
-    return fmt::format("{} records of its executions were lost for want of room", activity.dropped);
+    return fmt::format("{} records of its executions were lost, because the buffer was full", activity.dropped);
   if (activity.records.empty())
-    return "its executions left no record: they run nothing on the GPU, or another profiler keeps the records";
+    return "its executions left no record: they run nothing on the GPU, or another profiler takes the records";
   for (const ActivityRecord& record : activity.records) {
     if (record.start_nanoseconds == 0 && record.end_nanoseconds == 0) return "some of its records have no time";
     if (record.end_nanoseconds < record.start_nanoseconds) return "one of its records ends before it starts";
   }
   if (activity.records.size() % static_cast<std::size_t>(executions) != 0)
-    return fmt::format("its {} executions left {} records, so they do not all run the same and cannot be told apart",
-                       executions, activity.records.size());
+    return fmt::format(
+        "its {} executions left {} records: they do not all run the same kernels, so their records cannot be told "
+        "apart",
+        executions, activity.records.size());
   return {};
 }
 
-/// The device time and its fixed cost, or why they are not to be had.
+/// The device time and its kernel overhead, or why they are not available.
 struct DeviceTime {
   std::optional<Summary> seconds;
   std::optional<Estimate> fixed;
@@ -101,15 +103,15 @@ struct DeviceTime {
 DeviceTime device_time(const Measurement& measurement) {
   if (const Timing* const timing = timing_by(measurement, Clock::device))
     return {timing->seconds, timing->kernel_overhead_seconds, timing->method, timing->reason};
-  return {{}, {}, {}, "--time=device measures it"};
+  return {{}, {}, {}, "measure it with --time=device"};
 }
 
 /// Why a device time does not compare with records; empty when it does.
 std::string why_not_comparable(const DeviceTime& time) {
   if (!time.seconds) return "there is no device time to compare with: " + time.reason;
-  if (!time.fixed) return "what its kernels cost before and after their work could not be told, and records hold it";
+  if (!time.fixed) return "the overhead of its kernels could not be measured, and records include it";
   if (time.method.starts_with(held_batches))
-    return "it could not be captured in a graph, so its fixed cost holds a launch, and records do not";
+    return "it could not be captured in a graph, so its kernel overhead includes a launch, and records do not";
   return {};
 }
 
@@ -167,13 +169,13 @@ ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, s
 void compare(ActivityCheck& check, const Measurement& measurement) {
   if (!check.seconds) return;
   if (check.copies > 0) {
-    check.reason = "its copies and fills have a fixed cost too, which is not known";
+    check.reason = "the overhead of its copies and fills is not known";
     return;
   }
   const DeviceTime time = device_time(measurement);
   check.reason = why_not_comparable(time);
   if (!check.reason.empty()) return;
-  // The device time is a slope less the fixed cost: put back, that cost brings no error of its own.
+  // The device time is a slope less the kernel overhead: put back, that brings no error of its own.
   const double fixed = time.fixed->value;
   const Interval& device = time.seconds->median_ci95;
   const Estimate expected = {time.seconds->median + fixed, {device.low + fixed, device.high + fixed}};

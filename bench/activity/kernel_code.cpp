@@ -126,7 +126,7 @@ void KernelCode::add_kernel(const std::string& kernel, int architecture, std::ui
 }
 
 CodeOfKernel KernelCode::of(const std::string& kernel) const {
-  if (!architecture_) return {{}, "the device does not tell its architecture"};
+  if (!architecture_) return {{}, "the device does not report its architecture"};
   const auto place = kernels_.find(kernel);
   if (place == kernels_.end()) {
     if (device_code_bytes_ == 0) return {{}, "neither the program nor its libraries hold device code"};

@@ -71,14 +71,14 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
     std::string text = fmt::format("{} around {}", what, counted(static_cast<std::int64_t>(held.points), "point"));
     if (held.clock_hz)
       text += fmt::format(", SM clock {:.0f} to {:.0f} MHz", held.clock_hz->low * 1e-6, held.clock_hz->high * 1e-6);
-    if (held.celsius) text += fmt::format(", up to {:.0f} degrees Celsius", held.celsius->high);
+    if (held.celsius) text += fmt::format(", up to {:.0f} \u00b0C", held.celsius->high);
     warnings.push_back(text + ".");
   }
   for (const auto& [device, dropped] : dropped_on)
-    warnings.push_back(fmt::format("{} of {} on {} {} dropped, because its clock was more than 5 % below the usual.",
-                                   counted(dropped.samples, "sample"),
-                                   counted(static_cast<std::int64_t>(dropped.points), "point"), device,
-                                   dropped.samples == 1 ? "was" : "were"));
+    warnings.push_back(
+        fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",
+                    counted(dropped.samples, "sample"), counted(static_cast<std::int64_t>(dropped.points), "point"),
+                    device, dropped.samples == 1 ? "was" : "were"));
   return warnings;
 }
 

@@ -148,8 +148,7 @@ class Channel {
   void take() {
     const double seconds = timed(executions_) / static_cast<double>(executions_);
     if (!std::isfinite(seconds) || (seconds < 0.0 && !clock_.may_be_negative()))
-      throw std::runtime_error(
-          "the clock gave a time that is no time; the operation's stream or the system clock is broken");
+      throw std::runtime_error("the clock gave an invalid time: the operation's stream or the system clock is broken");
     seconds_.push_back(seconds);
     ++block_sizes_.back();
     if (const auto launched = clock_.host_seconds())

@@ -137,14 +137,14 @@ void CounterPass::finish(std::size_t point, Measurement& measurement) {
     for (const AbsentCounter& absent : given_up)
       if (absent.name == metric) return absent.reason;
     if (counted.values.values.contains(counter)) return counter + " came back without a value";
-    return "the run was stopped before it was counted";
+    return "the run was stopped before this was counted";
   };
   const bool kernels_missing = passed_kernels_over(counted.values.values);
   for (const ResolvedMetric& metric : plan_.metrics) {
     double sum = 0.0;
     std::string missing;
     if (kernels_missing && is_by_instruction(metric))
-      missing = "the GPU counts it for no kernel of a CUDA graph, and the operation launches such";
+      missing = "the GPU does not count it in kernels of a CUDA graph, and the operation launches some";
     for (const auto& [factor, counter] : metric.terms) {
       const auto value = counted.values.values.find(counter);
       if (value != counted.values.values.end() && std::isfinite(value->second))

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/nearest.h"
+
 namespace gpubench::bench {
 namespace {
 
@@ -108,16 +110,16 @@ void check_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
   };
   if (name.empty())
-    throw MetricNameError("--metrics has an empty name; write none, core, flops or names with commas between.");
+    throw MetricNameError("--metrics has an empty name; give none, core, flops or names separated by commas.");
   if (!std::all_of(name.begin(), name.end(), plain))
-    throw MetricNameError(fmt::format("--metrics: '{}' is no name of a metric.", name));
+    throw MetricNameError(fmt::format("--metrics: '{}' is not the name of a metric.", name));
   if (is_profilers_own(name) || find_alias(name) != nullptr) return;
   auto known = names_of(Set::core);
   for (auto& more : names_of(Set::flops)) known.push_back(std::move(more));
   throw MetricNameError(
-      fmt::format("--metrics: there is no metric '{}'; take none, core, flops, a name of CUPTI's such as "
+      fmt::format("There is no metric '{}'.{} Give none, core, flops, a CUPTI name such as "
                   "lts__t_sectors.sum, or any of {}.",
-                  name, fmt::join(known, ", ")));
+                  name, did_you_mean(name, known), fmt::join(known, ", ")));
 }
 
 /// The first way whose counters are all there, without the optional ones that are not.
@@ -139,7 +141,7 @@ std::optional<std::vector<ResolvedMetric::Term>> first_way(
 
 std::string why_not_known(const std::string& name, std::string_view chip) {
   if (name.find('.') == std::string::npos)
-    return fmt::format("the name lacks how to sum up over the chip's units; write {}.sum, .avg, .max or .min", name);
+    return fmt::format("the name does not say how to combine the chip's units; write {}.sum, .avg, .max or .min", name);
   return fmt::format("{} has no metric of this name", chip);
 }
 
@@ -158,7 +160,8 @@ std::vector<std::string> parse_metrics(std::string_view text) {
     const std::size_t comma = std::min(text.find(',', from), text.size());
     const std::string_view name = text.substr(from, comma - from);
     from = comma + 1;
-    if (name == "none") throw MetricNameError("--metrics: 'none' stands alone; leave it out or leave the others out.");
+    if (name == "none")
+      throw MetricNameError("--metrics: 'none' cannot be combined with other names; give one or the other.");
     if (name == "core" || name == "flops") {
       for (const std::string& member : names_of(name == "core" ? Set::core : Set::flops)) add(member);
     } else {

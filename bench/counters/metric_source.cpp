@@ -7,7 +7,7 @@ namespace gpubench::bench {
 
 std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
   if (device.kind == DeviceKind::cpu)
-    throw MetricsUnavailable("there are no counters of the CPU yet; measure on a GPU");
+    throw MetricsUnavailable("counters of the CPU are not supported; use --metrics on a GPU");
   return open_cupti_metric_source(device);
 }
 

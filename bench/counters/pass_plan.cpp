@@ -80,8 +80,9 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
       continue;
     }
     if (*alone > max_passes_of_a_metric) {
-      plan.absent.push_back({metric.name, fmt::format("it takes {} executions to count, and {} is the most for one",
-                                                      *alone, max_passes_of_a_metric)});
+      plan.absent.push_back(
+          {metric.name, fmt::format("it takes {} executions to count, and the maximum for one metric is {}", *alone,
+                                    max_passes_of_a_metric)});
       continue;
     }
     plan.metrics.push_back(metric);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/google/google_compatibility.h"
+#include "core/model/points.h"
 
 namespace gpubench::bench {
 namespace {
@@ -70,7 +71,7 @@ std::vector<Argument> parse_arguments(std::string_view text) {
 }
 
 void name_measurement(Measurement& measurement, const Reporter::Run& run, const Registration& registration) {
-  measurement.name = run.run_name.str();
+  measurement.name = without_suffix(run.run_name.str());
   measurement.operation = registration.operation;
   measurement.arguments = registration.texts;
   const auto numbers = parse_arguments(run.run_name.args);
@@ -253,7 +254,8 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
   benchmark::Initialize(&argc, argv.data());
   google_is_initialized() = true;
   if (argc > 1)
-    throw GoogleFlagError(fmt::format("Google Benchmark does not know the flag '{}', or its value is wrong.", argv[1]));
+    throw GoogleFlagError(
+        fmt::format("Google Benchmark does not accept '{}': the flag is unknown or its value is wrong.", argv[1]));
 }
 
 std::vector<PointName> discover(const Device& device, const std::string& filter) {

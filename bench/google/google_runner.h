@@ -48,7 +48,7 @@ void initialize_google(const std::string& program, const GoogleFlags& flags);
 
 /// One point that would run on a device.
 struct PointName {
-  std::string name;  ///< "saxpy/type:float/1024/manual_time"
+  std::string name;  ///< "saxpy/type:float/1024"
   std::string operation;
   std::vector<Argument> arguments;
   int repetition = 0;

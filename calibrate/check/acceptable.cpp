@@ -33,9 +33,9 @@ std::optional<std::string> why_not_acceptable(const Calibration& calibration) {
     if (!is_plain(ceiling.resource)) return "one of its ceilings has no usable name";
     if (!seen.insert(ceiling.resource).second) return fmt::format("it has two ceilings of {}", ceiling.resource);
     if (std::find(units.begin(), units.end(), ceiling.unit) == units.end())
-      return fmt::format("its ceiling of {} is in a unit that is not known", ceiling.resource);
+      return fmt::format("its ceiling of {} has an unknown unit", ceiling.resource);
     if (!(ceiling.ci95.low <= ceiling.value && ceiling.value <= ceiling.ci95.high))
-      return fmt::format("the interval of its ceiling of {} does not hold the value", ceiling.resource);
+      return fmt::format("the interval of its ceiling of {} does not contain the value", ceiling.resource);
     if (!(ceiling.value > 0.0)) return fmt::format("its ceiling of {} is not positive", ceiling.resource);
     // A CPU's limits rest on clocks that it may exceed; its own calibration does not reject by them either.
     if (const auto reason = why_rejected(ceiling); reason && calibration.device.kind == DeviceKind::cuda)

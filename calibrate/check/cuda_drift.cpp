@@ -69,13 +69,12 @@ class CudaDriftSampler {
   std::string disturbance_of(const Probe& probe, const Ceiling& stored) {
     // This process is one of them.
     if (const auto processes = bench_.nvml.compute_processes().value; processes && processes->size() > 1)
-      return fmt::format("{} other process{} computed on this GPU", processes->size() - 1,
-                         processes->size() == 2 ? "" : "es");
+      return fmt::format("{} other process{} used this GPU", processes->size() - 1, processes->size() == 2 ? "" : "es");
     for (const char* const variable : profiler_variables)
       if (std::getenv(variable) != nullptr)
         return fmt::format("a profiler seems to run this program ({} is set)", variable);
     if (probe.throttled_samples > 0)
-      return fmt::format("the driver held the clock back in {} of {} samples", probe.throttled_samples, samples);
+      return fmt::format("the driver throttled the clock in {} of {} samples", probe.throttled_samples, samples);
     if (!probe.ceiling.caveats.empty() && stored.caveats != probe.ceiling.caveats) return probe.ceiling.caveats.front();
     return "";
   }

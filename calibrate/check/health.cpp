@@ -126,14 +126,14 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
     return std::find(gpu.names.begin(), gpu.names.end(), device.name) != gpu.names.end();
   });
   if (known == references.end()) {
-    health.reason = "no figures of this kind of GPU are known";
+    health.reason = "no figures are known for this kind of GPU";
     return health;
   }
   health.kind = known->kind;
   if (property(device, "mig") == "on" || device.units != known->units) {
-    health.reason = fmt::format("the figures are of a whole one with {} multiprocessors, and this one has {}",
-                                known->units, device.units);
-    if (device.units == known->units) health.reason = "MIG is on, and the figures are of a whole one";
+    health.reason = fmt::format("the figures are for a GPU with {} multiprocessors, and this one has {}", known->units,
+                                device.units);
+    if (device.units == known->units) health.reason = "MIG is on, and the figures are for a whole GPU";
     return health;
   }
   const auto limit = number_in(property(device, "power_limit_w"));
@@ -146,10 +146,10 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
   }
   if (held_back)
     health.reason =
-        fmt::format("matrix products are left out: the power limit is {:g} W, and the figures are of {:g} W", *limit,
-                    *known->power_limit_watts);
+        fmt::format("matrix products are left out: the power limit is {:.0f} W, and the figures are for {:.0f} W",
+                    *limit, *known->power_limit_watts);
   else if (health.checks.empty())
-    health.reason = "none of the figures known of its kind was measured";
+    health.reason = "none of the figures known for its kind was measured";
   return health;
 }
 

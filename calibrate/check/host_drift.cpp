@@ -36,7 +36,8 @@ class HostDriftSampler {
     const probes::Presence presence;
     DriftSamples set = stored.unit == "B/s" ? stream(stored) : arithmetic();
     if (const double share = presence.share(); share < min_presence)
-      set.disturbance = fmt::format("others ran on these cores, which the threads had for {:.0f} %", 100.0 * share);
+      set.disturbance = fmt::format("other processes ran on these cores; the threads had them for {:.0f} % of the time",
+                                    100.0 * share);
     return set;
   }
 
@@ -50,7 +51,7 @@ class HostDriftSampler {
     try {
       memory_ = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), isa_, touch_seconds);
     } catch (const std::bad_alloc&) {
-      throw NoDriftSamples(fmt::format("{:.0f} MiB of memory could not be had", given / mebibyte));
+      throw NoDriftSamples(fmt::format("{:.0f} MiB of memory could not be allocated", given / mebibyte));
     }
     // What stays in the caches would be faster than memory.
     if (const auto bytes = static_cast<double>(memory_->bytes()); bytes < std::min(wanted, 2.5 * cache)) {

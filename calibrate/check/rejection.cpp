@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/units.h"
+
 namespace gpubench::calibrate {
 
 namespace {
@@ -17,18 +19,19 @@ constexpr double rounding = 1.0 + 1e-12;
 
 std::optional<std::string> why_rejected(const Ceiling& ceiling) {
   if (!(ceiling.value > 0.0) || !std::isfinite(ceiling.value))
-    return fmt::format("rejected: {} {} is no figure", ceiling.value, ceiling.unit);
+    return fmt::format("rejected: {} {} is not a usable value", ceiling.value, ceiling.unit);
   if (const auto limit = ceiling.theoretical_limit;
       limit && *limit > 0.0 && ceiling.value > rounding * max_of_limit * *limit)
     return fmt::format(
-        "rejected: {:.4g} {} measured is {:.2f} % of the theoretical limit, {:.4g} {}; the probe did less than it "
-        "declares, or the clock it was set against is not the one it ran at",
-        ceiling.value, ceiling.unit, 100.0 * ceiling.value / *limit, *limit, ceiling.unit);
+        "rejected: {} measured is {:.2f} % of the theoretical limit, {}; the probe did less than it declares, or ran "
+        "at "
+        "another clock than the limit assumes",
+        format_value(ceiling.value, ceiling.unit, 4), 100.0 * ceiling.value / *limit,
+        format_value(*limit, ceiling.unit, 4));
   if (ceiling.confirmation && ceiling.confirmation->ratio)
     if (const double ratio = *ceiling.confirmation->ratio; !(std::abs(ratio - 1.0) <= tolerated_count_difference))
-      return fmt::format(
-          "rejected: {} counted {:.3f} times the work that the probe declares, so {:.4g} {} is no rate of it",
-          ceiling.confirmation->counter, ratio, ceiling.value, ceiling.unit);
+      return fmt::format("rejected: {} counted {:.3f} times the work that the probe declares, so {} is not its rate",
+                         ceiling.confirmation->counter, ratio, format_value(ceiling.value, ceiling.unit, 4));
   return std::nullopt;
 }
 

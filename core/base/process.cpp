@@ -40,14 +40,14 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 }  // namespace
 
 std::string words_of(const ProcessEnd& end) {
-  if (end.stuck) return "could not be ended and was left behind; it hangs in the system, perhaps in the driver";
+  if (end.stuck) return "could not be ended and was left behind: it hangs in the system, perhaps in the driver";
   if (end.signal) {
     const char* const name = sigabbrev_np(*end.signal);
     const std::string text =
         name != nullptr ? fmt::format("was ended by SIG{}", name) : fmt::format("was ended by signal {}", *end.signal);
-    return *end.signal == SIGKILL ? text + ", perhaps for want of memory" : text;
+    return *end.signal == SIGKILL ? text + ", perhaps because memory ran out" : text;
   }
-  return fmt::format("ended itself with exit code {}", end.exit_code.value_or(0));
+  return fmt::format("ended with exit code {}", end.exit_code.value_or(0));
 }
 
 const std::optional<ProcessEnd>& Process::poll() {

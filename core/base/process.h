@@ -24,7 +24,7 @@ struct ProcessEnd {
   bool stuck = false;  ///< it could not be ended, and was left behind
   [[nodiscard]] bool well() const { return exit_code == 0; }
 };
-/// "was ended by SIGSEGV", "ended itself with exit code 3".
+/// "was ended by SIGSEGV", "ended with exit code 3".
 std::string words_of(const ProcessEnd& end);
 
 /// A started process; what still runs of it and its group is ended with the object.

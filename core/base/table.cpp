@@ -49,7 +49,9 @@ std::size_t Table::width_of_others() const {
 
 bool Table::fits(std::size_t width) const { return width_of_others() + least_ <= width; }
 
-void Table::fit(std::size_t width) {
+void Table::fit(const ConsoleStyle& style) {
+  if (style.whole_names) return;
+  const std::size_t width = usable_width(style);
   const std::size_t others = width_of_others();
   const std::size_t left = width > others ? width - others : 0;
   widths_[elastic_] = std::min(widths_[elastic_], std::max(left, least_));

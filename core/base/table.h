@@ -13,6 +13,7 @@ struct ConsoleStyle {
   bool color = false;
   int width = 100;       ///< columns of the terminal
   bool drawing = false;  ///< sparklines and a roofline in block and Braille characters, which not every terminal shows
+  bool whole_names = false;  ///< names of points are never shortened, though a line gets wider: for pipes and files
 };
 
 /// Parameters of the SGR control sequence (ECMA-48, section 8.3.117).
@@ -53,13 +54,13 @@ struct Column {
 /// Columns of equal height, side by side. One column may be elastic: it is shortened to what the others leave over.
 class Table {
  public:
-  /// The column at `elastic` gives way; it keeps at least `least` columns of the terminal.
+  /// The column at `elastic` gives way; it keeps at least `min` columns of the terminal.
   Table(std::vector<Column> columns, std::size_t elastic, std::size_t min);
 
   /// Whether it fits when the elastic column has its least width.
   [[nodiscard]] bool fits(std::size_t width) const;
-  /// Settles the widths for a terminal.
-  void fit(std::size_t width);
+  /// Settles the widths: the elastic column is shortened, unless names are to be whole.
+  void fit(const ConsoleStyle& style);
 
   [[nodiscard]] std::size_t width_of(std::size_t column) const { return widths_[column]; }
   [[nodiscard]] std::string header(const ConsoleStyle& style) const;

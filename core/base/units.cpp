@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <optional>
 #include <span>
 
@@ -110,10 +111,24 @@ std::string format_percent(double fraction) {
 
 std::string format_count(double count) {
   if (!std::isfinite(count)) return std::string(not_a_number);
-  if (std::abs(count) >= 1e15) return fmt::format("{:.1e}", count);
+  if (std::abs(count) >= 1e15) {
+    const double power = std::floor(std::log10(std::abs(count)));
+    return fmt::format("{:.1f} x 10^{:.0f}", count / std::pow(10.0, power), power);
+  }
   std::string digits = fmt::format("{:.0f}", std::abs(count));
   for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ' ');
   return count < 0.0 && digits != "0" ? "-" + digits : digits;
+}
+
+std::string format_number(double value, int digits) {
+  if (!std::isfinite(value)) return std::string(not_a_number);
+  const double power = std::pow(10.0, digits - 1);
+  const double rounded = std::abs(value) >= power ? std::strtod(significant(value, digits).c_str(), nullptr) : value;
+  if (std::abs(rounded) >= 1000.0) return format_count(rounded);
+  std::string text = significant(value, digits);
+  if (text.find('.') != std::string::npos) text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
 std::string format_value(double value, std::string_view unit, int digits) {
@@ -123,7 +138,7 @@ std::string format_value(double value, std::string_view unit, int digits) {
   if (unit == "op/s") return scaled(value, digits, operation_steps);
   if (unit == "Hz") return format_hertz(value, digits);
   if (!std::isfinite(value)) return std::string(not_a_number);
-  return fmt::format("{:.{}g} {}", value, digits, unit);
+  return fmt::format("{} {}", format_number(value, digits), unit);
 }
 
 std::string format_interval(const Interval& interval, std::string_view unit, int digits) {

@@ -22,8 +22,11 @@ std::string format_hertz(double hertz, int digits = 3);
 std::string format_bytes(double bytes);
 /// A fraction: 0.934 is "93 %", 0.0042 "0.4 %", 0.0002 "<0.1 %"; whole percents from 10 % on.
 std::string format_percent(double fraction);
-/// A count in groups of three: "131 072". Beyond 10^15 as a power of ten: "1.2e+18".
+/// A count in groups of three: "131 072". From 10^15 on as a power of ten: "1.2 x 10^18".
 std::string format_count(double count);
+/// `digits` significant digits as a person writes them, without an exponent and without trailing zeros: "180", "2",
+/// "0.034", "12 300".
+std::string format_number(double value, int digits = 3);
 /// A value in the unit of a ceiling: "B/s", "FLOP/s", "s" or "Hz"; another unit is written as it is.
 std::string format_value(double value, std::string_view unit, int digits = 3);
 /// Both ends in that unit: "3.59 to 3.61 TB/s".

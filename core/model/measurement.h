@@ -126,7 +126,7 @@ struct Launches {
 };
 
 struct Measurement {
-  std::string name;       ///< Google Benchmark's full name: "saxpy/1024/manual_time"
+  std::string name;       ///< Google Benchmark's name without its "/manual_time": "saxpy/1024"
   std::string operation;  ///< "saxpy"
   std::vector<Argument> arguments;
   std::string device;  ///< id of the device: "cuda:0"

@@ -140,8 +140,8 @@ std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, st
   for (; place != files.end(); ++place) {
     result.push_back(read_entry(place->first, place->second));
     if (result.back().fingerprint != machine)
-      throw ReadError(
-          fmt::format("{}: is of another machine than its folder; move it back or remove it", place->second.string()));
+      throw ReadError(fmt::format("{}: belongs to another machine than its folder; move it back or remove it",
+                                  place->second.string()));
   }
   return result;
 }

@@ -24,7 +24,7 @@ std::string_view writer_of(std::string_view schema) {
 }
 
 [[noreturn]] void refuse_foreign(std::string_view origin, std::string_view schema, std::string_view what) {
-  throw ReadError(fmt::format("{}: not a gpubench {} ({}); give a file written by {}", origin, noun_of(schema), what,
+  throw ReadError(fmt::format("{}: not a gpubench {} ({}). Give a file written by {}", origin, noun_of(schema), what,
                               writer_of(schema)));
 }
 
@@ -43,10 +43,10 @@ class Limits {
   explicit Limits(std::string_view origin) : origin_(origin) {}
   bool operator()(int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json& /*value*/) {
     if (depth > deepest_nesting)
-      throw ReadError(fmt::format("{}: nested deeper than {} levels, so no file of gpubench; {}", origin_,
+      throw ReadError(fmt::format("{}: nested deeper than {} levels, so not a gpubench file; {}", origin_,
                                   deepest_nesting, remedy));
     if (++values_ > max_values)
-      throw ReadError(fmt::format("{}: holds more than {} values; split the run with --filter", origin_, max_values));
+      throw ReadError(fmt::format("{}: has more than {} values; split the run with --filter", origin_, max_values));
     return true;
   }
 
@@ -94,7 +94,7 @@ nlohmann::json parse_json(std::string_view text, std::string_view origin, std::s
   } catch (const nlohmann::json::parse_error& error) {
     refuse_syntax(text, error.byte, origin);
   } catch (const nlohmann::json::exception&) {  // a number beyond double
-    throw ReadError(fmt::format("{}: holds a number that is too large; {}", origin, remedy));
+    throw ReadError(fmt::format("{}: has a number that is too large; {}", origin, remedy));
   }
 }
 
@@ -127,10 +127,9 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
 
 std::string document_text(Json body, std::string_view schema, int version) {
   if (const std::string path = not_finite(body, ""); !path.empty())
-    throw WriteError(
-        fmt::format("a gpubench {} holds a number that is not finite at {} and cannot be written as JSON; "
-                    "please report this as an error of gpubench",
-                    noun_of(schema), path));
+    throw WriteError(fmt::format(
+        "a gpubench {} has a number that is not finite at {} and cannot be written as JSON; please report this bug",
+        noun_of(schema), path));
   Json document;
   document["schema"] = {{"name", schema}, {"version", version}};
   document.update(body);

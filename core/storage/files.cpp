@@ -62,7 +62,7 @@ void make_folder_of(const std::filesystem::path& file) {
 /// Refuses what a rename would wrongly replace or could not replace.
 void check_target(const std::filesystem::path& file) {
   if (file.filename().empty() || file.filename() == "." || file.filename() == "..")
-    fail_write(file, "it is no file name", "add a name such as run.json");
+    fail_write(file, "it is not a file name", "add a name such as run.json");
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) {
     if (errno == ENOENT) return;
@@ -70,7 +70,7 @@ void check_target(const std::filesystem::path& file) {
   }
   if (S_ISDIR(status.st_mode)) fail_write(file, "it is a folder", "add a file name such as run.json");
   if (S_ISLNK(status.st_mode)) return;  // the link itself is replaced, not what it points to
-  if (!S_ISREG(status.st_mode)) fail_write(file, "it is not a regular file", "choose a name of its own");
+  if (!S_ISREG(status.st_mode)) fail_write(file, "it is not a regular file", "choose another name");
   if (::access(file.c_str(), W_OK) != 0) fail_write(file, errno);
 }
 
@@ -100,10 +100,10 @@ class InputFile {
     struct stat status {};
     if (::fstat(descriptor_.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
     if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
-    if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store what it gives in a file first");
+    if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store its contents in a file first");
     size_ = static_cast<std::uintmax_t>(status.st_size);
     if (size_ > max_file_bytes)
-      fail_read(file, fmt::format("holds {} bytes, over the limit of {}", size_, max_file_bytes),
+      fail_read(file, fmt::format("has {} bytes, over the limit of {}", size_, max_file_bytes),
                 "give a file written by gpubench");
   }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }

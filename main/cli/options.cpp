@@ -190,7 +190,7 @@ void check_pictures(const Options& options) {
       renderer = renderer || reports::needs_renderer(output);
     }
     if (!options.chart.empty() && !any)
-      throw UsageError("--chart says what a picture shows; give --out=FILE with .png, .svg, .pdf or .vl.json too.");
+      throw UsageError("--chart chooses what a picture shows. Give --out=FILE with .png, .svg, .pdf or .vl.json too.");
     const bool is_run_or_report = options.command == Command::run || options.command == Command::report;
     if (renderer && is_run_or_report) reports::check_can_draw();
   } catch (const reports::NoSuchChart& error) {
@@ -212,21 +212,20 @@ void check_together(Options& options) {
   if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
     for (const std::string_view metric : {classifier::sm_throughput, classifier::memory_throughput})
       if (std::ranges::find(options.metrics, metric) == options.metrics.end()) options.metrics.emplace_back(metric);
-  if (options.given_isolate_timeout_seconds && !options.isolate)
-    throw UsageError("--isolate-timeout is the maximum time of a point with --isolate; give that too.");
+  if (options.given_isolate_timeout_seconds && !options.isolate) throw UsageError("--isolate-timeout needs --isolate.");
   if (options.calibrate &&
       (options.isolate || options.resume_file || options.cache_state != "warm" || options.adaptive_sizes > 0))
     throw UsageError(
         "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
   for (const std::string& output : options.outputs)
     if (!reports::can_write(output))
-      throw UsageError(fmt::format("--out={}: the extension decides what to write; use one of {}.", output,
-                                   reports::known_extensions()));
+      throw UsageError(
+          fmt::format("--out={}: the extension is unknown. Use one of {}.", output, reports::known_extensions()));
   if (options.command == Command::compare || options.command == Command::ab || options.command == Command::gate ||
       options.command == Command::doctor)
     for (const std::string& output : options.outputs)
       if (reports::is_for_another_tool(output))
-        throw UsageError(fmt::format("--out={}: this format holds runs; write this as .json.", output));
+        throw UsageError(fmt::format("--out={}: this format is for runs. Use .json.", output));
   check_pictures(options);
   // One point may well take what its sampling is allowed; a limit the user gave stands.
   options.isolate_timeout_seconds = options.given_isolate_timeout_seconds.value_or(
@@ -234,10 +233,10 @@ void check_together(Options& options) {
       2.0 * std::max(options.time_budget_seconds, options.google.min_time_seconds.value_or(0.0)));
   if ((options.isolate || options.resume_file || options.adaptive_sizes > 0) && options.google.interleaves_at_random())
     throw UsageError(
-        "--isolate, --resume and --adaptive need the points in order; leave --benchmark_enable_random_interleaving "
-        "out.");
+        "--isolate, --resume and --adaptive need the points in order. Leave out "
+        "--benchmark_enable_random_interleaving.");
   if (!options.filter.empty() && !options.google.filter.empty())
-    throw UsageError("--filter and --benchmark_filter mean the same; give one of them.");
+    throw UsageError("--filter and --benchmark_filter mean the same. Give one of them.");
   if (options.filter.empty()) options.filter = options.google.filter;
   options.list = options.list || options.google.list;
 }

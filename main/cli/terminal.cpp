@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/base/time.h"
 
 namespace gpubench {
@@ -44,14 +45,35 @@ int terminal_width(int descriptor) {
   return 100;
 }
 
+/// NO_COLOR (no-color.org) goes before CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors).
+bool automatic_color() {
+  const auto is_set = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  const auto is_zero = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && std::strcmp(value, "0") == 0;
+  };
+  if (is_set("NO_COLOR")) return false;
+  if (is_set("CLICOLOR_FORCE") && !is_zero("CLICOLOR_FORCE")) return true;
+  return smart_terminal(STDOUT_FILENO) && !is_zero("CLICOLOR");
+}
+
+/// "   about 2 min left", from the pace so far; empty before that tells anything.
+std::string time_left(double elapsed, double done) {
+  if (elapsed < 2.0 || !(done > 0.02)) return {};
+  const double rest = elapsed / done * (1.0 - std::min(done, 1.0));
+  if (rest >= 90.0 * 60.0) return fmt::format("about {:.1f} h left", rest / 3600.0);
+  return rest >= 90.0 ? fmt::format("about {:.0f} min left", rest / 60.0) : fmt::format("about {:.0f} s left", rest);
+}
+
 }  // namespace
 
 ConsoleStyle stdout_style(ColorChoice choice) {
-  const char* const no_color = std::getenv("NO_COLOR");
-  const bool unwanted = no_color != nullptr && *no_color != '\0';
   ConsoleStyle style;
-  style.color =
-      choice == ColorChoice::always || (choice == ColorChoice::automatic && !unwanted && smart_terminal(STDOUT_FILENO));
+  style.color = choice == ColorChoice::always || (choice == ColorChoice::automatic && automatic_color());
+  style.whole_names = isatty(STDOUT_FILENO) == 0;
   style.drawing = speaks_utf8() && (choice == ColorChoice::always || smart_terminal(STDOUT_FILENO));
   style.width = std::clamp(terminal_width(STDOUT_FILENO), 40, 400);
   return style;
@@ -63,21 +85,22 @@ ProgressLine::ProgressLine(bool quiet)
 ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::point(std::size_t done, std::size_t total, std::string_view name) {
-  std::string left;
-  if (done >= 3) {
-    const double elapsed = steady_seconds() - start_seconds_;
-    const double rest = elapsed / static_cast<double>(done) * static_cast<double>(total > done ? total - done : 0);
-    left = rest >= 90.0 ? fmt::format("about {:.0f} min left", rest / 60.0) : fmt::format("about {:.0f} s left", rest);
-  }
-  show(fmt::format("[{:>{}}/{}] {}  {}", done + 1, fmt::formatted_size("{}", total), total, name, left));
+  const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0;
+  show(fmt::format("[{:>{}}/{}] {}  {}", done + 1, fmt::formatted_size("{}", total), total, name,
+                   time_left(steady_seconds() - start_seconds_, share)));
 }
 
-void ProgressLine::step(std::string_view what, double done) { show(fmt::format("{}  {:.0f} %", what, 100.0 * done)); }
+void ProgressLine::step(std::string_view what, double done) {
+  if (done < last_step_) start_seconds_ = steady_seconds();  // another task begins
+  last_step_ = done;
+  show(fmt::format("{}  {:.0f} %  {}", what, 100.0 * done, time_left(steady_seconds() - start_seconds_, done)));
+}
 
 void ProgressLine::show(const std::string& text) {
   if (!active_) return;
   const auto width = static_cast<std::size_t>(std::max(20, terminal_width(STDERR_FILENO) - 1));
-  fmt::print(stderr, "\r{}\x1b[K", text.substr(0, width));
+  (void)std::fflush(stdout);
+  fmt::print(stderr, "\r{}\x1b[K", shorten(text, width));
   (void)std::fflush(stderr);
   shown_ = true;
 }

@@ -13,6 +13,7 @@
 
 #include "core/base/process.h"
 #include "core/base/time.h"
+#include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/interruption.h"
 #include "main/cli/terminal.h"
@@ -31,7 +32,7 @@ constexpr std::string_view side_names[] = {"base", "new"};
 std::string last_words(std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   const std::string_view line = text.substr(text.rfind('\n') + 1);
-  return line.empty() ? "" : fmt::format(" Its last words: {}", line.substr(0, 300));
+  return line.empty() ? "" : fmt::format(" Its last message: {}", line.substr(0, 300));
 }
 
 /// A program that did not give a run.
@@ -59,11 +60,12 @@ class Alternation {
     if (Interruption::noted() != 0) return {};
     if (!comparison)
       throw UsageError(
-          fmt::format("No two pairs of processes were done within {:.6g} s; give more with --total-budget, "
-                      "or fewer points with -- --filter=REGEX.",
-                      options_.total_budget_seconds));
+          fmt::format("Fewer than two pairs of processes finished within {} s. Give more time with --total-budget, "
+                      "or measure fewer points with -- --filter=REGEX.",
+                      format_number(options_.total_budget_seconds)));
     progress_.clear();
-    if (!options_.quiet) say(fmt::format("{} pairs of processes in {:.3g} s: {}", pairs(), elapsed(), why_stopped_));
+    if (!options_.quiet)
+      say(fmt::format("{} pairs of processes in {} s: {}", pairs(), format_number(elapsed()), why_stopped_));
     return std::move(*comparison);
   }
 
@@ -98,7 +100,7 @@ class Alternation {
     }
     if (open == 0)
       why_stopped_ =
-          comparison.points.empty() ? "there is no point to compare" : "every point is known well enough or decided";
+          comparison.points.empty() ? "there is no point to compare" : "every point is precise enough or decided";
     open_ = open;
     return open == 0;
   }
@@ -119,7 +121,7 @@ class Alternation {
     const double next = spent * static_cast<double>(pairs() + 1) / static_cast<double>(pairs());
     if (!options_.pairs && next > options_.total_budget_seconds) {
       stopped_ = true;
-      why_stopped_ = "the time budget is spent";
+      why_stopped_ = "the time budget is used up";
     }
   }
 
@@ -148,13 +150,13 @@ class Alternation {
     const ProgramResult result = run_program(words, how);
     if (result.stopped) return std::nullopt;
     if (result.timed_out) {
-      why_stopped_ = "the time budget is spent";
+      why_stopped_ = "the time budget is used up";
       std::filesystem::remove(file, none);
       return std::nullopt;
     }
     const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
     if (!ran || !std::filesystem::exists(file, none))
-      throw ProgramFailed(fmt::format("{} {} in its run {} and left no run.{}", program, words_of(result.end),
+      throw ProgramFailed(fmt::format("{} {} in run {} and wrote no result.{}", program, words_of(result.end),
                                       runs_[side].size() + 1, last_words(result.errors)));
     return storage::read_slim_run(file);
   }
@@ -166,7 +168,7 @@ class Alternation {
   std::vector<Run> runs_[2];
   bool stopped_ = false;
   std::optional<std::size_t> open_;
-  std::string why_stopped_ = "as many as were asked for";
+  std::string why_stopped_ = "as many as requested";
 };
 
 }  // namespace
@@ -175,8 +177,8 @@ int ab_command(const Options& options) {
   check_comparison_outputs(options);
   for (const std::string& argument : options.program_arguments)
     if (argument.starts_with("--out"))
-      throw UsageError(
-          fmt::format("{} after -- would get in the way of the runs that ab reads; use --keep=DIR.", argument));
+      throw UsageError(fmt::format(
+          "{} after -- does not work, because ab reads the runs itself. To keep them, use --keep=DIR.", argument));
   std::optional<Interruption> interruption(std::in_place, nullptr);
   std::optional<compare::Comparison> comparison;
   try {

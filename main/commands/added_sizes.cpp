@@ -78,12 +78,12 @@ std::string AddedSizes::summary(const Run& classified) const {
     const std::size_t count = found == counts_.end() ? 0 : found->second;
     wide.push_back(fmt::format(
         "{}'s {} to {} ({})", boundary.operation, boundary.from, boundary.to,
-        count >= most_ ? fmt::format("the limit of {} sizes is reached", most_) : "further sizes would not narrow it"));
+        count >= most_ ? fmt::format("the limit of {} sizes is reached", most_) : "more sizes would not narrow it"));
   }
   std::string text = fmt::format("{} sizes added; {} of {} boundaries are within {:.0f} %", all_.size() - filtered_,
                                  narrow, narrow + wide.size(), 100.0 * classifier::wanted_half_width);
   if (!wide.empty()) text += fmt::format("; not {}", fmt::join(wide, ", "));
-  if (filtered_ > 0) text += fmt::format("; {} further sizes are not chosen by the filter", filtered_);
+  if (filtered_ > 0) text += fmt::format("; {} more sizes are left out by the filter", filtered_);
   return text;
 }
 

@@ -39,7 +39,7 @@ std::vector<Device> devices_here() {
 
 std::filesystem::path cache_folder() {
   if (const auto folder = calibrate::cache_directory()) return *folder;
-  throw UsageError("No calibrations are kept: neither XDG_CACHE_HOME nor HOME names a folder.");
+  throw UsageError("There is no folder for calibrations. Set HOME or XDG_CACHE_HOME.");
 }
 
 /// Which device of this machine a calibration is of, or why none.
@@ -70,8 +70,8 @@ std::filesystem::path stored_file(const std::string& name) {
     if (device.id == name) {
       auto file = calibrate::cache_file(folder, device);
       if (is_file(file.string())) return file;
-      throw UsageError(
-          fmt::format("No calibration of {} is stored; --calibrate --device={} measures one.", name, name));
+      throw UsageError(fmt::format("No calibration of {0} is stored. To measure one: gpubench --calibrate --device={0}",
+                                   name, name));
     }
   std::vector<std::filesystem::path> matches;
   for (const auto& stored : calibrate::stored_calibrations()) {
@@ -79,11 +79,12 @@ std::filesystem::path stored_file(const std::string& name) {
     if (stored.name.starts_with(name)) matches.push_back(stored.file);
   }
   if (matches.size() == 1) return matches.front();
-  throw UsageError(matches.empty()
-                       ? fmt::format("'{}' is neither a file nor a stored calibration; 'calibration list' names those.",
-                                     printable(name))
-                       : fmt::format("'{}' begins the names of {} stored calibrations; give more of it.",
-                                     printable(name), matches.size()));
+  throw UsageError(
+      matches.empty()
+          ? fmt::format("'{}' is neither a file nor a stored calibration. To list those: gpubench calibration list",
+                        printable(name))
+          : fmt::format("'{}' matches {} stored calibrations. Give more of the name.", printable(name),
+                        matches.size()));
 }
 
 /// The calibrations that a file or a name stands for; of those in a file, FILE@DEVICE chooses one.
@@ -100,18 +101,18 @@ std::vector<Calibration> calibrations_of(const std::string& name) {
 Calibration one_calibration_of(const std::string& name) {
   auto all = calibrations_of(name);
   if (all.size() == 1) return std::move(all.front());
-  if (all.empty()) throw UsageError(fmt::format("{} holds no such calibration.", printable(name)));
+  if (all.empty()) throw UsageError(fmt::format("{} has no such calibration.", printable(name)));
   std::string ids;
   for (const Calibration& one : all) ids += (ids.empty() ? "" : ", ") + printable(one.device.id);
-  throw UsageError(fmt::format("{} holds the calibrations of {}; choose one: {}@{}.", printable(name), ids,
-                               printable(name), printable(all.front().device.id)));
+  throw UsageError(fmt::format("{} has calibrations of {}. Choose one: {}@{}", printable(name), ids, printable(name),
+                               printable(all.front().device.id)));
 }
 
 int list(const Options& options) {
   const auto folder = cache_folder();
   const auto all = calibrate::stored_calibrations();
   if (all.empty()) {
-    say(fmt::format("no calibrations are stored in {}; --calibrate measures one", folder.string()));
+    say(fmt::format("no calibrations are stored in {}. To measure one: gpubench --calibrate", folder.string()));
     return exit_codes::fine;
   }
   const auto devices = devices_here();
@@ -146,7 +147,7 @@ int list(const Options& options) {
     columns.pop_back();
     table = Table(columns, 1, 8);
   }
-  table.fit(width);
+  table.fit(style);
   fmt::print("{}\n{}", printable(folder.string()), table.header(style));
   for (std::size_t i = 0; i < all.size(); ++i) fmt::print("{}", table.row(i, style));
   fmt::print("{}", notes);
@@ -162,7 +163,7 @@ std::vector<Calibration> shown(const Options& options) {
       all.push_back(*std::move(cached.calibration));
     }
   if (all.empty())
-    throw UsageError("No stored calibration fits a device of this machine; 'calibration list' shows what there is.");
+    throw UsageError("No stored calibration fits a device of this machine. To measure one: gpubench --calibrate");
   return all;
 }
 
@@ -172,7 +173,7 @@ int show(const Options& options) {
   run.context = gather_context("gpubench", {});
   run.calibrations = shown(options);
   if (run.calibrations.empty())
-    throw UsageError(fmt::format("{} holds no calibration.", printable(options.inputs.front())));
+    throw UsageError(fmt::format("{} has no calibration.", printable(options.inputs.front())));
   const auto style = stdout_style(options.color);
   for (Calibration& calibration : run.calibrations) {
     calibration.health = calibrate::assess(calibration);
@@ -200,7 +201,7 @@ int import_one(const Options& options) {
   const std::string& name = options.inputs.at(0);
   const Calibration calibration = one_calibration_of(name);
   if (const auto reason = calibrate::why_not_acceptable(calibration))
-    throw UsageError(fmt::format("{} was not imported: {}; give a file written by gpubench, unchanged.",
+    throw UsageError(fmt::format("{} was not imported: {}. Give an unchanged file written by gpubench.",
                                  printable(name), printable(*reason)));
   const auto target = calibrate::cache_file(cache_folder(), calibration.device);
   std::string replaced;

@@ -40,16 +40,15 @@ std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& fol
   }
   if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
   if (files.empty())
-    throw UsageError(fmt::format("{}: no run is in this folder; give one that holds files written by --out=FILE.json.",
-                                 folder.string()));
+    throw UsageError(
+        fmt::format("{}: this folder has no run. Give one with files written by --out=FILE.json.", folder.string()));
   std::ranges::sort(files);
   return files;
 }
 
 /// The sides of the command line.
 std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Options& options) {
-  if (options.inputs.size() == 1)
-    throw UsageError("compare takes BASE and NEW, or --base and --new; it got one run. See compare --help.");
+  if (options.inputs.size() == 1) throw UsageError("'compare' needs two runs, but got one: gpubench compare BASE NEW");
   auto base = options.base_runs, next = options.new_runs;
   if (options.inputs.size() == 2) {
     base.insert(base.begin(), options.inputs[0]);
@@ -57,7 +56,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Opt
   }
   if (base.empty() || next.empty())
     throw UsageError(
-        fmt::format("compare got no run of the {} side; give BASE and NEW, or --base and --new. See "
+        fmt::format("'compare' got no run of the {} side. Give BASE and NEW, or --base and --new. See "
                     "compare --help.",
                     base.empty() ? "base" : "new"));
   return {std::move(base), std::move(next)};
@@ -117,7 +116,7 @@ int compare_command(const Options& options) {
   const auto [base_names, new_names] = sides_of(options);
   const auto [old, next] = read_sides(base_names, new_names);
   if (options.paired && (old.size() != next.size() || old.size() < 2))
-    throw UsageError(fmt::format("--paired needs as many base runs as new ones, two or more; here are {} and {}.",
+    throw UsageError(fmt::format("--paired needs as many base runs as new ones, at least two. It got {} and {}.",
                                  old.size(), next.size()));
   return report_comparison(compare::compare(old, next, compare_options(options)), options);
 }

@@ -18,7 +18,7 @@ namespace gpubench {
 int doctor_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments) {
   for (const std::string& output : options.outputs) {
     if (std::filesystem::path(output).extension() != ".json")
-      throw UsageError(fmt::format("--out={}: what the doctor found can be written as .json.", output));
+      throw UsageError(fmt::format("--out={}: doctor writes .json only.", output));
     storage::check_writable(output);
   }
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());

@@ -39,10 +39,11 @@ void require_alike(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     const auto found = compare::comparability_of(runs.front(), run);
     if (!found.forbidding.empty())
-      throw UsageError(fmt::format("These runs are not of one machine: {}. Add those of each by themselves.",
-                                   found.forbidding.front()));
+      throw UsageError(
+          fmt::format("These runs are not all of one machine: {}. Add the runs of each machine separately.",
+                      found.forbidding.front()));
     if (compare::code_change(runs.front(), run) == compare::CodeChange::differs)
-      throw UsageError("These runs are not all of the same machine code. Add those of each code by themselves.");
+      throw UsageError("These runs are not all of the same machine code. Add the runs of each build separately.");
   }
 }
 
@@ -53,8 +54,8 @@ void say_without_clock(const Run& run, std::optional<Clock> clock) {
     if (clock && point.measurement.seconds() && seconds_by(point.measurement, *clock) == nullptr)
       names.push_back(printable(point.measurement.name));
   if (!names.empty())
-    say(fmt::format("{} of its points have no {} time and will be left out of checks: {}", names.size(),
-                    name_of(*clock), fmt::join(names, ", ")));
+    say(fmt::format("{} points have no {} time, and checks will leave them out: {}", names.size(), name_of(*clock),
+                    fmt::join(names, ", ")));
 }
 
 int update(const Options& options) {
@@ -73,9 +74,9 @@ int update(const Options& options) {
   if (!options.quiet)
     say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
                     runs.size() == 1 ? "" : "s"));
-  if (failed > 0) say(fmt::format("{} of its points failed: they have no baseline", failed));
+  if (failed > 0) say(fmt::format("{} points failed and have no baseline", failed));
   if (runs.size() == 1 && !options.quiet)
-    say("one run does not tell how far processes differ: give update several, each of a process of its own");
+    say("one run does not show how much results vary between processes. Give several runs, each from its own process");
   return exit_codes::fine;
 }
 
@@ -86,7 +87,7 @@ std::string difference(const storage::Fingerprint& stored, const storage::Finger
     if (place == stored.end()) return fmt::format("{} is '{}', and is not known there", key, value);
     if (place->second != value) return fmt::format("{} was '{}', is '{}'", key, place->second, value);
   }
-  return "it knows more than these runs say";
+  return "its description has more entries than these runs";
 }
 
 /// The entries to check against; empty when the store has none of this machine, which has been said.
@@ -97,14 +98,14 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
   if (!entries.empty()) return entries;
   const auto others = store.newest_of_each();
   if (others.empty()) {
-    say(fmt::format("{} holds no baseline; make one with gpubench gate update RUN... --store={}", options.store,
+    say(fmt::format("{} has no baseline. To make one: gpubench gate update RUN... --store={}", options.store,
                     options.store));
     return {};
   }
   const storage::BaselineEntry& newest = others.back();
   if (options.force) return store.entries(newest.fingerprint, max_entries_to_check);
   say(fmt::format(
-      "{} holds no baseline of this machine ({}); make one with gpubench gate update, or go on with --force",
+      "{} has no baseline of this machine ({}). To make one: gpubench gate update RUN... To compare anyway: --force",
       options.store, difference(newest.fingerprint, here)));
   return {};
 }
@@ -125,7 +126,8 @@ void add_to_job_summary(const std::string& text) {
   std::ofstream stream(file, std::ios::app | std::ios::binary);
   stream << text << "\n";
   stream.flush();
-  if (!stream) say(fmt::format("GITHUB_STEP_SUMMARY={} cannot be written; the job's page has no summary", file));
+  if (!stream)
+    say(fmt::format("GITHUB_STEP_SUMMARY={} cannot be written, so the page of the job has no summary", file));
 }
 
 int check(const Options& options) {
@@ -147,10 +149,10 @@ int history(const Options& options) {
   const storage::BaselineStore store(options.store);
   const auto machines = store.newest_of_each();
   if (machines.empty())
-    throw UsageError(fmt::format("{} holds no baseline; make one with gpubench gate update.", options.store));
+    throw UsageError(fmt::format("{} has no baseline. To make one: gpubench gate update RUN...", options.store));
   if (machines.size() > 1 && !options.outputs.empty())
-    throw UsageError(fmt::format("{} holds baselines of {} machines, and --out takes one; leave it out.", options.store,
-                                 machines.size()));
+    throw UsageError(fmt::format("{} has baselines of {} machines, but --out writes one. Leave --out out.",
+                                 options.store, machines.size()));
   for (const storage::BaselineEntry& machine : machines) {
     const auto entries = store.entries(machine.fingerprint, max_entries_of_history);
     const compare::History history = compare::history_of(entries, options.min_effect);

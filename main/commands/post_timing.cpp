@@ -37,7 +37,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
   PostTimingOutcome outcome;
   if (options.google.interleaves_at_random()) {
     outcome.warnings = {
-        fmt::format("{} was left out: it does not go with repetitions that are interleaved at random.", phase.flag)};
+        fmt::format("{} was skipped: it cannot be combined with randomly interleaved repetitions.", phase.flag)};
     return outcome;
   }
   const double start = steady_seconds();
@@ -91,10 +91,8 @@ std::optional<std::string> mark_uncounted(std::span<Point> points, const Options
     ++count;
   }
   if (count == 0) return std::nullopt;
-  return fmt::format(
-      "{} of {} points have no counters: their process ended before it counted, or the run that they "
-      "come from asked for none.",
-      count, points.size());
+  return fmt::format("{} of {} points have no counters: their process ended too early, or the resumed run had none.",
+                     count, points.size());
 }
 
 }  // namespace gpubench

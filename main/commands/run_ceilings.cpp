@@ -61,7 +61,7 @@ Calibration kept_as_it_is(Calibration calibration, const Device& device, const O
   calibration.drift = checked(calibration, device, options, sources, warnings);
   if (!calibration.drift) return calibration;
   if (auto text = drift_text(*calibration.drift, device); !text.empty())
-    warnings.push_back(std::move(text) + " It was kept all the same.");
+    warnings.push_back(std::move(text) + " It was used anyway.");
   return calibration;
 }
 
@@ -73,7 +73,7 @@ Calibration from_file(const Device& device, const Options& options, const Ceilin
   calibration.device.id = device.id;
   calibration = assessed(std::move(calibration));
   if (!reason) return kept_as_it_is(std::move(calibration), device, options, sources, warnings);
-  warnings.push_back(fmt::format("{} was not measured on this {} as it is now ({}); its verdicts may mislead.",
+  warnings.push_back(fmt::format("{} was not measured on this {} in its present state ({}). Its verdicts may mislead.",
                                  *options.calibration_file, device.id, *reason));
   return calibration;
 }
@@ -89,7 +89,7 @@ Calibration from_cache(Calibration stored, const Device& device, const Options& 
     stored.drift = std::move(check);
     return stored;
   }
-  say(fmt::format("the stored calibration of {} has drifted; measuring it anew", device.id));
+  say(fmt::format("the stored calibration of {} has drifted; measuring a new one", device.id));
   std::string aside;
   if (stored.mode == "full")
     if (const auto file = calibrate::set_aside(device))
@@ -187,7 +187,7 @@ Calibration ceilings_for(const Device& device, const Options& options, const Cei
     return kept_as_it_is(*then, device, options, sources, warnings);  // one run, one calibration
   auto cached = calibrate::load_cached(device);
   if (cached.calibration) return from_cache(*std::move(cached.calibration), device, options, sources, warnings);
-  say(fmt::format("no calibration of {} to re-use: {}; measuring a quick one", device.id, cached.reason));
+  say(fmt::format("no usable calibration of {}: {}; measuring a quick one", device.id, cached.reason));
   return measure_quick(device, options, sources);
 }
 

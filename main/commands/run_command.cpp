@@ -19,6 +19,7 @@
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
 #include "core/base/nearest.h"
+#include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/storage/storage.h"
 #include "main/cli/interruption.h"
@@ -76,7 +77,7 @@ void list_points(const std::vector<Device>& devices, const std::string& filter) 
   for (const Device& device : devices) {
     std::string previous;
     for (const auto& point : bench::discover(device, filter)) {
-      const std::string name = without_suffix(point.name);
+      const std::string& name = point.name;
       if (name != previous) fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), name);
       previous = name;
       any = true;
@@ -129,7 +130,7 @@ class GoogleOutputs {
   progress.clear();
   kept.write();
   const std::string how_to_go_on =
-      kept.file().empty() ? std::string() : fmt::format("; --resume={} goes on from there", kept.file());
+      kept.file().empty() ? std::string() : fmt::format("; to continue: --resume={}", kept.file());
   say(fmt::format("stopped after {} of {} points{}", kept.count(), kept.planned(), how_to_go_on));
   Interruption::end();
 }
@@ -178,7 +179,8 @@ void run_later_phases(const std::vector<Plan>& plans, const Options& options, Pr
       run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
       if (outcome.points == 0 || options.quiet) continue;
       progress.clear();
-      say(fmt::format("{} {} points on {} in {:.3g} s", phase.done, outcome.points, plan.device.id, outcome.seconds));
+      say(fmt::format("{} {} points on {} in {} s", phase.done, outcome.points, plan.device.id,
+                      format_number(outcome.seconds)));
     }
 }
 
@@ -228,7 +230,7 @@ std::optional<Run> earlier_run(const Options& options, const Context& context, c
   Run earlier = storage::read_run(*options.resume_file);
   if (const auto reason = why_not_resumable(earlier, context, devices, options.cache_state))
     throw UsageError(
-        fmt::format("{} cannot be resumed: {}. Start anew without --resume.", *options.resume_file, *reason));
+        fmt::format("{} cannot be resumed: {}. Start again without --resume.", *options.resume_file, *reason));
   return earlier;
 }
 
@@ -236,7 +238,7 @@ void take_over(const Run& earlier, const Options& options, Checkpoint& kept, Run
   const std::size_t left_out = kept.resume(earlier);
   if (left_out > 0)
     run.warnings.push_back(
-        fmt::format("{} points of {} are not part of this run and were left out.", left_out, *options.resume_file));
+        fmt::format("{} points of {} do not belong to this run and were left out.", left_out, *options.resume_file));
   run.context.environment["resumed"] =
       fmt::format("{} points from the run of {}", kept.count(), earlier.context.created_utc);
   say(fmt::format("{} of {} points are in {}", kept.count(), kept.planned(), *options.resume_file));
@@ -367,7 +369,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   {
     ProgressLine progress(options.quiet);
     if (!isolation && keeps_a_run(options))
-      interruption.emplace("\ngpubench: stopping after this point; once more stops at once\n");
+      interruption.emplace("\ngpubench: stopping after this point; press again to stop at once\n");
     if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
     isolation.reset();
     const bool is_measured = options.isolate || added;
@@ -425,7 +427,7 @@ int run_command(const Options& options, const std::string& program, const std::v
   check_outputs(options);
   if (options.cache_state == "cold")
     for (const Device& device : devices)
-      if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave --cache=cold out.");
+      if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave out --cache=cold.");
   for (const Device& device : devices) {
     const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
                                 ? fmt::format(" ({})", bench::why_no_gpu())
@@ -435,7 +437,7 @@ int run_command(const Options& options, const std::string& program, const std::v
   Run run;
   run.context = gather_context(program, arguments);
   if (run.context.environment["build"] == "debug")
-    run.warnings.push_back("This is a debug build: its times say little about an optimised one.");
+    run.warnings.push_back("This is a debug build. Measure an optimised one instead: its times differ.");
   if (options.calibrate) return calibrate_only(options, devices, std::move(run));
 
   std::vector<Plan> plans;

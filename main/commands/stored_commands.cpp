@@ -22,7 +22,7 @@ void judge_anew(const std::optional<std::string>& file, Run& run) {
   if (!file) return classifier::classify(run);
   const Calibration calibration = storage::read_calibration(*file);
   if (!classifier::judge_by(calibration, *file, run))
-    throw UsageError(fmt::format("{} holds the ceilings of a {}, and the run has no device of that kind.", *file,
+    throw UsageError(fmt::format("{} has the ceilings of a {}, but the run has no such device.", *file,
                                  calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
 }
 
@@ -31,8 +31,8 @@ int report_several(const Options& options) {
   for (const std::string& output : options.outputs)
     if (!reports::can_write_several(output))
       throw UsageError(
-          fmt::format("--out={}: this format holds one run, not {}; give one, or write .html .png .svg .pdf "
-                      ".vl.json; `gpubench compare` says what changed between two.",
+          fmt::format("--out={}: this format takes one run, not {}. Give one run, or write .html .png .svg .pdf "
+                      ".vl.json. To see what changed between two: gpubench compare BASE NEW",
                       output, options.inputs.size()));
   const std::vector<std::filesystem::path> files(options.inputs.begin(), options.inputs.end());
   const std::vector<std::string> labels = reports::labels_of(files);

@@ -86,7 +86,7 @@ void Checkpoint::write() {
   }
   if (run.points.size() < order_.size())
     run.warnings.push_back(
-        fmt::format("This run is not finished: it has {} of {} points, and no boundaries; --resume goes on with it.",
+        fmt::format("This run is unfinished: it has {} of {} points and no boundaries. To continue it: --resume.",
                     run.points.size(), order_.size()));
   const std::string text = files_.empty() ? std::string() : storage::to_json(run);
   std::erase_if(files_, [&](const std::string& file) {
@@ -105,13 +105,14 @@ void Checkpoint::write() {
 std::optional<std::string> why_not_resumable(const Run& earlier, const Context& context,
                                              const std::vector<Device>& devices, const std::string& cache_state) {
   if (earlier.context.program != context.program)
-    return fmt::format("it is a run of {}, not of {}", earlier.context.program, context.program);
+    return fmt::format("it is a run of {}, not {}", earlier.context.program, context.program);
   if (earlier.context.gpubench_version != context.gpubench_version)
     return fmt::format("gpubench was {}, now {}", earlier.context.gpubench_version, context.gpubench_version);
   for (const Point& point : earlier.points)
     if (const Measurement& measurement = point.measurement;
         measurement.seconds() && !measurement.cache_state.empty() && measurement.cache_state != cache_state)
-      return fmt::format("its caches were {}, now they are to be {}", measurement.cache_state, cache_state);
+      return fmt::format("its caches were {}, but this run measures with {} caches", measurement.cache_state,
+                         cache_state);
   for (const Device& device : devices) {
     const auto same = std::find_if(earlier.devices.begin(), earlier.devices.end(),
                                    [&](const Device& each) { return each.id == device.id; });

@@ -27,8 +27,7 @@ constexpr double longest_wait_seconds = 0.1;  // a process that closed its chann
 constexpr std::size_t longest_line = 1 << 16;
 
 [[noreturn]] void fail(int error, const char* what) {
-  throw std::system_error(error, std::generic_category(),
-                          fmt::format("a process of its own cannot be started: {}", what));
+  throw std::system_error(error, std::generic_category(), fmt::format("a worker process cannot be started: {}", what));
 }
 
 /// The command line as the system has it: what a program's own main has taken out is still there.
@@ -61,7 +60,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& job) {
   channel_ = Descriptor(ends[0]);
   const Descriptor theirs(ends[1]);
   fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
-  Spawn spawn("a process of its own cannot be started: posix_spawn");
+  Spawn spawn("a worker process cannot be started: posix_spawn");
   spawn.give(theirs.number(), theirs);
   process_.emplace(spawn.start("/proc/self/exe", own_command_line(),
                                environment_with(fmt::format("{}:{}", theirs.number(), job.string()))));

@@ -16,6 +16,7 @@
 #include "bench/memory/scrubbing.h"
 #include "calibrate/calibrate.h"
 #include "core/base/time.h"
+#include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/interruption.h"
 #include "main/worker/child_process.h"
@@ -92,8 +93,8 @@ struct Isolation::Attempt {
 
   [[nodiscard]] std::string reason(double limit_seconds) const {
     if (timed_out)
-      return fmt::format("took longer than {:.6g} s and was ended{}", limit_seconds,
-                         end.stuck ? "; its process could not be, and was left behind" : "");
+      return fmt::format("took longer than {} s and was stopped{}", format_number(limit_seconds),
+                         end.stuck ? "; its process could not be ended and was left behind" : "");
     return fmt::format("the process {}", words_of(end));
   }
 };

@@ -55,7 +55,7 @@ Job job_from_json(const std::string& text, const std::string& origin) {
     const auto task = std::find(task_names.begin(), task_names.end(), document.at("task").get<std::string>());
     if (task == task_names.end())
       throw storage::ReadError(
-          fmt::format("{}: is no job of gpubench (its task is unknown); unset {}", origin, job_variable));
+          fmt::format("{}: not a gpubench job (its task is unknown); unset {}", origin, job_variable));
     job.task = static_cast<Job::Task>(task - task_names.begin());
     job.parent = document.at("parent").get<int>();
     job.device = document.at("device").get<std::string>();
@@ -75,8 +75,7 @@ Job job_from_json(const std::string& text, const std::string& origin) {
     }
     return job;
   } catch (const nlohmann::json::exception& error) {
-    throw storage::ReadError(
-        fmt::format("{}: is no job of gpubench ({}); unset {}", origin, error.what(), job_variable));
+    throw storage::ReadError(fmt::format("{}: not a gpubench job ({}); unset {}", origin, error.what(), job_variable));
   }
 }
 
@@ -89,7 +88,7 @@ std::optional<TakenJob> take_job() {
   const char* const end = text.data() + text.size();
   const auto [colon, error] = std::from_chars(text.data(), end, taken.channel);
   if (error != std::errc() || colon == end || *colon != ':' || taken.channel < 0)
-    throw storage::ReadError(fmt::format("{} is '{}', which is no job of gpubench; unset it", job_variable, text));
+    throw storage::ReadError(fmt::format("{} is '{}', which is not a gpubench job; unset it", job_variable, text));
   const std::string file(colon + 1, end);
   std::ifstream stream(file);
   taken.job = job_from_json({std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()}, file);

@@ -28,54 +28,50 @@ std::vector<Chart> all(const Run& run) {
   };
   std::vector<Chart> charts = {
       {"roofline", "Roofline",
-       "Speed against arithmetic intensity, under the roofs measured on this device: slanted lines are memory levels, "
-       "dashed "
-       "level ones execution pipes (faint: used by no point here), and their width is the 95 % interval. A point on a "
-       "roof "
-       "cannot get faster on that resource. Operations that declare no FLOPs have no place here; they are in the "
+       "Speed against arithmetic intensity, under the roofs measured on this device. Slanted roofs are memory "
+       "levels, flat dashed ones are execution pipes (faint: used by no point here). Their width is the 95 % "
+       "interval. A point on a roof cannot get faster on that resource. Operations without FLOPs are in the "
        "charts below.",
        "device", roofline()},
       {"overview", "Overview",
-       "Time, throughput, bandwidth and regime of every operation over its working set; thin lines join the sizes of "
-       "an "
-       "operation. Bandwidth is declared bytes over the time, against the measured DRAM ceiling; above 100 % a cache "
-       "serves them.",
+       "Time, throughput, bandwidth and regime of every operation against its working set. Thin lines join the "
+       "sizes of an operation. Bandwidth is declared bytes over time, compared with the measured DRAM ceiling. "
+       "Above 100 % a cache serves them.",
        "device", overview(run)},
       {"map", "Regime map",
-       "Operations by size, coloured by regime; the fainter, the less sure, and a number is the probability in percent "
-       "where "
-       "it is below 95. Uprights are the boundaries.",
+       "Operations by size, coloured by regime. Fainter means less sure; a number is the probability in percent "
+       "where it is below 95. Vertical lines are the boundaries.",
        "device", map()},
       {"strip", "How close to the limit",
-       "Percent of the limiting resource's ceiling reached, launch overhead not taken off; the stronger the colour, "
-       "the closer. "
-       "Colour and sign tell the regime. Operations whose working set stays the same have no row.",
+       "Percent of the limiter's ceiling reached, launch overhead included. A stronger colour is closer. Colour "
+       "and symbol show the regime. Operations with a constant working set have no row.",
        "device", strip()},
       {"time", "Time against size",
-       "Medians with their 95 % intervals. Dashed curve: the model's time from the ceilings alone. Background: the "
-       "regime; "
-       "dashed uprights: its boundaries, with their intervals where known.",
+       "Medians with their 95 % intervals. Dashed curve: the time by the model, from the ceilings alone. "
+       "Background: the regime. Dashed vertical lines: its boundaries, with their intervals where known.",
        "operation", time()},
       {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.",
        "operation", rate()},
-      {"shares", "Where the time goes", "The share of the measured time that each resource accounts for.", "operation",
+      {"shares", "Where the time goes", "The share of the measured time that each resource takes.", "operation",
        shares(run)},
       {"ladder", "Memory hierarchy",
-       "Read bandwidth against working set as calibrated; each plateau is a level, and the uprights mark where it "
-       "ends.",
+       "Read bandwidth against working set, from the calibration. Each plateau is a level of memory. Vertical "
+       "lines mark where it ends.",
        "device", ladder()},
   };
   // Full calibrations have more; for others there would be nothing to draw.
   if (any(&Calibration::latency_curve))
-    charts.push_back({"latency", "Latency",
-                      "Time of one access that depends on the one before it, by one thread, against the working set it "
-                      "jumps about in; the lines are the ceilings of each level.",
-                      "device", latency()});
+    charts.push_back(
+        {"latency", "Latency",
+         "Time of one dependent access by one thread, against the working set that it jumps around in. Lines are "
+         "the ceilings of each level.",
+         "device", latency()});
   if (any(&Calibration::intensity_sweep))
-    charts.push_back({"intensity", "Memory and arithmetic together",
-                      "What a kernel reached that reads memory and does multiply-adds at once. The lines are what "
-                      "each reaches alone; near their meeting the power limit may hold both back.",
-                      "device", intensity()});
+    charts.push_back(
+        {"intensity", "Memory and arithmetic together",
+         "What a kernel reached that reads memory and does multiply-adds at the same time. The lines are what each "
+         "reaches alone. Near their crossing the power limit may slow down both.",
+         "device", intensity()});
   return charts;
 }
 
@@ -92,10 +88,11 @@ Json datasets(const Run& run) {
 }
 
 Chart samples_chart() {
-  return {"samples", "Samples",
-          "Each sample in the order taken, and how often times occur; the line is the median with its 95 % interval, "
-          "dashed uprights part blocks that were taken apart in time.",
-          "point", samples()};
+  return {
+      "samples", "Samples",
+      "Each sample in the order taken, and a histogram of the times. The line is the median with its 95 % interval. "
+      "Dashed vertical lines separate blocks that were measured at different times.",
+      "point", samples()};
 }
 
 namespace {

@@ -21,7 +21,7 @@ constexpr double max_seconds = 120.0;
 constexpr int without_package = 93;  ///< the script's exit code
 constexpr auto how_to_get_it =
     "to draw PNG, SVG and PDF: python3 -m venv venv && venv/bin/pip install vl-convert-python, then set "
-    "GPUBENCH_PYTHON=venv/bin/python; or write .html or .vl.json, which need nothing";
+    "GPUBENCH_PYTHON=venv/bin/python; or write .html or .vl.json, which need no drawing";
 
 /// Nothing from the working folder is imported; nothing is fetched, for all data are in the specification.
 constexpr auto script = R"python(
@@ -67,14 +67,14 @@ Outcome run_python(const std::string& python, const char* kind, std::string_view
     throw DrawingError(fmt::format("{}: {}", printable(python), error.what()));
   }
   if (result.timed_out)
-    throw DrawingError(fmt::format("{} drew for {} s without an end and was stopped; write .html or .vl.json",
+    throw DrawingError(fmt::format("{} did not finish in {} s and was stopped; write .html or .vl.json",
                                    printable(python), max_seconds));
   if (result.end.exit_code == without_package || result.end.exit_code == 127) return {true, {}};
   if (!result.end.well()) {
     std::string reason = result.errors.substr(0, 600);
     while (reason.ends_with('\n')) reason.pop_back();
     throw DrawingError(fmt::format("vl-convert by {} drew nothing: {}", printable(python),
-                                   reason.empty() ? "it ended without a word" : printable(reason)));
+                                   reason.empty() ? "it gave no reason" : printable(reason)));
   }
   return {false, std::move(result.output)};
 }
@@ -99,7 +99,7 @@ std::string run_any(const char* kind, std::string_view specification) {
     if (!outcome.missing) return std::move(outcome.picture);
     tried += (tried.empty() ? "" : ", ") + printable(python);
   }
-  throw DrawingError(fmt::format("vl-convert is not there (tried {}); {}", tried, how_to_get_it));
+  throw DrawingError(fmt::format("vl-convert is missing (tried {}); {}", tried, how_to_get_it));
 }
 
 }  // namespace

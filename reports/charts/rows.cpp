@@ -47,13 +47,13 @@ std::string line_of(const Measurement& measurement, const Sweep& sweep) {
 void put_other_clocks(Json& row, const Measurement& measurement) {
   auto lines = Json::array();
   const auto fixed_text = [](const std::optional<Estimate>& fixed) {
-    return fixed ? ", beside a fixed cost of " + format_seconds(fixed->value, 4) : std::string();
+    return fixed ? ", plus kernel overhead of " + format_seconds(fixed->value, 4) : std::string();
   };
   for (const Timing& timing : measurement.timings) {
     const bool primary = &timing == &measurement.primary();
     if (primary && !timing.kernel_overhead_seconds) continue;
     std::string text =
-        primary ? "fixed cost " + format_seconds(timing.kernel_overhead_seconds->value, 4) : timing.reason;
+        primary ? "kernel overhead " + format_seconds(timing.kernel_overhead_seconds->value, 4) : timing.reason;
     if (!primary && timing.seconds)
       text = fmt::format("{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
                          format_seconds(timing.seconds->median_ci95.low, 4),
@@ -77,11 +77,11 @@ std::string conditions_text(const DeviceConditions& conditions) {
     text += after;
   };
   add("", conditions.power_watts, 1.0, " W");
-  add("", conditions.temperature_celsius, 1.0, " degrees Celsius");
+  add("", conditions.temperature_celsius, 1.0, " \u00b0C");
   add("SM clock ", conditions.sm_clock_hz, 1e6, " MHz");
   add("memory clock ", conditions.memory_clock_hz, 1e6, " MHz");
   if (!conditions.throttle_reasons.empty())
-    text += fmt::format("{}held down by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
+    text += fmt::format("{}throttled by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
   if (!text.empty()) text += fmt::format("; of {} readings", conditions.readings);
   if (!conditions.absent_reason.empty())
     text += (text.empty() ? "not read: " : "; not read: ") + conditions.absent_reason;
@@ -95,7 +95,7 @@ std::string launches_text(const Measurement& measurement) {
   auto text = fmt::format("{} kernel{} of {} block{}{}", launches.kernels, launches.kernels == 1 ? "" : "s",
                           launches.blocks, launches.blocks == 1 ? "" : "s", launches.kernels > 1 ? " in all" : "");
   if (measurement.grid)
-    text += fmt::format(", {} at once on a multiprocessor", measurement.grid->blocks_per_multiprocessor);
+    text += fmt::format(", {} resident per multiprocessor", measurement.grid->blocks_per_multiprocessor);
   return text;
 }
 
@@ -186,7 +186,7 @@ void put_activity(Json& row, const Measurement& measurement) {
 void put_verdict(Json& row, const Point& point) {
   if (!point.verdict) {
     row["regime"] = name_of(Regime::unknown);
-    row["evidence"] = "no verdict: its device has no calibration";
+    row["evidence"] = "no verdict: the device has no calibration";
     return;
   }
   const auto& verdict = *point.verdict;

@@ -182,14 +182,14 @@ void name_roofs(Json& roofs) {
 
 std::vector<Chart> overlays(const Several& several) {
   return {{"rooflines", "Rooflines of all runs",
-           "Every point that declares FLOPs, coloured by run, under each run's DRAM roof and the pipes that it uses. "
-           "Roofs of runs on the same device lie on one another.",
+           "Every point that declares FLOPs, coloured by run, with the DRAM roof and the pipes of each run. "
+           "Roofs of the same device coincide.",
            "runs", rooflines(several)},
           {"changes", "Change of every point",
-           "The time of each point over that of the same point in the first run; below 1 it is faster. Whiskers reach "
-           "between the far ends of both 95 % intervals. Whether a change is real is for gpubench compare to say.",
+           "Time of each point divided by its time in the first run. Below 1 is faster. Whiskers span "
+           "both 95 % intervals. To test whether a change is real, use gpubench compare.",
            "runs", changes(several)},
-          {"times", "Time against size, by run", "Medians of the chosen operation with their 95 % intervals.",
+          {"times", "Time against size, by run", "Medians of the operation with their 95 % intervals.",
            "runs-operation", times(several)}};
 }
 

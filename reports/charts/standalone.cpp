@@ -121,8 +121,8 @@ const Measurement& chosen_point(const Run& run, const Choice& choice) {
   }
   throw std::invalid_argument(choice.line.empty()
                                   ? std::string("no point of this run has samples")
-                                  : fmt::format("no timed point '{}' with samples in this run; name one as the table "
-                                                "does, such as saxpy/n:1024",
+                                  : fmt::format("this run has no point '{}' with samples; give a name as in the table, "
+                                                "such as saxpy/n:1024",
                                                 printable(choice.line)));
 }
 
@@ -202,7 +202,7 @@ void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::stri
   const bool all_empty =
       std::all_of(names.begin(), names.end(), [&](const std::string& name) { return sets[name].empty(); });
   if ((of_points && !some(needed)) || all_empty)
-    throw std::invalid_argument(fmt::format("there is nothing to draw for the chart '{}' in this run", chart.id));
+    throw std::invalid_argument(fmt::format("this run has no data for the chart '{}'", chart.id));
 }
 
 Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice) {

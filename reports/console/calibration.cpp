@@ -91,7 +91,7 @@ Rows rows_of(const Calibration& calibration) {
       put(limit, fraction ? format_percent(*fraction) : "");
       put(bar,
           fraction          ? bar_of(*fraction)
-          : ceiling->cycles ? fmt::format("{:.4g} cyc", *ceiling->cycles)
+          : ceiling->cycles ? format_number(*ceiling->cycles, 4) + " cyc"
                             : "",
           fraction ? color_of(group) : color::dim);
       put(clock, ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "");
@@ -104,20 +104,22 @@ Rows rows_of(const Calibration& calibration) {
 
 /// The table with as many columns as fit: the method goes first, then the clock; then names are shortened, and at last
 /// the bar and the share of the limit go.
-Table table_of(std::vector<Column> columns, std::size_t width) {
+Table table_of(std::vector<Column> columns, const ConsoleStyle& style) {
+  const std::size_t width = usable_width(style);
   Table table(columns, method, min_method);
   while (!table.fits(width) && columns.size() > interval + 1) {
     columns.pop_back();
     table = Table(columns, resource, columns.size() > clock ? columns[resource].natural_width() : min_resource);
   }
-  table.fit(width);
+  const bool has_method = columns.size() > method;  // which is no name, and may be shortened
+  table.fit(has_method ? ConsoleStyle{style.color, style.width} : style);
   return table;
 }
 
 std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& style) {
   if (calibration.ceilings.empty()) return "no ceiling could be measured\n";
   Rows rows = rows_of(calibration);
-  const Table table = table_of(std::move(rows.columns), usable_width(style));
+  const Table table = table_of(std::move(rows.columns), style);
   std::string text = table.header(style);
   std::size_t next = 0;
   for (std::size_t i = 0; i < rows.count; ++i) {
@@ -216,9 +218,9 @@ std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& s
     for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back({cells[c]});
   }
   Table table(columns, 0, 8);
-  table.fit(usable_width(style));
-  std::string text = paragraph("", "GPUs of one kind beside each other, each measured alone; ? where intervals meet",
-                               color::bold, style);
+  table.fit(style);
+  std::string text =
+      paragraph("", "GPUs of the same kind, each measured alone; ? where intervals overlap", color::bold, style);
   text += table.header(style);
   for (std::size_t i = 0; i < shown; ++i) text += table.row(i, style);
   std::map<std::string, std::size_t> slowest;
@@ -228,8 +230,8 @@ std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& s
                                           [](const auto& a, const auto& b) { return a.second < b.second; });
   if (max_often != slowest.end())
     text += paragraph("",
-                      fmt::format("slowest most often: {}, in {} of {} resources beyond the intervals",
-                                  printable(max_often->first), max_often->second, spreads.size()),
+                      fmt::format("slowest in most resources: {}, in {} of {}", printable(max_often->first),
+                                  max_often->second, spreads.size()),
                       color::bold, style);
   if (shown < order.size())
     text += paragraph("", fmt::format("{} more resources differ by less", order.size() - shown), color::dim, style);

@@ -39,12 +39,12 @@ std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& st
     columns[1].cells.push_back({format_value(change.base.value, printable(change.unit), 4)});
     columns[2].cells.push_back({format_value(change.next.value, printable(change.unit), 4)});
     columns[3].cells.push_back({fmt::format("{:.4f}", change.ratio), color});
-    columns[4].cells.push_back({change.overlap ? "meet" : "apart", color});
+    columns[4].cells.push_back({change.overlap ? "overlap" : "apart", color});
   }
   std::string text;
   if (!diff.changes.empty()) {
     Table table(columns, 0, 8);
-    table.fit(usable_width(style));
+    table.fit(style);
     text += table.header(style);
     for (std::size_t i = 0; i < diff.changes.size(); ++i) text += table.row(i, style);
   }

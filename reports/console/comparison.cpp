@@ -68,7 +68,7 @@ std::string table_text(const compare::Comparison& comparison, const ConsoleStyle
   Table table = table_of(points, {clock, true, true});
   if (!table.fits(width)) table = table_of(points, {clock, false, true});
   if (!table.fits(width)) table = table_of(points, {clock, false, false});
-  table.fit(width);
+  table.fit(style);
   std::string text = table.header(style);
   for (std::size_t i = 0; i < points.size(); ++i) text += table.row(i, style);
   return text + "\n";
@@ -114,12 +114,11 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
   if (!comparison.comparable)
     text +=
         paragraph("",
-                  comparison.forbidding.empty()
-                      ? "not comparable: there is no point to compare; see above why"
-                      : "not comparable: the ratios would mean nothing; see above why, --force goes on all the same",
+                  comparison.forbidding.empty() ? "not comparable: no point can be compared, for the reasons above"
+                                                : "not comparable, for the reasons above; to compare anyway: --force",
                   color::red, style);
   if (comparison.forced)
-    text += paragraph("", "compared by force, although what is named above forbids it", color::red, style);
+    text += paragraph("", "compared by --force, in spite of the differences above", color::red, style);
   return text;
 }
 

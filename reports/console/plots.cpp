@@ -113,8 +113,7 @@ std::vector<Place> places_of(const Run& run, const std::string& device) {
 }
 
 std::string intensity_text(double flops_per_byte) {
-  return (flops_per_byte < 1000.0 ? fmt::format("{:.3g}", flops_per_byte) : format_count(flops_per_byte)) +
-         " FLOP/byte";
+  return format_number(flops_per_byte, flops_per_byte < 1000.0 ? 3 : 4) + " FLOP/byte";
 }
 
 std::string roofline_of(const std::vector<Place>& places, const std::vector<Roof>& roofs, const std::string& device,

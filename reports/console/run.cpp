@@ -136,7 +136,8 @@ Table table_of(std::span<const Field> layout, const std::vector<const Point*>& p
 }
 
 /// `name_width`: columns that the names of points without a time would like.
-Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, std::size_t width) {
+Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, const ConsoleStyle& style) {
+  const std::size_t width = usable_width(style);
   const bool has_device = std::any_of(timed.begin(), timed.end(), [](const Point* point) {
     return point->measurement.primary().clock != Clock::device &&
            seconds_by(point->measurement, Clock::device) != nullptr;
@@ -146,7 +147,7 @@ Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_wid
     if (!has_device) std::erase(layout, Field::device);
     Table table = table_of(layout, timed, name_width);
     if (!table.fits(width) && layout.size() > narrowest.size()) continue;
-    table.fit(width);
+    table.fit(style);
     return table;
   }
   return table_of(narrowest, timed, name_width);  // not reached: the last layout is always taken
@@ -154,7 +155,7 @@ Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_wid
 
 std::string calibration_text(const Run& run, const Device& device) {
   const Calibration* calibration = run.calibration_of(device.id);
-  if (calibration == nullptr) return "not calibrated: its points have no verdict";
+  if (calibration == nullptr) return "not calibrated, so its points have no verdict";
   const std::string age = format_age(calibration->created_utc, run.context.created_utc);
   return fmt::format("{} calibration of {}{}", printable(calibration->mode), printable(calibration->created_utc),
                      age.empty() ? "" : fmt::format(", {} before this run", age));
@@ -203,8 +204,8 @@ std::string advice_lines(const Group& group, const ConsoleStyle& style) {
     if (line.advice->gain.value_or(0.0) < worth_a_line) continue;
     text += paragraph(
         "  advice: ",
-        fmt::format("where {}, {}, up to {:.2g} x faster at {}", name_of(line.regime), printable(line.advice->action),
-                    *line.advice->gain, printable(label(line.at->measurement))),
+        fmt::format("where {}, {}, up to {} x faster at {}", name_of(line.regime), printable(line.advice->action),
+                    format_number(*line.advice->gain, 2), printable(label(line.at->measurement))),
         color::dim, style);
   }
   return text;
@@ -235,13 +236,13 @@ std::string agreement_text(const Run& run, const ConsoleStyle& style) {
       columns[i + 1].cells.push_back({row.by_regime[i] > 0 ? fmt::format("{}", row.by_regime[i]) : ""});
   }
   Table table(std::move(columns), 0, min_name);
-  table.fit(usable_width(style));
+  table.fit(style);
   std::string text = "\n";
   if (display_width(table.header({false, style.width})) <= usable_width(style) + 1) {
     text += table.header(style);
     for (std::size_t row = 0; row < rows.size(); ++row) text += table.row(row, style);
   } else {
-    text += paragraph("", "ncu's rule beside the verdicts: the table needs a wider terminal", color::dim, style);
+    text += paragraph("", "the table of ncu's rule and the verdicts needs a wider terminal", color::dim, style);
   }
   const auto differences = rule_differences(run);
   for (std::size_t i = 0; i < std::min(differences.size(), max); ++i)
@@ -253,7 +254,8 @@ std::string agreement_text(const Run& run, const ConsoleStyle& style) {
 
 std::string untimed_row(const Point& point, std::size_t name_width, const ConsoleStyle& style) {
   const Status status = status_of(point.measurement);
-  const std::string lead = pad_right(shorten(printable(label(point.measurement)), name_width), name_width) + "  ";
+  const std::string name = printable(label(point.measurement));
+  const std::string lead = pad_right(style.whole_names ? name : shorten(name, name_width), name_width) + "  ";
   return paragraph(lead, fmt::format("{}: {}", name_of(status), printable(reason_of(point.measurement))),
                    status == Status::failed ? color::red : color::dim, style);
 }
@@ -276,7 +278,7 @@ std::string table_text(const Run& run, const ConsoleStyle& style) {
     for (const Point* point : group.points)
       if (status_of(point->measurement) == Status::timed) timed.push_back(point);
   }
-  const Table table = fitting_table(timed, widest_untimed_name(groups), usable_width(style));
+  const Table table = fitting_table(timed, widest_untimed_name(groups), style);
   const std::size_t name_width =
       timed.empty() ? std::min(widest_untimed_name(groups), usable_width(style) / 2) : table.width_of(0);
 
@@ -329,7 +331,7 @@ std::string work_notices(const Run& run, const ConsoleStyle& style) {
                       color::yellow, style);
   }
   if (count > max)
-    text += paragraph("notice: ", fmt::format("{} more points differ from what they declare", count - max),
+    text += paragraph("notice: ", fmt::format("{} more points do not do the work they declare", count - max),
                       color::yellow, style);
   return text;
 }

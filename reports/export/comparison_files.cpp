@@ -72,8 +72,8 @@ std::string csv_without_ratio(const std::vector<std::string>& names, std::string
 
 std::string markdown(const compare::Comparison& comparison) {
   std::string text;
-  if (!comparison.comparable) text += "**Not comparable**: the ratios would mean nothing.\n\n";
-  if (comparison.forced) text += "**Compared by force**: what is named below forbids it.\n\n";
+  if (!comparison.comparable) text += "**Not comparable**, for the reasons below.\n\n";
+  if (comparison.forced) text += "**Compared by --force**, in spite of the differences below.\n\n";
   text += markdown_text(summary_of(comparison)) + "\n";
   if (!comparison.points.empty()) {
     text += "\n";

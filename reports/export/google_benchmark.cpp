@@ -61,8 +61,8 @@ void put_times(Json& entry, const Measurement& measurement) {
   put(entry, "median_ci95_low", seconds.median_ci95.low * ns_per_second);
   put(entry, "median_ci95_high", seconds.median_ci95.high * ns_per_second);
   entry["samples"] = seconds.count;
-  entry["cpu_time_source"] = has_launch ? "what the host takes to launch one execution"
-                                        : "real_time: the time of the host alone was not measured";
+  entry["cpu_time_source"] =
+      has_launch ? "the host's time to launch one execution" : "real_time: the time of the host alone was not measured";
 }
 
 void put_verdict(Json& entry, const Verdict& verdict) {
@@ -106,7 +106,8 @@ std::string google_benchmark_json(const Run& run) {
     Family& family =
         families.try_emplace({measurement.device, measurement.operation}, Family{families.size(), {}}).first->second;
     const auto instance = family.instances.try_emplace(measurement.name, family.instances.size()).first->second;
-    const std::string name = printable(several ? measurement.name + "/" + measurement.device : measurement.name);
+    const std::string googles = without_suffix(measurement.name) + "/manual_time";
+    const std::string name = printable(several ? googles + "/" + measurement.device : googles);
     Json entry;
     entry["name"] = name;
     entry["family_index"] = family.index;

@@ -126,7 +126,7 @@ std::string advice(const Run& run) {
     for (const AdviceLine& line : advice_of(group))
       text += fmt::format("- {}, where {}: {}\n", markdown_text(label(line.at->measurement)), name_of(line.regime),
                           markdown_text(advice_text(*line.advice)));
-  return text.empty() ? "" : "\nAdvice, at the point of each regime where it gains most:\n\n" + text;
+  return text.empty() ? "" : "\nAdvice, for the point of each regime with the largest gain:\n\n" + text;
 }
 
 std::string doubts(const Run& run) {

@@ -146,8 +146,8 @@ void put_times(Summaries& into, const Measurement& measurement) {
 
 void put_verdict(Summaries& into, const Verdict& verdict) {
   into.text("gpubench/regime", "Regime", "What limits the point", std::string(name_of(verdict.regime)));
-  into.text("gpubench/limiter", "Limiter", "The resource that binds", verdict.limiter);
-  into.number("gpubench/achieved", "Achieved", "percentage", "Rate on the limiter over its measured ceiling",
+  into.text("gpubench/limiter", "Limiter", "The resource that limits it", verdict.limiter);
+  into.number("gpubench/achieved", "Achieved", "percentage", "Rate of the limiter over its measured ceiling",
               verdict.achieved);
 }
 

@@ -96,7 +96,7 @@ constexpr std::array figures = {
            [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median_ci95.low; }); }},
     Figure{"gpubench_point_time_high_seconds", "seconds", "Upper end of the 95 % interval of the median.",
            [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median_ci95.high; }); }},
-    Figure{"gpubench_point_samples", "", "Samples that the time rests on.",
+    Figure{"gpubench_point_samples", "", "Samples behind the time.",
            [](const Point& point) {
              return of_time(point, [](const Summary& s) { return static_cast<double>(s.count); });
            }},
@@ -106,15 +106,15 @@ constexpr std::array figures = {
            [](const Point& point) { return flops_per_second(point.measurement); }},
     Figure{"gpubench_point_clock_hertz", "hertz", "SM or core clock of the point.",
            [](const Point& point) { return point.measurement.clock_hz; }},
-    Figure{"gpubench_point_achieved_ratio", "ratio", "Rate reached on the limiter over its measured ceiling.",
+    Figure{"gpubench_point_achieved_ratio", "ratio", "Rate of the limiter over its measured ceiling.",
            [](const Point& point) { return point.verdict ? point.verdict->achieved : std::nullopt; }},
     Figure{"gpubench_point_confidence_ratio", "ratio", "Probability that the regime is right.",
            [](const Point& point) { return point.verdict ? std::optional(point.verdict->confidence) : std::nullopt; }}};
 
 std::string points_text(const Run& run) {
   const std::vector<Labels> labels = labels_of_points(run);
-  Gauge status("gpubench_point_status", "", "1; the label says whether the point was timed, failed or skipped.");
-  Gauge regime("gpubench_point_regime", "", "1; the labels say what limits the point and how it was timed.");
+  Gauge status("gpubench_point_status", "", "Always 1; the label is timed, failed or skipped.");
+  Gauge regime("gpubench_point_regime", "", "Always 1; the labels are what limits the point and how it was timed.");
   for (std::size_t i = 0; i < run.points.size(); ++i) {
     const Point& point = run.points[i];
     Labels with_status = labels[i];
@@ -185,12 +185,12 @@ std::optional<double> unix_seconds(const std::string& utc) {
 }
 
 std::string run_text(const Run& run) {
-  Gauge about("gpubench_run_info", "", "1; the labels say what ran.");
+  Gauge about("gpubench_run_info", "", "Always 1; the labels are what ran.");
   about.add({{"version", run.context.gpubench_version}, {"host", run.context.host}, {"program", run.context.program}},
             1.0);
   Gauge created("gpubench_run_created_seconds", "seconds", "When the run began, since 1970-01-01 UTC.");
   if (const auto seconds = unix_seconds(run.context.created_utc)) created.add({}, *seconds);
-  Gauge devices("gpubench_device_info", "", "1; the labels say which device it is.");
+  Gauge devices("gpubench_device_info", "", "Always 1; the labels name the device.");
   std::set<std::string_view> seen;
   for (const Device& device : run.devices)
     if (seen.insert(device.id).second)

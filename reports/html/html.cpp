@@ -131,7 +131,7 @@ Beside beside_several(const Several& several, const std::string& figures) {
     environment += "<h3 class=\"of-run\">" + markup::escape(several.labels[i]) + "</h3>\n" + sections::environment(own);
   }
   return {"<a href=\"#runs\">Runs</a>",
-          "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">Runs over one another</h2>\n" +
+          "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">The runs together</h2>\n" +
               sections::runs(several) + figures + "</section>\n",
           "", environment};
 }

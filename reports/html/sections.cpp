@@ -106,7 +106,7 @@ std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
     html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}", look_of(group),
                         100.0 * std::min(*share, 1.0), format_percent(*share));
   else if (ceiling.cycles)
-    html += fmt::format("<span class=\"soft\">{:.4g} cycles</span>", *ceiling.cycles);
+    html += fmt::format("<span class=\"soft\">{} cycles</span>", format_number(*ceiling.cycles, 4));
   return html + "</td></tr>\n";
 }
 
@@ -134,7 +134,7 @@ std::string checks_of(const Calibration& calibration) {
 
 Table health(const Calibration& calibration) {
   Table table{
-      "Beside other GPUs of its kind",
+      "Compared with other GPUs of its kind",
       {{"resource"}, {"measured", true}, {"known of its kind", true}, {"margin", true}, {"standing"}, {"source"}},
       {}};
   if (!calibration.health) return table;
@@ -191,7 +191,7 @@ std::string devices(const Run& run) {
 }
 
 std::string runs(const Several& several) {
-  Table table{"What each run is; the first is what the others are held against",
+  Table table{"The runs; the others are compared with the first",
               {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
               {}};
   for (std::size_t i = 0; i < several.labels.size(); ++i) {
@@ -302,7 +302,7 @@ std::string checks(const Run& run) {
     for (const Doubt& doubt : doubts_of(group))
       doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
                              std::string(name_of(doubt.vote->experiment)), doubt.vote->says, doubt.vote->evidence, std::to_string(doubt.points)});
-  Table rule{"Classes of Nsight Compute's SpeedOfLight rule beside these regimes", {{"its class"}}, {}};
+  Table rule{"Classes of Nsight Compute's SpeedOfLight rule, by regime", {{"its class"}}, {}};
   for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});
   for (const auto& agreement : agreement_of(run)) {
     std::vector<std::string> cells = {agreement.theirs};
@@ -323,12 +323,11 @@ std::string calibrations(const Run& run) {
     for (const auto& warning : calibration.warnings) html += "<p class=\"notice warn\">" + escape(warning) + "</p>\n";
     html += checks_of(calibration) + cards(calibration);
     html += folded("Every ceiling with its repeats, clock and method", render(ceilings(calibration)));
-    html += folded("What is known of other GPUs of this kind, with sources", render(health(calibration)));
+    html += folded("Figures of other GPUs of this kind, with sources", render(health(calibration)));
     html += render(absent(calibration)) + render(levels(calibration));
   }
-  return html.empty()
-             ? "<p class=\"empty\">No device of this run was calibrated, so nothing could be said about limits.</p>"
-             : html;
+  return html.empty() ? "<p class=\"empty\">No device of this run was calibrated, so its limits are not known.</p>"
+                      : html;
 }
 
 std::string environment(const Run& run) {

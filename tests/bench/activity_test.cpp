@@ -211,7 +211,7 @@ TEST(Agreement, WhatDoesNotCompareSaysWhy) {
   EXPECT_THAT(reason(good, 1), HasSubstr("copies and fills"));
   Measurement bad = good;
   bad.timings.resize(1);
-  EXPECT_THAT(reason(bad), HasSubstr("--time=device measures it"));
+  EXPECT_THAT(reason(bad), HasSubstr("measure it with --time=device"));
   bad = good;
   bad.timings[1].seconds.reset();
   bad.timings[1].reason = "it waits for the GPU";

@@ -202,7 +202,7 @@ Counted count(const std::string& filter, const std::vector<Measurement>& timed, 
 TEST(GoogleRunner, NamesOperationAndArguments) {
   const auto measured = measure("^add_up/n:256");
   ASSERT_EQ(measured.size(), 1U);
-  EXPECT_EQ(measured[0].name, "add_up/n:256/manual_time");
+  EXPECT_EQ(measured[0].name, "add_up/n:256");
   EXPECT_EQ(measured[0].operation, "add_up");
   EXPECT_THAT(measured[0].arguments, ElementsAre(Argument{"n", 256}));
   EXPECT_EQ(measured[0].device, "cpu");
@@ -274,7 +274,7 @@ TEST(GoogleRunner, OperationsOfAnotherDeviceAreNotThere) {
 TEST(GoogleRunner, DiscoveryNamesWhatWouldRunWithoutRunningIt) {
   const auto points = discover(host_device(), "throws|add_up");
   ASSERT_EQ(points.size(), 3U);
-  EXPECT_EQ(points[0].name, "add_up/n:64/manual_time");
+  EXPECT_EQ(points[0].name, "add_up/n:64");
 }
 
 TEST(GoogleRunner, AFilterMayEndWhereTheTablesNamesEnd) {

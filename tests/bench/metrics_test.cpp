@@ -330,7 +330,7 @@ TEST(CounterPass, APointThatMissesARoundLacksItsCountersAlone) {
   phase.finish(1, broken);
   EXPECT_THAT(stopped.counters, SizeIs(1));
   EXPECT_THAT(stopped.absent_counters,
-              ElementsAre(AbsentCounter{"l2_bytes", "the run was stopped before it was counted"}));
+              ElementsAre(AbsentCounter{"l2_bytes", "the run was stopped before this was counted"}));
   EXPECT_THAT(broken.counters, SizeIs(1));
   EXPECT_THAT(broken.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "no memory"}));
 }

@@ -76,7 +76,7 @@ TEST(Assess, AboveIsWorseForTimes) {
 TEST(Assess, SaysWhyThereIsNothingToSay) {
   Calibration other = gpu("cuda:0", {ceiling("dram-read", 97.0)});
   other.device.name = "Nobody's";
-  EXPECT_EQ(assess(other, references)->reason, "no figures of this kind of GPU are known");
+  EXPECT_EQ(assess(other, references)->reason, "no figures are known for this kind of GPU");
   EXPECT_TRUE(assess(other, references)->kind.empty());
   Calibration slice = gpu("cuda:0", {ceiling("dram-read", 50.0)});
   slice.device.units = 4;
@@ -85,7 +85,7 @@ TEST(Assess, SaysWhyThereIsNothingToSay) {
   slice.device.units = 10;
   slice.device.properties["mig"] = "on";
   EXPECT_NE(assess(slice, references)->reason.find("MIG"), std::string::npos);
-  EXPECT_EQ(assess(gpu("cuda:0", {}), references)->reason, "none of the figures known of its kind was measured");
+  EXPECT_EQ(assess(gpu("cuda:0", {}), references)->reason, "none of the figures known for its kind was measured");
   Calibration cpu;
   EXPECT_FALSE(assess(cpu, references));
 }

@@ -329,7 +329,8 @@ TEST(CompareProcesses, GapsAndDuplicatesAreNamed) {
   next[1].points.pop_back();
   add(next[2], "a", around(1.0));
   const auto comparison = compare(processes(1.0, {1.0, 1.1, 1.2}, {"a", "b"}), next, {});
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point not in all runs: those that have it count (first: b)")));
+  EXPECT_THAT(comparison.notes,
+              Contains(HasSubstr("1 point not in all runs: compared in the runs that have it (first: b)")));
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point several times in one run file")));
 }
 
@@ -374,9 +375,9 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   kernel.registers = 32;
   kernel.local_bytes = 0;
   for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity.emplace().kernels = {kernel};
-  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, launched alike, code not known");
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels and launches, code not known");
   for (gpubench::Run* run : {&base, &next}) run->points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
-  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, same code, launched alike");
+  EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "the same kernels, code and launches");
   next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 2";
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "kernel scale(float*): code differs");
   next.points[0].measurement.activity->kernels[0].code = "fnv1a64: 1";
@@ -385,7 +386,7 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   next.points[0].measurement.activity->kernels[0].local_bytes = 16;
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points[0].kernels,
-            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes a thread (spills) 0 -> 16, same code");
+            "grid 132x1x1 -> 264x1x1, registers 32 -> 40, local bytes per thread (spills) 0 -> 16, same code");
   next.points[0].measurement.activity.reset();
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels, "");
   for (gpubench::Run* run : {&base, &next}) {
@@ -396,7 +397,7 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
   next.points[0].measurement.launches = Launches{1, 264, 132};
   next.points[0].measurement.grid = Grid{264, 4};
   EXPECT_EQ(compare(base, next, quiet()).points[0].kernels,
-            "blocks 132 -> 264, blocks at once on a multiprocessor 8 -> 4");
+            "blocks 132 -> 264, resident blocks per multiprocessor 8 -> 4");
 }
 
 TEST(Comparability, CodeWithoutOptimisationOnOneSideForbids) {

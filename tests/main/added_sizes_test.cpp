@@ -65,9 +65,9 @@ TEST_F(Adaptive, SizesAreRegisteredAsIfTheAuthorHad) {
   AddedSizes added(filter, 2);
   EXPECT_EQ(added.add(judged(plans[0]), plans), 1U);
   ASSERT_THAT(plans[0].points, SizeIs(3));
-  EXPECT_EQ(plans[0].points[2].name, "added_to/n:2048/manual_time");
+  EXPECT_EQ(plans[0].points[2].name, "added_to/n:2048");
   EXPECT_EQ(added.add(judged(plans[0]), plans), 1U);
-  EXPECT_EQ(plans[0].points[3].name, "added_to/n:1536/manual_time");
+  EXPECT_EQ(plans[0].points[3].name, "added_to/n:1536");
   EXPECT_EQ(added.add(judged(plans[0]), plans), 0U) << "two are the limit";
   EXPECT_THAT(plans[0].keys, SizeIs(4));
   gpubench::Run run = judged(plans[0]);
@@ -101,7 +101,7 @@ TEST_F(Adaptive, AnEarlierRunsSizesAreTakenOver) {
   added.take_over(earlier, plans);
   EXPECT_EQ(added.all(), (std::vector<AddedSize>{{"resumed", {{"n", 1448}, {"k", 3}}}}));
   ASSERT_THAT(plans[0].points, SizeIs(2));
-  EXPECT_EQ(plans[0].points[1].name, "resumed/n:1448/k:3/manual_time");
+  EXPECT_EQ(plans[0].points[1].name, "resumed/n:1448/k:3");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ class CommandLine(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
         cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), COLUMNS="80")
-        cls.environment.pop("NO_COLOR", None)
+        for name in ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
+            cls.environment.pop(name, None)
         cls.first = cls.gpubench("--calibrate", f"--out={cls.folder}/calibration-run.json")
         cls.cached = list((cls.folder / "cache" / "gpubench").glob("*.json"))
         cls.measured = cls.gpubench("--filter=^copy/n:(1024|4096)/", *[f"--out={cls.folder}/run{e}" for e in (".json", ".csv", ".md", ".html")])
@@ -266,8 +267,32 @@ class CommandLine(unittest.TestCase):
         for line in self.measured.stdout.splitlines():
             self.assertLessEqual(len(line), 80, line)
 
+    def test_names_are_whole_in_a_pipe(self):
+        run = json.loads((self.folder / "run.json").read_text())
+        long = "transform/" + "/".join(f"a_long_argument_{i}:{i}" for i in range(8))
+        run["points"][0]["measurement"]["name"] = long + "/manual_time"  # as gpubench 0.1 wrote it
+        (self.folder / "long.json").write_text(json.dumps(run))
+        self.assertIn(long + " ", self.stored("report", f"{self.folder}/long.json").stdout)
+        compared = self.stored("compare", f"{self.folder}/long.json", f"{self.folder}/long.json").stdout
+        self.assertIn(long + " ", compared)
+        for extension in (".csv", ".md", ".json", ".junit.xml", ".prom", ".nvbench.json", ".html"):
+            out = self.folder / f"long-report{extension}"
+            self.stored("report", f"{self.folder}/long.json", f"--out={out}")
+            self.assertNotIn("manual_time", out.read_text(), extension)
+        self.assertNotIn("manual_time", self.gpubench("--list").stdout)
+
     def test_color_on_request(self):
         self.assertIn("\x1b[", self.stored("report", f"{self.folder}/run.json", "--color=always").stdout)
+
+        def has_color(**variables):
+            result = subprocess.run([str(GPUBENCH), "report", f"{self.folder}/run.json"], env={**self.environment, **variables},
+                                    capture_output=True, text=True, timeout=300)
+            return "\x1b[" in result.stdout
+
+        self.assertFalse(has_color())
+        self.assertTrue(has_color(CLICOLOR_FORCE="1"))
+        self.assertFalse(has_color(CLICOLOR_FORCE="1", NO_COLOR="1"))
+        self.assertFalse(has_color(CLICOLOR_FORCE="0"))
 
     def test_list_names_points(self):
         result = self.gpubench("--list", "--filter=^saxpy")

@@ -98,7 +98,7 @@ class Commands(unittest.TestCase):
     def test_ab_stops_when_its_time_is_over(self):
         result = self.gpubench("ab", PLANTED, PLANTED, "--total-budget=6", "--precision=0.001", "--fail-on=never", *self.AB)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("the time budget is spent", result.stderr)
+        self.assertIn("the time budget is used up", result.stderr)
         self.assert_refused(self.gpubench("ab", SLOW, SLOW, "--total-budget=0.3", "--", "--device=cpu"), "--total-budget")
 
     def test_ab_says_which_program_failed(self):

@@ -70,7 +70,7 @@ class Isolation(unittest.TestCase):
         self.assertRegex(failed["segfaults"], "SIGSEGV|exit code")
         self.assertRegex(failed["aborts"], "SIGABRT|exit code")
         self.assertEqual(failed["hangs"], "took longer than 2 s and was ended")
-        self.assertEqual(failed["exits"], "the process ended itself with exit code 3")
+        self.assertEqual(failed["exits"], "the process ended with exit code 3")
         self.assertEqual(failed["throws"], "no coffee left")
         self.assertEqual(len(failed), 5)
         for p in points:

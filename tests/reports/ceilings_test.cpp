@@ -120,8 +120,8 @@ TEST(HealthText, SaysWhatIsSlowerFirst) {
   EXPECT_EQ(health_text(*full_calibration().health),
             "slower than its kind, NVIDIA H200: 6.1 % below in dram-read; like it in 1 of 2 figures");
   EXPECT_TRUE(is_ill(*full_calibration().health));
-  EXPECT_EQ(health_text({"", {}, "no figures of this kind of GPU are known"}),
-            "no figures of this kind of GPU are known");
+  EXPECT_EQ(health_text({"", {}, "no figures are known for this kind of GPU"}),
+            "no figures are known for this kind of GPU");
   EXPECT_EQ(health_text({"X", {}, "MIG is on"}), "not held against X: MIG is on");
   Health faster = *full_calibration().health;
   faster.checks[0] = faster.checks[1];

@@ -80,7 +80,7 @@ TEST(Kept, KernelsOfRunsBeforeTheirCodeWasKnownCompareWithoutIt) {
   EXPECT_GT(kernels, 0U);
   const auto comparison = compare::compare(run, run, {});
   EXPECT_TRUE(std::ranges::any_of(comparison.points, [](const compare::ComparedPoint& point) {
-    return point.kernels == "the same kernels, launched alike, code not known";
+    return point.kernels == "the same kernels and launches, code not known";
   }));
 }
 

@@ -72,7 +72,6 @@ Measurement timed(const std::string& operation, std::vector<Argument> arguments,
   result.name = operation;
   for (const auto& argument : arguments)
     result.name += "/" + (argument.name.empty() ? "" : argument.name + ":") + std::to_string(argument.value);
-  result.name += "/manual_time";
   result.arguments = std::move(arguments);
   result.device = "cuda:0";
   result.work = std::move(work);
@@ -175,7 +174,7 @@ void add_without_time(Run& run) {
   run.points.push_back({failed, std::nullopt});
 
   Measurement skipped = failed;
-  skipped.name = "fp8_gemm/4096/manual_time";
+  skipped.name = "fp8_gemm/4096";
   skipped.operation = "fp8_gemm";
   skipped.arguments = {{"", 4096}};
   skipped.failure.reset();
@@ -183,7 +182,7 @@ void add_without_time(Run& run) {
   run.points.push_back({skipped, std::nullopt});
 
   Measurement plain = timed("touch", {}, 1.5e-3, {});
-  plain.name = "touch/manual_time";
+  plain.name = "touch";
   run.points.push_back({plain, std::nullopt});
 }
 

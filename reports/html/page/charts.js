@@ -58,11 +58,11 @@
     return data;
   }
   const needs = {
-    roofline: (data) => data.roofs.length || data.points.some((row) => row.intensity) ? "" : "Neither roofs nor operations with FLOPs: this device has no calibration.",
+    roofline: (data) => data.roofs.length || data.points.some((row) => row.intensity) ? "" : "No roofs and no operations with FLOPs: this device has no calibration.",
     overview: (data) => data.points.some((row) => row.working_set) ? "" : "No operation declares the bytes it touches.",
-    map: (data) => data.points.some((row) => row.size_to) ? "" : "No operation of this device was swept over an argument.",
+    map: (data) => data.points.some((row) => row.size_to) ? "" : "No operation of this device was run over several sizes.",
     rooflines: (data) => data.points.some((row) => row.intensity) ? "" : "No operation declares FLOPs.",
-    changes: (data) => data.changes.length ? "" : "No point of the first run has a partner of the same name in another.",
+    changes: (data) => data.changes.length ? "" : "No point of the first run has the same name as a point of another run.",
     times: (data) => data.points.length ? "" : "No timed points.",
     strip: (data) => data.points.some((row) => row.cell_to) ? "" : "No operation declares the bytes it touches.",
     time: (data) => data.points.length ? "" : "No timed points.",
@@ -161,8 +161,8 @@
     const text = found.carried < found.all ? "the first " + count(found.carried) + " of " + count(found.all) + " samples" : count(found.all) + " samples";
     const canvas = make("div", {class: "canvas", role: "img", "aria-label": "Samples of " + row.name + " in the order taken, and a histogram: "
       + text + ", median " + seconds(row.seconds, 4) + ", quartiles " + seconds(row.lower_quartile, 4) + " to " + seconds(row.upper_quartile, 4)});
-    box.append(make("figure", {class: "samples"}, make("figcaption", {}, "In the order taken, and how often: " + text
-      + ". The line is the median with its 95 % interval; dashed uprights part blocks."), canvas));
+    box.append(make("figure", {class: "samples"}, make("figcaption", {}, "In the order taken, and a histogram: " + text
+      + ". The line is the median with its 95 % interval; dashed vertical lines separate blocks."), canvas));
     const spec = structuredClone(report.specs.samples);
     delete spec.$schema;
     spec.datasets = found.sets;
@@ -246,8 +246,8 @@
   fillLines();
   if (!embed) {
     const box = byId("chart-trouble");
-    box.textContent = report.embedded ? "The charts cannot be drawn: the program that draws them did not start in this browser. All tables are below."
-      : "No charts: this report was made by a build without the chart library, and its copy at cdn.jsdelivr.net could not be loaded (no network, or a copy that is not the expected one). All tables are below.";
+    box.textContent = report.embedded ? "The charts cannot be drawn, because the chart library did not start in this browser. All tables are below."
+      : "No charts: the chart library could not be loaded from cdn.jsdelivr.net (no network, or an unexpected copy). All tables are below. A gpubench built with the library embeds it.";
     box.hidden = false;
     for (const figure of figures) figure.hidden = true;
     byId("operation").hidden = true;

@@ -22,7 +22,7 @@ ProgramResult shell(const std::string& script, const ProgramOptions& options = {
 TEST(ProcessEnd, InWords) {
   EXPECT_EQ(words_of({std::nullopt, SIGSEGV, false}), "was ended by SIGSEGV");
   EXPECT_THAT(words_of({std::nullopt, SIGKILL, false}), HasSubstr("memory"));
-  EXPECT_EQ(words_of({3, std::nullopt, false}), "ended itself with exit code 3");
+  EXPECT_EQ(words_of({3, std::nullopt, false}), "ended with exit code 3");
   EXPECT_THAT(words_of({std::nullopt, std::nullopt, true}), HasSubstr("left behind"));
 }
 

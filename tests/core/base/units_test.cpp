@@ -55,7 +55,22 @@ TEST(Units, CountsAreGrouped) {
   EXPECT_EQ(format_count(131072), "131 072");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(-1234567), "-1 234 567");
-  EXPECT_EQ(format_count(1.2e18), "1.2e+18");
+  EXPECT_EQ(format_count(1.2e18), "1.2 x 10^18");
+}
+
+TEST(Units, NumbersHaveNoExponent) {
+  EXPECT_EQ(format_number(180.0, 2), "180");
+  EXPECT_EQ(format_number(184.0, 2), "180");
+  EXPECT_EQ(format_number(2.0), "2");
+  EXPECT_EQ(format_number(2.345), "2.35");  // as printf rounds 2.345 (a little above)
+  EXPECT_EQ(format_number(0.0), "0");
+  EXPECT_EQ(format_number(0.034), "0.034");
+  EXPECT_EQ(format_number(0.0000123), "0.0000123");
+  EXPECT_EQ(format_number(999.6), "1 000");
+  EXPECT_EQ(format_number(12345.0), "12 300");
+  EXPECT_EQ(format_number(-1.5), "-1.5");
+  EXPECT_EQ(format_number(1e300), "1.0 x 10^300");
+  EXPECT_EQ(format_number(std::numeric_limits<double>::infinity()), "n/a");
 }
 
 TEST(Units, ValuesFollowTheUnitOfTheCeiling) {
