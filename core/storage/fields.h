@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/model/points.h"
 #include "core/model/run.h"
 #include "core/storage/visitors.h"
 
@@ -337,6 +338,7 @@ void describe(V& visit, T& measurement) {
   visit.filled("label", measurement.label);
   visit.field("work", measurement.work);
   if constexpr (V::reading) {
+    measurement.name = without_suffix(measurement.name);  // runs of 0.1 have one
     if (visit.node().version() == 1)
       read_timings_of_schema_1(visit.node(), measurement.timings);
     else

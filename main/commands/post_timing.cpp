@@ -11,6 +11,7 @@
 #include "bench/activity/activity_pass.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
+#include "core/base/time.h"
 #include "main/cli/interruption.h"
 #include "main/worker/isolation.h"
 

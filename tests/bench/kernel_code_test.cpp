@@ -29,7 +29,7 @@ const std::string scale_double = "void scale<double>(double*, double)";
 std::filesystem::path made(const std::string& name) { return std::filesystem::path(GPUBENCH_KERNEL_CODE_FILES) / name; }
 #endif
 
-std::string bytes_of(const std::filesystem::path& file) {
+[[maybe_unused]] std::string bytes_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }

@@ -401,12 +401,12 @@ TEST(CompareProcesses, WhatIsKnownOfTheKernelsIsSaid) {
 }
 
 TEST(Comparability, CodeWithoutOptimisationOnOneSideForbids) {
-  Run old = run_with(around(1e-3));
-  Run now = old;
+  gpubench::Run old = run_with(around(1e-3));
+  gpubench::Run now = old;
   for (Point& point : old.points) point.measurement.unoptimized_code = false;
   for (Point& point : now.points) point.measurement.unoptimized_code = true;
   EXPECT_THAT(comparability_of(old, now).forbidding,
-              testing::ElementsAre("op: compiled without optimisation on the new side alone"));
+              ::testing::ElementsAre("op: compiled without optimisation on the new side alone"));
   EXPECT_TRUE(comparability_of(now, now).forbidding.empty());
   EXPECT_EQ(comparability_of(now, now).differences.size(), 1U);
   for (Point& point : old.points) point.measurement.unoptimized_code.reset();

@@ -85,8 +85,8 @@ TEST_F(KeptPointsTest, ResumesWhatIsPlannedAndCountsTheRest) {
   EXPECT_EQ(kept.resume(earlier), 1U);
   EXPECT_EQ(kept.count(), 3U);
   ASSERT_NE(kept.find(plan_.keys[2]), nullptr);
-  EXPECT_EQ(kept.find(plan_.keys[1])->seconds->median, 2.0);
-  EXPECT_EQ(kept.find(plan_.keys[2])->seconds->median, 3.0) << "the second of one name";
+  EXPECT_EQ(kept.find(plan_.keys[1])->seconds()->median, 2.0);
+  EXPECT_EQ(kept.find(plan_.keys[2])->seconds()->median, 3.0) << "the second of one name";
   EXPECT_EQ(kept.find(plan_.keys[3]), nullptr);
 }
 
