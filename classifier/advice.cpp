@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "classifier/evidence.h"
+#include "core/base/units.h"
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {
@@ -46,7 +46,7 @@ double kernel_overhead_seconds(const Measurement& measurement) {
 void advise_on_overhead(const Case& it, List& list) {
   const bool gpu = it.machine.kind == DeviceKind::cuda;
   const auto evidence =
-      fmt::format("{} of {} go to the launch", with_unit(it.overhead_seconds, "s"), with_unit(it.time.seconds, "s"));
+      fmt::format("the launch takes {} of {}", format_seconds(it.overhead_seconds), format_seconds(it.time.seconds));
   const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
                                 : "start fewer parallel regions: batch the work";
   if (it.time.device_seconds) {
@@ -63,10 +63,10 @@ void advise_on_overhead(const Case& it, List& list) {
 
 void advise_on_start(const Case& it, List& list) {
   const double start = it.prediction.start_seconds();
-  const auto evidence = fmt::format("{} of {} go to starting blocks", with_unit(std::min(start, it.beside_launch), "s"),
-                                    with_unit(it.time.seconds, "s"));
+  const auto evidence = fmt::format("starting blocks takes {} of {}", format_seconds(std::min(start, it.beside_launch)),
+                                    format_seconds(it.time.seconds));
   const char* const action =
-      "start fewer blocks that do more: more threads a block, more elements a thread, or a grid that strides";
+      "start fewer blocks that do more: larger blocks, more elements per thread, or a grid-stride loop";
   if (const double busy = it.prediction.busy_seconds(); busy > 0.0)
     list.add(AdviceCode::fewer_blocks, action, evidence, it.time.seconds,
              it.overhead_seconds + it.beside_launch * std::min(busy / start, 1.0));
@@ -85,29 +85,29 @@ void advise_on_grid(const Case& it, List& list) {
              fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), it.time.seconds, left);
   else
     list.add(AdviceCode::even_last_wave,
-             "make the last wave of blocks a whole one: other block size, or blocks that take work in turn",
-             fmt::format("{} blocks are {:.2f} waves, and some of {} multiprocessors have {:.0f} % more than the mean",
+             "fill the last wave of blocks: another block size, or blocks that fetch their work (a persistent kernel)",
+             fmt::format("{} blocks make {:.2f} waves; some of the {} multiprocessors get {:.0f} % more than the mean",
                          blocks, *waves, it.machine.units, 100.0 * (factor - 1.0)),
              it.time.seconds, left);
 }
 
 void advise_on_latency(const Case& it, List& list) {
-  const auto evidence = fmt::format("{} beside the launch, {} at the {} ceiling", with_unit(it.beside_launch, "s"),
-                                    with_unit(it.binding.seconds, "s"), label_of(it.binding.decision.limiter));
+  const auto evidence = fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
+                                    label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
   const double left = it.overhead_seconds + it.binding.seconds;
   if (it.binding.decision.regime == Regime::memory)
     list.add(AdviceCode::more_bytes_in_flight,
              it.machine.kind == DeviceKind::cuda
-                 ? "keep more bytes in flight: wider accesses, more of them before their use, more blocks"
-                 : "keep more bytes in flight: wider accesses, more of them before their use, software prefetch",
+                 ? "keep more bytes in flight: wider accesses, more loads before their first use, more blocks"
+                 : "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch",
              evidence, it.time.seconds, left);
   else if (it.binding.decision.regime == Regime::overhead)
     advise_on_start(it, list);
   else
     list.add(AdviceCode::more_independent_work,
              it.machine.kind == DeviceKind::cuda
-                 ? "give each multiprocessor more independent work: more blocks, more chains in each thread"
-                 : "give each core more independent work: more chains in each loop, wider vectors",
+                 ? "give each multiprocessor more independent work: more blocks, more independent operations per thread"
+                 : "give each core more independent work: more independent operations per loop, wider vectors",
              evidence, it.time.seconds, left);
 }
 
@@ -128,9 +128,9 @@ void advise_on_waste(const Case& it, List& list) {
   for (const ResourceTime& each : it.prediction.resources)
     left = std::max(left, each.kind == ResourceKind::memory ? each.seconds * needed : each.seconds);
   list.add(AdviceCode::coalesce,
-           "let neighbouring threads access neighbouring addresses (coalesce), and read nothing twice",
-           fmt::format("{} moved for {} declared", with_unit(moved, "B"), with_unit(declared, "B")), it.time.seconds,
-           it.overhead_seconds + left);
+           "coalesce: let neighbouring threads access neighbouring addresses, and read nothing twice",
+           fmt::format("it moves {} but declares {}", format_value(moved, "B"), format_value(declared, "B")),
+           it.time.seconds, it.overhead_seconds + left);
 }
 
 void advise_on_memory(const Case& it, List& list) {
@@ -138,12 +138,13 @@ void advise_on_memory(const Case& it, List& list) {
   const double spared = std::min(work.bytes_read, work.bytes_written);
   if (spared > 0.0)
     list.add(AdviceCode::fuse,
-             "fuse it with the operation before or after it, which then need not pass data through memory",
-             fmt::format("{} read and {} written", with_unit(work.bytes_read, "B"), with_unit(work.bytes_written, "B")),
+             "fuse it with the operation before or after it, so that data need not pass through memory",
+             fmt::format("it reads {} and writes {}", format_value(work.bytes_read, "B"),
+                         format_value(work.bytes_written, "B")),
              it.time.seconds, it.overhead_seconds + it.beside_launch * (1.0 - spared / work.bytes()));
   if (work.flops.contains(fp64))
-    list.add(AdviceCode::smaller_format, "use FP32 instead of FP64 where its digits suffice",
-             fmt::format("{} moved, half of that in FP32", with_unit(work.bytes(), "B")), it.time.seconds,
+    list.add(AdviceCode::smaller_format, "use FP32 instead of FP64 where its precision suffices",
+             fmt::format("it moves {}, half of that in FP32", format_value(work.bytes(), "B")), it.time.seconds,
              it.overhead_seconds + 0.5 * it.beside_launch);
 }
 
@@ -159,11 +160,11 @@ constexpr std::array<Faster, 9> faster_pipes = {
      {fp64, tensor_fp64, AdviceCode::tensor_cores, "use tensor cores (FP64), if it is a matrix product"},
      {fp16, tensor_fp16, AdviceCode::tensor_cores, "use tensor cores, if it is a matrix product"},
      {bf16, tensor_bf16, AdviceCode::tensor_cores, "use tensor cores, if it is a matrix product"},
-     {fp64, fp32, AdviceCode::smaller_format, "compute in FP32 where its digits suffice"},
-     {fp32, fp16, AdviceCode::smaller_format, "compute in FP16 where its digits and range suffice"},
-     {tensor_tf32, tensor_bf16, AdviceCode::smaller_format, "multiply in BF16 where its digits suffice"},
-     {tensor_fp16, tensor_fp8, AdviceCode::smaller_format, "multiply in FP8 where its digits suffice"},
-     {tensor_bf16, tensor_fp8, AdviceCode::smaller_format, "multiply in FP8 where its digits suffice"}}};
+     {fp64, fp32, AdviceCode::smaller_format, "compute in FP32 where its precision suffices"},
+     {fp32, fp16, AdviceCode::smaller_format, "compute in FP16 where its precision and range suffice"},
+     {tensor_tf32, tensor_bf16, AdviceCode::smaller_format, "multiply in BF16 where its precision suffices"},
+     {tensor_fp16, tensor_fp8, AdviceCode::smaller_format, "multiply in FP8 where its precision suffices"},
+     {tensor_bf16, tensor_fp8, AdviceCode::smaller_format, "multiply in FP8 where its precision suffices"}}};
 
 void advise_on_compute(const Case& it, List& list) {
   for (const auto& [from, to, code, action] : faster_pipes) {
@@ -172,8 +173,10 @@ void advise_on_compute(const Case& it, List& list) {
     if (it.binding.decision.limiter != name_of(from) || !slow || !fast) continue;
     const double ratio = fast->per_second / slow->per_second;
     if (ratio <= 1.0) continue;
-    list.add(code, action, fmt::format("{:.3g} times the {} ceiling", ratio, label_of(name_of(from))), it.time.seconds,
-             it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
+    list.add(code, action,
+             fmt::format("the {} ceiling is {} x the {} ceiling", label_of(name_of(to)), format_number(ratio),
+                         label_of(name_of(from))),
+             it.time.seconds, it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "classifier/confidence.h"
+#include "core/base/units.h"
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {
@@ -31,37 +32,36 @@ std::string memory_ceiling(const Case& it) {
       names.emplace_back(label_of(resource.resource));
   if (names.size() == 1)
     return names.front() + (names.front() == label_of(resource::dram) ? "'s ceiling for this mix" : "'s ceiling");
-  return fmt::format("what {} together let through", joined(names, " and "));
+  return fmt::format("what {} allow together", joined(names, " and "));
 }
 
 std::string ceiling_of(const Case& it) {
   if (it.binding.decision.regime == Regime::memory) return memory_ceiling(it);
-  if (it.binding.decision.limiter == block_start) return "the rate at which blocks start";
+  if (it.binding.decision.limiter == block_start) return "the block-start ceiling";
   return fmt::format("the {} ceiling", label_of(it.binding.decision.limiter));
 }
 
 std::string start_sentence(const Case& it) {
-  return fmt::format("starts {} blocks, one after another, for {} of {}",
-                     it.measurement.launches ? it.measurement.launches->blocks : 0,
-                     with_unit(it.prediction.start_seconds(), "s"), with_unit(it.time.seconds, "s"));
+  return fmt::format("spends {} of {} on starting {} blocks", format_seconds(it.prediction.start_seconds()),
+                     format_seconds(it.time.seconds), it.measurement.launches ? it.measurement.launches->blocks : 0);
 }
 
 std::string overhead_sentence(const Case& it) {
   const double launch = it.prediction.launch ? it.prediction.launch->seconds : 0.0;
   const Time& time = it.time;
   if (time.device_seconds && it.overhead_seconds != launch && it.overhead_seconds < time.seconds)
-    return fmt::format("takes {}, of which the device works for {}; the rest goes to launching it",
-                       with_unit(time.seconds, "s"), with_unit(*time.device_seconds, "s"));
+    return fmt::format("takes {}, but the device works for only {} of that; the rest is launch overhead",
+                       format_seconds(time.seconds), format_seconds(*time.device_seconds));
   if (time.seconds > launch)
-    return fmt::format("takes {} of {} to launch", with_unit(launch, "s"), with_unit(time.seconds, "s"));
-  return fmt::format("takes {}, no more than a launch of nothing ({})", with_unit(time.seconds, "s"),
-                     with_unit(launch, "s"));
+    return fmt::format("spends {} of {} on the launch", format_seconds(launch), format_seconds(time.seconds));
+  return fmt::format("takes {}, no longer than an empty {} ({})", format_seconds(time.seconds),
+                     it.machine.kind == DeviceKind::cuda ? "kernel" : "parallel region", format_seconds(launch));
 }
 
 /// What keeps the multiprocessors idle, where that is known.
 std::string idle_note(const Case& it) {
   if (!it.measurement.grid || it.prediction.wave_factor < 1.1) return "";
-  return fmt::format("; its {} blocks, {} at once on a multiprocessor, leave {:.0f} % of them idle",
+  return fmt::format("; its {} blocks, {} at a time on each multiprocessor, leave {:.0f} % of the multiprocessors idle",
                      it.measurement.grid->blocks, it.measurement.grid->blocks_per_multiprocessor,
                      100.0 * (1.0 - 1.0 / it.prediction.wave_factor));
 }
@@ -71,21 +71,21 @@ std::string latency_sentence(const Case& it) {
   // Not counted, they may be more than is declared.
   const bool may_waste =
       !it.prediction.counted && it.memory_seconds > 0.0 && latency_ratio * max_waste * it.memory_seconds >= rest;
-  return fmt::format("takes {} {} and reaches {:.3g} % of {} in it, less than {:.0f} % of every ceiling{}{}",
-                     with_unit(rest, "s"), it.time.device_seconds ? "on the device" : "beside the launch",
-                     100.0 * it.binding.seconds / rest, ceiling_of(it), 100.0 / latency_ratio, idle_note(it),
-                     may_waste ? "; by the bytes it declares, for none were counted" : "");
+  return fmt::format("works for {} {} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}",
+                     format_seconds(rest), it.time.device_seconds ? "on the device" : "beyond the launch",
+                     format_percent(it.binding.seconds / rest), ceiling_of(it), 100.0 / latency_ratio, idle_note(it),
+                     may_waste ? "; its bytes are declared, not counted" : "");
 }
 
 std::string memory_sentence(const Case& it) {
   const Work& work = it.measurement.work;
   if (work.bytes() <= 0.0)
-    return fmt::format("moves what takes {} at {}, of {}", with_unit(it.memory_seconds, "s"), memory_ceiling(it),
-                       with_unit(it.time.seconds, "s"));
+    return fmt::format("takes {} for bytes that need {} at {}", format_seconds(it.time.seconds),
+                       format_seconds(it.memory_seconds), memory_ceiling(it));
   const char* verb = work.bytes_written <= 0.0 ? "reads" : work.bytes_read <= 0.0 ? "writes" : "reads and writes";
-  return fmt::format("{} {} at {}, {:.3g} % of {}", verb, with_unit(work.bytes(), "B"),
-                     with_unit(work.bytes() / it.time.seconds, "B/s"), 100.0 * it.memory_seconds / it.time.seconds,
-                     memory_ceiling(it));
+  return fmt::format("{} {} at {}, {} of {}", verb, format_value(work.bytes(), "B"),
+                     format_value(work.bytes() / it.time.seconds, "B/s"),
+                     format_percent(it.memory_seconds / it.time.seconds), memory_ceiling(it));
 }
 
 /// The FLOPs that counted on the pipe that binds.
@@ -99,24 +99,24 @@ double flops_on(std::string_view limiter, const Work& work) {
 std::string compute_sentence(const Case& it) {
   const Work& work = it.measurement.work;
   if (it.binding.decision.limiter == resource::issue)
-    return fmt::format("issues instructions for {} of {}", with_unit(it.binding.seconds, "s"),
-                       with_unit(it.time.seconds, "s"));
+    return fmt::format("spends {} of {} on issuing instructions", format_seconds(it.binding.seconds),
+                       format_seconds(it.time.seconds));
   const double flops = flops_on(it.binding.decision.limiter, work);
   const Resource* const pipe = find_resource(it.binding.decision.limiter);
   const bool whole_numbers = pipe != nullptr && pipe->unit == "op/s";
-  return fmt::format("does {} at {}, {:.3g} % of {}", with_unit(flops, whole_numbers ? "op" : "FLOP"),
-                     with_unit(flops / it.time.seconds, whole_numbers ? "op/s" : "FLOP/s"),
-                     100.0 * it.binding.seconds / it.time.seconds, ceiling_of(it));
+  return fmt::format("does {} at {}, {} of {}", format_value(flops, whole_numbers ? "op" : "FLOP"),
+                     format_value(flops / it.time.seconds, whole_numbers ? "op/s" : "FLOP/s"),
+                     format_percent(it.binding.seconds / it.time.seconds), ceiling_of(it));
 }
 
 std::string unknown_sentence(const Case& it) {
   if (it.binding.decision.regime != Regime::unknown)
-    return fmt::format("takes {}, of which the ceilings there are account for {}", with_unit(it.time.seconds, "s"),
-                       with_unit(std::min(it.binding.seconds, it.time.seconds), "s"));
+    return fmt::format("takes {}; the measured ceilings account for {} of it", format_seconds(it.time.seconds),
+                       format_seconds(std::min(it.binding.seconds, it.time.seconds)));
   if (it.prediction.missing.empty())
-    return fmt::format("declares no bytes and no FLOPs, so its {} cannot be set against a ceiling",
-                       with_unit(it.time.seconds, "s"));
-  return fmt::format("takes {}, and none of its work has a ceiling", with_unit(it.time.seconds, "s"));
+    return fmt::format("declares no bytes and no FLOPs, so its {} cannot be compared with a ceiling",
+                       format_seconds(it.time.seconds));
+  return fmt::format("takes {}, but no ceiling was measured for its work", format_seconds(it.time.seconds));
 }
 
 std::string sentence(const Case& it) {
@@ -143,55 +143,39 @@ std::string overlap_note(const Prediction& prediction) {
   const std::string origin =
       prediction.overlap_points > 0
           ? fmt::format("fitted to {} points of the calibration's intensity sweep", prediction.overlap_points)
-          : std::string("assumed, for the calibration has no intensity sweep to fit it to");
+          : std::string("assumed, as the calibration has no intensity sweep");
   return fmt::format("; memory and {} overlap with exponent {:.1f}, {}", label_of(pipe->resource),
                      prediction.overlap.value, origin);
 }
 
 std::string excess_note(const Case& it) {
   if (it.binding.decision.limiter == block_start)
-    return fmt::format("; at {} its blocks need {:.3g} times that: the ceiling is too low", ceiling_of(it),
-                       *it.excess_over_ceiling);
+    return fmt::format("; its blocks need {} x that time at {}, so the ceiling is too low",
+                       format_number(*it.excess_over_ceiling), ceiling_of(it));
   const bool memory = it.binding.decision.regime == Regime::memory;
-  return fmt::format("; the {} {} come to {:.3g} times {}: {}",
+  return fmt::format("; the {} {} need {} x that time at {}: {}",
                      it.prediction.counted && memory ? "counted" : "declared", memory ? "bytes" : "operations",
-                     *it.excess_over_ceiling, ceiling_of(it),
-                     memory ? "a nearer cache holds them, or more is declared than moved"
-                            : "more is declared than done, or the ceiling is too low");
+                     format_number(*it.excess_over_ceiling), ceiling_of(it),
+                     memory ? "a nearer cache serves them, or it declares more than it moves"
+                            : "it declares more than it does, or the ceiling is too low");
 }
 
 }  // namespace
-
-std::string with_unit(double value, std::string_view unit) {
-  static constexpr std::array<std::string_view, 11> prefixes = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
-  constexpr int none = 4;
-  if (value == 0.0) return fmt::format("0 {}", unit);
-  const bool divisible = unit == "s";  // bytes and operations have no milli
-  int step = static_cast<int>(std::floor(std::log10(std::abs(value)) / 3.0));
-  if (std::abs(value) * std::pow(1000.0, -step) >= 999.5) ++step;  // 999.9 MB is 1.00 GB
-  step = std::clamp(step, divisible ? -none : 0, divisible ? 0 : static_cast<int>(prefixes.size()) - 1 - none);
-  const double scaled = value * std::pow(1000.0, -step);
-  const double size = std::abs(scaled);
-  const bool whole_count = !divisible && step == 0 && scaled == std::floor(scaled);
-  const int digits = whole_count || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-  const int prefix = step + none;
-  return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes[static_cast<std::size_t>(prefix)], unit);
-}
 
 std::string evidence_of(const Case& it) {
   const Prediction& prediction = it.prediction;
   const auto& differences = it.measurement.work_differences;
   std::string text = sentence(it);
-  if (!differences.empty()) text += "; counted, it " + joined(differences, " and ");
+  if (!differences.empty()) text += "; by the counters it " + joined(differences, " and ");
   if (it.decision.regime != Regime::overhead) text += overlap_note(prediction);
-  if (it.is_below_launch) text += "; the launch ceiling does not fit this timing";
+  if (it.is_below_launch) text += "; it is faster than the launch ceiling, which does not fit this timing";
   if (it.excess_over_ceiling) text += excess_note(it);
   if (!prediction.missing.empty()) {
     std::vector<std::string> names;
     for (const auto resource : prediction.missing) names.emplace_back(label_of(resource));
-    text += fmt::format("; no ceiling of {} was measured, so that work is left out", joined(names, " and "));
+    text += fmt::format("; no ceiling was measured for {}, so that work is left out", joined(names, " and "));
   }
-  if (!prediction.launch) text += "; no launch ceiling was measured, so overhead is not told apart";
+  if (!prediction.launch) text += "; no launch ceiling was measured, so overhead cannot be told apart";
   return text;
 }
 

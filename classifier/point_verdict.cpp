@@ -135,16 +135,15 @@ std::vector<Share> shares_of(const Case& it) {
 
 Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device) {
   if (!has_time(measurement)) return undecided("has no usable time");
-  if (!is_sound(measurement.work))
-    return undecided("declares work that is negative, not a number or beyond all measure");
+  if (!is_sound(measurement.work)) return undecided("declares work that is negative, not a number or too large");
   if (!measurement.device.empty() && !calibrated_device.empty() && measurement.device != calibrated_device)
     return undecided(
-        fmt::format("was measured on {}, but the ceilings are of {}", measurement.device, calibrated_device));
-  if (is_empty(machine)) return undecided("the calibration holds no ceiling to set it against");
+        fmt::format("was measured on {}, but the ceilings belong to {}", measurement.device, calibrated_device));
+  if (is_empty(machine)) return undecided("the calibration holds no usable ceiling");
   const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
-  if (!is_finite(prediction)) return undecided("declares more work than can be reckoned with");
+  if (!is_finite(prediction)) return undecided("declares too much work to compute with");
   auto verdict = decided({measurement, machine, time_of(measurement), prediction});
-  return is_finite(verdict) ? verdict : undecided("has figures beyond what can be reckoned with");
+  return is_finite(verdict) ? verdict : undecided("has figures too large to compute with");
 }
 
 Verdict classify(const Measurement& measurement, const Calibration& calibration) {

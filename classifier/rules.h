@@ -8,9 +8,9 @@
 //   memory     else, the memory levels together need longer than any pipe; the limiter is the slowest level
 //   compute    else; the limiter is the slowest pipe
 //
-// What the launch takes is the calibrated launch of nothing. Where a clock of the device alone was read as well, it is
-// what the point takes beyond that; and a launch of nothing that takes 90 % of the point is all that limits it, however
-// busy the device is meanwhile (launches that the host cannot hand over any faster).
+// What the launch takes is the calibrated empty-kernel launch. Where a clock of the device alone was read as well, it
+// is what the point takes beyond that; and an empty-kernel launch that takes 90 % of the point is all that limits it,
+// however busy the device is meanwhile (launches that the host cannot hand over any faster).
 #pragma once
 
 #include <optional>
@@ -48,7 +48,7 @@ struct Figures {
   [[nodiscard]] double overhead_excess() const;
   /// What memory, the slowest pipe and the start of blocks need side by side: near a ridge none can have its ceiling.
   [[nodiscard]] double needed_seconds() const;
-  /// The time beside the launch: the device's own, else what a launch of nothing leaves.
+  /// The time beside the launch: the device's own, else what an empty-kernel launch leaves.
   [[nodiscard]] double beside_launch() const;
   [[nodiscard]] Regime regime() const;
   /// Nothing needs longer than to start the blocks.

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "classifier/confidence.h"
-#include "classifier/evidence.h"
 #include "classifier/point_verdict.h"
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
@@ -31,18 +31,18 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
 /// Why the two differ although neither is wrong.
 std::string reason_to_differ(const Verdict& verdict, std::string_view theirs) {
   const bool small = theirs == "small grid" || theirs == "latency";
-  if (verdict.limiter == block_start) return "the rule knows no rate at which blocks start";
-  if (verdict.regime == Regime::overhead) return "the rule looks at the kernel alone and knows no launch";
+  if (verdict.limiter == block_start) return "the rule has no figure for starting blocks";
+  if (verdict.regime == Regime::overhead) return "the rule sees the kernel alone, without its launch";
   if (small && verdict.regime == Regime::memory)
-    return "the rule's peak is the theoretical one of any unit; ours is what this access pattern reaches here";
+    return "the rule compares with theoretical peaks; our ceiling is what this access pattern reaches here";
   if (small && verdict.regime == Regime::compute)
     return is_bound_by_power(verdict.limiter)
-               ? "the power limit keeps tensor cores below the rule's peak, and our ceiling knows that"
-               : "the rule's peak is the theoretical one; ours is measured";
+               ? "the power limit keeps tensor cores below the rule's peak; our ceiling is measured under that limit"
+               : "the rule compares with the theoretical peak; our ceiling is measured";
   if (theirs == "high memory" && is_bound_by_power(verdict.limiter))
-    return "the rule's memory figure holds the traffic of shared memory that feeds tensor cores";
-  if (verdict.regime == Regime::latency) return "a busy unit that has no ceiling here, or work that is not declared";
-  return "the rule sets both against theoretical peaks; against the ceilings measured here the other one is nearer";
+    return "the rule's memory figure includes the shared-memory traffic that feeds tensor cores";
+  if (verdict.regime == Regime::latency) return "a unit without a ceiling here is busy, or work is not declared";
+  return "the rule compares both with theoretical peaks; against measured ceilings the other one is nearer";
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Vote elasticity_vote(const Decision& decision, const Slope& slope) {
   const bool clear = std::abs(distance) > std::max(normal_975 * slope.sigma, 0.1);
   const bool follows = distance > 0.0;
   vote.says = !clear ? "neither" : follows ? "time follows the work" : "time does not follow the work";
-  vote.evidence = fmt::format("time grows with power {:.2f} of what the limits need", slope.value);
+  vote.evidence = fmt::format("time grows as the required work to the power {:.2f}", slope.value);
   if (!clear || decision.regime == Regime::unknown || decision.regime == Regime::latency) return vote;
   vote.outcome = outcome_of(follows != is_launch(decision));
   return vote;
@@ -98,12 +98,12 @@ std::optional<Vote> batching_vote(const Decision& decision, const Measurement& m
   const double graph = device->median + (fixed != nullptr ? fixed->value : 0.0);
   if (!std::isfinite(graph) || !std::isfinite(stream->median) || !(graph > 0.0)) return std::nullopt;
   const double part = 1.0 - device->median / stream->median;
-  Vote vote{
-      Experiment::batching, Outcome::undecided,
-      part >= 0.5                       ? "overhead"
-      : decision.limiter == block_start ? "not the launch"
-                                        : "not overhead",
-      fmt::format("{} each in a graph, {} launched one by one", with_unit(graph, "s"), with_unit(stream->median, "s"))};
+  Vote vote{Experiment::batching, Outcome::undecided,
+            part >= 0.5                       ? "overhead"
+            : decision.limiter == block_start ? "not the launch"
+                                              : "not overhead",
+            fmt::format("{} each in a CUDA graph, {} each launched one by one", format_seconds(graph),
+                        format_seconds(stream->median))};
   if (decision.regime != Regime::unknown && std::abs(part - 0.5) > 0.05)
     vote.outcome = outcome_of((part >= 0.5) == is_launch(decision));
   // Launches that the host cannot hand over faster hide the device's work; a graph would not gain what the share says.
@@ -134,7 +134,7 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
     Vote vote{Experiment::ablation, Outcome::undecided,
               clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
               fmt::format("with {:.0f} % of its {} it takes {} instead of {}", 100.0 * variant.remaining_fraction, kind,
-                          with_unit(variant.seconds->median, "s"), with_unit(whole->median, "s"))};
+                          format_seconds(variant.seconds->median), format_seconds(whole->median))};
     const Regime meant = arithmetic ? Regime::compute : Regime::memory;
     // What a latency-bound operation waits for may be of either kind.
     if (clear && regime != Regime::unknown && (regime != Regime::latency))
@@ -180,7 +180,7 @@ std::optional<Vote> clock_vote(const Decision& decision, const Measurement& meas
   if (!slope) return std::nullopt;
   Vote vote{
       Experiment::clock, Outcome::undecided, "neither",
-      fmt::format("time falls with power {:.2f} +- {:.2f} of the clock", slope->value, normal_975 * slope->sigma)};
+      fmt::format("time falls as the clock to the power {:.2f} +- {:.2f}", slope->value, normal_975 * slope->sigma)};
   const bool of_cores = slope->value - normal_975 * slope->sigma > 0.5;
   const bool of_others = slope->value + normal_975 * slope->sigma < 0.5;
   if (of_cores) vote.says = "work of the cores";

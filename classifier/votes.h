@@ -32,8 +32,8 @@ std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::sp
 /// an additive launch the slope is the share of the work.
 Vote elasticity_vote(const Decision& decision, const Slope& slope);
 
-/// What an execution costs when many go in one graph, against launching each: the device's own time and its fixed cost
-/// against the stream's. Absent without both clocks.
+/// What an execution costs when many go in one graph, against launching each: the device's own time and its kernel
+/// overhead against the stream's. Absent without both clocks.
 std::optional<Vote> batching_vote(const Decision& decision, const Measurement& measurement);
 
 /// What the variants of an operation say that do less of one kind of work: the share of the time that goes with it,

@@ -132,6 +132,10 @@ std::string format_number(double value, int digits) {
 }
 
 std::string format_value(double value, std::string_view unit, int digits) {
+  if (std::isfinite(value) && (unit == "B" || unit == "FLOP" || unit == "op")) {  // as its rate, of one second
+    const std::string rate = format_value(value, fmt::format("{}/s", unit), digits);
+    return rate.substr(0, rate.size() - 2);
+  }
   if (unit == "s") return format_seconds(value, digits);
   if (unit == "B/s") return format_bytes_per_second(value, digits);
   if (unit == "FLOP/s") return format_flops_per_second(value, digits);

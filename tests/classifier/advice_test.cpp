@@ -24,7 +24,7 @@ TEST(Advice, OverheadIsBatched) {
   const auto* const batch = find_advice(verdict, "CUDA graph");
   ASSERT_NE(batch, nullptr);
   EXPECT_NEAR(*batch->gain, 5.0, 1e-9);  // 2.5 us without 2 us
-  EXPECT_EQ(batch->evidence, "2.00 us of 2.50 us go to the launch");
+  EXPECT_EQ(batch->evidence, "the launch takes 2.00 us of 2.50 us");
   EXPECT_NE(find_advice(verdict, "fuse"), nullptr);
   const auto hidden = classify(measured(1.99e-6, streaming(1e3, 1e3)), gpu());
   EXPECT_FALSE(find_advice(hidden, "CUDA graph")->gain);  // nobody can tell what is left

@@ -30,7 +30,7 @@ TEST(Classify, Overhead) {
   EXPECT_NEAR(share_of(verdict, "l2"), 0.1, 1e-6);  // 0.25 us
   EXPECT_NEAR(share_of(verdict, "unexplained"), 0.1, 1e-6);
   EXPECT_NEAR(verdict.model_seconds, 2.25e-6, 1e-12);
-  EXPECT_THAT(verdict.evidence, HasSubstr("takes 2.00 us of 2.50 us to launch"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("spends 2.00 us of 2.50 us on the launch"));
 }
 
 TEST(Classify, MemoryOfDram) {
@@ -40,7 +40,7 @@ TEST(Classify, MemoryOfDram) {
   EXPECT_NEAR(*verdict.achieved, 1.0 / 1.1, 1e-9);
   EXPECT_EQ(verdict.certainty, Certainty::certain);
   EXPECT_EQ(verdict.runner_up, Regime::latency);
-  EXPECT_EQ(verdict.evidence, "reads and writes 4.00 GB at 3.64 TB/s, 90.9 % of DRAM's ceiling for this mix");
+  EXPECT_EQ(verdict.evidence, "reads and writes 4.00 GB at 3.64 TB/s, 91 % of DRAM's ceiling for this mix");
   EXPECT_EQ(verdict.shares.size(), 3U);  // launch, dram, unexplained
 }
 
@@ -50,14 +50,14 @@ TEST(Classify, SpecialFunctions) {
   work.flops[special] = 4e9;
   const auto without = classify(measured(1.1e-3, work), calibration);
   EXPECT_EQ(without.regime, Regime::unknown);
-  EXPECT_THAT(without.evidence, HasSubstr("no ceiling of special function was measured"));
+  EXPECT_THAT(without.evidence, HasSubstr("no ceiling was measured for special function"));
   calibration.ceilings.push_back(ceiling("special", 4e12));  // 1 ms
   const auto verdict = classify(measured(1.1e-3, work), calibration);
   EXPECT_EQ(verdict.regime, Regime::compute);
   EXPECT_EQ(verdict.limiter, "special");
   EXPECT_NEAR(*verdict.achieved, 1.0 / 1.1, 1e-9);
   EXPECT_EQ(verdict.certainty, Certainty::certain);
-  EXPECT_THAT(verdict.evidence, HasSubstr("does 4.00 Gop at 3.64 Top/s, 90.9 % of the special function ceiling"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("does 4.00 Gop at 3.64 Top/s, 91 % of the special function ceiling"));
 }
 
 TEST(Classify, MemoryOfACache) {
@@ -66,14 +66,14 @@ TEST(Classify, MemoryOfACache) {
   const auto verdict = classify(measured(13e-6, work), gpu());  // 2 us + 10 us
   EXPECT_EQ(verdict.regime, Regime::memory);
   EXPECT_EQ(verdict.limiter, "l2");
-  EXPECT_THAT(verdict.evidence, HasSubstr("reads 80.0 MB at 6.15 TB/s, 76.9 % of L2's ceiling"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("reads 80.0 MB at 6.15 TB/s, 77 % of L2's ceiling"));
 }
 
 TEST(Classify, BetweenTwoLevelsNamesBoth) {
   const auto verdict = classify(measured(10e-6, streaming(0.0, 40e6)), gpu());  // 2 us + 2.5 us of L2 + 5 us of DRAM
   EXPECT_EQ(verdict.limiter, "dram");
   EXPECT_THAT(verdict.evidence,
-              HasSubstr("writes 40.0 MB at 4.00 TB/s, 75 % of what L2 and DRAM together let through"));
+              HasSubstr("writes 40.0 MB at 4.00 TB/s, 75 % of what L2 and DRAM allow together"));
   EXPECT_NEAR(share_of(verdict, "l2"), 0.25, 1e-9);
   EXPECT_NEAR(share_of(verdict, "dram"), 0.5, 1e-9);
 }
@@ -85,7 +85,7 @@ TEST(Classify, Compute) {
   EXPECT_EQ(verdict.regime, Regime::compute);
   EXPECT_EQ(verdict.limiter, "tensor-bf16");
   EXPECT_NEAR(*verdict.achieved, 2.0 / 2.2, 1e-9);
-  EXPECT_EQ(verdict.evidence, "does 1.60 TFLOP at 727 TFLOP/s, 90.9 % of the tensor-bf16 ceiling");
+  EXPECT_EQ(verdict.evidence, "does 1.60 TFLOP at 727 TFLOP/s, 91 % of the tensor-bf16 ceiling");
 }
 
 TEST(Classify, Latency) {
@@ -96,8 +96,8 @@ TEST(Classify, Latency) {
   EXPECT_NEAR(*verdict.achieved, 7.5 / 22.0, 1e-6);
   EXPECT_EQ(verdict.runner_up, Regime::memory);
   EXPECT_NEAR(share_of(verdict, "unexplained"), 12.5 / 22.0, 1e-6);
-  EXPECT_THAT(verdict.evidence, HasSubstr("takes 20.0 us beside the launch and reaches 37.5 % of what L2 and DRAM"));
-  EXPECT_THAT(verdict.evidence, HasSubstr("less than 67 % of every ceiling"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("works for 20.0 us beyond the launch and reaches 38 % of what L2 and DRAM"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("no resource reaches 67 % of its ceiling"));
 }
 
 TEST(Classify, FrontiersAreBoundaryCases) {
@@ -143,7 +143,7 @@ TEST(Classify, AboveTheCeilingIsSaid) {
   EXPECT_GT(*verdict.achieved, 1.4);
   EXPECT_LE(verdict.confidence, 0.75 / 1.4);
   EXPECT_EQ(verdict.certainty, Certainty::boundary);
-  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes come to 1.43 times DRAM's ceiling for this mix"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes need 1.43 x that time at DRAM's ceiling for this mix"));
   EXPECT_EQ(sum_of_shares(verdict), 1.0);
   const auto within = classify(measured(0.97e-3, streaming(2e9, 2e9)), gpu());
   EXPECT_EQ(within.certainty, Certainty::certain);
@@ -151,13 +151,13 @@ TEST(Classify, AboveTheCeilingIsSaid) {
   Work flops;
   flops.flops[fp32] = 40e9;  // 1 ms
   EXPECT_THAT(classify(measured(0.5e-3, flops), gpu()).evidence,
-              HasSubstr("the declared operations come to 2 times the FP32 ceiling"));
+              HasSubstr("the declared operations need 2 x that time at the FP32 ceiling"));
 }
 
 TEST(Classify, AboveTheCeilingBesideTheLaunch) {
   const auto verdict = classify(measured(6e-6, streaming(22e6, 22e6)), gpu());  // needs over 5 us where 4 us are left
   EXPECT_EQ(verdict.regime, Regime::memory);
-  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes come to"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes need"));
   EXPECT_EQ(verdict.certainty, Certainty::boundary);
 }
 
@@ -166,11 +166,11 @@ TEST(Classify, BelowTheLaunch) {
   EXPECT_EQ(slightly.regime, Regime::overhead);
   EXPECT_EQ(slightly.certainty, Certainty::certain);
   EXPECT_EQ(share_of(slightly, "launch"), 1.0);
-  EXPECT_THAT(slightly.evidence, HasSubstr("no more than a launch of nothing (2.00 us)"));
+  EXPECT_THAT(slightly.evidence, HasSubstr("no longer than an empty kernel (2.00 us)"));
   const auto far = classify(measured(1e-6, streaming(1e3, 1e3)), gpu());
   EXPECT_EQ(far.regime, Regime::overhead);
   EXPECT_EQ(far.certainty, Certainty::boundary);
-  EXPECT_THAT(far.evidence, HasSubstr("the launch ceiling does not fit this timing"));
+  EXPECT_THAT(far.evidence, HasSubstr("it is faster than the launch ceiling"));
 }
 
 TEST(Classify, NoDeclaredWork) {
@@ -202,19 +202,19 @@ TEST(Classify, NoCeilingOfADeclaredPipe) {
   EXPECT_EQ(near_roof.regime, Regime::memory);
   EXPECT_NE(near_roof.certainty, Certainty::certain);
   EXPECT_EQ(near_roof.model_seconds, 0.0);
-  EXPECT_THAT(near_roof.evidence, HasSubstr("no ceiling of FP32 was measured, so that work is left out"));
+  EXPECT_THAT(near_roof.evidence, HasSubstr("no ceiling was measured for FP32, so that work is left out"));
   const auto far = classify(measured(9e-3, streaming(2e9, 2e9, 1e9)), calibration);
   EXPECT_EQ(far.regime, Regime::unknown);
   Work flops;
   flops.flops[fp32] = 1e9;
-  EXPECT_THAT(classify(measured(9e-3, flops), calibration).evidence, HasSubstr("none of its work has a ceiling"));
+  EXPECT_THAT(classify(measured(9e-3, flops), calibration).evidence, HasSubstr("no ceiling was measured for its work"));
 }
 
 TEST(Classify, NoCeilingsAndForeignOnes) {
-  EXPECT_THAT(classify(measured(1e-3, streaming(1e9, 0.0)), Calibration{}).evidence, HasSubstr("holds no ceiling"));
+  EXPECT_THAT(classify(measured(1e-3, streaming(1e9, 0.0)), Calibration{}).evidence, HasSubstr("holds no usable ceiling"));
   const auto foreign = classify(measured(1e-3, streaming(1e9, 0.0), "cpu"), gpu());
   EXPECT_EQ(foreign.regime, Regime::unknown);
-  EXPECT_THAT(foreign.evidence, HasSubstr("was measured on cpu, but the ceilings are of cuda:0"));
+  EXPECT_THAT(foreign.evidence, HasSubstr("was measured on cpu, but the ceilings belong to cuda:0"));
 }
 
 TEST(Classify, ColdCachesReadFromDram) {
@@ -255,7 +255,7 @@ TEST(Classify, BlocksThatTakeLongestToStart) {
   EXPECT_EQ(verdict.limiter, "block-start");
   EXPECT_GT(verdict.confidence, 0.99);
   EXPECT_NEAR(*verdict.achieved, 100.0 / 103.0, 1e-9);
-  EXPECT_EQ(verdict.evidence, "starts 100100 blocks, one after another, for 100 us of 103 us");
+  EXPECT_EQ(verdict.evidence, "spends 100 us of 103 us on starting 100100 blocks");
   EXPECT_NEAR(share_of(verdict, "launch"), 2.0 / 103.0, 1e-9);
   EXPECT_NEAR(share_of(verdict, "block-start"), 100.0 / 103.0, 1e-6);
   EXPECT_NEAR(share_of(verdict, "unexplained"), 1.0 / 103.0, 1e-6);
@@ -269,7 +269,7 @@ TEST(Classify, BlocksThatTakeLongestToStart) {
 
 TEST(Classify, BlocksThatStartFasterThanTheirCeiling) {
   const auto verdict = classify(measured_blocks(52e-6, streaming(4e6, 0.0), 100100), gpu_that_starts_blocks());
-  EXPECT_NE(verdict.evidence.find("the rate at which blocks start its blocks need 1.92 times that"), std::string::npos)
+  EXPECT_NE(verdict.evidence.find("its blocks need 1.92 x that time at the block-start ceiling"), std::string::npos)
       << verdict.evidence;
   EXPECT_LT(verdict.confidence, 0.8);
 }

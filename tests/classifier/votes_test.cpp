@@ -43,7 +43,7 @@ TEST(Batching, ComparesAGraphWithSingleLaunches) {
   const auto overhead = batching_vote({Regime::overhead, {}}, on_gpu(4e-6, 1e-6, {}));
   ASSERT_TRUE(overhead);
   EXPECT_EQ(overhead->outcome, Outcome::agrees);
-  EXPECT_THAT(overhead->evidence, HasSubstr("1.50 us each in a graph, 4.00 us launched one by one"));
+  EXPECT_THAT(overhead->evidence, HasSubstr("1.50 us each in a CUDA graph, 4.00 us each launched one by one"));
   EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 1e-6, {}))->outcome, Outcome::disagrees);
   EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(40e-6, 38e-6, {}))->outcome, Outcome::agrees);
   EXPECT_EQ(batching_vote({Regime::memory, {}}, on_gpu(4e-6, 2e-6, {}))->outcome, Outcome::undecided);
@@ -150,7 +150,7 @@ TEST(SpeedOfLight, VotesWithAReason) {
   verdict.regime = Regime::overhead;
   const auto vote = speed_of_light_vote(verdict, {5.0, 10.0, {}});
   EXPECT_EQ(vote.outcome, Outcome::disagrees);
-  EXPECT_THAT(vote.evidence, HasSubstr("knows no launch"));
+  EXPECT_THAT(vote.evidence, HasSubstr("without its launch"));
 }
 
 TEST(SpeedOfLight, AgreementCountsPairs) {

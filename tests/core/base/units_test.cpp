@@ -33,6 +33,14 @@ TEST(Units, RatesAreDecimal) {
   EXPECT_EQ(format_hertz(1.98e9), "1.98 GHz");
 }
 
+TEST(Units, AmountsOfWorkAreDecimal) {
+  EXPECT_EQ(format_value(805.3e6, "B"), "805 MB");
+  EXPECT_EQ(format_value(999.6e6, "B"), "1.00 GB");
+  EXPECT_EQ(format_value(4e9, "op"), "4.00 Gop");
+  EXPECT_EQ(format_value(1.6e12, "FLOP"), "1.60 TFLOP");
+  EXPECT_EQ(format_value(0.0, "B"), "0 B");
+}
+
 TEST(Units, CapacitiesAreBinary) {
   EXPECT_EQ(format_bytes(0), "0 B");
   EXPECT_EQ(format_bytes(1000), "1000 B");
