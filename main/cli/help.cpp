@@ -80,7 +80,7 @@ std::string list_of_commands(const CommandRow& command) {
   return text;
 }
 
-std::string exit_codes() {
+std::string exit_code_lines() {
   std::string text = "Exit codes:";
   for (const auto& [code, meaning] : exit_code_rows)
     text += fmt::format("{} {} {}", code == "0" ? "" : ",", code, meaning);
@@ -113,7 +113,7 @@ std::string help_text(const CommandRow& command, const std::string& program, boo
   if (is_run && all) text += "\n" + paragraph(google_flags);
   if (!command.examples.empty()) text += "\nExamples:\n";
   for (const char* const line : command.examples) text += fmt::format("  {}\n", example(line, program));
-  text += "\n" + paragraph(exit_codes());
+  text += "\n" + paragraph(exit_code_lines());
   if (short_form)
     text += paragraph(fmt::format("{0} --help=all prints every option, {0} help COMMAND those of a command.", program));
   if (!is_run && command.scope == 0)

@@ -10,13 +10,13 @@
 namespace gpubench {
 namespace {
 
-struct Place {
+struct ParsedCommand {
   const CommandRow* command;
   CLI::App* app;
   std::vector<std::pair<const OptionRow*, CLI::Option*>> options;
 };
 
-void add_options(Place& place) {
+void add_options(ParsedCommand& place) {
   for (const OptionRow& row : option_table()) {
     if ((row.scope & place.command->scope) == 0) continue;
     CLI::Option* const option =
@@ -30,8 +30,8 @@ void add_options(Place& place) {
 }
 
 /// One place a command, each under its group. `inputs` outlives the application.
-std::vector<Place> add_commands(CLI::App& app, std::vector<std::string>& inputs) {
-  std::vector<Place> places;
+std::vector<ParsedCommand> add_commands(CLI::App& app, std::vector<std::string>& inputs) {
+  std::vector<ParsedCommand> places;
   for (const CommandRow& row : command_table()) {
     const std::string path = row.path;
     const auto space = path.rfind(' ');
@@ -63,15 +63,15 @@ std::string message_of(const CLI::ParseError& error) {
 ParsedWords parse_words(const std::vector<std::string>& words) {
   ParsedWords parsed;
   CLI::App app;
-  const std::vector<Place> places = add_commands(app, parsed.inputs);
+  const std::vector<ParsedCommand> places = add_commands(app, parsed.inputs);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
   } catch (const CLI::ParseError& error) {
     throw UsageError(message_of(error));
   }
-  for (const Place& place : places)
+  for (const ParsedCommand& place : places)
     if (*place.command->path == '\0' || place.app->parsed()) parsed.command = place.command;
-  for (const Place& place : places)
+  for (const ParsedCommand& place : places)
     for (const auto& [row, option] : place.options) {
       const auto& values = option->results();
       if (values.size() > 1 && !row->repeatable && *row->value != '\0')

@@ -37,7 +37,7 @@ constexpr std::array narrower = {name, time, regime, limiter, achieved};
 constexpr std::array narrowest = {name, time, regime};
 constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium, narrow, narrower, narrowest};
 
-constexpr std::size_t min_name = 16;
+constexpr std::size_t min_shown_name = 16;
 
 std::string_view header_of(Field field) {
   constexpr std::array headers = {
@@ -132,7 +132,7 @@ Table table_of(std::span<const Field> layout, const std::vector<const Point*>& p
     columns.push_back(std::move(column));
   }
   columns.front().min_width = name_width;
-  return {std::move(columns), 0, min_name};
+  return {std::move(columns), 0, min_shown_name};
 }
 
 /// `name_width`: columns that the names of points without a time would like.
@@ -215,10 +215,11 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
   std::string text;
   for (const Doubt& doubt : doubts_of(group)) {
     const std::string more = doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "";
-    text += paragraph("  doubt: ",
-                      fmt::format("{} says {} at {}{}: {}", name_of(doubt.vote->experiment), printable(doubt.vote->says),
-                                  printable(label(doubt.first->measurement)), more, printable(doubt.vote->evidence)),
-                      color::yellow, style);
+    text +=
+        paragraph("  doubt: ",
+                  fmt::format("{} says {} at {}{}: {}", name_of(doubt.vote->experiment), printable(doubt.vote->says),
+                              printable(label(doubt.first->measurement)), more, printable(doubt.vote->evidence)),
+                  color::yellow, style);
   }
   return text;
 }
@@ -235,7 +236,7 @@ std::string agreement_text(const Run& run, const ConsoleStyle& style) {
     for (std::size_t i = 0; i < row.by_regime.size(); ++i)
       columns[i + 1].cells.push_back({row.by_regime[i] > 0 ? fmt::format("{}", row.by_regime[i]) : ""});
   }
-  Table table(std::move(columns), 0, min_name);
+  Table table(std::move(columns), 0, min_shown_name);
   table.fit(style);
   std::string text = "\n";
   if (display_width(table.header({false, style.width})) <= usable_width(style) + 1) {
