@@ -39,16 +39,16 @@ GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, st
 
 /// One value of a text argument, and what runs for it.
 struct AxisValue {
-  std::string text;
-  std::function<void(State&)> operation;
+  std::string text;                       ///< "float", "row"
+  std::function<void(State&)> operation;  ///< called for that value
 };
 
 /// Several registered benchmarks that are given their arguments together, in Google Benchmark's words.
 class Benchmarks {
  public:
-  explicit Benchmarks(std::vector<GoogleBenchmark*> registered) : registered_(std::move(registered)) {}
+  explicit Benchmarks(std::vector<GoogleBenchmark*> registered) : registered_(std::move(registered)) {}  ///< each
 
-  Benchmarks* operator->() { return this; }
+  Benchmarks* operator->() { return this; }  ///< so that it is used like Google's own
   /// Calls a function with each: `->each([](auto* benchmark) { benchmark->MinTime(0.1); })`, for what is not below.
   template <class Function>
   Benchmarks* each(Function function) {
@@ -56,10 +56,10 @@ class Benchmarks {
     return this;
   }
 
-#define GPUBENCH_FORWARD(name)                                                             \
-  template <class... Arguments>                                                            \
-  Benchmarks* name(const Arguments&... arguments) {                                        \
-    return each([&](GoogleBenchmark* benchmark) { benchmark->name(arguments...); });       \
+#define GPUBENCH_FORWARD(name)                                                       \
+  template <class... Arguments>                                                      \
+  Benchmarks* name(const Arguments&... arguments) {                                  \
+    return each([&](GoogleBenchmark* benchmark) { benchmark->name(arguments...); }); \
   }
   GPUBENCH_FORWARD(Arg)
   GPUBENCH_FORWARD(ArgName)
@@ -74,19 +74,19 @@ class Benchmarks {
   GPUBENCH_FORWARD(DisplayAggregatesOnly)
   GPUBENCH_FORWARD(ComputeStatistics)
 #undef GPUBENCH_FORWARD
-  Benchmarks* Args(const std::vector<std::int64_t>& values) {
+  /** Google's, of each. */ Benchmarks* Args(const std::vector<std::int64_t>& values) {
     return each([&](GoogleBenchmark* benchmark) { benchmark->Args(values); });
   }
-  Benchmarks* Ranges(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+  /** Google's, of each. */ Benchmarks* Ranges(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
     return each([&](GoogleBenchmark* benchmark) { benchmark->Ranges(ranges); });
   }
-  Benchmarks* ArgsProduct(const std::vector<std::vector<std::int64_t>>& values) {
+  /** Google's, of each. */ Benchmarks* ArgsProduct(const std::vector<std::vector<std::int64_t>>& values) {
     return each([&](GoogleBenchmark* benchmark) { benchmark->ArgsProduct(values); });
   }
-  Benchmarks* ArgNames(const std::vector<std::string>& names) {
+  /** Google's, of each. */ Benchmarks* ArgNames(const std::vector<std::string>& names) {
     return each([&](GoogleBenchmark* benchmark) { benchmark->ArgNames(names); });
   }
-  Benchmarks* Apply(void (*function)(GoogleBenchmark*)) {
+  /** Google's, of each. */ Benchmarks* Apply(void (*function)(GoogleBenchmark*)) {
     return each([&](GoogleBenchmark* benchmark) { benchmark->Apply(function); });
   }
 
@@ -129,24 +129,24 @@ std::vector<AxisValue> axis_of_texts(const char* names, Function function) {
 #define GPUBENCH_REGISTERED [[maybe_unused]] static const auto GPUBENCH_CONCATENATE(gpubench_registered_, __COUNTER__)
 
 #define GPUBENCH_ONE(kind, function) \
-  GPUBENCH_REGISTERED =                \
+  GPUBENCH_REGISTERED =              \
       ::gpubench::register_operation(#function, ::gpubench::DeviceKind::kind, &(function), GPUBENCH_CODE)
-#define GPUBENCH_TEMPLATE(kind, function, ...)                                                                   \
+#define GPUBENCH_TEMPLATE(kind, function, ...)                                                                       \
   GPUBENCH_REGISTERED = ::gpubench::register_operation(#function "<" #__VA_ARGS__ ">", ::gpubench::DeviceKind::kind, \
-                                                     &function<__VA_ARGS__>, GPUBENCH_CODE)
-#define GPUBENCH_CAPTURE(kind, function, case_name, ...)        \
-  GPUBENCH_REGISTERED = ::gpubench::register_operation(           \
-      #function "/" #case_name, ::gpubench::DeviceKind::kind,   \
+                                                       &function<__VA_ARGS__>, GPUBENCH_CODE)
+#define GPUBENCH_CAPTURE(kind, function, case_name, ...)      \
+  GPUBENCH_REGISTERED = ::gpubench::register_operation(       \
+      #function "/" #case_name, ::gpubench::DeviceKind::kind, \
       [](::gpubench::State& state) { function(state, __VA_ARGS__); }, GPUBENCH_CODE)
-#define GPUBENCH_TYPES(kind, function, ...)                                                                 \
-  GPUBENCH_REGISTERED = ::gpubench::register_axis(                                                            \
-      #function, ::gpubench::DeviceKind::kind, "type",                                                      \
-      ::gpubench::detail::axis_of_types<__VA_ARGS__>(                                                       \
-          #__VA_ARGS__, []<class Type>(::gpubench::State& state) { function<Type>(state); }),               \
+#define GPUBENCH_TYPES(kind, function, ...)                                                   \
+  GPUBENCH_REGISTERED = ::gpubench::register_axis(                                            \
+      #function, ::gpubench::DeviceKind::kind, "type",                                        \
+      ::gpubench::detail::axis_of_types<__VA_ARGS__>(                                         \
+          #__VA_ARGS__, []<class Type>(::gpubench::State& state) { function<Type>(state); }), \
       GPUBENCH_CODE)
-#define GPUBENCH_TEXTS(kind, function, argument, ...)                                                 \
-  GPUBENCH_REGISTERED =                                                                                 \
-      ::gpubench::register_axis(#function, ::gpubench::DeviceKind::kind, #argument,                   \
+#define GPUBENCH_TEXTS(kind, function, argument, ...)                               \
+  GPUBENCH_REGISTERED =                                                             \
+      ::gpubench::register_axis(#function, ::gpubench::DeviceKind::kind, #argument, \
                                 ::gpubench::detail::axis_of_texts(#__VA_ARGS__, &(function)), GPUBENCH_CODE)
 
 #define GPU_BENCHMARK(function) GPUBENCH_ONE(cuda, function)

@@ -10,11 +10,11 @@ namespace gpubench {
 
 /// Outcome of a check. A plain bool converts; say what was wrong where you can: `return {false, "row 3 sums to 0.9"};`
 struct Check {
-  bool passed = false;
+  bool passed = false;  ///< whether the result is right
   std::string message;  ///< what was wrong; empty when it passed
 
-  Check(bool ok) : passed(ok) {}  // NOLINT(google-explicit-constructor): `return sum == 1.0;` is the common case
-  Check(bool ok, std::string text) : passed(ok), message(std::move(text)) {}
+  Check(bool ok) : passed(ok) {}  ///< `return sum == 1.0;` NOLINT(google-explicit-constructor)
+  Check(bool ok, std::string text) : passed(ok), message(std::move(text)) {}  ///< says what was wrong
 };
 
 /// Passes when |actual - expected| <= absolute + relative * |expected| for every element; a NaN never passes. The

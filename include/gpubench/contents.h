@@ -48,7 +48,7 @@ inline constexpr detail::Contents<detail::Filling::none> none;
 ///   template <> struct gpubench::made_of<Particle> { using type = float; };
 template <class T>
 struct made_of {
-  using type = void;
+  using type = void;  ///< the number type; void: none is known
 };
 
 namespace detail {

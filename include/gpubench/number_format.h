@@ -13,9 +13,9 @@ enum class NumberFormat { fp64, fp32, tf32, fp16, bf16, fp8, int32, int8 };
 
 /// What is known of a number format: one row each, in the order of the enumerators.
 struct NumberFormatRow {
-  std::string_view name;
-  std::size_t bytes;  ///< of one element in memory
-  bool integer;       ///< arithmetic in it counts operations, not FLOP
+  std::string_view name;  ///< "bf16"
+  std::size_t bytes;      ///< of one element in memory
+  bool integer;           ///< arithmetic in it counts operations, not FLOP
 };
 inline constexpr std::array number_formats = {NumberFormatRow{"fp64", 8, false}, NumberFormatRow{"fp32", 4, false},
                                               NumberFormatRow{"tf32", 4, false}, NumberFormatRow{"fp16", 2, false},

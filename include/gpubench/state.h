@@ -54,10 +54,10 @@ void keep(T& value) {
   else
     asm volatile("" : "+m"(value) : : "memory");
 }
-
+/// What an operation is handed: its arguments, its memory, declarations of its work, and `measure`.
 class State {
  public:
-  explicit State(detail::Declaration& declaration);
+  explicit State(detail::Declaration& declaration);  ///< the harness makes it
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -129,7 +129,7 @@ class State {
   void reset(Reset reset) {
     set_reset([reset](cudaStream_t stream) mutable { reset(stream); }, nullptr);
   }
-  template <std::invocable Reset>
+  /** The same for an operation of the host CPU. */ template <std::invocable Reset>
   void reset(Reset reset) {
     set_reset(nullptr, [reset]() mutable { reset(); });
   }

@@ -92,10 +92,10 @@ class HostVector : public detail::Vector<T, detail::Memory::host> {
  public:
   using detail::Vector<T, detail::Memory::host>::Vector;
 
-  [[nodiscard]] std::span<T> span() { return {this->data(), this->size()}; }
-  [[nodiscard]] std::span<const T> span() const { return {this->data(), this->size()}; }
-  T& operator[](std::size_t index) { return this->place()[index]; }
-  const T& operator[](std::size_t index) const { return this->place()[index]; }
+  [[nodiscard]] std::span<T> span() { return {this->data(), this->size()}; }              ///< all elements
+  [[nodiscard]] std::span<const T> span() const { return {this->data(), this->size()}; }  ///< all elements
+  T& operator[](std::size_t index) { return this->place()[index]; }                       ///< not checked
+  const T& operator[](std::size_t index) const { return this->place()[index]; }           ///< not checked
 };
 
 }  // namespace gpubench

@@ -34,8 +34,8 @@ using enum Pipe;
 /// What is known of a pipe: one row each, in the order of the enumerators.
 struct PipeRow {
   std::string_view name;  ///< of its ceiling in a calibration
-  NumberFormat format;
-  bool is_matrix_unit;
+  NumberFormat format;    ///< that it calculates in
+  bool is_matrix_unit;    ///< a tensor pipe
 };
 inline constexpr std::array pipes = {
     PipeRow{"fp64", NumberFormat::fp64, false},       PipeRow{"fp32", NumberFormat::fp32, false},
@@ -52,7 +52,7 @@ inline constexpr auto pipe_names = [] {
 
 /// The name of the pipe's ceiling in a calibration: "fp32", "tensor-bf16".
 constexpr std::string_view name_of(Pipe pipe) { return pipe_names[static_cast<std::size_t>(pipe)]; }
-
+/// The work of one execution, as declared.
 struct Work {
   double bytes_read = 0.0;     ///< the least the operation must read, in bytes
   double bytes_written = 0.0;  ///< the least the operation must write, in bytes
@@ -60,8 +60,8 @@ struct Work {
   std::optional<double> footprint_bytes;
   std::map<Pipe, double> flops;  ///< floating-point (or integer) operations by pipe; a fused multiply-add counts two
 
-  [[nodiscard]] double bytes() const { return bytes_read + bytes_written; }
-  [[nodiscard]] double total_flops() const {
+  [[nodiscard]] double bytes() const { return bytes_read + bytes_written; }  ///< read and written
+  /** Of all pipes. */ [[nodiscard]] double total_flops() const {
     double sum = 0.0;
     for (const auto& [pipe, count] : flops) sum += count;
     return sum;
@@ -76,7 +76,7 @@ inline constexpr std::array ablation_names = {std::string_view("less_arithmetic"
 
 /// The blocks of an operation's longest kernel.
 struct Grid {
-  std::int64_t blocks = 0;
+  std::int64_t blocks = 0;                     ///< of the whole grid
   std::int64_t blocks_per_multiprocessor = 0;  ///< that fit at once: cudaOccupancyMaxActiveBlocksPerMultiprocessor
   friend bool operator==(const Grid&, const Grid&) = default;
 };
