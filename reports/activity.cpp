@@ -24,7 +24,7 @@ bool compared(const ActivityCheck& check) { return difference_seconds(check) && 
 /// Of a check that was compared: "0.31 us longer where 0.10 us is allowed".
 std::string difference_text(const ActivityCheck& check) {
   const double difference = *difference_seconds(check);
-  return fmt::format("{} {}, {} is allowed", format_seconds(std::abs(difference), 2),
+  return fmt::format("{} {} where {} is allowed", format_seconds(std::abs(difference), 2),
                      difference < 0.0 ? "shorter" : "longer", format_seconds(*check.tolerance_seconds, 2));
 }
 

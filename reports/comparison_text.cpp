@@ -43,16 +43,16 @@ std::string_view meaning_of(Clock clock) {
   return meanings[static_cast<std::size_t>(clock)];
 }
 
-/// "Compared by the clock stream (launched back to back).".
+/// "Times compared: stream (launched back to back).".
 std::string clocks_sentence(const compare::Comparison& comparison) {
   std::map<Clock, std::size_t> clocks;
   for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
-  if (clocks.size() == 1) return fmt::format("Compared by {} time.", meaning_of(clocks.begin()->first));
+  if (clocks.size() == 1) return fmt::format("Times compared: {}.", meaning_of(clocks.begin()->first));
   std::string text;
   for (const auto& [clock, count] : clocks)
     text +=
         fmt::format("{}{} at {} point{}", text.empty() ? "" : ", ", meaning_of(clock), count, count == 1 ? "" : "s");
-  return text.empty() ? text : fmt::format("Compared by these times: {}.", text);
+  return text.empty() ? text : fmt::format("Times compared: {}.", text);
 }
 
 std::string percent(double fraction) { return format_number(100.0 * fraction, 2) + " %"; }

@@ -144,7 +144,7 @@ TEST(Compare, TimesThatAnswerDifferentQuestionsHaveNoRatio) {
   const auto comparison = compare(base, next, {});
   EXPECT_THAT(comparison.points, IsEmpty());
   EXPECT_FALSE(comparison.comparable);
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, timed with another cache state")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point left out, because another run used another cache state")));
 }
 
 CompareOptions by_clock(Clock clock) {
@@ -194,7 +194,7 @@ TEST(CompareClocks, WhereOwnClocksDifferOneThatBothHaveIsCompared) {
     ASSERT_EQ(comparison.points.size(), 1U);
     EXPECT_EQ(comparison.points[0].clock, Clock::device);
     EXPECT_EQ(comparison.points[0].change, Change::same);
-    EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by one that both have (first: op)")));
+    EXPECT_THAT(comparison.notes, Contains(HasSubstr("compared by one that both sides have (first: op)")));
   }
 }
 
@@ -203,7 +203,7 @@ TEST(CompareClocks, WithoutACommonClockThereIsNoRatio) {
   EXPECT_THAT(comparison.points, IsEmpty());
   ASSERT_EQ(comparison.left_out.size(), 1U);
   EXPECT_EQ(comparison.left_out[0].reason,
-            "timed by stream in the base and by latency in the new run, so that no clock is in both");
+            "timed by stream in the base and by latency in the new run: no clock is in both");
   EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
 }
 
@@ -220,7 +220,7 @@ TEST(CompareClocks, OfSeveralProcessesTheClockMostHaveCounts) {
 TEST(Compare, TimesOfZeroHaveNoRatio) {
   const auto comparison = compare(run_with(around(0.0)), run_with(around(1.0)), {});
   EXPECT_THAT(comparison.points, IsEmpty());
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("not above zero (first: op)")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("because a time is not positive (first: op)")));
 }
 
 TEST(ExitCode, WorstComesFirst) {
@@ -331,7 +331,7 @@ TEST(CompareProcesses, GapsAndDuplicatesAreNamed) {
   const auto comparison = compare(processes(1.0, {1.0, 1.1, 1.2}, {"a", "b"}), next, {});
   EXPECT_THAT(comparison.notes,
               Contains(HasSubstr("1 point not in all runs: compared in the runs that have it (first: b)")));
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point several times in one run file")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("1 point more than once in one run file")));
 }
 
 TEST(CompareProcesses, AnotherCardForbidsUnlessForced) {

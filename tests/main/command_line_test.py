@@ -188,7 +188,7 @@ class CommandLine(unittest.TestCase):
         try:
             self.assertIn("NVIDIA H200", self.calibration("list").stdout)
             shown = self.calibration("show", added[0].stem[:8])
-            self.assertIn("health: like its kind, NVIDIA H200", shown.stdout)
+            self.assertIn("health: as expected of its kind, NVIDIA H200", shown.stdout)
         finally:
             added[0].unlink()
 
@@ -618,7 +618,7 @@ class CommandLine(unittest.TestCase):
         # One process a side: 4 % of noise are assumed, in which 5 % are lost, and that is said.
         single = self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json")
         self.assertEqual(single.returncode, 0)
-        self.assertIn("One process a side does not tell", single.stdout)
+        self.assertIn("one run a side does not show", single.stdout)
         self.assertEqual(self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json", "--fail-on=inconclusive").returncode, 4)
         empty = self.folder / "no-runs"
         empty.mkdir(exist_ok=True)

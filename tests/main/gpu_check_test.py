@@ -84,7 +84,7 @@ class GpuCheck(unittest.TestCase):
     def test_without_cupti_the_times_are_there_and_one_warning(self):
         result, run = self.checked(GPUBENCH_CUPTI="/nowhere/libcupti.so")
         self.assertEqual(len(run["warnings"]), 1, run["warnings"])
-        self.assertIn("4 points on cuda:0 were not held against activity records: CUPTI cannot be loaded", run["warnings"][0])
+        self.assertIn("4 points on cuda:0 were not checked against activity records: CUPTI cannot be loaded", run["warnings"][0])
         self.assertEqual(result.stderr.count("cannot be loaded"), 1)
 
 

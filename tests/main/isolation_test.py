@@ -147,7 +147,7 @@ class Isolation(unittest.TestCase):
         for point in points:
             self.assertIn("no activity records on a CPU", point["activity"]["reason"])
             self.assertEqual([counter["name"] for counter in point["absent_counters"]], ["l2_bytes"])
-        self.assertEqual(result.stderr.count("12 points on cpu were not held against activity records"), 1, result.stderr)
+        self.assertEqual(result.stderr.count("12 points on cpu were not checked against activity records"), 1, result.stderr)
 
     def test_points_of_one_name_stay_apart(self):
         out = self.folder / "twice.json"

@@ -54,7 +54,7 @@ TEST(Activity, EachContradictionIsAWarningWithBothFigures) {
                 point("sum/4096", check(2.0e-6, 2.5e-6, 1e-7))};
   EXPECT_THAT(
       activity_warnings(run),
-      ElementsAre("sum/1024 on cuda:0: activity records contradict its device time: with its fixed cost that makes "
+      ElementsAre("sum/1024 on cuda:0: activity records contradict its device time: with kernel overhead it is "
                   "2.500 us (2.450 us to 2.550 us), records give 3.100 us (3.069 us to 3.131 us), 600 ns longer where "
                   "100 ns is allowed.",
                   HasSubstr("sum/4096 on cuda:0")));
@@ -84,9 +84,9 @@ TEST(Activity, AReasonIsToldOnceForADevice) {
   run.points = {point("a/1", absent("no CUPTI")), point("a/2", absent("no CUPTI")),
                 point("b/1", absent("it runs nothing")), point("a/1", absent("no CUPTI"), "cuda:1")};
   EXPECT_THAT(activity_warnings(run),
-              ElementsAre("1 point on cuda:0 was not held against activity records: it runs nothing.",
-                          "2 points on cuda:0 were not held against activity records: no CUPTI.",
-                          "1 point on cuda:1 was not held against activity records: no CUPTI."));
+              ElementsAre("1 point on cuda:0 was not checked against activity records: it runs nothing.",
+                          "2 points on cuda:0 were not checked against activity records: no CUPTI.",
+                          "1 point on cuda:1 was not checked against activity records: no CUPTI."));
   EXPECT_THAT(activity_summary(run), IsEmpty()) << "nothing was compared";
 }
 
@@ -104,7 +104,7 @@ TEST(Activity, APointSaysWhatWasRecordedAndByWhichKernels) {
   ActivityCheck activity = check(2.5e-6, 2.52e-6, 1e-7);
   EXPECT_EQ(
       activity_text(activity),
-      "2.500 us (2.475 us to 2.525 us) in 31 executions by fake; device time and fixed cost 2.520 us (2.470 us to "
+      "2.500 us (2.475 us to 2.525 us) in 31 executions by fake; device time with kernel overhead 2.520 us (2.470 us to "
       "2.570 us): agrees (20 ns shorter where 100 ns is allowed)");
   activity.span_seconds = Estimate{4e-6, {}};
   EXPECT_THAT(activity_text(activity), HasSubstr(", first start to last end 4.000 us; device"));

@@ -122,12 +122,12 @@ TEST(HealthText, SaysWhatIsSlowerFirst) {
   EXPECT_TRUE(is_ill(*full_calibration().health));
   EXPECT_EQ(health_text({"", {}, "no figures are known for this kind of GPU"}),
             "no figures are known for this kind of GPU");
-  EXPECT_EQ(health_text({"X", {}, "MIG is on"}), "not held against X: MIG is on");
+  EXPECT_EQ(health_text({"X", {}, "MIG is on"}), "not compared with X: MIG is on");
   Health faster = *full_calibration().health;
   faster.checks[0] = faster.checks[1];
   faster.checks[1].standing = Standing::above;
   faster.checks[1].difference = 0.1;
-  EXPECT_EQ(health_text(faster), "like its kind, NVIDIA H200, in 1 of 2 figures; faster: 10.0 % above in fp32");
+  EXPECT_EQ(health_text(faster), "as expected of its kind, NVIDIA H200, in 1 of 2 figures; faster: 10.0 % above in fp32");
   EXPECT_FALSE(is_ill(faster));
 }
 
