@@ -256,7 +256,7 @@ TEST(DeviceConditions, HeatIsAWarningAndAPowerCapIsNot) {
   EXPECT_EQ(condition_warnings({&hot, &capped, &hot}),
             (std::vector<std::string>{
                 "The clocks of cuda:0 were held down by thermal slowdown (hardware) around 2 points, SM clock 1200 to "
-                "1900 MHz, up to 88 degrees Celsius.",
+                "1900 MHz, up to 88 \u00b0C.",
                 "6 samples of 2 points on cuda:0 were dropped, because its clock was more than 5 % below the usual."}));
 }
 

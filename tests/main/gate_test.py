@@ -236,7 +236,7 @@ class Commands(unittest.TestCase):
         self.assert_refused(self.gpubench("gate", "check", other, store), "GPU-0123", "GPU-9999", code=3)
         forced = self.gpubench("gate", "check", other, store, "--force")
         self.assertEqual(forced.returncode, 0, forced.stdout + forced.stderr)
-        self.assertIn("by force", forced.stdout)
+        self.assertIn("by --force", forced.stdout)
         self.assertEqual(self.gpubench("gate", "update", other, store).returncode, 0)
         self.assertEqual(self.gpubench("gate", "check", other, store).returncode, 0)
         mixed = self.gpubench("gate", "update", self.folder / "card-1", other, store)

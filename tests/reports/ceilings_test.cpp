@@ -118,7 +118,7 @@ TEST(Groups, ComeFromTheFileOrElseFromTheUnit) {
 
 TEST(HealthText, SaysWhatIsSlowerFirst) {
   EXPECT_EQ(health_text(*full_calibration().health),
-            "slower than its kind, NVIDIA H200: 6.1 % below in dram-read; like it in 1 of 2 figures");
+            "slower than its kind, NVIDIA H200: 6.1 % below in dram-read; as expected in 1 of 2 figures");
   EXPECT_TRUE(is_ill(*full_calibration().health));
   EXPECT_EQ(health_text({"", {}, "no figures are known for this kind of GPU"}),
             "no figures are known for this kind of GPU");
@@ -127,7 +127,8 @@ TEST(HealthText, SaysWhatIsSlowerFirst) {
   faster.checks[0] = faster.checks[1];
   faster.checks[1].standing = Standing::above;
   faster.checks[1].difference = 0.1;
-  EXPECT_EQ(health_text(faster), "as expected of its kind, NVIDIA H200, in 1 of 2 figures; faster: 10.0 % above in fp32");
+  EXPECT_EQ(health_text(faster),
+            "as expected of its kind, NVIDIA H200, in 1 of 2 figures; faster: 10.0 % above in fp32");
   EXPECT_FALSE(is_ill(faster));
 }
 

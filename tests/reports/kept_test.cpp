@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/compare.h"
+#include "core/model/points.h"
 #include "core/storage/storage.h"
 #include "reports/charts/picture.h"
 #include "reports/export/other_tools.h"
@@ -55,7 +56,7 @@ TEST(Kept, RunsAreReadWithAllThatTheyHold) {
     for (std::size_t i = 0; i < run.points.size(); ++i) {
       const auto& stored = document["points"][i]["measurement"];
       const auto& measurement = run.points[i].measurement;
-      EXPECT_EQ(measurement.name, stored["name"].get<std::string>()) << file;
+      EXPECT_EQ(measurement.name, without_suffix(stored["name"].get<std::string>())) << file;
       EXPECT_EQ(measurement.primary().samples_seconds.size(), stored["samples_seconds"].size()) << file;
       const bool has_time = stored.contains("seconds") && !stored["seconds"].is_null();
       EXPECT_EQ(measurement.seconds().has_value(), has_time) << file;
