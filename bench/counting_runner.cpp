@@ -16,7 +16,8 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
   if (!measurement.seconds()) return measurement;
   try {
     if (device_.is_lost()) {
-      pass_->give_up(measurement, "an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
+      pass_->give_up(measurement,
+                     "an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
     } else if (const std::string* const reason = pass_->unavailable()) {
       pass_->give_up(measurement, *reason);  // the operation need not even set itself up
     } else {

@@ -37,8 +37,8 @@ void add_google_counters(const benchmark::State& google, const Summary* seconds,
     if (rate && seconds == nullptr) continue;
     if (rate) value /= iterations * seconds->median;
     if (has(benchmark::Counter::kInvert)) value = 1.0 / value;
-    const bool known = std::ranges::find(measurement.user_counters, name, &UserCounter::name) !=
-                       measurement.user_counters.end();
+    const bool known =
+        std::ranges::find(measurement.user_counters, name, &UserCounter::name) != measurement.user_counters.end();
     if (!known) measurement.user_counters.push_back({name, value, rate ? "1/s" : ""});
   }
 }
@@ -46,8 +46,7 @@ void add_google_counters(const benchmark::State& google, const Summary* seconds,
 /// A device time that cannot be told from nothing is no time.
 std::string why_no_time(const Summary& seconds) {
   if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
-  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)",
-                     seconds.median * 1e9);
+  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)", seconds.median * 1e9);
 }
 
 /// What a timer gave, but for its samples.
@@ -158,23 +157,20 @@ bool verify(const Declaration& declared) {
   return true;
 }
 
-void call_operation(
-    const PointCall& call, Measurement& measurement, bool gpu_was_lost,
-    const std::function<void(Declaration&, const detail::DeviceBatch&, const HostBatch&)>& on_measure) {
+void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
+                    const std::function<void(Declaration&, const detail::DeviceBatch&, const HostBatch&)>& on_measure) {
   bool measured = false;
-  Declaration declared{&call.google, call.arguments,
-                       [&](Declaration& all, const detail::DeviceBatch& device, const HostBatch& host) {
-                         if (std::exchange(measured, true))
-                           throw std::logic_error(
-                               "the operation called state.measure twice; register two operations instead");
-                         on_measure(all, device, host);
-                       }};
+  Declaration declared{
+      &call.google, call.arguments, [&](Declaration& all, const detail::DeviceBatch& device, const HostBatch& host) {
+        if (std::exchange(measured, true))
+          throw std::logic_error("the operation called state.measure twice; register two operations instead");
+        on_measure(all, device, host);
+      }};
   State state(declared);
-  const auto fail = [&](FailureKind kind, const std::string& message) {
-    measurement.failure = Failure{kind, message};
-  };
+  const auto fail = [&](FailureKind kind, const std::string& message) { measurement.failure = Failure{kind, message}; };
   if (gpu_was_lost) {
-    fail(FailureKind::cuda_error, "not run: an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
+    fail(FailureKind::cuda_error,
+         "not run: an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
   } else {
     try {
       call.operation(state);
@@ -335,8 +331,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const detail::DeviceBatch& 
     if (timing.clock) timers.push_back(timing.clock.get());
 
   DeviceConditions conditions;
-  auto samples =
-      AdaptiveSampler(sampling_, [&] { add_reading(conditions, gpu.conditions()); }).sample(timers);
+  auto samples = AdaptiveSampler(sampling_, [&] { add_reading(conditions, gpu.conditions()); }).sample(timers);
   current_.conditions = std::move(conditions);
   if (samples.front().failure) std::rethrow_exception(samples.front().failure);
   const bool any_failed = std::ranges::any_of(samples, [](const Samples& s) { return s.failure != nullptr; });

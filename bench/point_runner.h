@@ -69,12 +69,12 @@ bool verify(const detail::Declaration& declared);
 
 /// Calls the operation with a State whose `measure` does what `on_measure` does. Its failures become the measurement's,
 /// and what it declares stands in the measurement.
-void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
-                    const std::function<void(detail::Declaration&, const detail::DeviceBatch&,
-                                             const detail::HostBatch&)>& on_measure);
+void call_operation(
+    const PointCall& call, Measurement& measurement, bool gpu_was_lost,
+    const std::function<void(detail::Declaration&, const detail::DeviceBatch&, const detail::HostBatch&)>& on_measure);
 
-/// Runs a point once, in a range of this name for a profiler, and checks its result. Times nothing: what is not failed is
-/// marked as skipped.
+/// Runs a point once, in a range of this name for a profiler, and checks its result. Times nothing: what is not failed
+/// is marked as skipped.
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name);
 
 /// Times points.

@@ -124,8 +124,8 @@ void compare_optimization(const Run& base, const Run& next, Comparability& resul
     if (before->second && now)
       result.differences.push_back(operation + ": compiled without optimisation on both sides");
     else
-      result.forbidding.push_back(fmt::format("{}: compiled without optimisation on the {} side alone", operation,
-                                              now ? "new" : "base"));
+      result.forbidding.push_back(
+          fmt::format("{}: compiled without optimisation on the {} side alone", operation, now ? "new" : "base"));
   }
 }
 

@@ -14,7 +14,7 @@ void sort_in_place(gpubench::State& state) {
   auto keys = state.host_vector<Key>(n, gpubench::none);
   state.reads(keys.bytes());
   state.writes(keys.bytes());
-  state.items(n);                                                            // reported per second
+  state.items(n);                                                           // reported per second
   state.counter("key size", static_cast<double>(8 * sizeof(Key)), "bits");  // reported as it is
   state.reset([&] { std::ranges::copy(input.span(), keys.span().begin()); });
   state.verify([&] { return gpubench::Check(std::ranges::is_sorted(keys.span()), "the keys are not in order"); });

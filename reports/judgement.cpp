@@ -10,10 +10,7 @@
 #include "core/base/units.h"
 
 namespace gpubench::reports {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 std::string runner_up_text(const Verdict& verdict) {
   if (verdict.runner_up == Regime::unknown) return "";

@@ -130,11 +130,12 @@ CodeOfKernel KernelCode::of(const std::string& kernel) const {
   const auto place = kernels_.find(kernel);
   if (place == kernels_.end()) {
     if (device_code_bytes_ == 0) return {{}, "neither the program nor its libraries hold device code"};
-    return {{},
-            fmt::format("not among the {} cubins of the program that are not compressed, for sm_{}. To record it, build "
-                        "gpubench with -DGPUBENCH_KERNEL_HASHES=ON and your own kernels with nvcc --no-compress. Code "
-                        "translated from PTX or in a library has none",
-                        cubins_, *architecture_)};
+    return {
+        {},
+        fmt::format("not among the {} cubins of the program that are not compressed, for sm_{}. To record it, build "
+                    "gpubench with -DGPUBENCH_KERNEL_HASHES=ON and your own kernels with nvcc --no-compress. Code "
+                    "translated from PTX or in a library has none",
+                    cubins_, *architecture_)};
   }
   const Known& known = place->second;
   if (known.several) return {{}, "the program has several kernels of this name, with different code"};

@@ -4,8 +4,8 @@
 // A program keeps its device code in the section .nv_fatbin. How that is laid out is not documented, but a cubin in it
 // that is not compressed is an ELF file of machine EM_CUDA, whose section ".text.NAME" is the code of the kernel with
 // that mangled name. nvcc compresses cubins when it builds for several architectures; the CMake option
-// GPUBENCH_KERNEL_HASHES keeps it from that. Functions that a kernel calls without inlining them have sections of their own and are not in it,
-// nor are its constants.
+// GPUBENCH_KERNEL_HASHES keeps it from that. Functions that a kernel calls without inlining them have sections of their
+// own and are not in it, nor are its constants.
 #pragma once
 
 #include <cstddef>

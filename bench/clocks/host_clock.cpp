@@ -80,9 +80,10 @@ std::int64_t ResetHostClock::max_executions() const {
 std::optional<double> ResetHostClock::device_clock_hz() { return core_clock_hz(); }
 
 std::string ResetHostClock::method(std::int64_t executions_per_sample) const {
-  return fmt::format("steady clock around each of {} execution{} a sample, less what reading it costs; inputs reset "
-                     "before each, untimed",
-                     executions_per_sample, executions_per_sample == 1 ? "" : "s");
+  return fmt::format(
+      "steady clock around each of {} execution{} a sample, less what reading it costs; inputs reset "
+      "before each, untimed",
+      executions_per_sample, executions_per_sample == 1 ? "" : "s");
 }
 
 }  // namespace gpubench::bench

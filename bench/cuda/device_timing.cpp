@@ -202,7 +202,7 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
   if (!substitute.shapes.empty()) {
     using Chains = FixedCosts::Chains;
     const bool behind_kernel = cold != nullptr && cold->before_idle;
-    const Chains chains = behind_kernel       ? Chains::behind_kernel
+    const Chains chains = behind_kernel     ? Chains::behind_kernel
                           : is_single(cold) ? Chains::single
                           : in_graphs       ? Chains::graphs
                                             : Chains::launches;

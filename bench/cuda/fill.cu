@@ -20,11 +20,16 @@ struct Draw {
   template <class T>
   __device__ static T of(unsigned long long bits) {
     using enum detail::ElementKind;
-    if constexpr (kind == float64) return is_normal ? static_cast<double>(normal(bits)) : unit_double(bits);
-    else if constexpr (kind == float32) return number(bits);
-    else if constexpr (kind == boolean) return static_cast<T>(bits & 1U);
-    else if constexpr (kind == integer) return static_cast<T>(bits);
-    else return static_cast<T>(narrow(number(bits), format_of(kind)));
+    if constexpr (kind == float64)
+      return is_normal ? static_cast<double>(normal(bits)) : unit_double(bits);
+    else if constexpr (kind == float32)
+      return number(bits);
+    else if constexpr (kind == boolean)
+      return static_cast<T>(bits & 1U);
+    else if constexpr (kind == integer)
+      return static_cast<T>(bits);
+    else
+      return static_cast<T>(narrow(number(bits), format_of(kind)));
   }
 };
 

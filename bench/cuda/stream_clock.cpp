@@ -124,7 +124,8 @@ class FreeClockBehind final : public StreamClock {
   [[nodiscard]] std::int64_t max_executions() const override { return 1; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::string method(std::int64_t) const override {
-    return "CUDA events around one execution, launched as the host can, less events around nothing; inputs reset before "
+    return "CUDA events around one execution, launched as the host can, less events around nothing; inputs reset "
+           "before "
            "each, untimed";
   }
 
@@ -150,9 +151,8 @@ std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void
   // What cannot be captured may wait for the GPU, and then the stream must not be held.
   if (!capture(both, 1, stream)) return std::make_unique<FreeClockBehind>(std::move(batch), std::move(before), stream);
   auto timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch), Chill{std::move(before), 1});
-  return std::make_unique<DifferenceClock>(std::move(timer), 0, 0.0,
-                                           "enqueued while the stream was held; inputs reset before each, untimed",
-                                           Clock::stream);
+  return std::make_unique<DifferenceClock>(
+      std::move(timer), 0, 0.0, "enqueued while the stream was held; inputs reset before each, untimed", Clock::stream);
 }
 
 std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker) {

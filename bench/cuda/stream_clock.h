@@ -19,8 +19,8 @@ namespace gpubench::bench {
 /// held for it, nor for one of very many launches: that figure is the slower of the two, host or GPU. Throws CudaError.
 std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker);
 
-/// The same for executions that each follow what `before` enqueues, which is not timed: two events around each, less two
-/// events around nothing behind the same. Throws CudaError.
+/// The same for executions that each follow what `before` enqueues, which is not timed: two events around each, less
+/// two events around nothing behind the same. Throws CudaError.
 std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
                                            Blocker& blocker);
 

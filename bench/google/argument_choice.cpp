@@ -33,7 +33,7 @@ std::optional<std::int64_t> number(std::string_view text) {
   const auto exponent = whole_number(text.substr(caret + 1));
   if (!base || !exponent || *base < 1 || *exponent < 0) return std::nullopt;
   std::int64_t value = 1;
-  for (std::int64_t i = 0; i < *exponent && *base > 1; ++i)
+  for (std::int64_t i = 0; i<*exponent&& * base> 1; ++i)
     if (__builtin_mul_overflow(value, *base, &value)) return std::nullopt;
   return value;
 }
@@ -159,8 +159,7 @@ void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registe
 ArgumentChoice parse_argument_choice(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw ArgumentError(
-        fmt::format("--arg takes NAME=VALUES, such as n=1024,4096 or n=2^10..2^20:4, not '{}'.", text));
+    throw ArgumentError(fmt::format("--arg takes NAME=VALUES, such as n=1024,4096 or n=2^10..2^20:4, not '{}'.", text));
   ArgumentChoice choice;
   choice.name = text.substr(0, equals);
   std::string_view rest = std::string_view(text).substr(equals + 1);
@@ -197,9 +196,8 @@ void choose_arguments(const std::vector<ArgumentChoice>& choices) {
   for (const Registered& each : points) {
     Registration& registration = *each.registration;
     if (!registration.number_names) continue;
-    const bool chosen = std::ranges::all_of(registration.texts, [&](const Argument& text) {
-      return has_text(choice_of(choices, text.name), *text.text);
-    });
+    const bool chosen = std::ranges::all_of(
+        registration.texts, [&](const Argument& text) { return has_text(choice_of(choices, text.name), *text.text); });
     if (chosen)
       replace_numbers(choices, each);
     else

@@ -60,8 +60,8 @@ std::vector<PointName> discover(const Device& device, const std::string& filter)
 void learn_arguments();
 
 /// Registers further arguments for an operation, as if its author had written them: with the first of `points` that has
-/// the operation's name, arguments of the same names and the same texts. `discover` names the new point from then on, where the filter
-/// chooses it. Returns false when there is no such point.
+/// the operation's name, arguments of the same names and the same texts. `discover` names the new point from then on,
+/// where the filter chooses it. Returns false when there is no such point.
 bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
                    const std::vector<Argument>& arguments);
 

@@ -27,14 +27,13 @@ std::string names_of(const std::vector<Argument>& arguments, bool texts) {
 }
 
 const Argument& argument_named(const std::vector<Argument>& arguments, std::string_view name, bool text) {
-  const auto found = std::ranges::find_if(arguments, [&](const Argument& argument) {
-    return argument.name == name && argument.text.has_value() == text;
-  });
+  const auto found = std::ranges::find_if(
+      arguments, [&](const Argument& argument) { return argument.name == name && argument.text.has_value() == text; });
   if (found != arguments.end()) return *found;
   const std::string names = names_of(arguments, text);
   const char* const call = text ? "text" : "range";
-  const char* const remedy = text ? "register it with GPU_BENCHMARK_TEXTS or GPU_BENCHMARK_TYPES"
-                                  : "register it with ArgName or ArgNames";
+  const char* const remedy =
+      text ? "register it with GPU_BENCHMARK_TEXTS or GPU_BENCHMARK_TYPES" : "register it with ArgName or ArgNames";
   throw std::invalid_argument(
       names.empty() ? fmt::format("state.{}(\"{}\"): this point names no such argument; {}", call, name, remedy)
                     : fmt::format("state.{}(\"{}\"): this point has {}; {}", call, name, names, remedy));
@@ -94,12 +93,14 @@ void State::add_reads(double bytes) { declaration_.work.bytes_read += not_negati
 void State::add_writes(double bytes) { declaration_.work.bytes_written += not_negative(bytes, "state.writes"); }
 void State::add_flops(Pipe pipe, double count) { declaration_.work.flops[pipe] += not_negative(count, "state.flops"); }
 void State::set_footprint(double bytes) { declaration_.work.footprint_bytes = not_negative(bytes, "state.footprint"); }
-void State::set_items(double count) { counter(std::string(items_counter), not_negative(count, "state.items"), "items"); }
+void State::set_items(double count) {
+  counter(std::string(items_counter), not_negative(count, "state.items"), "items");
+}
 
 void State::set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor) {
   if (blocks < 1 || blocks_per_multiprocessor < 1)
-    throw std::invalid_argument(fmt::format("state.grid takes counts of at least one block, not {} and {}", blocks,
-                                            blocks_per_multiprocessor));
+    throw std::invalid_argument(
+        fmt::format("state.grid takes counts of at least one block, not {} and {}", blocks, blocks_per_multiprocessor));
   declaration_.grid = Grid{blocks, blocks_per_multiprocessor};
 }
 

@@ -92,9 +92,9 @@ void free_host(void* pointer, std::size_t bytes) noexcept {
 
 void draw_host(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                std::uint64_t seed) {
-  const std::vector<std::byte> block =
-      filling == Filling::zeros ? std::vector<std::byte>(std::min(count, block_elements) * bytes)
-                                : random_block(kind, filling, bytes, std::min(count, block_elements), seed);
+  const std::vector<std::byte> block = filling == Filling::zeros
+                                           ? std::vector<std::byte>(std::min(count, block_elements) * bytes)
+                                           : random_block(kind, filling, bytes, std::min(count, block_elements), seed);
   auto* const target = static_cast<std::byte*>(pointer);
   const auto blocks = static_cast<std::int64_t>((count + block_elements - 1) / block_elements);
 #pragma omp parallel for schedule(static)

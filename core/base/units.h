@@ -27,8 +27,8 @@ std::string format_count(double count);
 /// `digits` significant digits as a person writes them, without an exponent and without trailing zeros: "180", "2",
 /// "0.034", "12 300".
 std::string format_number(double value, int digits = 3);
-/// A value in the unit of a ceiling, or an amount of work: "B/s", "FLOP/s", "op/s", "s", "Hz", "B", "FLOP" or "op", with
-/// decimal prefixes; another unit is written as it is.
+/// A value in the unit of a ceiling, or an amount of work: "B/s", "FLOP/s", "op/s", "s", "Hz", "B", "FLOP" or "op",
+/// with decimal prefixes; another unit is written as it is.
 std::string format_value(double value, std::string_view unit, int digits = 3);
 /// Both ends in that unit: "3.59 to 3.61 TB/s".
 std::string format_interval(const Interval& interval, std::string_view unit, int digits = 3);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gpubench/gpubench.h>
-
 #include <cuda_fp16.h>
+#include <gpubench/gpubench.h>
 
 #include <vector>
 

@@ -16,10 +16,10 @@ struct Node {
 
 void contents(gpubench::State& state) {
   const auto n = state.range("n");
-  auto keys = state.host_vector<unsigned char>(n);                // integers: uniform over all values
-  auto x = state.host_vector<double>(n);                          // floating point: standard normal
+  auto keys = state.host_vector<unsigned char>(n);               // integers: uniform over all values
+  auto x = state.host_vector<double>(n);                         // floating point: standard normal
   auto angles = state.host_vector<float>(n, gpubench::uniform);  // from 0 to less than 1
-  auto nodes = state.host_vector<Node>(n);                        // no number: zeros
+  auto nodes = state.host_vector<Node>(n);                       // no number: zeros
   auto results = state.host_vector<float>(n, gpubench::none);    // not filled
   state.measure([&] { gpubench::keep(keys[0]), gpubench::keep(x[0]), gpubench::keep(angles[0]); });
 }
@@ -33,9 +33,9 @@ void axpy(gpubench::State& state) {
   auto y = state.host_vector<float>(n);
   state.reads(x.bytes() + y.bytes());  // what one execution must move, at least
   state.writes(y.bytes());
-  state.flops(gpubench::fp32, 2 * n);       // a fused multiply-add is two
+  state.flops(gpubench::fp32, 2 * n);      // a fused multiply-add is two
   state.footprint(x.bytes() + y.bytes());  // as worked out without this line
-  state.items(n);                           // reported per second
+  state.items(n);                          // reported per second
   state.measure([&] {
     for (std::size_t i = 0; i < x.size(); ++i) y[i] += 2.0F * x[i];
   });

@@ -57,8 +57,11 @@ namespace detail {
 enum class ElementKind { other, integer, boolean, float64, float32, float16, bfloat16, fp8_e4m3, fp8_e5m2 };
 
 template <class T>
-concept ComplexLike = requires { typename T::value_type; } && std::is_floating_point_v<typename T::value_type> &&
-                      sizeof(T) == 2 * sizeof(typename T::value_type) && std::is_trivially_copyable_v<T>;
+concept ComplexLike = requires {
+  typename T::value_type;
+}
+&&std::is_floating_point_v<typename T::value_type> &&
+    sizeof(T) == 2 * sizeof(typename T::value_type) && std::is_trivially_copyable_v<T>;
 
 /// The number type that T consists of; T itself where nothing else is known.
 template <class T>
@@ -85,15 +88,24 @@ GPUBENCH_VECTOR_TYPE(__nv_bfloat162, ::__nv_bfloat16);
 
 template <class T>
 constexpr ElementKind element_kind() {
-  if constexpr (std::is_same_v<T, double>) return ElementKind::float64;
-  else if constexpr (std::is_same_v<T, float>) return ElementKind::float32;
-  else if constexpr (std::is_same_v<T, ::__half>) return ElementKind::float16;
-  else if constexpr (std::is_same_v<T, ::__nv_bfloat16>) return ElementKind::bfloat16;
-  else if constexpr (std::is_same_v<T, ::__nv_fp8_e4m3>) return ElementKind::fp8_e4m3;
-  else if constexpr (std::is_same_v<T, ::__nv_fp8_e5m2>) return ElementKind::fp8_e5m2;
-  else if constexpr (std::is_same_v<T, bool>) return ElementKind::boolean;
-  else if constexpr (std::is_integral_v<T> || std::is_same_v<T, std::byte>) return ElementKind::integer;
-  else return ElementKind::other;
+  if constexpr (std::is_same_v<T, double>)
+    return ElementKind::float64;
+  else if constexpr (std::is_same_v<T, float>)
+    return ElementKind::float32;
+  else if constexpr (std::is_same_v<T, ::__half>)
+    return ElementKind::float16;
+  else if constexpr (std::is_same_v<T, ::__nv_bfloat16>)
+    return ElementKind::bfloat16;
+  else if constexpr (std::is_same_v<T, ::__nv_fp8_e4m3>)
+    return ElementKind::fp8_e4m3;
+  else if constexpr (std::is_same_v<T, ::__nv_fp8_e5m2>)
+    return ElementKind::fp8_e5m2;
+  else if constexpr (std::is_same_v<T, bool>)
+    return ElementKind::boolean;
+  else if constexpr (std::is_integral_v<T> || std::is_same_v<T, std::byte>)
+    return ElementKind::integer;
+  else
+    return ElementKind::other;
 }
 
 /// What fills one vector: decided at compile time, carried out by the library.
@@ -115,7 +127,7 @@ constexpr Fill fill_for() {
                 "gpubench::uniform fills numbers; give gpubench::zeros or gpubench::none to other types, or say what a "
                 "struct is made of with gpubench::made_of");
   static_assert(sizeof(T) % sizeof(Number) == 0, "gpubench::made_of names a type that does not divide the struct");
-  constexpr Filling filling = wanted != Filling::automatic      ? wanted
+  constexpr Filling filling = wanted != Filling::automatic ? wanted
                               : kind == ElementKind::other ? Filling::zeros
                               : is_integer                 ? Filling::uniform
                                                            : Filling::normal;

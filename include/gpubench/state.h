@@ -66,7 +66,8 @@ class State {
   /// The same by the name that ArgName or ArgNames gave it: `state.range("n")`. Throws std::invalid_argument, which
   /// names the arguments there are.
   [[nodiscard]] std::int64_t range(std::string_view name) const;
-  /// The value of a text argument, as GPU_BENCHMARK_TYPES and GPU_BENCHMARK_TEXTS register them: `state.text("layout")`.
+  /// The value of a text argument, as GPU_BENCHMARK_TYPES and GPU_BENCHMARK_TEXTS register them:
+  /// `state.text("layout")`.
   [[nodiscard]] const std::string& text(std::string_view name) const;
 
   /// `count` elements on the GPU, of any trivially copyable type. `contents`: gpubench::normal, uniform, zeros or none;

@@ -32,7 +32,8 @@ void gemm_on_host(State& state) {
   state.measure([&] { gemm(a.span(), b.span(), c.span(), n); });
 }
 
-GPUBENCH_REGISTERED = register_operation("gemm_fp32", DeviceKind::cpu, gemm_on_host, GPUBENCH_CODE)->Apply(gemm_sizes_host);
+GPUBENCH_REGISTERED =
+    register_operation("gemm_fp32", DeviceKind::cpu, gemm_on_host, GPUBENCH_CODE)->Apply(gemm_sizes_host);
 
 }  // namespace
 }  // namespace gpubench::operations

@@ -76,7 +76,7 @@ void intensity(State& state) {
   });
   const std::int64_t half = fma_count / 2;
   state.ablation(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
-                [&, half](cudaStream_t stream) { cuda::fma_chain(x.data(), y.data(), n, half, stream); });
+                 [&, half](cudaStream_t stream) { cuda::fma_chain(x.data(), y.data(), n, half, stream); });
   state.measure([&](cudaStream_t stream) { cuda::fma_chain(x.data(), y.data(), n, fma_count, stream); });
 }
 

@@ -30,11 +30,12 @@ void intensity_on_host(State& state) {
   });
   const std::int64_t half = fma_count / 2;
   state.ablation(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
-                [&, half] { fma_chain(x.span(), y.span(), half); });
+                 [&, half] { fma_chain(x.span(), y.span(), half); });
   state.measure([&] { fma_chain(x.span(), y.span(), fma_count); });
 }
 
-GPUBENCH_REGISTERED = register_operation("intensity", DeviceKind::cpu, intensity_on_host, GPUBENCH_CODE)->Apply(fma_counts);
+GPUBENCH_REGISTERED =
+    register_operation("intensity", DeviceKind::cpu, intensity_on_host, GPUBENCH_CODE)->Apply(fma_counts);
 
 }  // namespace
 }  // namespace gpubench::operations

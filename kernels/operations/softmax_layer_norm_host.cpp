@@ -82,7 +82,8 @@ void layer_norm_on_host(State& state) {
 }
 
 GPUBENCH_REGISTERED = register_operation("softmax", DeviceKind::cpu, softmax_on_host, GPUBENCH_CODE)->Apply(row_sizes);
-GPUBENCH_REGISTERED = register_operation("layer_norm", DeviceKind::cpu, layer_norm_on_host, GPUBENCH_CODE)->Apply(row_sizes);
+GPUBENCH_REGISTERED =
+    register_operation("layer_norm", DeviceKind::cpu, layer_norm_on_host, GPUBENCH_CODE)->Apply(row_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations

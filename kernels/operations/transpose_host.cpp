@@ -19,7 +19,8 @@ void transpose_on_host(State& state) {
   state.measure([&] { transpose(x.span(), y.span(), n); });
 }
 
-GPUBENCH_REGISTERED = register_operation("transpose", DeviceKind::cpu, transpose_on_host, GPUBENCH_CODE)->Apply(transpose_sizes);
+GPUBENCH_REGISTERED =
+    register_operation("transpose", DeviceKind::cpu, transpose_on_host, GPUBENCH_CODE)->Apply(transpose_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations

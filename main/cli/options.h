@@ -36,7 +36,7 @@ struct Options {
   std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
   bool once = false;                             ///< each point once, for a profiler
   bool dry = false;                              ///< with once: only say how
-  bool drift_check = true;  ///< of a stored calibration
+  bool drift_check = true;                       ///< of a stored calibration
   std::optional<std::string> calibration_file;
   std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;

@@ -317,10 +317,10 @@ void add_compiler_warnings(Run& run) {
   for (const Point& point : run.points)
     if (point.measurement.unoptimized_code.value_or(false)) names.insert(point.measurement.operation);
   if (names.empty()) return;
-  run.warnings.push_back(fmt::format(
-      "{} {} compiled without optimisation: times say little about the optimised code. Build with "
-      "-DCMAKE_BUILD_TYPE=Release or -O3, and without -G.",
-      fmt::join(names, ", "), names.size() == 1 ? "was" : "were"));
+  run.warnings.push_back(
+      fmt::format("{} {} compiled without optimisation: times say little about the optimised code. Build with "
+                  "-DCMAKE_BUILD_TYPE=Release or -O3, and without -G.",
+                  fmt::join(names, ", "), names.size() == 1 ? "was" : "were"));
 }
 
 void add_condition_warnings(Run& run) {

@@ -69,7 +69,8 @@ Job job_from_json(const std::string& text, const std::string& origin) {
       AddedSize& added = job.added.emplace_back(AddedSize{job.operation, {}});
       for (const auto& argument : size)
         if (argument.contains("text"))
-          added.arguments.push_back({argument.at("name").get<std::string>(), 0, argument.at("text").get<std::string>()});
+          added.arguments.push_back(
+              {argument.at("name").get<std::string>(), 0, argument.at("text").get<std::string>()});
         else
           added.arguments.push_back({argument.at("name").get<std::string>(), argument.at("value").get<std::int64_t>()});
     }

@@ -342,8 +342,8 @@ std::string own_figures_lines(const Run& run, const ConsoleStyle& style) {
   std::string text;
   for (const Point& point : run.points)
     if (const std::string figures = own_figures(point.measurement); !figures.empty())
-      text += paragraph("", fmt::format("{}: {}", printable(label(point.measurement)), printable(figures)),
-                        color::none, style);
+      text += paragraph("", fmt::format("{}: {}", printable(label(point.measurement)), printable(figures)), color::none,
+                        style);
   return text.empty() ? "" : text + "\n";
 }
 

@@ -184,7 +184,8 @@ std::string devices(const Run& run) {
 std::string markdown(const Run& run) {
   std::string text = fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
                                  markdown_text(run.context.host), markdown_text(run.context.created_utc));
-  text += devices(run) + "\n" + table(run) + figures_of_operations(run) + boundaries(run) + advice(run) + doubts(run) + agreement(run);
+  text += devices(run) + "\n" + table(run) + figures_of_operations(run) + boundaries(run) + advice(run) + doubts(run) +
+          agreement(run);
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
   return text;

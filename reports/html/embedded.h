@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's files, embedded at build time (cmake/GpubenchVega.cmake). The hashes are those a Content-Security-Policy names.
+// The page's files, embedded at build time (cmake/GpubenchVega.cmake). The hashes are those a Content-Security-Policy
+// names.
 #pragma once
 
 #include <string_view>

@@ -301,7 +301,8 @@ std::string checks(const Run& run) {
   for (const Group& group : groups_of(run))
     for (const Doubt& doubt : doubts_of(group))
       doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
-                             std::string(name_of(doubt.vote->experiment)), doubt.vote->says, doubt.vote->evidence, std::to_string(doubt.points)});
+                             std::string(name_of(doubt.vote->experiment)), doubt.vote->says, doubt.vote->evidence,
+                             std::to_string(doubt.points)});
   Table rule{"Classes of Nsight Compute's SpeedOfLight rule, by regime", {{"its class"}}, {}};
   for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});
   for (const auto& agreement : agreement_of(run)) {

@@ -46,7 +46,7 @@ TEST(AllClose, InfinityEqualsOnlyItself) {
 }
 
 TEST(AllClose, SizesMustAgree) {
-  EXPECT_THAT(close({1.0F}, {1.0F, 2.0F}, 1.0).message, HasSubstr("1 elements, the reference 2"));
+  EXPECT_THAT(close({1.0F}, {1.0F, 2.0F}, 1.0).message, HasSubstr("1 elements, but the reference has 2"));
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ TEST_F(Cuda, EachSampleHasItsClock) {
   auto x = DeviceVector<float>(1 << 24);
   const auto clock = gpu_->stream_clock([&x](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
-      GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
+      GPUBENCH_CUDA_CHECK(
+          draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
   });
   static_cast<void>(clock->time(50));
   const auto hertz = clock->device_clock_hz();
@@ -113,7 +114,8 @@ TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
   auto x = DeviceVector<float>(1 << 20);
   const auto timing = gpu_->device_timing([&x](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
-      GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
+      GPUBENCH_CUDA_CHECK(
+          draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
   });
   ASSERT_NE(timing.clock, nullptr) << timing.reason;
   EXPECT_EQ(timing.clock->clock(), Clock::device);

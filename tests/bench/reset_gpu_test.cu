@@ -52,9 +52,8 @@ void copies(State& state) {
   auto y = state.device_vector<float>(n);
   if (state.range("with_reset") != 0)
     state.reset([&](cudaStream_t stream) { cudaMemsetAsync(y.data(), 0, 4096, stream); });
-  state.measure([&](cudaStream_t stream) {
-    cudaMemcpyAsync(y.data(), x.data(), x.bytes(), cudaMemcpyDeviceToDevice, stream);
-  });
+  state.measure(
+      [&](cudaStream_t stream) { cudaMemcpyAsync(y.data(), x.data(), x.bytes(), cudaMemcpyDeviceToDevice, stream); });
 }
 GPU_BENCHMARK(copies)->ArgNames({"n", "with_reset"})->ArgsProduct({{1 << 26}, {0, 1}});
 

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <complex>
-#include <chrono>
 #include <numeric>
 #include <set>
 #include <string>
@@ -145,20 +145,19 @@ TEST(Arguments, AreFoundByTheirNames) {
 TEST(Types, AreAnAxisOfOneOperation) {
   const auto measured = measure("^typed_sum");
   ASSERT_EQ(measured.size(), 6U);
-  EXPECT_EQ(measured[3].name, "typed_sum/type:std::complex<double>/n:16/manual_time");
+  EXPECT_EQ(measured[3].name, "typed_sum/type:std::complex<double>/n:16");
   EXPECT_EQ(measured[3].operation, "typed_sum");
-  EXPECT_THAT(measured[3].arguments,
-              ElementsAre(Argument{"type", 0, "std::complex<double>"}, Argument{"n", 16}));
+  EXPECT_THAT(measured[3].arguments, ElementsAre(Argument{"type", 0, "std::complex<double>"}, Argument{"n", 16}));
   EXPECT_EQ(measured[4].label, "unsigned char");
   EXPECT_EQ(measured[3].work.footprint_bytes, 256.0);
   EXPECT_THAT(measured[3].user_counters, ElementsAre(UserCounter{"items", 16.0, "items"}));
-  EXPECT_THAT(names("typed_sum/type:float/n:8"), ElementsAre("typed_sum/type:float/n:8/manual_time"));
+  EXPECT_THAT(names("typed_sum/type:float/n:8"), ElementsAre("typed_sum/type:float/n:8"));
 }
 
 TEST(Texts, AreAnAxisOfOneOperation) {
   const auto measured = measure("^laid_out");
   ASSERT_EQ(measured.size(), 2U);
-  EXPECT_EQ(measured[1].name, "laid_out/layout:column/manual_time");
+  EXPECT_EQ(measured[1].name, "laid_out/layout:column");
   EXPECT_EQ(measured[1].label, "by columns");
 }
 
@@ -182,14 +181,13 @@ TEST(Reset, ComesBeforeEveryExecutionThatIsCounted) {
   chip.metrics = {{"a__1.sum", {1.0, "", false}}};
   chip.passes_of = {{"a__1.sum", 3}};
   const auto timed = measure("^sorts_in_place");
-  CountingRunner runner(host_device(), false,
-                        std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"a__1.sum"},
-                                                      [&](const Device&) {
-                                                        return std::make_unique<FakeMetricSource>(chip);
-                                                      }));
+  CountingRunner runner(
+      host_device(), false,
+      std::make_unique<CounterPass>(host_device(), std::vector<std::string>{"a__1.sum"},
+                                    [&](const Device&) { return std::make_unique<FakeMetricSource>(chip); }));
   found.clear();
-  const auto counted = count_again(runner, host_device(), "^sorts_in_place",
-                                   [&](std::size_t position) { return &timed.at(position); });
+  const auto counted =
+      count_again(runner, host_device(), "^sorts_in_place", [&](std::size_t position) { return &timed.at(position); });
   EXPECT_EQ(counted.at(0).counters.size(), 1U);
   EXPECT_GE(found.size(), 3U);
   for (const auto& before : found) EXPECT_THAT(before, ElementsAre(3, 1, 2));
@@ -319,10 +317,9 @@ TEST(ArgumentChoice, RefusesWhatNoOperationHas) {
 // Changes what is registered for the whole process, so it comes last of those that use these operations.
 TEST(ArgumentChoice, ReplacesRegisteredValues) {
   choose_arguments({parse_argument_choice("m=2,8"), parse_argument_choice("layout=row")});
-  EXPECT_THAT(names("^replaceable"),
-              testing::UnorderedElementsAre("replaceable/m:2/k:10/manual_time", "replaceable/m:2/k:20/manual_time",
-                                            "replaceable/m:8/k:10/manual_time", "replaceable/m:8/k:20/manual_time"));
-  EXPECT_THAT(names("^laid_out"), ElementsAre("laid_out/layout:row/manual_time"));
+  EXPECT_THAT(names("^replaceable"), testing::UnorderedElementsAre("replaceable/m:2/k:10", "replaceable/m:2/k:20",
+                                                                   "replaceable/m:8/k:10", "replaceable/m:8/k:20"));
+  EXPECT_THAT(names("^laid_out"), ElementsAre("laid_out/layout:row"));
   EXPECT_EQ(names("^by_name").size(), 1U);
   EXPECT_EQ(measure("^replaceable").size(), 4U);
 }

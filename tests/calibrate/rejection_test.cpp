@@ -25,7 +25,7 @@ TEST(Rejection, UpToHalfAPercentAboveTheLimitStands) {
   EXPECT_FALSE(why_rejected(ceiling(100.5, 100.0)));
   const auto why = why_rejected(ceiling(100.51, 100.0));
   ASSERT_TRUE(why);
-  EXPECT_THAT(*why, HasSubstr("100.51 % of the theoretical limit, 100 FLOP/s"));
+  EXPECT_THAT(*why, HasSubstr("100.51 % of the theoretical limit, 100.0 FLOP/s"));
 }
 
 TEST(Rejection, WithoutALimitAnyRateStands) { EXPECT_FALSE(why_rejected(ceiling(1e30))); }

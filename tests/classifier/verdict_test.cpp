@@ -72,8 +72,7 @@ TEST(Classify, MemoryOfACache) {
 TEST(Classify, BetweenTwoLevelsNamesBoth) {
   const auto verdict = classify(measured(10e-6, streaming(0.0, 40e6)), gpu());  // 2 us + 2.5 us of L2 + 5 us of DRAM
   EXPECT_EQ(verdict.limiter, "dram");
-  EXPECT_THAT(verdict.evidence,
-              HasSubstr("writes 40.0 MB at 4.00 TB/s, 75 % of what L2 and DRAM allow together"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("writes 40.0 MB at 4.00 TB/s, 75 % of what L2 and DRAM allow together"));
   EXPECT_NEAR(share_of(verdict, "l2"), 0.25, 1e-9);
   EXPECT_NEAR(share_of(verdict, "dram"), 0.5, 1e-9);
 }
@@ -211,7 +210,8 @@ TEST(Classify, NoCeilingOfADeclaredPipe) {
 }
 
 TEST(Classify, NoCeilingsAndForeignOnes) {
-  EXPECT_THAT(classify(measured(1e-3, streaming(1e9, 0.0)), Calibration{}).evidence, HasSubstr("holds no usable ceiling"));
+  EXPECT_THAT(classify(measured(1e-3, streaming(1e9, 0.0)), Calibration{}).evidence,
+              HasSubstr("holds no usable ceiling"));
   const auto foreign = classify(measured(1e-3, streaming(1e9, 0.0), "cpu"), gpu());
   EXPECT_EQ(foreign.regime, Regime::unknown);
   EXPECT_THAT(foreign.evidence, HasSubstr("was measured on cpu, but the ceilings belong to cuda:0"));

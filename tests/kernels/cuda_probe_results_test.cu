@@ -10,8 +10,8 @@
 #include <functional>
 #include <set>
 
-#include "kernels/probes/cuda_atomics.h"
 #include "bench/memory/allocation.h"
+#include "kernels/probes/cuda_atomics.h"
 #include "kernels/probes/cuda_bulk.h"
 #include "kernels/probes/cuda_cache.h"
 #include "kernels/probes/cuda_compute.h"

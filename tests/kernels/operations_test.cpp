@@ -21,7 +21,8 @@ std::map<std::string, Measurement> measure(const std::string& filter) {
   bench::PointRunner runner(bench::host_device(), {options});
   const auto visit = [&](const bench::PointCall& call, std::size_t) { return runner.run(call); };
   std::map<std::string, Measurement> found;
-  for (auto& measurement : bench::go_over(bench::host_device(), filter, visit)) found.emplace(measurement.name, std::move(measurement));
+  for (auto& measurement : bench::go_over(bench::host_device(), filter, visit))
+    found.emplace(measurement.name, std::move(measurement));
   return found;
 }
 

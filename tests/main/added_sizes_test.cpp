@@ -85,7 +85,7 @@ TEST_F(Adaptive, SizesThatTheFilterDoesNotChooseAreLeftOut) {
   EXPECT_EQ(added.add(judged(plans[0]), plans), 0U);
   EXPECT_THAT(plans[0].points, SizeIs(2));
   EXPECT_THAT(added.summary({}), HasSubstr("0 sizes added"));
-  EXPECT_THAT(added.summary({}), HasSubstr("1 further sizes are not chosen by the filter"));
+  EXPECT_THAT(added.summary({}), HasSubstr("1 more sizes are left out by the filter"));
 }
 
 TEST_F(Adaptive, AnEarlierRunsSizesAreTakenOver) {

@@ -107,7 +107,8 @@ TEST_F(KeptPointsTest, KnowsWhatCannotBeResumed) {
   EXPECT_FALSE(why_not_resumable(earlier, context, earlier.devices, "warm").has_value());
   EXPECT_THAT(why_not_resumable(earlier, context, {plan_.device}, "warm").value_or(""), HasSubstr("threads was 8"));
   context.program = "other";
-  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices, "warm").value_or(""), HasSubstr("not of other"));
+  EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices, "warm").value_or(""),
+              HasSubstr("it is a run of bench, not other"));
   context = earlier.context;
   context.gpubench_version = "0.2";
   EXPECT_THAT(why_not_resumable(earlier, context, earlier.devices, "warm").value_or(""), HasSubstr("now 0.2"));

@@ -102,10 +102,10 @@ TEST(Activity, TheConsoleHasALineForTheRun) {
 
 TEST(Activity, APointSaysWhatWasRecordedAndByWhichKernels) {
   ActivityCheck activity = check(2.5e-6, 2.52e-6, 1e-7);
-  EXPECT_EQ(
-      activity_text(activity),
-      "2.500 us (2.475 us to 2.525 us) in 31 executions by fake; device time with kernel overhead 2.520 us (2.470 us to "
-      "2.570 us): agrees (20 ns shorter where 100 ns is allowed)");
+  EXPECT_EQ(activity_text(activity),
+            "2.500 us (2.475 us to 2.525 us) in 31 executions by fake; device time with kernel overhead 2.520 us "
+            "(2.470 us to "
+            "2.570 us): agrees (20 ns shorter where 100 ns is allowed)");
   activity.span_seconds = Estimate{4e-6, {}};
   EXPECT_THAT(activity_text(activity), HasSubstr(", first start to last end 4.000 us; device"));
   activity.agreement = Agreement::not_compared;

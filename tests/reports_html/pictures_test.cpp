@@ -49,11 +49,10 @@ TEST(Picture, TheNameOfTheFileSaysWhichChart) {
   EXPECT_EQ(choice_of("out/H200-Roofline.PNG", "").chart, "roofline");
   EXPECT_EQ(choice_of("map_2.vl.json", "").chart, "map");
   EXPECT_EQ(choice_of("x.png", "shares").chart, "shares");
-  EXPECT_THAT(message_of([] { choice_of("x.png", ""); }),
-              HasSubstr("says none of the charts; call it as one (overview"));
+  EXPECT_THAT(message_of([] { choice_of("x.png", ""); }), HasSubstr("holds no name of a chart. Give --chart=NAME"));
   EXPECT_THAT(message_of([] { choice_of("time-and-rate.png", ""); }), HasSubstr("more than one"));
   EXPECT_THAT(message_of([] { choice_of("times-table.png", "pie"); }),
-              HasSubstr("no chart 'pie'; it is one of overview"));
+              HasSubstr("no chart 'pie'. The charts are overview"));
 }
 
 TEST(Picture, AChartIsNamedWithItsOperationAndDevice) {
@@ -83,13 +82,13 @@ TEST(Picture, WhatARunDoesNotHaveIsRefusedWithWhatItHas) {
   EXPECT_THAT(of("time:nothing"), HasSubstr("no timed point of operation 'nothing' on cuda:0; it has copy, saxpy"));
   EXPECT_THAT(of("time@cuda:7"), HasSubstr("no device 'cuda:7' in this run; it has cuda:0"));
   EXPECT_THAT(of("times"), HasSubstr("two or more"));
-  EXPECT_THAT(of("samples:nothing"), HasSubstr("no timed point 'nothing'"));
+  EXPECT_THAT(of("samples:nothing"), HasSubstr("no point 'nothing' with samples"));
   auto ceilings = run;
   ceilings.points.clear();
   ceilings.boundaries.clear();
   for (const auto* chart : {"overview", "map", "strip", "time", "rate", "shares"})
     EXPECT_THAT(message_of([&] { (void)picture(ceilings, "x.vl.json", parse_chart(chart)); }),
-                HasSubstr("nothing to draw"))
+                HasSubstr("has no data for the chart"))
         << chart;
   for (const auto* chart : {"roofline", "ladder"})
     EXPECT_EQ(message_of([&] { (void)picture(ceilings, "x.vl.json", parse_chart(chart)); }), "nothing was thrown");
@@ -300,7 +299,7 @@ TEST(DrawingWithoutPackage, SaysWhatToInstall) {
   setenv("GPUBENCH_PYTHON", "/nonexistent/python", 1);
   const auto message = message_of([] { check_can_draw(); });
   unsetenv("GPUBENCH_PYTHON");
-  EXPECT_THAT(message, HasSubstr("vl-convert is not there (tried /nonexistent/python)"));
+  EXPECT_THAT(message, HasSubstr("vl-convert is missing (tried /nonexistent/python)"));
   EXPECT_THAT(message, HasSubstr("pip install vl-convert-python"));
 }
 

@@ -18,12 +18,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/idle_kernels.h"
 #include "bench/cuda/working_stream.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/counters/post_timing_pass.h"
 #include "bench/gpu.h"
 #include "core/storage/storage.h"
 #include "main/commands/post_timing.h"

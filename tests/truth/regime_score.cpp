@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "classifier/boundaries.h"
-#include "classifier/votes.h"
 #include "classifier/classifier.h"
 #include "classifier/point_verdict.h"
 #include "classifier/sweeps.h"
+#include "classifier/votes.h"
 #include "core/storage/storage.h"
 
 namespace gpubench {

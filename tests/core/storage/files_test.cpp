@@ -113,7 +113,7 @@ TEST_F(Files, AFolderOrADeviceIsNoTarget) {
   fs::create_directory(folder_ / "run.json");
   EXPECT_THAT(message_of<WriteError>([&] { write_file(folder_ / "run.json", ""); }), HasSubstr("it is a folder"));
   EXPECT_THAT(message_of<WriteError>([&] { check_writable(folder_ / "run.json"); }), HasSubstr("it is a folder"));
-  EXPECT_THAT(message_of<WriteError>([&] { check_writable(folder_ / ""); }), HasSubstr("no file name"));
+  EXPECT_THAT(message_of<WriteError>([&] { check_writable(folder_ / ""); }), HasSubstr("not a file name"));
   EXPECT_THAT(message_of<WriteError>([&] { write_file("/dev/null", "x"); }), HasSubstr("not a regular file"));
   write_file(folder_ / "file", "");
   EXPECT_THAT(message_of<WriteError>([&] { write_file(folder_ / "file" / "run.json", ""); }),

@@ -119,7 +119,7 @@ TEST(Json, ReadsCalibrationsOfTheFirstVersion) {
 
 TEST(Json, TellsForeignFilesApart) {
   EXPECT_EQ(run_error(R"({"schema": {"name": "x", "version": 1}})"),
-            "run.json: not a gpubench run (schema name 'x'); give a file written by gpubench --out=FILE.json");
+            "run.json: not a gpubench run (schema name 'x'). Give a file written by gpubench --out=FILE.json");
   EXPECT_THAT(run_error("[]"), HasSubstr("not a gpubench run (no object)"));
   EXPECT_THAT(run_error("{}"), HasSubstr("not a gpubench run (it names no schema)"));
   EXPECT_THAT(run_error(R"({"context": {}, "benchmarks": []})"), HasSubstr("not a gpubench run"));
