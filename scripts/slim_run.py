@@ -14,7 +14,7 @@ UNUSED_OF_CEILING = ("shape", "conditions", "caveats", "work_per_run", "work_uni
                      "confirmation", "theoretical_limit")
 UNUSED_OF_CALIBRATION = ("unit_levels", "unit_ladder", "latency_curve", "drift", "health")
 UNUSED_COUNTERS = ("instructions", "occupancy")
-DIGITS, DIGITS_OF_SPREAD = 9, 3
+DIGITS, DIGITS_OF_SPREAD = 9, 2
 SPREAD = ("minimum", "lower_quartile", "upper_quartile", "maximum", "mean", "mad")
 
 
@@ -35,7 +35,7 @@ def without(unused, value):
 
 def slim_timing(timing):
     timing = rounded(without(UNUSED_OF_TIMING, timing))
-    timing["method"] = timing["method"].split(",")[0].split(";")[0]
+    timing["method"] = timing["method"].split(",")[0].split(";")[0].removesuffix(" a sample")
     for key in SPREAD if "seconds" in timing else ():
         timing["seconds"][key] = rounded(timing["seconds"][key], DIGITS_OF_SPREAD)
     return timing
@@ -46,7 +46,7 @@ def slim_measurement(measurement):
     measurement["timings"] = [slim_timing(timing) for timing in measurement["timings"]]
     if "counters" in measurement:
         kept = [counter for counter in measurement["counters"] if counter["name"] not in UNUSED_COUNTERS]
-        measurement["counters"] = [{**counter, "source": ""} for counter in kept]
+        measurement["counters"] = [without(("source",), counter) for counter in kept]
     if "activity" in measurement:
         measurement["activity"] = rounded(without(UNUSED_OF_ACTIVITY, measurement["activity"]), 6)
     return measurement
@@ -60,7 +60,7 @@ def slim_run(run):
         for ceiling in calibration["ceilings"]:
             for key in UNUSED_OF_CEILING:
                 ceiling.pop(key, None)
-            ceiling["method"] = ceiling["method"].split(",")[0].split(";")[0]
+            ceiling["method"] = ""
 
 
 def lines(value):

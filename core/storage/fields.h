@@ -270,7 +270,7 @@ void describe(V& visit, T& counter) {
   visit.field("name", counter.name);
   visit.field("value", counter.value, Domain::any);
   visit.field("unit", counter.unit);
-  visit.field("source", counter.source);
+  visit.filled("source", counter.source);
 }
 
 template <class V, is_a<AbsentCounter> T>
