@@ -7,11 +7,10 @@
 #include <cstdint>
 
 #include "classifier/draws.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
-
-constexpr double normal_975 = 1.959963984540054;
 
 /// Residuals of the fit in blocks of neighbouring sizes, each from a random place (Kuensch, Annals of Statistics 17,
 /// 1989), round the ends; spread to make up for the parameters that were fitted to them.
@@ -24,7 +23,7 @@ class BlockBootstrap {
     const double freedom = std::max(count - solution.parameters_used, 1.0);
     // Few residuals say little about their own spread: Student's quantile over the normal one, to second order
     // (Abramowitz and Stegun 26.7.5).
-    constexpr double z2 = normal_975 * normal_975;
+    constexpr double z2 = statistics::normal_975 * statistics::normal_975;
     spread_ = std::sqrt(count / freedom) *
               (1.0 + (z2 + 1.0) / (4.0 * freedom) + (5.0 * z2 * z2 + 16.0 * z2 + 3.0) / (96.0 * freedom * freedom));
     // A spread narrower than the points' own is chance.

@@ -5,10 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "core/statistics/statistics.h"
+
 namespace gpubench::classifier {
 namespace {
 
-constexpr double normal_975 = 1.959963984540054;
 constexpr double excess_allowed = 1.05;
 
 /// Relative standard deviation of the time beside the launch.
@@ -26,14 +27,15 @@ std::optional<double> excess_of(const Case& it) {
   if (it.decision.regime == Regime::overhead || (!it.prediction.launch && !it.time.device_seconds)) return std::nullopt;
   const double beside = it.binding.seconds / it.beside_launch;
   if (std::log(beside / excess_allowed) >
-      normal_975 * std::hypot(sigma_beside_launch(it.time, it.prediction), model_sigma))
+      statistics::normal_975 * std::hypot(sigma_beside_launch(it.time, it.prediction), model_sigma))
     return beside;
   return std::nullopt;
 }
 
 bool below_launch(const Time& time, const Prediction& prediction) {
-  return prediction.launch && std::log(prediction.launch->seconds / time.seconds) >
-                                  normal_975 * std::hypot(time.sigma, prediction.launch->sigma, model_sigma);
+  return prediction.launch &&
+         std::log(prediction.launch->seconds / time.seconds) >
+             statistics::normal_975 * std::hypot(time.sigma, prediction.launch->sigma, model_sigma);
 }
 
 }  // namespace

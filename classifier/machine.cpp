@@ -7,11 +7,10 @@
 
 #include "classifier/draws.h"
 #include "classifier/overlap.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
-
-constexpr double normal_975 = 1.959963984540054;
 
 std::optional<Rate> rate_of(const Calibration& calibration, std::string_view resource) {
   const Ceiling* ceiling = calibration.find(resource);
@@ -39,7 +38,7 @@ void add_overlap(const Calibration& calibration, Machine& machine) {
 }  // namespace
 
 double sigma_of(double value, const Interval& ci95, std::int64_t repeats) {
-  const double sigma = (ci95.high - ci95.low) / (2.0 * normal_975 * value);
+  const double sigma = (ci95.high - ci95.low) / (2.0 * statistics::normal_975 * value);
   const bool says_something = repeats >= 2 && std::isfinite(sigma) && ci95.low <= value && value <= ci95.high;
   return says_something ? sigma : unknown_sigma;
 }

@@ -15,14 +15,12 @@
 namespace gpubench::classifier {
 namespace {
 
-constexpr double normal_975 = 1.959963984540054;
-
 Outcome outcome_of(bool agrees) { return agrees ? Outcome::agrees : Outcome::disagrees; }
 
 /// The median over the measurements of one size, and its relative standard deviation.
 Time time_at(const SweepSize& size) { return time_of(*size.measurements.front()); }
 
-std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+std::optional<double> percentage(const Measurement& measurement, std::string_view name) {
   for (const Counter& each : measurement.counters)
     if (each.name == name && each.value >= 0.0 && each.value <= 1000.0) return each.value;
   return std::nullopt;
@@ -79,7 +77,7 @@ Vote elasticity_vote(const Decision& decision, const Slope& slope) {
   constexpr double middle = 0.5;
   Vote vote{Experiment::elasticity, Outcome::undecided, "", ""};
   const double distance = slope.value - middle;
-  const bool clear = std::abs(distance) > std::max(normal_975 * slope.sigma, 0.1);
+  const bool clear = std::abs(distance) > std::max(statistics::normal_975 * slope.sigma, 0.1);
   const bool follows = distance > 0.0;
   vote.says = !clear ? "neither" : follows ? "time follows the work" : "time does not follow the work";
   vote.evidence = fmt::format("time grows as the required work to the power {:.2f}", slope.value);
@@ -129,7 +127,7 @@ std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measureme
     const double sigma = ratio * std::hypot(sigma_of(*whole), sigma_of(*variant.seconds)) / taken;
     if (!std::isfinite(share) || !std::isfinite(sigma)) continue;
     const bool follows = share > middle;
-    const bool clear = std::abs(share - middle) > std::max(normal_975 * sigma, 0.1);
+    const bool clear = std::abs(share - middle) > std::max(statistics::normal_975 * sigma, 0.1);
     const char* const kind = arithmetic ? "arithmetic" : "traffic";
     Vote vote{Experiment::ablation, Outcome::undecided,
               clear ? fmt::format("{}the {}", follows ? "" : "not ", kind) : "neither",
@@ -178,11 +176,11 @@ std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::spa
 std::optional<Vote> clock_vote(const Decision& decision, const Measurement& measurement) {
   const auto slope = clock_sensitivity(measurement.primary().samples_seconds, measurement.primary().samples_clock_hz);
   if (!slope) return std::nullopt;
-  Vote vote{
-      Experiment::clock, Outcome::undecided, "neither",
-      fmt::format("time falls as the clock to the power {:.2f} +- {:.2f}", slope->value, normal_975 * slope->sigma)};
-  const bool of_cores = slope->value - normal_975 * slope->sigma > 0.5;
-  const bool of_others = slope->value + normal_975 * slope->sigma < 0.5;
+  Vote vote{Experiment::clock, Outcome::undecided, "neither",
+            fmt::format("time falls as the clock to the power {:.2f} +- {:.2f}", slope->value,
+                        statistics::normal_975 * slope->sigma)};
+  const bool of_cores = slope->value - statistics::normal_975 * slope->sigma > 0.5;
+  const bool of_others = slope->value + statistics::normal_975 * slope->sigma < 0.5;
   if (of_cores) vote.says = "work of the cores";
   if (of_others) vote.says = "not the cores";
   const bool own_clock = decision.regime == Regime::memory && !follows_clock(decision.limiter);
@@ -194,8 +192,8 @@ std::optional<Vote> clock_vote(const Decision& decision, const Measurement& meas
 }
 
 std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int units) {
-  const auto sm = counter(measurement, sm_throughput);
-  const auto memory = counter(measurement, memory_throughput);
+  const auto sm = percentage(measurement, sm_throughput);
+  const auto memory = percentage(measurement, memory_throughput);
   if (!sm || !memory) return std::nullopt;
   return SpeedOfLight{*sm, *memory, waves_of(measurement.grid, units)};
 }

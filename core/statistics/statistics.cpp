@@ -14,7 +14,6 @@ namespace gpubench::statistics {
 namespace {
 
 constexpr std::size_t min_for_median_interval = 6;
-constexpr double normal_975 = 1.959963984540054;  ///< the 0.975 quantile of the normal distribution
 
 void require_samples(std::span<const double> samples, const char* caller) {
   if (samples.empty()) throw std::invalid_argument(std::string(caller) + ": no samples");

@@ -11,6 +11,8 @@
 
 namespace gpubench::statistics {
 
+inline constexpr double normal_975 = 1.959963984540054;  ///< the 0.975 quantile of the normal distribution
+
 /// Quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan, The American Statistician 50,
 /// 1996). `sorted` is ascending and not empty; 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);
