@@ -37,7 +37,7 @@ endif()
 # What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, and code that times nothing is optimised
 # little. The rooms whose loops are timed, or which compute much, keep the optimisation of the build type.
 set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)
-set(gpubench_separate_rooms probes calibrate)  # loops of their own; names that clash
+set(gpubench_separate_rooms probes calibrate bench)  # loops of their own; names that clash; GCC 13 crashes on joined ones
 function(gpubench_quick name)
   if(NOT GPUBENCH_QUICK_BUILD)
     return()

@@ -52,7 +52,7 @@ std::string bar_of(double fraction) {
 }
 
 /// Both ends in the unit that the value before it is shown in, which is not said again.
-std::string interval_text(const Ceiling& ceiling) {
+std::string ceiling_interval_text(const Ceiling& ceiling) {
   const std::string unit = printable(ceiling.unit);
   const std::string value = format_value(ceiling.value, unit, 4);
   const double shown = std::strtod(value.c_str(), nullptr);
@@ -87,7 +87,7 @@ Rows rows_of(const Calibration& calibration) {
       const bool noted = !ceiling->caveats.empty();
       put(resource, (noted ? "! " : "  ") + printable(ceiling->resource), noted ? color::yellow : color::none);
       put(value, format_value(ceiling->value, printable(ceiling->unit), 4), color::bold);
-      put(interval, interval_text(*ceiling));
+      put(interval, ceiling_interval_text(*ceiling));
       put(limit, fraction ? format_percent(*fraction) : "");
       put(bar,
           fraction          ? bar_of(*fraction)

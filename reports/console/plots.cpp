@@ -94,14 +94,14 @@ std::vector<Roof> roofs_of(const nlohmann::json& rows, const std::string& device
   return list;
 }
 
-struct Place {
+struct RooflinePlace {
   double intensity = 0.0;
   double rate = 0.0;
   Regime regime = Regime::unknown;
 };
 
-std::vector<Place> places_of(const Run& run, const std::string& device) {
-  std::vector<Place> places;
+std::vector<RooflinePlace> places_of(const Run& run, const std::string& device) {
+  std::vector<RooflinePlace> places;
   for (const Point& point : run.points) {
     const auto& work = point.measurement.work;
     const auto rate = flops_per_second(point.measurement);
@@ -116,7 +116,7 @@ std::string intensity_text(double flops_per_byte) {
   return format_number(flops_per_byte, flops_per_byte < 1000.0 ? 3 : 4) + " FLOP/byte";
 }
 
-std::string roofline_of(const std::vector<Place>& places, const std::vector<Roof>& roofs, const std::string& device,
+std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vector<Roof>& roofs, const std::string& device,
                         const ConsoleStyle& style) {
   Scale x;
   Scale y;
