@@ -15,6 +15,11 @@ import unittest
 GPUBENCH, TROUBLED, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:4])
 
 
+def without_build(warnings):
+    """Without the one about the build: the tests may themselves be run from a build that is not optimised."""
+    return [warning for warning in warnings if "compiled without optimisation" not in warning]
+
+
 class CommandLine(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -56,7 +61,7 @@ class CommandLine(unittest.TestCase):
         out = self.folder / "given.json"
         isolated = self.gpubench("--filter=^copy", "--arg=n=512", "--isolate", "--quiet", f"--out={out}", "--time-budget=0.01")
         self.assertEqual(isolated.returncode, 0, isolated.stderr)
-        self.assertEqual([point["arguments"][0]["value"] for point in json.loads(out.read_text())["points"]], [512])
+        self.assertEqual([point["measurement"]["arguments"][0]["value"] for point in json.loads(out.read_text())["points"]], [512])
         self.assert_refused(self.gpubench("--list", "--arg", "size=3"), "no operation", "n")
         self.assert_refused(self.gpubench("--list", "--arg", "n=many"), "whole numbers")
         self.assert_refused(self.gpubench("--list", "--arg", "n"), "NAME=VALUES")
@@ -111,7 +116,7 @@ class CommandLine(unittest.TestCase):
     def test_a_calibration_that_has_drifted_is_measured_anew(self):
         result, run, kept = self.with_changed_copy(0.001, "--drift-check=on")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("has drifted; measuring it anew", result.stderr, run["calibrations"][0].get("drift"))
+        self.assertIn("has drifted; measuring a new one", result.stderr, run["calibrations"][0].get("drift"))
         self.assertFalse(kept)
         self.assertNotIn("drift", json.loads(self.cached[0].read_text()))
         drift = run["calibrations"][0]["drift"]
@@ -133,7 +138,7 @@ class CommandLine(unittest.TestCase):
         result, run, kept = self.with_changed_copy(0.001, "--drift-check=on", f"--calibration={self.folder}/changed.json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(kept)
-        self.assertIn("It was kept all the same.", result.stderr, run["calibrations"][0].get("drift"))
+        self.assertIn("It was used anyway.", result.stderr, run["calibrations"][0].get("drift"))
         self.assertEqual(run["calibrations"][0]["drift"]["outcome"], "drifted")
 
     def calibration(self, *arguments):
@@ -402,25 +407,26 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         points = json.loads((self.folder / "run.json").read_text())["points"]
         entries = json.loads((self.folder / "other.gbench.json").read_text())["benchmarks"]
-        self.assertEqual([entry["name"] for entry in entries], [point["measurement"]["name"] for point in points])
+        # As Google Benchmark writes a manually timed one; our own name has no such ending.
+        self.assertEqual([entry["name"] for entry in entries], [point["measurement"]["name"] + "/manual_time" for point in points])
         states = [state for bench in json.loads((self.folder / "other.nvbench.json").read_text())["benchmarks"] for state in bench["states"]]
         self.assertEqual(len(states), len(points))
         self.assertTrue((self.folder / "other.prom").read_text().endswith("# EOF\n"))
         self.assertIn(f'tests="{len(points)}"', (self.folder / "other.junit.xml").read_text())
         self.assert_refused(self.stored("report", f"{self.folder}/other.gbench.json"), "not a gpubench run")
         run = str(self.folder / "run.json")
-        self.assert_refused(self.stored("compare", run, run, "--out=change.gbench.json"), "change.gbench.json", "holds runs")
-        self.assert_refused(self.stored("doctor", "--out=doctor.nvbench.json"), "doctor.nvbench.json", "holds runs")
+        self.assert_refused(self.stored("compare", run, run, "--out=change.gbench.json"), "change.gbench.json", "for runs")
+        self.assert_refused(self.stored("doctor", "--out=doctor.nvbench.json"), "doctor.nvbench.json", "for runs")
 
     def test_metrics_without_counters_leave_the_times_and_say_why(self):
         out = self.folder / "metrics.json"
         result = self.gpubench("--metrics=core,l2_bytes", "--filter=^copy/n:(1024|4096)/", f"--out={out}")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr.count("no counters of the CPU yet"), 1, result.stderr)
+        self.assertEqual(result.stderr.count("counters of the CPU are not supported"), 1, result.stderr)
         run = json.loads(out.read_text())
-        self.assertEqual(len(run["warnings"]), 1)
+        self.assertEqual(len(without_build(run["warnings"])), 1, run["warnings"])
         for point in run["points"]:
-            self.assertIn("seconds", point["measurement"])
+            self.assertGreater(point["measurement"]["timings"][0]["seconds"]["median"], 0.0)
             self.assertNotIn("counters", point["measurement"])
             names = [counter["name"] for counter in point["measurement"]["absent_counters"]]
             self.assertIn("dram_read_bytes", names)
@@ -445,20 +451,20 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(isolated.returncode, 0, isolated.stderr)
         (point,) = json.loads(out.read_text())["points"]
         self.assertEqual(point["measurement"]["cache_state"], "cold")
-        self.assertIn("; cold: ", point["measurement"]["method"])
+        self.assertIn("; cold: ", point["measurement"]["timings"][0]["method"])
         warm = json.loads((self.folder / "run.json").read_text())["points"][0]["measurement"]
         self.assertEqual(warm["cache_state"], "warm")
-        self.assertNotIn("cold", warm["method"])
+        self.assertNotIn("cold", warm["timings"][0]["method"])
 
     def test_check_on_a_cpu_is_a_warning_and_leaves_the_times(self):
         out = self.folder / "check.json"
         result = self.gpubench("--check", "--filter=^copy/n:(1024|4096)/", f"--out={out}")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr.count("no activity records on a CPU"), 1, result.stderr)
+        self.assertEqual(result.stderr.count("a CPU has no activity records"), 1, result.stderr)
         run = json.loads(out.read_text())
-        self.assertEqual(len(run["warnings"]), 1)
+        self.assertEqual(len(without_build(run["warnings"])), 1, run["warnings"])
         for point in run["points"]:
-            self.assertIn("seconds", point["measurement"])
+            self.assertGreater(point["measurement"]["timings"][0]["seconds"]["median"], 0.0)
             self.assertEqual(point["measurement"]["activity"]["agreement"], "not_compared")
         self.assertNotIn("activity", (self.folder / "run.json").read_text())
 
@@ -540,7 +546,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn(words, result.stderr)
         points = [point["measurement"] for point in json.loads(out.read_text())["points"]]
         self.assertEqual(len(points), 6)
-        self.assertEqual(sorted(p["operation"] for p in points if "seconds" in p), ["too_large", "works", "works"])
+        self.assertEqual(sorted(p["operation"] for p in points if p.get("timings")), ["too_large", "works", "works"])
 
     # Comparing.
 
@@ -610,7 +616,7 @@ class CommandLine(unittest.TestCase):
         result = self.stored("compare", base, slower)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertIn("1.05x slower", result.stdout)
-        self.assertIn("5 base and 5 new", result.stdout)
+        self.assertIn("5 base and 5 new", " ".join(result.stdout.split()))
         self.assertEqual(self.stored("compare", slower, base).returncode, 0, "a speed-up is no failure")
         files = sorted(str(file) for file in pathlib.Path(slower).iterdir())
         result = self.stored("compare", f"--base={base}", *[f"--new={file}" for file in files])
@@ -623,7 +629,7 @@ class CommandLine(unittest.TestCase):
         empty = self.folder / "no-runs"
         empty.mkdir(exist_ok=True)
         self.assert_refused(self.stored("compare", base, str(empty)), "no run")
-        self.assert_refused(self.stored("compare", base), "--new")
+        self.assert_refused(self.stored("compare", base), "needs two runs, but got one", "BASE NEW")
         self.assert_refused(self.stored("compare", f"--base={base}"), "new side")
 
     def test_compare_refuses_bad_files(self):

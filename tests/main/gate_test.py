@@ -107,8 +107,8 @@ class Commands(unittest.TestCase):
         self.assert_refused(self.gpubench("ab", PLANTED, "/nowhere/program", *self.AB), "/nowhere/program", code=2)
         none = self.gpubench("ab", PLANTED, PLANTED, "--", "--device=cpu", "--filter=^nothing$")
         self.assert_refused(none, "exit code 64", "matches the filter", code=2)
-        self.assert_refused(self.gpubench("ab", "/bin/true", PLANTED, *self.AB), "/bin/true", "left no run", code=2)
-        self.assert_refused(self.gpubench("ab", PLANTED), "PROGRAMS")
+        self.assert_refused(self.gpubench("ab", "/bin/true", PLANTED, *self.AB), "/bin/true", "wrote no result", code=2)
+        self.assert_refused(self.gpubench("ab", PLANTED), "'ab' needs more arguments", "BASE_PROGRAM NEW_PROGRAM")
         self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, "--", "--out=x.json"), "--keep")
         self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, "--pairs=1"), "--pairs")
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
@@ -189,13 +189,13 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.gpubench("gate", "check", next_runs, store).returncode, 0)
         self.assertEqual(self.gpubench("gate", "check", next_runs, store, "--time=stream").returncode, 1)
         said = self.gpubench("gate", "update", base, store, "--time=latency")
-        self.assertIn("have no latency time and will be left out of checks", said.stderr)
+        self.assertIn("have no latency time, and checks will leave them out", said.stderr)
         self.assert_refused(self.gpubench("compare", base, base, "--time=all"), "--time")
 
     def test_gate_from_the_first_baseline_to_a_regression(self):
         store = f"--store={self.folder}/store"
         base = self.processes("gate-base")
-        self.assert_refused(self.gpubench("gate", "check", base, store), "holds no baseline", code=3)
+        self.assert_refused(self.gpubench("gate", "check", base, store), "has no baseline", code=3)
         updated = self.gpubench("gate", "update", base, store, GITHUB_SHA="abc123")
         self.assertEqual(updated.returncode, 0, updated.stderr)
         self.assertIn("entry 1, 4 runs", updated.stderr)
@@ -240,7 +240,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.gpubench("gate", "update", other, store).returncode, 0)
         self.assertEqual(self.gpubench("gate", "check", other, store).returncode, 0)
         mixed = self.gpubench("gate", "update", self.folder / "card-1", other, store)
-        self.assert_refused(mixed, "not of one machine", "uuid")
+        self.assert_refused(mixed, "not all of one machine", "uuid")
 
     def test_gate_names_points_that_failed_or_are_gone(self):
         store = f"--store={self.folder}/store-of-failures"
@@ -272,8 +272,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.gpubench("gate", "check", base, f"--store={folder}").returncode, 0)
         self.assert_refused(self.gpubench("gate", "update", base, "--store=/dev/null/store"), "/dev/null/store")
         self.assert_refused(self.gpubench("gate", "check", base, f"--store={folder}", "--summary=/nowhere-at-all\0/x.md".replace("\0", "") if os.geteuid() else "--summary=/dev/null/x.md"), "x.md")
-        self.assert_refused(self.gpubench("gate", "history", f"--store={self.folder}/no-store"), "holds no baseline")
-        self.assert_refused(self.gpubench("gate"), "subcommand")
+        self.assert_refused(self.gpubench("gate", "history", f"--store={self.folder}/no-store"), "has no baseline")
+        self.assert_refused(self.gpubench("gate"), "'gate' needs an action")
 
     def test_gate_updates_at_once_all_stay(self):
         folder = self.folder / "busy"

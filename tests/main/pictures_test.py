@@ -67,7 +67,7 @@ class Pictures(unittest.TestCase):
         out = self.folder
         self.assert_refused(self.report(RUN, f"--out={out}/x.svg"), "holds no name of a chart")
         self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=pie"), "no chart 'pie'")
-        self.assert_refused(self.report(RUN, f"--out={out}/x.html", "--chart=map"), "give --out=FILE with .png")
+        self.assert_refused(self.report(RUN, f"--out={out}/x.html", "--chart=map"), "Give --out=FILE with .png")
         self.assert_refused(self.report(RUN, f"--out={out}/x.vl.json", "--chart=time:none"), "it has copy, saxpy")
         self.assert_refused(self.report(RUN, f"--out={out}/times.vl.json"), "two or more")
         self.assertEqual(list(out.iterdir()), [])
@@ -81,7 +81,7 @@ class Pictures(unittest.TestCase):
         self.assertIn("chart-rooflines", page)
         spec = json.loads((self.folder / "changes.vl.json").read_text())
         self.assertEqual({row["ratio"] for row in spec["datasets"]["changes"]}, {1.0})
-        self.assert_refused(self.report(RUN, other, f"--out={self.folder}/x.csv"), "holds one run, not 2")
+        self.assert_refused(self.report(RUN, other, f"--out={self.folder}/x.csv"), "takes one run, not 2")
         text = self.report(RUN, other).stdout
         self.assertIn(f"other ({other})", text)
         self.assertEqual(text.count("gpubench 0."), 2)
