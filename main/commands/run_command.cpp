@@ -9,6 +9,9 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "bench/clocks/condition_readings.h"
 #include "bench/devices.h"
@@ -72,11 +75,42 @@ std::string nothing_to_measure(const std::vector<Device>& devices, const std::st
                      did_you_mean(longest_word(filter), operations));
 }
 
-void list_points(const std::vector<Device>& devices, const std::string& filter) {
+/// Added sizes, and those of --arg, come last of their operation: puts those of each operation in the order of their
+/// arguments. `family` tells operations apart, `arguments` finds the arguments.
+template <typename Item, typename Family, typename Arguments>
+void sort_sizes(std::vector<Item>& items, Family family, Arguments arguments) {
+  const auto values = [&](const Item& item) {
+    std::vector<std::int64_t> result;
+    for (const Argument& argument : arguments(item)) result.push_back(argument.value);
+    return result;
+  };
+  for (auto first = items.begin(); first != items.end();) {
+    const auto last =
+        std::find_if(first, items.end(), [&](const Item& item) { return family(item) != family(*first); });
+    std::stable_sort(first, last, [&](const Item& one, const Item& other) { return values(one) < values(other); });
+    first = last;
+  }
+}
+
+void sort_sizes(std::vector<Point>& points) {
+  sort_sizes(
+      points, [](const Point& point) { return std::tie(point.measurement.operation, point.measurement.device); },
+      [](const Point& point) -> const auto& { return point.measurement.arguments; });
+}
+
+void sort_sizes(std::vector<bench::PointName>& points) {
+  sort_sizes(
+      points, [](const bench::PointName& point) -> const auto& { return point.operation; },
+      [](const bench::PointName& point) -> const auto& { return point.arguments; });
+}
+
+void list_points(const std::vector<Device>& devices, const std::string& filter, bool sorted) {
   bool any = false;
   for (const Device& device : devices) {
     std::string previous;
-    for (const auto& point : bench::discover(device, filter)) {
+    auto points = bench::discover(device, filter);
+    if (sorted) sort_sizes(points);
+    for (const auto& point : points) {
       const std::string& name = point.name;
       if (name != previous) fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), name);
       previous = name;
@@ -289,23 +323,6 @@ void measure_first(const Options& options, std::optional<Isolation>& isolation, 
   } while (true);
 }
 
-/// Added sizes come last of their operation: puts those of each operation in the order of their arguments.
-void sort_sizes(std::vector<Point>& points) {
-  const auto values = [](const Point& point) {
-    std::vector<std::int64_t> result;
-    for (const Argument& argument : point.measurement.arguments) result.push_back(argument.value);
-    return result;
-  };
-  for (auto first = points.begin(); first != points.end();) {
-    const auto last = std::find_if(first, points.end(), [&](const Point& point) {
-      return point.measurement.operation != first->measurement.operation ||
-             point.measurement.device != first->measurement.device;
-    });
-    std::stable_sort(first, last, [&](const Point& one, const Point& other) { return values(one) < values(other); });
-    first = last;
-  }
-}
-
 bool keeps_a_run(const Options& options) {
   return std::any_of(options.outputs.begin(), options.outputs.end(),
                      [](const std::string& file) { return Checkpoint::keeps(file); });
@@ -386,7 +403,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     stop(kept, none);
   }
   interruption.reset();
-  if (added) sort_sizes(run.points);
+  if (added || !options.arguments.empty()) sort_sizes(run.points);
   classifier::classify(run);
   if (added) {
     run.context.environment["adaptive"] = added->summary(run);
@@ -421,7 +438,7 @@ int run_command(const Options& options, const std::string& program, const std::v
   bench::choose_arguments(options.arguments);
   const std::vector<Device> devices = bench::choose_devices(options.device);
   if (options.list) {
-    list_points(devices, options.filter);
+    list_points(devices, options.filter, !options.arguments.empty());
     return exit_codes::fine;
   }
   check_outputs(options);
