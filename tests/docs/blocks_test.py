@@ -46,14 +46,11 @@ class Block:
 
 
 def snippet_of(file, section):
-    """A file, or what lies between the marks of one of its sections."""
+    """A file. Of one that has sections the whole is checked too: a section alone need not compile."""
     text = file.read_text()
-    if section is None:
-        return text
-    found = re.search(rf"--8<-- \[start:{section}\]\n(.*?)\n[^\n]*--8<-- \[end:{section}\]", text, re.DOTALL)
-    if not found:
+    if section and f"[start:{section}]" not in text:
         raise ValueError(f"{file} has no section {section}")
-    return found[1]
+    return text
 
 
 def blocks_of(page, text, source):
@@ -93,6 +90,7 @@ class Checker:
         (self.bin / "gpubench").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{stand_in}" "$@"\n')
         (self.bin / "gpubench").chmod(0o755)
         self.runs = None
+        self.compiled = {}  # what was wrong with a text, by language and text
         self.environment = dict(
             os.environ, PATH=f"{self.bin}:{os.environ['PATH']}", XDG_CACHE_HOME=str(work / "cache"), GPUBENCH_REAL=str(options.program.resolve()))
         for name in ("GITHUB_SHA", "CI_COMMIT_SHA", "GITHUB_STEP_SUMMARY"):
@@ -193,7 +191,13 @@ class Checker:
             self.prefix = prefix
         return self.prefix
 
-    def compile(self, block, _, __):
+    def compile(self, block, *_):
+        key = (block.language, block.exception, block.text)
+        if key not in self.compiled:
+            self.compiled[key] = self.what_the_compiler_says(block)
+        return self.compiled[key]
+
+    def what_the_compiler_says(self, block):
         include = self.install() / "include"
         text = block.text
         if block.exception == "body":

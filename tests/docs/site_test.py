@@ -47,7 +47,7 @@ def main(source, *pythons):
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-site-") as site:
         built = subprocess.run([python, "-m", "mkdocs", "build", "--strict", "--quiet", f"--config-file={source}/mkdocs.yml", f"--site-dir={site}"],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ, NO_MKDOCS_2_WARNING="1"))
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=source, env=dict(os.environ, NO_MKDOCS_2_WARNING="1"))
         if built.returncode:
             print(built.stdout)
             return 1

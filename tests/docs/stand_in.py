@@ -3,6 +3,7 @@
 
 GPUBENCH_REAL is the program. With GPUBENCH_PARSE_ONLY it lists points in place of measuring them."""
 import os
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,11 @@ elif command == "ab":
     arguments = [argument for argument in arguments[:dashes] if not argument.startswith("--pairs")] + ["--pairs=2"] + arguments[dashes:]
 elif command == "calibration":
     arguments = ["cpu" if argument.startswith("cuda:") else argument for argument in arguments]
+
+# Without a Python that draws, a picture's specification stands for it.
+python = os.environ.get("GPUBENCH_PYTHON") or sys.executable
+if any(re.search(r"\.(svg|png|pdf)$", argument) for argument in arguments) and subprocess.run([python, "-c", "import vl_convert"], stderr=subprocess.DEVNULL).returncode:
+    arguments = [re.sub(r"\.(svg|png|pdf)$", ".vl.json", argument) for argument in arguments]
 
 code = subprocess.run([real, *arguments]).returncode
 # What a comparison finds on a busy machine, and what the doctor thinks of it, is no matter of the page.
