@@ -78,7 +78,7 @@ TEST_F(KernelCodeOf, TheDeviceRunsTheNewestThatItCan) {
   EXPECT_THAT(cubin("one.cubin", "sm_100").of("plain").absent_reason, HasSubstr("for sm_100"));
   EXPECT_THAT(cubin("one.cubin", "sm_80").of("plain").absent_reason, HasSubstr("for sm_80"));
   EXPECT_THAT(cubin("eighty.cubin", "sm_86").of("plain").code, StartsWith("fnv1a64 of sm_80 SASS: "));
-  EXPECT_THAT(cubin("one.cubin", "").of("plain").absent_reason, HasSubstr("does not tell its architecture"));
+  EXPECT_THAT(cubin("one.cubin", "").of("plain").absent_reason, HasSubstr("does not report its architecture"));
 }
 
 TEST_F(KernelCodeOf, AProgramHasThatOfItsCubins) {

@@ -257,7 +257,7 @@ TEST(DeviceConditions, HeatIsAWarningAndAPowerCapIsNot) {
             (std::vector<std::string>{
                 "The clocks of cuda:0 were held down by thermal slowdown (hardware) around 2 points, SM clock 1200 to "
                 "1900 MHz, up to 88 \u00b0C.",
-                "6 samples of 2 points on cuda:0 were dropped, because its clock was more than 5 % below the usual."}));
+                "6 samples of 2 points on cuda:0 were dropped, because the clock was more than 5 % below its usual value."}));
 }
 
 }  // namespace
