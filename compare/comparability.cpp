@@ -122,7 +122,7 @@ void compare_optimization(const Run& base, const Run& next, Comparability& resul
     const auto before = old.find(operation);
     if (before == old.end() || (!before->second && !now)) continue;
     if (before->second && now)
-      result.differences.push_back(operation + ": compiled without optimisation on both sides");
+      result.notes.push_back(operation + " was compiled without optimisation on both sides");
     else
       result.forbidding.push_back(
           fmt::format("{}: compiled without optimisation on the {} side alone", operation, now ? "new" : "base"));

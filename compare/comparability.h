@@ -22,6 +22,7 @@ namespace gpubench::compare {
 struct Comparability {
   std::vector<std::string> differences;      ///< raw text, as "cuda:0: driver was '550', is '570'"
   std::vector<std::string> forbidding;       ///< likewise; not in `differences`
+  std::vector<std::string> notes;            ///< likewise: what is alike and still to be known
   std::set<std::string> foreign_device_ids;  ///< devices of the same id that cannot be compared
 };
 

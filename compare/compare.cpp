@@ -139,6 +139,7 @@ class Comparing {
         const Comparability found = comparability_of(first, *run);
         add(result_.differences, found.differences);
         add(result_.forbidding, found.forbidding);
+        add(result_.notes, found.notes);
         foreign_.insert(found.foreign_device_ids.begin(), found.foreign_device_ids.end());
         const CodeChange code = code_change(first, *run);
         all_known = all_known && code != CodeChange::not_known;
