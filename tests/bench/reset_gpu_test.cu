@@ -22,7 +22,7 @@ __global__ void count_down_kernel(int n, unsigned* left, unsigned* dirty_starts,
   while (left[i] > 0) *static_cast<volatile unsigned*>(left + i) = left[i] - 1;
 }
 
-constexpr unsigned start = 2000;
+constexpr unsigned start = 20000;
 constexpr int count = 32 * 132;
 
 /// Counts down from `start`; a second execution without a reset has nothing to do. `with_reset` 0 leaves the reset out.
