@@ -94,6 +94,10 @@ class HostVector : public detail::Vector<T, detail::Memory::host> {
 
   [[nodiscard]] std::span<T> span() { return {this->data(), this->size()}; }              ///< all elements
   [[nodiscard]] std::span<const T> span() const { return {this->data(), this->size()}; }  ///< all elements
+  [[nodiscard]] T* begin() { return this->data(); }                                       ///< for loops and algorithms
+  [[nodiscard]] T* end() { return this->data() + this->size(); }                          ///< one past the last
+  [[nodiscard]] const T* begin() const { return this->data(); }                           ///< for loops and algorithms
+  [[nodiscard]] const T* end() const { return this->data() + this->size(); }              ///< one past the last
   T& operator[](std::size_t index) { return this->place()[index]; }                       ///< not checked
   const T& operator[](std::size_t index) const { return this->place()[index]; }           ///< not checked
 };
