@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU as the harness needs it, without a CUDA header: null implementations are in a build without CUDA.
+// A GPU as the harness needs it, without a CUDA header. A build without CUDA has none.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/clocks/timer.h"
-#include "bench/memory/buffer_rotation.h"
+#include "bench/memory/cold_cache.h"
 #include "core/model/device.h"
 #include "core/model/device_conditions.h"
 #include "core/model/estimate.h"
@@ -42,7 +42,7 @@ class Gpu {
   virtual void synchronize() = 0;
   /// Waits for everything on the GPU, on other streams too: what an operation does on the default stream to set itself
   /// up (a copy from pageable memory returns before it has arrived) is not waited for by a stream that does not block.
-  /// And for the clearing of memory that has been freed (bench/memory/scrubbing.h).
+  /// And for the clearing of memory that has been freed (bench/memory/allocation.h).
   virtual void settle() = 0;
   /// Times batches on the stream, which the host fills ahead where it can.
   virtual std::unique_ptr<Timer> stream_clock(DeviceBatch batch) = 0;
@@ -80,5 +80,15 @@ std::unique_ptr<Gpu> open_gpu(const Device& device);
 std::vector<Device> gpus();
 /// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
 std::string why_no_gpu();
+
+/// While it lives: an NVTX range of this name, and a capture between cudaProfilerStart and cudaProfilerStop. Nothing in
+/// a build without CUDA, or where no profiler looks.
+class ProfilerRange {
+ public:
+  explicit ProfilerRange(const std::string& name);
+  ~ProfilerRange();
+  ProfilerRange(const ProfilerRange&) = delete;
+  ProfilerRange& operator=(const ProfilerRange&) = delete;
+};
 
 }  // namespace gpubench::bench

@@ -14,8 +14,8 @@
 #include "bench/clocks/condition_readings.h"
 #include "bench/clocks/host_clock.h"
 #include "bench/google/google_compatibility.h"
-#include "bench/memory/buffer_copies.h"
-#include "bench/profiler_range.h"
+#include "bench/gpu.h"
+#include "bench/memory/allocation.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

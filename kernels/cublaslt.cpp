@@ -18,7 +18,6 @@
 
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
-#include "bench/cuda/working_stream.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::kernels {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "gpubench/number_format.h"
+#include "gpubench/work.h"
 
 // CUDA's own declaration, repeated so that plain code needs no CUDA header.
 using cudaStream_t = struct CUstream_st*;

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpubench/command_line.h"
+#include "gpubench/gpubench.h"
 
 int main(int argc, char** argv) { return gpubench::run_command_line(argc, argv); }

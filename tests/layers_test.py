@@ -26,7 +26,7 @@ MAY_INCLUDE = {
 }
 # Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.
 WITHOUT_CUDA = {"core", "classifier", "compare", "reports"}
-PLAIN_PUBLIC_HEADERS = {"work.h", "number_format.h", "detail/device_kind.h", "version.h"}
+PLAIN_PUBLIC_HEADERS = {"work.h", "version.h"}
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cupti|nvml|nv|curand|driver_types|vector_types)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 

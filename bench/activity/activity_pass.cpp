@@ -1,15 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/activity/activity_pass.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <utility>
+#include <fmt/format.h>
 
-#include "bench/activity/agreement.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bench/activity/activity_source.h"
+#include "bench/clocks/difference_clock.h"
 #include "bench/counters/metric_source.h"
+#include "bench/cuda/cupti_sources.h"
 #include "core/base/time.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
+
+namespace {
+
+/// Recording makes the kernels of a chain wait for one another a little longer: on an H200, up to 0.12 us a kernel, and
+/// 0.19 us where an execution is two. Products of matrices under the power cap differ by up to 2.4 % from one second to
+/// the next. Less than this is no finding.
+constexpr double tolerance_seconds_a_kernel = 0.2e-6;
+constexpr double tolerance_share = 0.03;
+
+/// Now and then a record of a chain begins some ns before the end of the one before: executions that do are left out,
+/// unless they are more than this share.
+constexpr double max_entangled = 0.1;
+
+using Records = std::span<const ActivityRecord>;
+
+/// What an execution runs, whatever the order: kernels on several streams may start in another order each time.
+std::vector<KernelLaunch> content_of(Records execution) {
+  std::vector<KernelLaunch> content;
+  for (const ActivityRecord& record : execution) content.push_back(record.kernel.value_or(KernelLaunch{}));
+  std::sort(content.begin(), content.end());
+  return content;
+}
+
+/// In the order they start, each kind once.
+std::vector<KernelLaunch> kernels_of(Records execution) {
+  std::vector<KernelLaunch> kernels;
+  for (const ActivityRecord& record : execution) {
+    if (!record.kernel) continue;
+    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](KernelLaunch known) {
+      known.launches = record.kernel->launches;
+      return known == *record.kernel;
+    });
+    if (same == kernels.end())
+      kernels.push_back(*record.kernel);
+    else
+      same->launches += record.kernel->launches;
+  }
+  return kernels;
+}
+
+std::uint64_t last_end(Records execution) {
+  std::uint64_t end = 0;
+  for (const ActivityRecord& record : execution) end = std::max(end, record.end_nanoseconds);
+  return end;
+}
+
+double summed_seconds(Records execution) {
+  std::uint64_t nanoseconds = 0;
+  for (const ActivityRecord& record : execution) nanoseconds += record.end_nanoseconds - record.start_nanoseconds;
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+/// Records go by steps of 32 ns: a mean sees what lies between, and the outer quarters of it are left out for what the
+/// system does to a few.
+Estimate centre_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {statistics::interquartile_mean(seconds), statistics::interquartile_mean_ci95(seconds)};
+}
+
+/// Why records cannot be summed up; empty when they can.
+std::string why_unusable(const ActivityRecords& activity, std::int64_t executions) {
+  if (activity.dropped > 0)
+    return fmt::format("{} records of its executions were lost, because the buffer was full", activity.dropped);
+  if (activity.records.empty())
+    return "its executions left no record: they run nothing on the GPU, or another profiler takes the records";
+  for (const ActivityRecord& record : activity.records) {
+    if (record.start_nanoseconds == 0 && record.end_nanoseconds == 0) return "some of its records have no time";
+    if (record.end_nanoseconds < record.start_nanoseconds) return "one of its records ends before it starts";
+  }
+  if (activity.records.size() % static_cast<std::size_t>(executions) != 0)
+    return fmt::format(
+        "its {} executions left {} records: they do not all run the same kernels, so their records cannot be told "
+        "apart",
+        executions, activity.records.size());
+  return {};
+}
+
+/// The device time and its kernel overhead, or why they are not available.
+struct DeviceTime {
+  std::optional<Summary> seconds;
+  std::optional<Estimate> fixed;
+  std::string method;
+  std::string reason;
+};
+
+DeviceTime device_time(const Measurement& measurement) {
+  if (const Timing* const timing = timing_by(measurement, Clock::device))
+    return {timing->seconds, timing->kernel_overhead_seconds, timing->method, timing->reason};
+  return {{}, {}, {}, "measure it with --time=device"};
+}
+
+/// Why a device time does not compare with records; empty when it does.
+std::string why_not_comparable(const DeviceTime& time) {
+  if (!time.seconds) return "there is no device time to compare with: " + time.reason;
+  if (!time.fixed) return "the overhead of its kernels could not be measured, and records include it";
+  if (time.method.starts_with(held_batches))
+    return "it could not be captured in a graph, so its kernel overhead includes a launch, and records do not";
+  return {};
+}
+
+}  // namespace
+
+ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions) {
+  ActivityCheck check;
+  const std::int64_t all = warm_up + executions;
+  check.reason = why_unusable(activity, all);
+  if (!check.reason.empty()) return check;
+  std::vector<ActivityRecord> records = activity.records;
+  std::stable_sort(records.begin(), records.end(), [](const ActivityRecord& a, const ActivityRecord& b) {
+    return std::tie(a.start_nanoseconds, a.end_nanoseconds) < std::tie(b.start_nanoseconds, b.end_nanoseconds);
+  });
+  const std::size_t each = records.size() / static_cast<std::size_t>(all);
+  const std::vector<KernelLaunch> content = content_of(Records(records.data(), each));
+  std::vector<double> seconds;
+  std::vector<double> spans;
+  std::int64_t entangled = 0;
+  std::uint64_t before = 0;
+  for (std::int64_t i = 0; i < all; ++i) {
+    const Records execution(&records[static_cast<std::size_t>(i) * each], each);
+    const std::uint64_t start = execution.front().start_nanoseconds;
+    const std::uint64_t end = last_end(execution);
+    if (content_of(execution) != content) {
+      check.reason = "its executions do not all run the same kernels, so their records cannot be told apart";
+      return check;
+    }
+    const bool apart = start >= before;
+    before = end;
+    if (i < warm_up) continue;
+    if (!apart) {
+      ++entangled;
+      continue;
+    }
+    seconds.push_back(summed_seconds(execution));
+    spans.push_back(static_cast<double>(end - start) * 1e-9);
+  }
+  if (static_cast<double>(entangled) > max_entangled * static_cast<double>(executions)) {
+    check.reason = fmt::format(
+        "{} of its {} executions began before the one before had ended, by their records, so they "
+        "cannot be told apart",
+        entangled, executions);
+    return check;
+  }
+  const Records last(&records[records.size() - each], each);
+  check.kernels = kernels_of(last);
+  check.copies = std::count_if(last.begin(), last.end(), [](const ActivityRecord& record) { return !record.kernel; });
+  check.executions = executions - entangled;
+  check.seconds = centre_of(std::move(seconds));
+  if (each > 1) check.span_seconds = centre_of(std::move(spans));
+  return check;
+}
+
+void compare(ActivityCheck& check, const Measurement& measurement) {
+  if (!check.seconds) return;
+  if (check.copies > 0) {
+    check.reason = "the overhead of its copies and fills is not known";
+    return;
+  }
+  const DeviceTime time = device_time(measurement);
+  check.reason = why_not_comparable(time);
+  if (!check.reason.empty()) return;
+  // The device time is a slope less the kernel overhead: put back, that brings no error of its own.
+  const double fixed = time.fixed->value;
+  const Interval& device = time.seconds->median_ci95;
+  const Estimate expected = {time.seconds->median + fixed, {device.low + fixed, device.high + fixed}};
+  const Estimate& recorded = *check.seconds;
+  const double within = recorded.value > expected.value
+                            ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)
+                            : (recorded.ci95.high - recorded.value) + (expected.value - expected.ci95.low);
+  check.expected_seconds = expected;
+  std::int64_t kernels = 0;
+  for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
+  const double min = tolerance_seconds_a_kernel * static_cast<double>(std::max<std::int64_t>(kernels, 1));
+  check.tolerance_seconds = std::max({min, tolerance_share * recorded.value, within});
+  check.agreement =
+      std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
+}
+
 namespace {
 
 /// Executions are run before any is recorded until the GPU has worked for this long, as it has when it is timed: clocks
@@ -119,6 +307,11 @@ void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
 void ActivityPass::give_up(Measurement& measurement, const std::string& reason) {
   measurement.activity = ActivityCheck{};
   measurement.activity->reason = reason;
+}
+
+std::unique_ptr<ActivitySource> open_activity_source(const Device& device) {
+  if (device.kind == DeviceKind::cpu) throw MetricsUnavailable("a CPU has no activity records; use --check on a GPU");
+  return open_cupti_activity();
 }
 
 }  // namespace gpubench::bench

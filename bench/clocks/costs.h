@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What timing itself costs on a GPU: the figures behind the choice of a method. Not for verdicts: calibration measures
-// the ceilings.
+// What timing and launching cost. Calibration takes the launch overhead from here.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/gpu.h"
+#include "core/model/calibration.h"
 #include "core/model/device.h"
 
 namespace gpubench::bench {
@@ -26,10 +27,19 @@ struct Cost {
 /// in a build without CUDA.
 std::vector<Cost> measure_costs(const Device& device);
 /// The same on a GPU's own stream. A process that opened one GPU after another would use as many streams, and pay for
-/// it (bench/cuda/working_stream.h).
+/// it (bench/cuda/handles.h).
 std::vector<Cost> measure_costs(Gpu& gpu);
 
 /// The CUDA runtime that this program was built with, as CUDART_VERSION counts (13000); absent without CUDA.
 std::optional<int> built_with_cuda();
+
+inline constexpr int launch_rounds = 5;
+
+/// The ceiling `launch` of a device, from independent rounds of the sampler: on a GPU an empty kernel under the
+/// clock that times operations, on the host an empty OpenMP parallel region over all threads. Throws when the device
+/// cannot be used.
+Ceiling measure_launch_overhead(const Device& device);
+/// The same on a GPU that is open already, and on its stream.
+Ceiling measure_launch_overhead(Gpu& gpu, int rounds = launch_rounds);
 
 }  // namespace gpubench::bench

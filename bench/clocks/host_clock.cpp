@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/host_frequency.h"
+#include "bench/clocks/clock_rates.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 

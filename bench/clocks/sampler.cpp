@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/clocks/throttling.h"
+#include "bench/clocks/clock_rates.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

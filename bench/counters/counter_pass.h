@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phase after timing that fills a measurement's counters.
+// The pass after timing that fills a measurement's counters and compares them with the declared work.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,17 @@
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {
+
+/// Declared and counted work that differ by more than this fraction are told of.
+inline constexpr double tolerated_work_difference = 0.05;
+/// DRAM traffic is what was declared only where the last level of cache keeps next to nothing from one execution to the
+/// next: from this many times its size on.
+inline constexpr double min_caches_for_dram = 4.0;
+
+/// One clause for each difference: "moves 3.1 x the bytes it declares", "does 0.5 x the fp32 FLOPs it declares". Empty
+/// where all agree or nothing can be said: no counter of it, nothing declared, or a working set that caches hold.
+/// FLOPs of the half pipes are flagged only where no share of scalar instructions can explain them.
+std::vector<std::string> work_differences(const Measurement& measurement, const Device& device);
 
 /// Counts what was asked for on one device: one round over all points for each group of counters, because taking up
 /// another group is dear, and because the points of a round can be read out together. Opens the source only if anything

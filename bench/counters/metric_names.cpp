@@ -29,7 +29,7 @@ struct Alias {
   std::vector<Way> ways;
 };
 
-/// No duration is among them, and nothing that is set against one (kernel_ranges.h): those take a range for each kernel
+/// No duration is among them, and nothing that is set against one (is_over_elapsed_time): those take a range for each kernel
 /// and several passes. Times are what gpubench's clocks are for, and they are read with CUPTI off. Cycles and shares
 /// are those of active SMs, never of the elapsed range; the clock is a ratio, which the range cannot bend.
 ///

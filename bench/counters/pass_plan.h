@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which metrics are counted together, and in how many executions.
+// Which metrics are counted together, in how many executions, and which kernel by kernel.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,20 @@
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {
+
+/// What a kernel's figure weighs in that of an operation, ns.
+inline constexpr std::string_view kernel_duration = "gpu__time_duration.sum";
+
+/// Whether the value of a profiler's counter holds or divides by the time that its range takes: a duration, a rate per
+/// second or per elapsed cycle, a share of what could be sustained meanwhile. A range laid around a whole operation
+/// opens and closes with the device idle: on an H200 that is 30 to 80 us, and a kernel that keeps DRAM busy for 58 us
+/// reads 44 % of its peak instead of 87 %. So these are counted in a range for each kernel, as Nsight Compute has them.
+bool is_over_elapsed_time(std::string_view counter);
+
+/// The figure of an operation from those of its kernels: durations add up, anything else is the mean by duration.
+/// Absent where a kernel has none, or the durations are not known.
+std::optional<double> over_all_kernels(std::string_view counter, std::span<const std::optional<double>> values,
+                                       std::span<const std::optional<double>> durations);
 
 /// Counted together. Where `passes` is 1, all values are of one and the same execution.
 struct PassGroup {
@@ -26,7 +41,7 @@ bool is_by_instruction(const ResolvedMetric& metric);
 /// One of those counters that is zero for no kernel.
 inline constexpr std::string_view all_by_instruction = "smsp__sass_inst_executed.sum";
 
-/// Whether it has a counter over elapsed time (kernel_ranges.h), and is counted kernel by kernel.
+/// Whether it has a counter over elapsed time (is_over_elapsed_time), and is counted kernel by kernel.
 bool is_by_kernel(const ResolvedMetric& metric);
 
 struct PassPlan {
@@ -45,7 +60,7 @@ inline constexpr std::size_t max_passes_of_a_metric = 8;
 /// come from one execution as far as the hardware allows, which the scheduler behind a single large configuration does
 /// not promise. Groups of several passes, if counting them all together takes fewer, become one, and groups after the
 /// first that add no pass to it join it: each group is a round over all points.
-/// Counters over elapsed time (kernel_ranges.h) share no group with others: they have ranges of their own.
+/// Counters over elapsed time (is_over_elapsed_time) share no group with others: they have ranges of their own.
 /// With counters by instruction goes all_by_instruction, where that costs no pass: it shows whether they counted.
 /// `passes_of` tells how many passes counters need together, or nothing when they cannot be counted.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,

@@ -15,10 +15,8 @@
 #include <vector>
 
 #include "bench/clocks/difference_clock.h"
-#include "bench/cuda/blocker.h"
 #include "bench/cuda/handles.h"
-#include "bench/cuda/idle_kernels.h"
-#include "bench/cuda/sm_clock.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/gpu.h"
 
 namespace gpubench::bench {

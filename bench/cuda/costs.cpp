@@ -11,7 +11,7 @@
 #include "bench/cuda/chains.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
-#include "bench/cuda/timer_steps.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/gpu.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/cupti_activity.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "bench/counters/metric_source.h"
 #include "bench/cuda/cupti_library.h"
 #include "bench/cuda/cupti_profiler_host.h"
+#include "bench/cuda/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {

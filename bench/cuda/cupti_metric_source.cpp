@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/cupti_metric_source.h"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -14,11 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counters/kernel_ranges.h"
+#include "bench/counters/pass_plan.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/cupti_library.h"
 #include "bench/cuda/cupti_profiler_host.h"
 #include "bench/cuda/cupti_range_profiler.h"
+#include "bench/cuda/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {

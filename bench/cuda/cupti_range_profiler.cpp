@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "bench/counters/kernel_ranges.h"
+#include "bench/counters/pass_plan.h"
 
 namespace gpubench::bench {
 namespace {

@@ -23,7 +23,7 @@ namespace gpubench::bench {
 /// read out together. A point of several passes needs a start and a stop for each, and is read out by itself; it is
 /// counted with the profiler as the point before left it, and where that goes wrong with one that is enabled anew. (An
 /// enabled profiler takes another configuration as well, runs all passes of it, and gives no value.)
-/// A range is a whole operation. Counters over elapsed time (kernel_ranges.h) have one for each kernel, which CUPTI
+/// A range is a whole operation. Counters over elapsed time (is_over_elapsed_time) have one for each kernel, which CUPTI
 /// lays itself, one kernel after the other; kernels of a CUDA graph are beyond it then.
 class CuptiRangeProfiler {
  public:

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how an operation's own time on the GPU is taken.
+// How an operation's time on the GPU is taken: alone (the clock `device`) and back to back (`stream`).
 #pragma once
 
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "bench/clocks/difference_clock.h"
-#include "bench/cuda/blocker.h"
-#include "bench/cuda/idle_kernels.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/gpu.h"
-#include "bench/memory/buffer_rotation.h"
+#include "bench/memory/cold_cache.h"
 
 namespace gpubench::bench {
 
 /// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, unless
-/// it changes: a process that comes to use a second stream pays more for every kernel (working_stream.h), so one shape
+/// it changes: a process that comes to use a second stream pays more for every kernel (handles.h), so one shape
 /// is looked at again each time.
 class FixedCosts {
  public:
@@ -63,5 +65,16 @@ struct ColdExecutions {
 /// none, and the fixed cost is that of idle kernels in their place. Throws CudaError.
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
                            const ColdExecutions* cold = nullptr);
+
+/// Two events around a batch that was enqueued while the stream was held, less two events around nothing: the GPU then
+/// never waits for the host, whose launches scatter by several percent and are a figure of their own
+/// (Timer::host_seconds). An operation that cannot be captured in a graph may wait for the GPU, and the stream is not
+/// held for it, nor for one of very many launches: that figure is the slower of the two, host or GPU. Throws CudaError.
+std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker);
+
+/// The same for executions that each follow what `before` enqueues, which is not timed: two events around each, less
+/// two events around nothing behind the same. Throws CudaError.
+std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
+                                           Blocker& blocker);
 
 }  // namespace gpubench::bench

@@ -6,11 +6,9 @@
 #include <algorithm>
 
 #include "bench/cuda/cuda_error.h"
-#include "bench/cuda/fill.h"
-#include "bench/cuda/working_stream.h"
+#include "bench/cuda/handles.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/memory/allocation.h"
-#include "bench/memory/buffer_copies.h"
-#include "bench/memory/scrubbing.h"
 #include "core/base/time.h"
 #include "gpubench/vectors.h"
 

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the harness offers in a build without the CUDA toolkit: no GPU, with the reason.
+// What a build lacks without CUPTI's headers, and without the CUDA toolkit at all: each is refused with the reason.
 #include "bench/clocks/costs.h"
+#include "bench/cuda/cupti_sources.h"
 #include "bench/gpu.h"
 #include "bench/memory/allocation.h"
-#include "bench/memory/buffer_copies.h"
 #include "bench/memory/contents.h"
-#include "bench/profiler_range.h"
 #include "gpubench/vectors.h"
 
+namespace gpubench::bench {
+namespace {
+constexpr const char* without_cupti =
+    "gpubench was built without CUPTI's headers; install the toolkit's cuda-cupti-dev package and build again";
+}
+
+std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) { throw MetricsUnavailable(without_cupti); }
+std::unique_ptr<ActivitySource> open_cupti_activity() { throw MetricsUnavailable(without_cupti); }
+
+}  // namespace gpubench::bench
+
+#ifndef GPUBENCH_WITH_CUDA
 namespace gpubench {
 namespace bench {
 namespace {
@@ -42,3 +53,4 @@ std::size_t free_device_bytes() { throw CudaError(bench::reason); }
 
 }  // namespace detail
 }  // namespace gpubench
+#endif

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/stream_clock.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +7,9 @@
 #include <vector>
 
 #include "bench/cuda/chains.h"
+#include "bench/cuda/device_timing.h"
 #include "bench/cuda/handles.h"
-#include "bench/cuda/idle_kernels.h"
-#include "bench/cuda/sm_clock.h"
+#include "bench/cuda/harness_kernels.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 

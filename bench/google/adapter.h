@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between Google Benchmark and us: which points there are, what they are called, and how a measurement reaches its
-// reporters. What is done with a point is the visitor's affair.
+// Between Google Benchmark and us: what a program registered, which points there are, and how a measurement reaches
+// Google Benchmark's reporters. What is done with a point is the visitor's affair.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "bench/google/registration.h"
 #include "bench/point_runner.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
+#include "gpubench/benchmark.h"
 
 namespace gpubench::bench {
+
+struct Registration {
+  std::string operation;
+  DeviceKind kind = DeviceKind::cpu;
+  std::function<void(State&)> function;
+  std::vector<Argument> texts;  ///< that its name holds: {"type", 0, "float"}
+  bool unoptimized_code = false;
+  GoogleBenchmark* google = nullptr;
+  /// Of the numbers that Google Benchmark keeps, some perhaps empty; absent before anything was discovered.
+  std::optional<std::vector<std::string>> number_names;
+  /// Registered numbers that --arg replaced by others.
+  std::set<std::vector<std::int64_t>> replaced;
+};
+
+/// All of this process, in the order of registration. They live as long as the process.
+const std::vector<Registration*>& registrations();
 
 /// Is called for each point of a device with its position among those that bench::discover names for the same filter;
 /// that holds as long as Google Benchmark does not interleave repetitions at random. Again for the same position when

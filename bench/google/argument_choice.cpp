@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/google/argument_choice.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -82,5 +83,23 @@ using Timed = std::function<const Measurement*(std::size_t position)>;
 /// Goes over timed points in all rounds of a runner's pass. Returns them by their positions, with what that added.
 std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
                                                const Timed& timed);
+
+/// An argument that no operation has, a value that cannot be had, or a text that says neither; what() is one sentence.
+struct ArgumentError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// "n=1024,4096", "n=2^10..2^26:4" or "type=float,double".
+struct ArgumentChoice {
+  std::string name;
+  std::vector<std::string> texts;     ///< as given, for a text argument; empty for a range
+  std::vector<std::int64_t> numbers;  ///< empty where one of the texts is no number
+};
+/// Throws ArgumentError.
+ArgumentChoice parse_argument_choice(const std::string& text);
+
+/// Replaces the registered values of these arguments in every operation of this process that has them, for all that is
+/// discovered and gone over from then on. To be called once, after initialize_google. Throws ArgumentError.
+void choose_arguments(const std::vector<ArgumentChoice>& choices);
 
 }  // namespace gpubench::bench

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory on the GPU and on the host, and what fills it.
+// Memory on the GPU and on the host: allocating, filling and copying it, and what freeing it costs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "gpubench/contents.h"
 #include "gpubench/detail/buffers.h"
@@ -24,4 +25,39 @@ void draw_device(void* pointer, ElementKind kind, Filling filling, std::size_t b
 void draw_host(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                std::uint64_t seed);
 
+/// Writes `count` copies of `bytes` bytes at `source` to `target`, `target` + `stride`, ... Waits until they are there.
+void repeat_on_device(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count);
+void repeat_on_host(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count);
+
+/// What can still be allocated, in bytes: on the host as the system estimates it, within the limit of its control
+/// group. 0 when that cannot be read.
+std::size_t free_device_bytes();
+std::size_t free_host_bytes();
+
 }  // namespace gpubench::detail
+
+namespace gpubench::bench {
+
+/// How long the driver goes on clearing. On an H200 (driver 580) it clears what is given back, by cudaFree or by the
+/// end of a process, at 0.40 to 0.43 TB/s in the background; a copy in DRAM loses a tenth of its bandwidth meanwhile,
+/// and the GPU's counters of written bytes hold what is cleared (docs/results/h200/freed-memory.md). Safe between
+/// threads.
+class Scrubbing {
+ public:
+  /// Slower than what was seen, so that a wait ends after the clearing. Other GPUs are taken to be no slower.
+  static constexpr double bytes_per_second = 0.3e12;
+
+  /// So much memory was given back at `now`, in seconds of a steady clock.
+  void freed(double bytes, double now);
+  /// How long to wait for a quiet memory; 0 when there is nothing to wait for.
+  [[nodiscard]] double seconds_left(double now) const;
+
+ private:
+  mutable std::mutex mutex_;
+  double until_ = 0.0;
+};
+
+/// Of this process, all its GPUs together: whoever frees device memory tells, whoever measures waits.
+Scrubbing& scrubbing();
+
+}  // namespace gpubench::bench

@@ -3,14 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "bench/memory/allocation.h"
-#include "bench/memory/buffer_copies.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
+
 namespace {
 
 // A GPU's L2 fetches up to two lines of 128 bytes at once; a CPU's prefetchers stay within a page.
@@ -122,3 +123,22 @@ void Buffers::turn() {
 }
 
 }  // namespace gpubench::detail
+
+namespace gpubench::bench {
+
+void Scrubbing::freed(double bytes, double now) {
+  const std::lock_guard lock(mutex_);
+  until_ = std::max(until_, now) + bytes / bytes_per_second;
+}
+
+double Scrubbing::seconds_left(double now) const {
+  const std::lock_guard lock(mutex_);
+  return std::max(until_ - now, 0.0);
+}
+
+Scrubbing& scrubbing() {
+  static Scrubbing of_process;
+  return of_process;
+}
+
+}  // namespace gpubench::bench

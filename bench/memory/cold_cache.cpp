@@ -4,10 +4,84 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "gpubench/state.h"
 
 namespace gpubench::bench {
+
+namespace {
+
+/// Between two turns of a copy so many times the cache went by. Measured hit fractions fall with about the tenth power
+/// of footprint over capacity; even a cache that replaces lines at random keeps only exp(-3) = 5 %.
+constexpr double caches_between_turns = 3.0;
+/// By then a cache that replaces its oldest lines is full of the operation's own; one that replaces lines at random
+/// lacks exp(-2) = 14 %.
+constexpr double caches_to_settle = 2.0;
+constexpr std::int64_t max_to_settle = 1000;  // some milliseconds before each sample
+constexpr std::int64_t max_copies = 16384;
+constexpr double usable_memory = 0.8;  // of what is free: the operation may still allocate, and others do
+/// Memory of the operation's own counts when it is more than this fraction of what the operation declares.
+constexpr double negligible_memory = 0.05;
+
+/// A HostVector's elements can be had without data(), so one that was never asked for may well be used.
+bool is_used(const detail::BufferUse& use) { return use.asked || (use.memory == detail::Memory::host && !use.kept); }
+
+double used_bytes(std::span<const detail::BufferUse> uses) {
+  double sum = 0.0;
+  for (const auto& use : uses)
+    if (is_used(use)) sum += static_cast<double>(use.bytes);
+  return sum;
+}
+
+/// Why copies of the buffers would not be all that an execution touches; empty when they are.
+std::string why_not_all(std::span<const detail::BufferUse> uses, const Work& declared) {
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    if (uses[i].kept && !uses[i].asked)
+      return fmt::format("buffer {} of {} is not read through data() inside the operation", i + 1, uses.size());
+  const double used = used_bytes(uses);
+  const double needed = declared.footprint_bytes.value_or(std::max(declared.bytes_read, declared.bytes_written));
+  if (!(used > 0.0)) return "it uses no memory of state.device_vector or state.host_vector";
+  if (used < (1.0 - negligible_memory) * needed)
+    return fmt::format("it declares {:.0f} bytes, but its vectors hold {:.0f}", needed, used);
+  return {};
+}
+
+}  // namespace
+
+std::int64_t BufferRotation::max_executions() const {
+  if (copies == 0) return 1;
+  return endless ? std::numeric_limits<std::int64_t>::max() : copies - settling;
+}
+
+BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work& declared, double cache_bytes,
+                             double free_bytes) {
+  BufferRotation turns;
+  turns.why_not = why_not_all(uses, declared);
+  if (!turns.why_not.empty()) return turns;
+  const double touched = std::min(used_bytes(uses), declared.footprint_bytes.value_or(used_bytes(uses)));
+  double copy_bytes = 0.0;
+  for (const auto& use : uses) copy_bytes += static_cast<double>(use.copy_stride);
+
+  const auto times = [&](double caches) {
+    return static_cast<std::int64_t>(std::ceil(std::min(caches * cache_bytes / touched, 1e9)));
+  };
+  const std::int64_t wanted = std::clamp<std::int64_t>(times(caches_between_turns), 2, max_copies);
+  const auto fitting = 1 + static_cast<std::int64_t>(std::min(usable_memory * free_bytes / copy_bytes, 1e9));
+  if (fitting < 2) {
+    turns.why_not = fmt::format("a copy of its {:.0f} bytes does not fit into the {:.0f} bytes of memory that are free",
+                                copy_bytes, free_bytes);
+    return turns;
+  }
+  turns.copies = std::min(wanted, fitting);
+  turns.short_of_memory = turns.copies < wanted;
+  turns.buffers = static_cast<std::size_t>(std::ranges::count_if(uses, is_used));
+  turns.endless = turns.copies >= times(caches_between_turns);
+  turns.settling = std::min(times(caches_to_settle), max_to_settle);
+  if (!turns.endless) turns.settling = std::min(turns.settling, turns.copies / 2);
+  return turns;
+}
 
 std::optional<std::string> why_not_cold(const Device& device) {
   if (device.last_level_cache_bytes > 0) return std::nullopt;

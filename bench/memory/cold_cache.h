@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cold caches: each execution reads its inputs from memory, because the operation's buffers take turns with enough
-// copies of themselves, or, where they cannot, because the cache is flushed before each execution.
+// Cold caches: each execution reads its inputs from memory, because its buffers take turns with enough copies of
+// themselves. Where they cannot, the cache is flushed before each execution.
 //
-// A flush reads memory that nothing else uses. It leaves clean lines behind: what was dirty is written back before the
-// sample begins, not inside it (on an H200 all but a seventh). BufferRotation keep the balance that an operation has on
-// ever new data: every execution reads from memory, and pushes out as much as it writes. After a flush that balance
-// takes some executions to come about, for a cache without dirty lines writes nothing back; they are run and not
-// counted.
+// A flush reads memory that nothing else uses, so that dirty lines are written back before the sample begins. On ever
+// new data an operation reads from memory and pushes out as much as it writes. After a flush the cache has no dirty
+// lines to write back, so the first executions run until that balance is back and are not counted.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +12,40 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "bench/clocks/timer.h"
-#include "bench/memory/buffer_rotation.h"
 #include "core/model/device.h"
 #include "gpubench/detail/buffers.h"
 #include "gpubench/vectors.h"
 #include "gpubench/work.h"
 
 namespace gpubench::bench {
+
+/// How an operation's buffers take turns.
+struct BufferRotation {
+  std::int64_t copies = 0;  ///< of each buffer, the original among them; 0: they do not take turns
+  std::string why_not;      ///< then the reason
+  std::size_t buffers = 0;  ///< that the operation uses
+  /// When a copy's turn comes again, so much else went by that no cache holds it. If not, each copy may be used once
+  /// after a flush.
+  bool endless = false;
+  bool short_of_memory = false;  ///< there are fewer copies than there should be
+  /// Executions after a flush until the cache writes back as much as the operation writes. An operation so small that
+  /// a thousand of them leave the cache half empty never gets there; then what it writes takes no time to speak of.
+  std::int64_t settling = 0;
+
+  /// Most executions that can follow a flush and those that settle.
+  [[nodiscard]] std::int64_t max_executions() const;
+};
+
+/// Decides. `uses`: what one execution did with each buffer; `declared`: as the operation declared it; `cache_bytes`:
+/// of the last-level cache; `free_bytes`: what copies may take up, at most.
+BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work& declared, double cache_bytes,
+                             double free_bytes);
 
 /// Why the caches of a device cannot be kept cold, as one sentence; absent when they can.
 std::optional<std::string> why_not_cold(const Device& device);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "bench/memory/allocation.h"
-#include "bench/memory/buffer_copies.h"
 #include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 

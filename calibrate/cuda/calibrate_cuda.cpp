@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/launch_overhead.h"
+#include "bench/clocks/costs.h"
 #include "bench/cuda/cuda_error.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/rejection.h"

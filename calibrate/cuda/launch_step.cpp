@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda/blocker.h"
 #include "bench/cuda/handles.h"
-#include "bench/cuda/idle_kernels.h"
+#include "bench/cuda/harness_kernels.h"
 #include "calibrate/cuda/workbench.h"
 
 namespace gpubench::calibrate {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/clocks/costs.h"
-#include "bench/cuda/blocker.h"
 #include "bench/cuda/cuda_error.h"
+#include "bench/cuda/harness_kernels.h"
 #include "calibrate/cuda/pinned_memory.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "bench/clocks/launch_overhead.h"
+#include "bench/clocks/costs.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/rejection.h"
 #include "calibrate/host/workbench.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "gpubench/detail/device_kind.h"
+#include "gpubench/work.h"
 
 namespace gpubench {
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "gpubench/detail/device_kind.h"
 #include "gpubench/state.h"
+#include "gpubench/work.h"
 
 namespace gpubench {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/cuda/cuda_error.h"
-#include "bench/cuda/working_stream.h"
+#include "bench/cuda/handles.h"
 #include "bench/memory/allocation.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"

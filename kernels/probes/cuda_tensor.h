@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "gpubench/number_format.h"
+#include "gpubench/work.h"
 #include "kernels/probes/cuda_clock.h"
 
 namespace gpubench::probes {

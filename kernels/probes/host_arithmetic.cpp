@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/probes/host_arithmetic.h"
 
-#include "gpubench/number_format.h"
+#include "gpubench/work.h"
 #include "kernels/probes/host_isa_table.h"
 #include "kernels/probes/host_kernels.h"
 

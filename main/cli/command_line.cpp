@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpubench/command_line.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -11,6 +9,7 @@
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
+#include "gpubench/gpubench.h"
 #include "gpubench/version.h"
 #include "main/cli/options.h"
 #include "main/commands/commands.h"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/calibrate.h"
 #include "compare/compare.h"

@@ -15,7 +15,6 @@
 
 #include "bench/clocks/condition_readings.h"
 #include "bench/devices.h"
-#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "bench/gpu.h"
 #include "bench/memory/cold_cache.h"

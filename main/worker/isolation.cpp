@@ -13,7 +13,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "bench/memory/scrubbing.h"
+#include "bench/memory/allocation.h"
 #include "calibrate/calibrate.h"
 #include "core/base/time.h"
 #include "core/base/units.h"

@@ -13,7 +13,6 @@
 #include <map>
 
 #include "bench/devices.h"
-#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"

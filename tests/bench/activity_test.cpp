@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/activity/agreement.h"
 #include "bench/clocks/difference_clock.h"
 #include "tests/bench/fake_activity_source.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/memory/buffer_rotation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
 #include <vector>
+
+#include "bench/memory/cold_cache.h"
 
 namespace gpubench::bench {
 namespace {

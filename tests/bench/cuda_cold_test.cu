@@ -14,7 +14,7 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metric_names.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/cuda/flush.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/gpu.h"

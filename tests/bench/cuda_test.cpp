@@ -8,12 +8,11 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/clocks/launch_overhead.h"
+#include "bench/clocks/costs.h"
 #include "bench/clocks/sampler.h"
 #include "bench/cuda/chains.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/cuda/fill.h"
-#include "bench/cuda/idle_kernels.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"
 #include "bench/memory/allocation.h"

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/activity/agreement.h"
 #include "bench/clocks/sampler.h"
 #include "bench/counters/metric_source.h"
 #include "bench/cuda/cuda_error.h"

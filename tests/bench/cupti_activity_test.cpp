@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activity records without a GPU: from a library that plays CUPTI, with every failure.
-#include "bench/cuda/cupti_activity.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "bench/counters/metric_source.h"
+#include "bench/cuda/cupti_sources.h"
 #include "tests/bench/fake_cupti.h"
 
 namespace gpubench::bench {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/inputs.h"
 #include "bench/counters/metric_names.h"
+#include "bench/counting_runner.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/devices.h"
 #include "bench/gpu.h"

@@ -15,8 +15,8 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/counters/metric_names.h"
 #include "bench/counters/pass_plan.h"
-#include "bench/cuda/cupti_metric_source.h"
 #include "bench/cuda/cupti_profiler_host.h"
+#include "bench/cuda/cupti_sources.h"
 #include "tests/bench/fake_cupti.h"
 #include "tests/bench/go_over.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/clocks/launch_overhead.h"
+#include "bench/clocks/costs.h"
 #include "bench/gpu.h"
 
 namespace gpubench::bench {

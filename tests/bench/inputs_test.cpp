@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What State hands out is known for as long as it is there, and is put back between passes.
-#include "bench/counters/inputs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counting_runner.h"
 #include "bench/memory/contents.h"
 #include "gpubench/vectors.h"
 

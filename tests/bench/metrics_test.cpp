@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/declared_work.h"
-#include "bench/counters/kernel_ranges.h"
 #include "bench/counters/metric_names.h"
 #include "bench/counters/pass_plan.h"
 #include "tests/bench/fake_metric_source.h"

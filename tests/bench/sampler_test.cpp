@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/clocks/clock_rates.h"
 #include "bench/clocks/condition_readings.h"
-#include "bench/clocks/sm_notes.h"
-#include "bench/clocks/throttling.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {
@@ -253,11 +252,12 @@ TEST(DeviceConditions, HeatIsAWarningAndAPowerCapIsNot) {
   capped.device = "cuda:0";
   capped.conditions = DeviceConditions{1, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {"power cap"}, ""};
   EXPECT_EQ(condition_warnings({&capped}), std::vector<std::string>());
-  EXPECT_EQ(condition_warnings({&hot, &capped, &hot}),
-            (std::vector<std::string>{
-                "The clocks of cuda:0 were held down by thermal slowdown (hardware) around 2 points, SM clock 1200 to "
-                "1900 MHz, up to 88 \u00b0C.",
-                "6 samples of 2 points on cuda:0 were dropped, because the clock was more than 5 % below its usual value."}));
+  EXPECT_EQ(
+      condition_warnings({&hot, &capped, &hot}),
+      (std::vector<std::string>{
+          "The clocks of cuda:0 were held down by thermal slowdown (hardware) around 2 points, SM clock 1200 to "
+          "1900 MHz, up to 88 \u00b0C.",
+          "6 samples of 2 points on cuda:0 were dropped, because the clock was more than 5 % below its usual value."}));
 }
 
 }  // namespace

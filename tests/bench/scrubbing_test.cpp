@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/memory/scrubbing.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/memory/allocation.h"
 
 namespace gpubench::bench {
 namespace {

@@ -18,7 +18,6 @@
 #include "bench/clocks/host_clock.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/devices.h"
-#include "bench/google/argument_choice.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/contents.h"
 #include "tests/bench/fake_metric_source.h"

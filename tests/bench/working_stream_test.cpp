@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/working_stream.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <memory>
+
+#include "bench/cuda/handles.h"
 
 namespace gpubench::bench {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/inputs.h"
 #include "bench/counters/metric_names.h"
+#include "bench/counting_runner.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/gpu.h"
 #include "core/base/time.h"

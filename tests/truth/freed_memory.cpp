@@ -13,7 +13,7 @@
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/gpu.h"
-#include "bench/memory/scrubbing.h"
+#include "bench/memory/allocation.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 

@@ -20,8 +20,8 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/cuda/idle_kernels.h"
-#include "bench/cuda/working_stream.h"
+#include "bench/cuda/handles.h"
+#include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/gpu.h"

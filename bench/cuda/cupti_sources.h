@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU counters through CUPTI's Range Profiler.
+// GPU counters through CUPTI's Range Profiler, and records of kernels, copies and fills through its Activity API.
 #pragma once
 
 #include <memory>
 
+#include "bench/activity/activity_source.h"
 #include "bench/counters/metric_source.h"
 #include "core/model/device.h"
 
@@ -17,5 +18,9 @@ std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
 
 /// The same for a context that is already known, by the index of its device.
 std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context);
+
+/// For all GPUs of this process. Throws MetricsUnavailable with the remedy where CUPTI is missing, refuses, or was not
+/// known to the build.
+std::unique_ptr<ActivitySource> open_cupti_activity();
 
 }  // namespace gpubench::bench

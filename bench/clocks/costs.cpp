@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/launch_overhead.h"
+#include "bench/clocks/costs.h"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -13,6 +13,7 @@
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
+
 namespace {
 
 /// An empty region could be dropped by the compiler; touching a thread-private value in each thread keeps it.
