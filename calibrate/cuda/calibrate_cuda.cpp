@@ -110,7 +110,7 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
   const bool for_process = options.part == Part::of_process;
   bench.attempt({"fp32"}, [&] { warm_up(bench, for_process ? warm_up_seconds_of_process : plan.warm_up_seconds); });
   note_conditions(bench);
-  // Before links use other streams: from then on every kernel may cost more (bench/cuda/working_stream.h).
+  // Before links use other streams: from then on every kernel may cost more (bench/cuda/handles.h).
   bench.step("launch", 0.02);
   measure_launch(bench);
   if (!for_process) measure_launch_step(bench);

@@ -347,7 +347,7 @@ void add_condition_warnings(Run& run) {
 }
 
 /// The ceilings of all devices. Those of a GPU are measured and checked in a process of their own, `isolation` or not:
-/// what that takes would make every later kernel of this one slower (bench/cuda/working_stream.h).
+/// what that takes would make every later kernel of this one slower (bench/cuda/handles.h).
 void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
   std::optional<Interruption> interruption;
   std::optional<Isolation> elsewhere;
