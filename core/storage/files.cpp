@@ -152,6 +152,18 @@ std::vector<Calibration> read_calibrations(const std::filesystem::path& file) {
   return calibrations_from_json(read_text(file), file.string());
 }
 
+Calibration read_calibration_for(const std::filesystem::path& file, const std::vector<Device>& devices) {
+  std::vector<Calibration> all = read_calibrations(file);
+  if (all.empty()) throw ReadError(fmt::format("{} is a run without a calibration.", file.string()));
+  const auto likeness = [&](const Calibration& one) {
+    int best = 0;
+    for (const Device& device : devices)
+      if (device.kind == one.device.kind) best = std::max(best, device.name == one.device.name ? 2 : 1);
+    return best;
+  };
+  return std::move(*std::ranges::max_element(all, {}, likeness));
+}
+
 void check_writable(const std::filesystem::path& file) {
   make_folder_of(file);
   check_target(file);

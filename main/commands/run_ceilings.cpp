@@ -67,7 +67,7 @@ Calibration kept_as_it_is(Calibration calibration, const Device& device, const O
 
 Calibration from_file(const Device& device, const Options& options, const CeilingSources& sources,
                       std::vector<std::string>& warnings) {
-  Calibration calibration = storage::read_calibration(*options.calibration_file);
+  Calibration calibration = storage::read_calibration_for(*options.calibration_file, {device});
   calibration.drift.reset();
   const auto reason = calibrate::why_not_fitting(calibration, device);
   calibration.device.id = device.id;

@@ -20,7 +20,7 @@ namespace {
 /// By this gpubench, whichever wrote the file, with the ceilings of the run or with those in another file.
 void judge_anew(const std::optional<std::string>& file, Run& run) {
   if (!file) return classifier::classify(run);
-  const Calibration calibration = storage::read_calibration(*file);
+  const Calibration calibration = storage::read_calibration_for(*file, run.devices);
   if (!classifier::judge_by(calibration, *file, run))
     throw UsageError(fmt::format("{} has the ceilings of a {}, but the run has no such device.", *file,
                                  calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));

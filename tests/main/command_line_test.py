@@ -141,6 +141,19 @@ class CommandLine(unittest.TestCase):
         self.assertIn("It was used anyway.", result.stderr, run["calibrations"][0].get("drift"))
         self.assertEqual(run["calibrations"][0]["drift"]["outcome"], "drifted")
 
+    def test_a_run_with_its_calibration_inside_is_a_calibration_too(self):
+        out = self.folder / "by-run.json"
+        result = self.gpubench(f"--calibration={self.folder}/calibration-run.json", "--filter=^copy/n:1024/", "--drift-check=off",
+                               "--time-budget=0.01", f"--out={out}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(out.read_text())["calibrations"][0]["created_utc"], json.loads(self.cached[0].read_text())["created_utc"])
+        report = self.stored("report", str(out), f"--calibration={self.folder}/calibration-run.json")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        document = json.loads(out.read_text())
+        document["calibrations"] = []
+        (self.folder / "without.json").write_text(json.dumps(document))
+        self.assert_refused(self.gpubench(f"--calibration={self.folder}/without.json", "--filter=^copy/n:1024/"), "without a calibration")
+
     def calibration(self, *arguments):
         return self.stored("calibration", *map(str, arguments))
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -269,6 +270,27 @@ TEST(Json, TakesAnObjectOfManyMembersWithoutHanging) {
   std::string text = "{\"schema\": {\"name\": \"gpubench-run\", \"version\": 1}";
   for (int i = 0; i < 200'000; ++i) text += ",\"" + std::to_string(i) + "\":0";
   EXPECT_THAT(run_error(text + "}"), HasSubstr("'context' is missing"));
+}
+
+TEST(Calibrations, OfSeveralTheOneOfThatDeviceIsTaken) {
+  gpubench::Run run = testing::random_run(11);
+  run.calibrations.assign(3, testing::random_calibration(7));
+  run.calibrations[0].device.kind = DeviceKind::cpu;
+  run.calibrations[1].device.kind = run.calibrations[2].device.kind = DeviceKind::cuda;
+  for (auto& calibration : run.calibrations) calibration.device.name = "A";
+  run.calibrations[2].device.name = "B";
+  const auto file = std::filesystem::path(::testing::TempDir()) / "several-calibrations.json";
+  write_file(file, to_json(run));
+  Device device;
+  device.kind = DeviceKind::cuda;
+  device.name = "B";
+  EXPECT_EQ(read_calibration_for(file, {device}), run.calibrations[2]);
+  device.name = "C";
+  EXPECT_EQ(read_calibration_for(file, {device}), run.calibrations[1]);
+  EXPECT_EQ(read_calibration_for(file, {}), run.calibrations[0]);
+  run.calibrations.clear();
+  write_file(file, to_json(run));
+  EXPECT_THROW((void)read_calibration_for(file, {device}), ReadError);
 }
 
 TEST(Calibrations, ComeFromACalibrationOrFromARun) {
