@@ -1,15 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/calibrate.h"
 
-#include <chrono>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "core/base/time.h"
+#include "core/statistics/statistics.h"
 #include "gpubench/version.h"
 
 namespace gpubench::calibrate {
+namespace {
+
+Ceiling of_processes(const std::vector<const Ceiling*>& ones) {
+  Ceiling result = *ones.front();
+  if (ones.size() == 1) {
+    result.caveats.emplace_back("measured in one process; it varies between processes by a few percent");
+    return result;
+  }
+  std::vector<double> values;
+  std::vector<double> cycles;
+  for (const Ceiling* const one : ones) {
+    values.push_back(one->value);
+    if (one->cycles) cycles.push_back(*one->cycles);
+    for (const std::string& caveat : one->caveats)
+      if (std::ranges::find(result.caveats, caveat) == result.caveats.end()) result.caveats.push_back(caveat);
+  }
+  result.value = statistics::median(values);
+  if (result.cycles) result.cycles = statistics::median(cycles);
+  const Interval mean = statistics::mean_ci95(values);
+  result.ci95 = {std::min(std::max(mean.low, 0.0), result.value), std::max(mean.high, result.value)};
+  result.repeats = static_cast<int>(values.size());
+  result.method += fmt::format("; median of {} processes, interval over them", values.size());
+  return result;
+}
+
+}  // namespace
+
 Calibration calibrate(const Device& device, const Options& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = steady_seconds();
   const std::string created = utc_now();
   Calibration calibration =
       device.kind == DeviceKind::cuda ? calibrate_cuda(device, options) : calibrate_host(device, options);
@@ -17,8 +49,33 @@ Calibration calibrate(const Device& device, const Options& options) {
   calibration.mode = options.mode == Mode::quick ? "quick" : "full";
   calibration.created_utc = created;
   calibration.gpubench_version = version;
-  calibration.seconds_taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  calibration.seconds_taken = steady_seconds() - start;
   return calibration;
+}
+
+void take_overheads(Calibration& calibration, const std::vector<Calibration>& processes) {
+  std::vector<Ceiling> taken;
+  for (const Calibration& process : processes)
+    for (const Ceiling& one : process.ceilings) {
+      if (std::ranges::find(taken, one.resource, &Ceiling::resource) != taken.end()) continue;
+      std::vector<const Ceiling*> ones;
+      for (const Calibration& other : processes)
+        if (const Ceiling* const found = other.find(one.resource)) ones.push_back(found);
+      if (const Ceiling* const own = calibration.find(one.resource)) ones.push_back(own);
+      taken.push_back(of_processes(ones));
+    }
+  std::erase_if(calibration.ceilings, [&](const Ceiling& own) {
+    return std::ranges::find(taken, own.resource, &Ceiling::resource) != taken.end();
+  });
+  calibration.ceilings.insert(calibration.ceilings.begin(), std::make_move_iterator(taken.begin()),
+                              std::make_move_iterator(taken.end()));
+  for (const Calibration& process : processes)
+    for (const AbsentCeiling& one : process.absent) {
+      const auto& known = calibration.absent;
+      if (calibration.find(one.resource) == nullptr &&
+          std::ranges::find(known, one.resource, &AbsentCeiling::resource) == known.end())
+        calibration.absent.push_back(one);
+    }
 }
 
 }  // namespace gpubench::calibrate

@@ -209,7 +209,7 @@ Curve curve_of(const Ladder& ladder, const std::vector<std::size_t>& drawn) {
   return curve;
 }
 
-void check(const Ladder& ladder) {
+void require_valid(const Ladder& ladder) {
   const auto& sets = ladder.working_set_bytes;
   if (ladder.sweeps.empty()) throw std::invalid_argument("find_levels: no sweeps");
   for (std::size_t i = 0; i < sets.size(); ++i)
@@ -280,7 +280,7 @@ std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int pe
 }
 
 LevelFit find_levels(const Ladder& ladder, const LevelOptions& options) {
-  check(ladder);
+  require_valid(ladder);
   std::vector<std::size_t> all(ladder.sweeps.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   const Curve curve = curve_of(ladder, all);

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <barrier>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/base/time.h"
@@ -35,6 +39,47 @@ bool explained(const DriftReading& reading) {
   return slower && !reading.disturbance.empty();
 }
 
+/// What one thread brings back of each resource: a reading or a reason.
+struct Result {
+  std::optional<DriftReading> reading;
+  std::string reason;
+};
+
+using Results = std::vector<Result>;
+
+std::optional<DriftSamples> try_sample(const DriftSampler& sampler, const Ceiling& ceiling, std::string& reason) {
+  try {
+    return sampler(ceiling);
+  } catch (const std::exception& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
+}
+
+/// One device's part. It comes to every meeting, whatever fails it.
+void take_part(const Calibration& calibration, const OpenSampler& open, std::barrier<>& meeting, Results& results) {
+  DriftSampler sampler;
+  std::string closed;
+  try {
+    sampler = open(calibration.device);
+  } catch (const std::exception& error) {
+    closed = error.what();
+  }
+  for (std::size_t i = 0; i < std::size(drift_resources); ++i) {
+    Result& result = results[i];
+    const Ceiling* const alone = calibration.find(drift_resources[i]);
+    result.reason = closed;
+    if (alone == nullptr || !(alone->value > 0.0)) result.reason = "there is no such ceiling of it alone";
+    // The first set finds the launch and brings the clocks up.
+    const bool ready = result.reason.empty() && try_sample(sampler, *alone, result.reason);
+    meeting.arrive_and_wait();
+    if (ready)
+      if (const auto samples = try_sample(sampler, *alone, result.reason))
+        result.reading = judge_drift(*alone, {*samples});
+    meeting.arrive_and_wait();
+  }
+}
+
 }  // namespace
 
 DriftReading judge_drift(const Ceiling& stored, const std::vector<DriftSamples>& sets) {
@@ -53,12 +98,11 @@ DriftReading judge_drift(const Ceiling& stored, const std::vector<DriftSamples>&
   }
   reading.change = reading.now.value / stored.value - 1.0;
   reading.beyond = differences.back();
-  const bool all_far = std::all_of(differences.begin(), differences.end(), is_far);
-  const bool one_side = std::all_of(differences.begin(), differences.end(),
-                                    [&](double one) { return std::signbit(one) == std::signbit(differences.back()); });
-  if (std::none_of(differences.begin(), differences.end(), is_far))
+  const bool one_side = std::ranges::all_of(
+      differences, [&](double one) { return std::signbit(one) == std::signbit(differences.back()); });
+  if (std::ranges::none_of(differences, is_far))
     reading.outcome = DriftOutcome::agrees;
-  else if (!all_far || !one_side)
+  else if (!std::ranges::all_of(differences, is_far) || !one_side)
     reading.outcome = DriftOutcome::unsteady;
   else
     reading.outcome = explained(reading) ? DriftOutcome::disturbed : DriftOutcome::drifted;
@@ -101,7 +145,7 @@ DriftCheck check_drift(const Calibration& stored, const DriftSampler& sampler) {
 }
 
 DriftCheck check_drift(const Device& device, const Calibration& stored) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = steady_seconds();
   const std::string now = utc_now();
   DriftCheck check;
   try {
@@ -112,8 +156,37 @@ DriftCheck check_drift(const Device& device, const Calibration& stored) {
     check.not_checked = {reason.what()};
   }
   check.checked_utc = now;
-  check.seconds_taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  check.seconds_taken = steady_seconds() - start;
   return check;
+}
+
+Together measure_together(const std::vector<Calibration>& calibrations, const OpenSampler& open) {
+  std::vector<Results> results(calibrations.size(), Results(std::size(drift_resources)));
+  std::barrier<> meeting(static_cast<std::ptrdiff_t>(std::max<std::size_t>(calibrations.size(), 1)));
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(calibrations.size());
+    for (std::size_t i = 0; i < calibrations.size(); ++i)
+      threads.emplace_back([&, i] { take_part(calibrations[i], open, meeting, results[i]); });
+  }
+  Together together;
+  for (std::size_t resource = 0; resource < std::size(drift_resources); ++resource)
+    for (std::size_t i = 0; i < calibrations.size(); ++i) {
+      Result& result = results[i][resource];
+      const std::string& device = calibrations[i].device.id;
+      if (result.reading)
+        together.readings.push_back({device, *std::move(result.reading)});
+      else
+        together.absent.push_back(fmt::format("{}, {}: {}", device, drift_resources[resource], result.reason));
+    }
+  return together;
+}
+
+Together measure_together(const std::vector<Calibration>& calibrations) {
+  std::vector<Calibration> gpus;
+  std::ranges::copy_if(calibrations, std::back_inserter(gpus),
+                       [](const Calibration& one) { return one.device.kind == DeviceKind::cuda; });
+  return gpus.size() > 1 ? measure_together(gpus, cuda_drift_sampler) : Together{};
 }
 
 }  // namespace gpubench::calibrate

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a device still does what a stored calibration says: two of its ceilings, measured again for a moment.
 //
-// A virtual machine's memory changes its speed by some percent from one second to the next, so a difference alone
-// proves little. A ceiling has drifted when a set of samples lies beyond its interval by more than 2 %, interval
-// against interval, and a second set taken after it does so too, on the same side. Where the two sets contradict each
-// other, or something else than the device explains a low figure, the stored ceiling stands and the run says so.
+// The memory of a virtual machine changes its speed by some percent within seconds, so one difference proves little. A
+// ceiling has drifted when the intervals of two sets of samples, one after the other, both lie beyond its own by more
+// than 2 %, on the same side. Where the sets contradict each other, or something else explains a low figure, the stored
+// ceiling stands and the run says so.
 #pragma once
 
 #include <functional>
@@ -39,11 +39,11 @@ struct NoDriftSamples : std::runtime_error {
 /// Takes one set. Throws NoDriftSamples.
 using DriftSampler = std::function<DriftSamples(const Ceiling& stored)>;
 
-/// A stored ceiling beside sets of samples, the later ones last. Pure. `sets` and their values must not be empty.
+/// A stored ceiling beside sets of samples, the later ones last. `sets` and their values must not be empty.
 DriftReading judge_drift(const Ceiling& stored, const std::vector<DriftSamples>& sets);
 
-/// Checks a calibration by samples from elsewhere, a second set of those that do not agree with the first. Pure but for
-/// the sampler; the times are left to the caller.
+/// Checks a calibration by samples from elsewhere, with a second set where the first differs. The times are left to the
+/// caller.
 DriftCheck check_drift(const Calibration& stored, const DriftSampler& sampler);
 
 /// Checks a calibration of this very device, in at most about a second. Never throws for what the device lacks: that
@@ -53,5 +53,28 @@ DriftCheck check_drift(const Device& device, const Calibration& stored);
 /// Takes samples of a device by the probes that calibrate it. Opening it may throw NoDriftSamples.
 DriftSampler host_drift_sampler(const Device& device);
 DriftSampler cuda_drift_sampler(const Device& device);
+
+// Several GPUs under load at once, beside what each reached alone: shared power, cooling and switches show.
+
+/// One ceiling of one GPU while all of them worked. The reading's `stored` is the ceiling alone; its outcome says
+/// whether the two differ, as in a drift check of one set.
+struct TogetherReading {
+  std::string device;
+  DriftReading reading;
+};
+
+struct Together {
+  std::vector<TogetherReading> readings;  ///< by resource, then by device
+  std::vector<std::string> absent;        ///< "cuda:1, fp32: out of memory"
+};
+
+/// Opens a device for samples. May throw NoDriftSamples.
+using OpenSampler = std::function<DriftSampler(const Device&)>;
+
+/// Measures the drift resources on all devices at once, a thread for each. What a device needs once is done beforehand;
+/// the samples of all begin together, and on unequal GPUs do not end together.
+Together measure_together(const std::vector<Calibration>& calibrations, const OpenSampler& open);
+/// The same on the GPUs among them.
+Together measure_together(const std::vector<Calibration>& calibrations);
 
 }  // namespace gpubench::calibrate

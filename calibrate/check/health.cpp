@@ -54,7 +54,7 @@ std::optional<double> number_in(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-BandCheck check(const Ceiling& ceiling, const ReferenceFigure& figure) {
+BandCheck band_check(const Ceiling& ceiling, const ReferenceFigure& figure) {
   BandCheck result;
   result.resource = ceiling.resource;
   result.unit = ceiling.unit;
@@ -122,27 +122,27 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
   const Device& device = calibration.device;
   if (device.kind != DeviceKind::cuda) return std::nullopt;
   Health health;
-  const auto known = std::find_if(references.begin(), references.end(), [&](const ReferenceGpu& gpu) {
-    return std::find(gpu.names.begin(), gpu.names.end(), device.name) != gpu.names.end();
+  const auto known = std::ranges::find_if(references, [&](const ReferenceGpu& gpu) {
+    return std::ranges::find(gpu.names, device.name) != gpu.names.end();
   });
   if (known == references.end()) {
     health.reason = "no figures are known for this kind of GPU";
     return health;
   }
   health.kind = known->kind;
-  if (property(device, "mig") == "on" || device.units != known->units) {
+  if (device.units != known->units)
     health.reason = fmt::format("the figures are for a GPU with {} multiprocessors, and this one has {}", known->units,
                                 device.units);
-    if (device.units == known->units) health.reason = "MIG is on, and the figures are for a whole GPU";
-    return health;
-  }
+  else if (property(device, "mig") == "on")
+    health.reason = "MIG is on, and the figures are for a whole GPU";
+  if (!health.reason.empty()) return health;
   const auto limit = number_in(property(device, "power_limit_w"));
   const bool held_back = limit && known->power_limit_watts && *limit < *known->power_limit_watts;
   for (const ReferenceFigure& figure : known->figures) {
     const Ceiling* const ceiling = calibration.find(figure.resource);
     if (ceiling == nullptr || ceiling->unit != figure.unit || !(ceiling->value > 0.0)) continue;
     if (held_back && is_bound_by_power(figure.resource)) continue;
-    health.checks.push_back(check(*ceiling, figure));
+    health.checks.push_back(band_check(*ceiling, figure));
   }
   if (held_back)
     health.reason =

@@ -21,31 +21,31 @@ constexpr double run_seconds = 0.001;
 constexpr double sustained_seconds = 0.8;
 constexpr const char* one_core = "-one-core";
 
+Units units_of(const probes::ArithmeticLoop& loop) {
+  return {loop.work_per_unit_and_clock, loop.max_units,
+          fmt::format("{} {} in a clock", format_number(loop.work_per_unit_and_clock), loop.work_unit)};
+}
+
 HostProbe arithmetic_probe(const HostWorkbench& bench, const std::string& resource, const probes::ArithmeticLoop& loop,
                            int cores) {
-  HostProbe probe;
-  Ceiling& ceiling = probe.ceiling;
-  ceiling.resource = resource;
-  ceiling.work_unit = loop.work_unit;
-  ceiling.unit = fmt::format("{}/s", loop.work_unit);
-  ceiling.group = CeilingGroup::compute;
-  ceiling.shape = fmt::format("{}, {} independent vectors of {} bytes a thread, {}",
-                              HostWorkbench::threads_text(static_cast<std::size_t>(cores)), loop.accumulators,
-                              loop.vector_bytes, loop.isa);
   const int tries = bench.plan.arithmetic_tries;
-  ceiling.method = fmt::format(
-      "{} in registers; a repeat is the best of {} runs of {:g} ms, of those with a steady clock where there are any; "
-      "the clock is the mean of two readings, "
-      "right before and right after, each from a chain of dependent integer additions",
-      loop.what, tries, run_seconds * 1e3);
+  HostProbe probe;
+  probe.ceiling = new_ceiling(
+      resource, fmt::format("{}/s", loop.work_unit), CeilingGroup::compute,
+      fmt::format(
+          "{} in registers; a repeat is the best of {} runs of {}, of those with a steady clock where there are "
+          "any; the clock is the mean of two readings, right before and right after, each from a chain of "
+          "dependent integer additions",
+          loop.what, tries, format_seconds(run_seconds, 1)));
+  probe.ceiling.shape = fmt::format("{}, {} independent vectors of {} bytes a thread, {}", plural(cores, "thread"),
+                                    loop.accumulators, loop.vector_bytes, loop.isa);
   probe.cores = cores;
-  probe.units = {loop.work_per_unit_and_clock, loop.max_units,
-                 fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
+  probe.units = units_of(loop);
   probe.measure = [loop, tries, cores] {
     return best_of(tries, [&] {
       const auto sample = probes::arithmetic_sample(loop, run_seconds);
-      // A run beyond its limit went at another clock than the one read on both sides of it. Where all runs are, they
-      // did less than they declare, and the ceiling will be rejected.
+      // A run beyond its limit went at another clock than the one read. Where all runs are, they did less than they
+      // declare, and the ceiling will be rejected.
       const auto limit = limit_shown(
           sample.per_second, loop.work_per_unit_and_clock * cores * sample.clock_hz.value_or(0.0), loop.max_units);
       const bool possible = !limit || sample.per_second <= max_of_limit * *limit;
@@ -108,19 +108,14 @@ void add_product(HostWorkbench& bench, const std::string& resource, int cores, c
   const auto gemm = best_size<Element>(bench, tried);
   const auto n = static_cast<double>(gemm->n());
   HostProbe probe;
-  Ceiling& ceiling = probe.ceiling;
-  ceiling.resource = resource;
-  ceiling.unit = "FLOP/s";
-  ceiling.work_unit = "FLOP";
-  ceiling.work_per_run = 2.0 * n * n * n;
-  ceiling.group = CeilingGroup::compute;
-  ceiling.conditions = "uniform random data";
-  ceiling.shape = fmt::format("n = {}, {}, {}", gemm->n(), HostWorkbench::threads_text(static_cast<std::size_t>(cores)),
-                              bench.isa_name());
-  ceiling.method = fmt::format(
-      "Eigen matrix product, the best of {} sizes from 512; a repeat is the better of two products; clock read right "
-      "after from a chain of dependent integer additions",
-      tried);
+  probe.ceiling =
+      new_ceiling(resource, "FLOP/s", CeilingGroup::compute,
+                  fmt::format("Eigen matrix product, the best of {} from n = 512; a repeat is the better of two "
+                              "products; clock read right after from a chain of dependent integer additions",
+                              plural(tried, "size")));
+  probe.ceiling.work_per_run = 2.0 * n * n * n;
+  probe.ceiling.conditions = "uniform random data";
+  probe.ceiling.shape = fmt::format("n = {}, {}, {}", gemm->n(), plural(cores, "thread"), bench.isa_name());
   probe.cores = cores;
   probe.units = units;
   probe.measure = [&bench, gemm] {
@@ -129,15 +124,6 @@ void add_product(HostWorkbench& bench, const std::string& resource, int cores, c
     return reading;
   };
   bench.probes.push_back(std::move(probe));
-}
-
-/// The units that a product of this type runs on.
-Units units_of(const std::vector<probes::ArithmeticLoop>& loops, std::string_view resource) {
-  for (const auto& loop : loops)
-    if (loop.resource == resource)
-      return {loop.work_per_unit_and_clock, loop.max_units,
-              fmt::format("{:g} {} in a clock", loop.work_per_unit_and_clock, loop.work_unit)};
-  return {};
 }
 
 }  // namespace
@@ -158,21 +144,23 @@ void add_host_vector_probes(HostWorkbench& bench) {
     if (special.reason.empty()) {
       add_both(bench, special.loop);
     } else {
-      bench.absent(std::string(special.loop.resource), special.reason);
-      bench.absent(std::string(special.loop.resource) + one_core, special.reason);
+      for (const char* const cores : {"", one_core})
+        bench.absent(std::string(special.loop.resource) + cores, special.reason);
     }
   }
 }
 
 void add_host_product_probes(HostWorkbench& bench) {
   const auto loops = probes::arithmetic_loops(bench.isa);
-  const Units fp32 = units_of(loops, "fp32");
-  const Units fp64 = units_of(loops, "fp64");
-  bench.attempt({"gemm-fp32"}, [&] { add_product<float>(bench, "gemm-fp32", bench.threads, fp32); });
-  bench.attempt({"gemm-fp64"}, [&] { add_product<double>(bench, "gemm-fp64", bench.threads, fp64); });
-  if (!bench.full) return;
-  bench.attempt({"gemm-fp32-one-core"}, [&] { add_product<float>(bench, "gemm-fp32-one-core", 1, fp32); });
-  bench.attempt({"gemm-fp64-one-core"}, [&] { add_product<double>(bench, "gemm-fp64-one-core", 1, fp64); });
+  for (const bool all : {true, false}) {
+    if (!all && !bench.full) return;
+    for (const auto& loop : loops) {
+      if (loop.resource != "fp32" && loop.resource != "fp64") continue;
+      const std::string resource = fmt::format("gemm-{}{}", loop.resource, all ? "" : one_core);
+      const auto add = loop.resource == "fp32" ? add_product<float> : add_product<double>;
+      bench.attempt({resource}, [&] { add(bench, resource, all ? bench.threads : 1, units_of(loop)); });
+    }
+  }
 }
 
 }  // namespace gpubench::calibrate

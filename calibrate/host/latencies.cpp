@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies of the host: pointer chase through each level and a curve over working sets, by one core; a cache
-// line's way from core to core.
+// Latencies of the host: a pointer chase through each level and a curve over working sets, by one core; a cache line's
+// way from core to core. And atomic additions by how threads share lines.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "calibrate/host/workbench.h"
-#include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_chase.h"
@@ -25,7 +24,6 @@ namespace {
 
 using probes::host_line_bytes;
 
-constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr int repeats = 11;
 constexpr int tries = 3;
 constexpr int curve_sweeps = 3;
@@ -52,8 +50,7 @@ class HostLatencies {
   void levels() {
     const auto& levels = bench_.calibration.unit_levels;
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      // Past the level before, so that it serves next to nothing, and well inside this one: midway on the logarithmic
-      // scale.
+      // Past the level before and well inside this one: midway on the logarithmic scale.
       const double capacity = levels[i].capacity_bytes;
       const double before = i == 0 ? 0.25 * capacity : levels[i - 1].capacity_bytes;
       const double inside = std::sqrt(before * capacity);
@@ -76,9 +73,11 @@ class HostLatencies {
     const auto half = static_cast<double>(memory_.bytes() / 2);
     const auto& levels = bench_.calibration.unit_levels;
     if (!levels.empty() && half < 2.0 * levels.back().capacity_bytes) {
-      bench_.absent("latency-dram", fmt::format("{:.0f} MiB, of which half are read to empty the caches, are too few "
-                                                "beside the {:.0f} MiB that one core finds to be a cache",
-                                                2.0 * half / mebibyte, levels.back().capacity_bytes / mebibyte));
+      bench_.absent(
+          "latency-dram",
+          fmt::format("{}, half of it read to empty the caches, is too little beside the {} that one core finds "
+                      "to be a cache",
+                      format_bytes(2.0 * half), format_bytes(levels.back().capacity_bytes)));
       return;
     }
     HostProbe probe = chase_probe("latency-dram", static_cast<std::size_t>(half), far_steps,
@@ -87,8 +86,8 @@ class HostLatencies {
       probe.ceiling.caveats.emplace_back(
           "the system does not declare its caches: some may have held part of the memory");
     else if (half < cache)
-      probe.ceiling.caveats.push_back(fmt::format(
-          "the last-level cache of {:.0f} MiB as declared may have held part of the memory", cache / mebibyte));
+      probe.ceiling.caveats.push_back(
+          fmt::format("the declared last-level cache of {} may have held part of the memory", format_bytes(cache)));
     chain(static_cast<std::size_t>(half));
     probe.measure = [this, half] {
       const auto bytes = static_cast<std::size_t>(half) / probes::HostKernels::granularity_bytes *
@@ -96,7 +95,7 @@ class HostLatencies {
       read(memory_.data() + memory_.bytes() - bytes, bytes);
       return chase(static_cast<std::size_t>(half), far_steps);
     };
-    for (int i = 0; i < repeats; ++i) HostWorkbench::measure(probe);
+    for (int i = 0; i < repeats; ++i) sample(probe);
     bench_.conclude(probe);
   }
 
@@ -111,7 +110,7 @@ class HostLatencies {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       bench_.step("latency curve", static_cast<double>(i) / static_cast<double>(sizes.size()));
       if (i * repeats / sizes.size() != (i + 1) * repeats / sizes.size())
-        for (auto& probe : levels_) HostWorkbench::measure(probe);
+        for (auto& probe : levels_) sample(probe);
       chain(sizes[i]);
       pass(sizes[i]);
       std::vector<double> seconds;
@@ -121,7 +120,6 @@ class HostLatencies {
         seconds.push_back(reading.value);
         if (reading.clock_hz) cycles.push_back(reading.value * *reading.clock_hz);
       }
-      // Without a clock there are no cycles: the field is a plain number, so it takes what is not there.
       if (cycles.empty()) {
         bench_.absent("latency-curve", "the core clock of this processor cannot be read");
         continue;
@@ -163,18 +161,14 @@ class HostLatencies {
 
   HostProbe chase_probe(const std::string& resource, std::size_t bytes, std::int64_t steps, const std::string& where) {
     HostProbe probe;
-    Ceiling& ceiling = probe.ceiling;
-    ceiling.resource = resource;
-    ceiling.unit = "s";
-    ceiling.group = CeilingGroup::latency;
-    ceiling.shape = "1 thread";
-    ceiling.work_per_run = static_cast<double>(steps);
-    ceiling.work_unit = "access";
-    ceiling.method = fmt::format(
-        "pointer chase in a random cycle over lines of {} bytes in {:.3g} MiB, {}; mean of {} accesses; cycles at the "
-        "clock read right after from a chain of dependent integer additions",
-        host_line_bytes, static_cast<double>(bytes) / mebibyte, where, steps);
-    if (!pages_.empty()) ceiling.caveats.push_back(pages_);
+    probe.ceiling = new_ceiling(
+        resource, "s", CeilingGroup::latency,
+        fmt::format("pointer chase in a random cycle over lines of {} bytes in {}, {}; mean of {} accesses; cycles at "
+                    "the clock read right after from a chain of dependent integer additions",
+                    host_line_bytes, format_bytes(static_cast<double>(bytes)), where, steps));
+    probe.ceiling.shape = "1 thread";
+    probe.ceiling.work_per_run = static_cast<double>(steps);
+    if (!pages_.empty()) probe.ceiling.caveats.push_back(pages_);
     return probe;
   }
 
@@ -209,7 +203,52 @@ std::vector<std::pair<int, int>> pairs_of(const std::vector<int>& processors) {
   return pairs;
 }
 
+constexpr double atomics_seconds = 1e-3;
+struct AtomicsWay {
+  const char* resource;
+  probes::Sharing sharing;
+  bool all_cores;
+  const char* where;
+};
+constexpr AtomicsWay ways[] = {
+    {"atomic-one", probes::Sharing::one_address, true, "all threads at one address"},
+    {"atomic-line", probes::Sharing::one_line, true, "an address for each thread, eight in a line (false sharing)"},
+    {"atomic-spread", probes::Sharing::spread, true, "an address for each thread, 256 bytes apart"},
+    {"atomic-one-core", probes::Sharing::one_address, false, "one thread at one address, uncontended"},
+};
+
 }  // namespace
+
+void add_host_atomics_probes(HostWorkbench& bench) {
+  const auto counters = std::make_shared<probes::AtomicsProbe>();
+  for (const auto& way : ways) {
+    const int cores = way.all_cores ? bench.threads : 1;
+    if (way.all_cores && cores < 2) {
+      bench.absent(way.resource, "there is only one thread");
+      continue;
+    }
+    HostProbe probe;
+    probe.ceiling = new_ceiling(
+        way.resource, "op/s", CeilingGroup::atomics,
+        fmt::format("64-bit additions without a result, {}; a repeat is the best of {} runs of {}; clock read "
+                    "right after from a chain of dependent integer additions",
+                    way.where, tries, format_seconds(atomics_seconds, 1)));
+    probe.ceiling.shape = plural(cores, "thread");
+    probe.cores = cores;
+    probe.measure = [&bench, counters, sharing = way.sharing, cores] {
+      constexpr std::int64_t trial = 2000;
+      const double once = counters->add(sharing, trial) / static_cast<double>(trial);
+      const auto times = std::max<std::int64_t>(trial, std::llround(atomics_seconds / std::max(once, 1e-12)));
+      const double work = static_cast<double>(times) * cores;
+      HostReading reading = best_of(tries, [&] {
+        return HostReading{work / counters->add(sharing, times), std::nullopt, work};
+      });
+      reading.clock_hz = probes::team_clock_hz(bench.plain_kernels);
+      return reading;
+    };
+    bench.probes.push_back(std::move(probe));
+  }
+}
 
 void add_host_pair_probes(HostWorkbench& bench) {
   constexpr std::int64_t rounds = 5000;
@@ -220,17 +259,13 @@ void add_host_pair_probes(HostWorkbench& bench) {
   }
   const auto pairs = pairs_of(processors);
   HostProbe probe;
-  Ceiling& ceiling = probe.ceiling;
-  ceiling.resource = "latency-core-to-core";
-  ceiling.unit = "s";
-  ceiling.group = CeilingGroup::latency;
-  ceiling.shape = "2 threads, each kept on a processor";
-  ceiling.work_per_run = 2.0 * rounds;
-  ceiling.work_unit = "access";
-  ceiling.method = fmt::format(
-      "a line that two threads write in turn, one way: store to seen, mean of {} ways; the median over {} pair{} of "
-      "processor {} with others; a repeat is the best of {}",
-      2 * rounds, pairs.size(), pairs.size() == 1 ? "" : "s", processors[0], tries);
+  probe.ceiling =
+      new_ceiling("latency-core-to-core", "s", CeilingGroup::latency,
+                  fmt::format("two threads write a line in turn; one way, from the store until it is seen, mean of {} "
+                              "ways; the median over {} of processor {} with others; a repeat is the best of {}",
+                              2 * rounds, plural(static_cast<long long>(pairs.size()), "pair"), processors[0], tries));
+  probe.ceiling.shape = "2 threads, each kept on a processor";
+  probe.ceiling.work_per_run = 2.0 * rounds;
   probe.measure = [&bench, pairs] {
     std::vector<double> seconds;
     for (const auto& [first, second] : pairs) {
@@ -244,16 +279,13 @@ void add_host_pair_probes(HostWorkbench& bench) {
 }
 
 void measure_host_latencies(HostWorkbench& bench) {
-  if (bench.one_core_memory) {
-    const probes::TeamOf team(1);
-    HostLatencies latencies(bench);
-    latencies.levels();
-    latencies.curve();
-    latencies.dram();
-  } else {
-    for (const char* resource : {"latency-l1", "latency-l2", "latency-l3", "latency-dram", "latency-curve"})
-      bench.absent(resource, "there is not enough memory for it");
-  }
+  if (!bench.one_core_memory)
+    return bench.absent({"latency-l1", "latency-l2", "latency-l3", "latency-dram", "latency-curve"}, no_memory);
+  const probes::TeamOf team(1);
+  HostLatencies latencies(bench);
+  latencies.levels();
+  latencies.curve();
+  latencies.dram();
 }
 
 }  // namespace gpubench::calibrate

@@ -6,14 +6,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "calibrate/calibrate.h"
-#include "calibrate/host/load.h"
 #include "calibrate/host/probe.h"
 #include "calibrate/ladder.h"
-#include "core/model/calibration.h"
+#include "calibrate/workbench.h"
+#include "core/base/units.h"
 #include "kernels/probes/host_kernels.h"
 #include "kernels/probes/host_memory_probe.h"
 
@@ -21,10 +19,10 @@ namespace gpubench::calibrate {
 
 /// How much is measured in each mode.
 struct HostPlan {
-  int rounds;            ///< times that all probes are gone through; an independent repeat of each
+  int rounds;            ///< all probes are gone through so often; each round is an independent repeat
   int min_rounds;        ///< these are run whatever time they take
   double round_seconds;  ///< from the start of the calibration: no further round begins that would end later
-  double touch_seconds;  ///< most time for bringing memory into being, each time
+  double touch_seconds;  ///< most time for touching fresh memory, each time
   int arithmetic_tries;  ///< a repeat is the best of so many short runs
   std::size_t windows;   ///< that the memory is streamed through in
   int stream_windows;    ///< a repeat is the best of so many windows
@@ -42,14 +40,11 @@ struct HostLadder {
 };
 
 /// The CPU under calibration. Groups add probes, which are then sampled in turn, or write straight to `calibration`.
-class HostWorkbench {
+class HostWorkbench : public WorkbenchBase {
  public:
   HostWorkbench(const Device& device, const Options& options, const HostPlan& plan);
 
-  const Device& device;
-  const Options& options;
   const HostPlan& plan;
-  bool full;
   probes::Isa isa = probes::widest_isa();
   const probes::HostKernels& kernels = probes::host_kernels(isa);
   /// Its chain of additions tells the clock of loads, stores and integers: none lowers it as wide floating point does.
@@ -61,39 +56,24 @@ class HostWorkbench {
   HostLadder one_core_ladder;
   std::vector<HostProbe> probes;
   std::vector<std::function<void()>> sweeps;  ///< whatever else takes its turn in every round
-  Calibration calibration;
 
   [[nodiscard]] std::string isa_name() const { return std::string(probes::name_of(isa)); }
-  /// "2 threads", "1 thread".
-  static std::string threads_text(std::size_t count);
-
-  /// What follows is this part of the whole calibration, each from 0 to 1.
-  void stage(double begin, double end) {
-    stage_begin_ = begin;
-    stage_end_ = end;
-  }
-  /// Tells that a step begins, `done` of the stage being done.
-  void step(std::string_view name, double done) const;
-  void absent(const std::string& resource, const std::string& reason);
-  /// Runs part of the calibration; where memory or threads fail it, the resources are absent with the reason.
-  void attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
 
   void sample_all();
-  /// For a probe that is not among `probes`: takes a sample, and adds its ceiling.
-  static void measure(HostProbe& probe);
+  /// For a probe that is not among `probes`: adds its ceiling.
   void conclude(const HostProbe& probe);
   /// Runs a probe without rest for its sustained_seconds: the ceiling RESOURCE-sustained of what it kept up in the
   /// second half.
-  Ceiling sustained(const HostProbe& probe);
-  /// All probes that are to be run so.
+  static Ceiling sustained(const HostProbe& probe);
   void sustain_all();
 
  private:
   OtherLoad load_;
   double start_;
-  double stage_begin_ = 0.0;
-  double stage_end_ = 1.0;
 };
+
+/// Takes one sample. Where threads cannot be made or placed, the probe ends: it goes to `failure`.
+void sample(HostProbe& probe);
 
 // The groups. Each names what it cannot measure, with the reason; none throws.
 

@@ -78,10 +78,6 @@ std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text) {
          std::chrono::seconds(*second);
 }
 
-std::string plural(long long count, std::string_view unit) {
-  return fmt::format("{} {}{}", count, unit, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string format_seconds(double seconds, int digits) { return scaled(seconds, digits, time_steps); }
@@ -118,6 +114,10 @@ std::string format_count(double count) {
   std::string digits = fmt::format("{:.0f}", std::abs(count));
   for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ' ');
   return count < 0.0 && digits != "0" ? "-" + digits : digits;
+}
+
+std::string plural(long long count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string format_number(double value, int digits) {

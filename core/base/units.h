@@ -24,6 +24,8 @@ std::string format_bytes(double bytes);
 std::string format_percent(double fraction);
 /// A count in groups of three: "131 072". From 10^15 on as a power of ten: "1.2 x 10^18".
 std::string format_count(double count);
+/// "1 thread", "2 threads".
+std::string plural(long long count, std::string_view noun);
 /// `digits` significant digits as a person writes them, without an exponent and without trailing zeros: "180", "2",
 /// "0.034", "12 300".
 std::string format_number(double value, int digits = 3);

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "calibrate/cache.h"
+#include "calibrate/calibrate.h"
 #include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
-#include "calibrate/process_overheads.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"

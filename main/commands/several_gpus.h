@@ -2,7 +2,7 @@
 // What a calibration of several GPUs says beyond that of each.
 #pragma once
 
-#include "calibrate/check/together.h"
+#include "calibrate/check/drift.h"
 #include "core/model/run.h"
 #include "main/cli/options.h"
 

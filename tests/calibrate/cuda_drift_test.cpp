@@ -8,7 +8,6 @@
 #include "bench/gpu.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/drift.h"
-#include "calibrate/check/together.h"
 
 namespace gpubench::calibrate {
 namespace {

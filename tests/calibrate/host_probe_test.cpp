@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/check/rejection.h"
-#include "calibrate/host/load.h"
 #include "calibrate/host/probe.h"
 
 namespace gpubench::calibrate {

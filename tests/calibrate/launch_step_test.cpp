@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/launch_step.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "calibrate/workbench.h"
 
 namespace gpubench::calibrate {
 namespace {

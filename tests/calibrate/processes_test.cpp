@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/process_overheads.h"
+#include "calibrate/calibrate.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several devices at once, on made-up ones.
-#include "calibrate/check/together.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "calibrate/check/drift.h"
 
 namespace gpubench::calibrate {
 namespace {
