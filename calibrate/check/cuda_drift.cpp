@@ -2,14 +2,12 @@
 // A GPU's part of the drift check: the probes that calibrate it, with the launch shapes that were best then.
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "bench/cuda/cuda_error.h"
 #include "calibrate/check/drift.h"
 #include "calibrate/cuda/workbench.h"
 
@@ -20,8 +18,22 @@ constexpr int samples = 7;
 constexpr double warm_up_seconds = 0.15;
 
 /// Set by tools that slow kernels down, lock clocks or replay.
-constexpr std::array profiler_variables = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
-                                           "NSYS_PROFILING_SESSION_ID", "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
+constexpr const char* profiler_variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+                                              "NSYS_PROFILING_SESSION_ID", "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
+
+/// Calls f and turns what the GPU or its memory lacks into NoDriftSamples.
+template <class F>
+auto or_no_samples(F f) {
+  try {
+    return f();
+  } catch (const CudaError& error) {
+    (void)cudaGetLastError();
+    throw NoDriftSamples(error.what());
+  } catch (const OutOfMemory& error) {
+    (void)cudaGetLastError();
+    throw NoDriftSamples(error.what());
+  }
+}
 
 class CudaDriftSampler {
  public:
@@ -30,15 +42,7 @@ class CudaDriftSampler {
   }
 
   DriftSamples sample(const Ceiling& stored) {
-    try {
-      return take(stored);
-    } catch (const CudaError& error) {
-      (void)cudaGetLastError();
-      throw NoDriftSamples(error.what());
-    } catch (const OutOfMemory& error) {
-      (void)cudaGetLastError();
-      throw NoDriftSamples(error.what());
-    }
+    return or_no_samples([&] { return take(stored); });
   }
 
  private:
@@ -88,17 +92,8 @@ class CudaDriftSampler {
 }  // namespace
 
 DriftSampler cuda_drift_sampler(const Device& device) {
-  try {
-    return [sampler = std::make_shared<CudaDriftSampler>(device)](const Ceiling& stored) {
-      return sampler->sample(stored);
-    };
-  } catch (const CudaError& error) {
-    (void)cudaGetLastError();
-    throw NoDriftSamples(error.what());
-  } catch (const OutOfMemory& error) {
-    (void)cudaGetLastError();
-    throw NoDriftSamples(error.what());
-  }
+  const auto sampler = or_no_samples([&] { return std::make_shared<CudaDriftSampler>(device); });
+  return [sampler](const Ceiling& stored) { return sampler->sample(stored); };
 }
 
 }  // namespace gpubench::calibrate

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth of L2 near by, L1, shared and constant memory.
+// On the chip: bandwidth of near L2, L1, shared and constant memory, and atomic additions by contention.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/workbench.h"
+#include "kernels/probes/cuda_atomics.h"
 #include "kernels/probes/cuda_cache.h"
 #include "kernels/probes/cuda_limits.h"
 #include "kernels/probes/cuda_memory.h"
@@ -23,11 +24,7 @@ constexpr std::size_t l1_set_bytes = std::size_t{64} << 10;
 
 Probe cache_probe(const std::string& resource, const std::string& method) {
   Probe probe;
-  probe.ceiling.resource = resource;
-  probe.ceiling.unit = "B/s";
-  probe.ceiling.group = CeilingGroup::memory;
-  probe.ceiling.work_unit = "B";
-  probe.ceiling.method = method;
+  probe.ceiling = new_ceiling(resource, "B/s", CeilingGroup::memory, method);
   return probe;
 }
 
@@ -42,8 +39,8 @@ void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<c
     });
   const std::size_t best = bench.fastest(kernels);
   const auto shape = shapes[best];
-  Probe probe = cache_probe(resource, fmt::format("16-byte loads past L1 of {:.0f} MiB, read again and again{}",
-                                                  static_cast<double>(set) / mebibyte, what));
+  Probe probe = cache_probe(resource, fmt::format("16-byte loads past L1 of {}, read again and again{}",
+                                                  format_bytes(static_cast<double>(set)), what));
   probe.ceiling.shape =
       fmt::format("{} loads in flight a thread, {} threads a block, {}", shape.loads, shape.threads,
                   shape.start == probes::WorkingSetStart::side_by_side
@@ -60,18 +57,17 @@ void add_l2(Workbench& bench, std::size_t set, const char* resource, std::span<c
 }
 
 void add_l2(Workbench& bench) {
-  const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0));
+  const std::size_t cache = bench.cache_bytes();
   std::size_t smallest = 0;
   GPUBENCH_CUDA_CHECK(probes::min_working_set(smallest));
   // Well inside half of the cache: beyond that some multiprocessors' lines lie in the far half alone.
   const std::size_t set = std::min(near_set_bytes, cache / 3) / 16384 * 16384;
-  if (set < smallest || set > bench.pool.bytes()) {
-    for (const char* resource : {"l2-near", "l2-merged"})
-      bench.absent(resource, fmt::format("an L2 cache of {:.1f} MiB is too small for a set that no two multiprocessors "
-                                         "ask for at the same time",
-                                         static_cast<double>(cache) / mebibyte));
-    return;
-  }
+  if (set < smallest || set > bench.pool.bytes())
+    return bench.absent(
+        {"l2-near", "l2-merged"},
+        fmt::format("an L2 cache of {} is too small for a set that no two multiprocessors ask for at the "
+                    "same time",
+                    format_bytes(static_cast<double>(cache))));
   add_l2(bench, set, "l2-near", probes::working_set_shapes(), "");
   add_l2(bench, set, "l2-merged", probes::merged_working_set_shapes(),
          ": bytes that multiprocessors receive; those that follow each other ask for the same lines within a "
@@ -80,10 +76,7 @@ void add_l2(Workbench& bench) {
 
 void add_l1(Workbench& bench) {
   const std::size_t bytes = l1_set_bytes * static_cast<std::size_t>(bench.multiprocessors());
-  if (bytes > bench.pool.bytes()) {
-    bench.absent("l1", "too little memory is free");
-    return;
-  }
+  if (bytes > bench.pool.bytes()) return bench.absent({"l1"}, "too little memory is free");
   std::vector<LoopKernel> kernels;
   for (const auto shape : probes::cache_shapes())
     kernels.emplace_back([&bench, shape](const probes::LoopLaunch& launch, probes::Launched& launched) {
@@ -121,13 +114,24 @@ void add_constant(Workbench& bench) {
   bench.add_loops(std::move(probe), probes::launch_constant);
 }
 
+using probes::Contention;
+
+constexpr std::pair<Contention, const char*> contentions[] = {{Contention::one_address, "all threads at one address"},
+                                                              {Contention::one_per_warp, "one address for each warp"},
+                                                              {Contention::spread, "one address for each thread"}};
+
+Probe atomics_probe(const std::string& resource, const char* where) {
+  Probe probe;
+  probe.ceiling =
+      new_ceiling(resource, "op/s", CeilingGroup::atomics, fmt::format("32-bit additions without a result, {}", where));
+  return probe;
+}
+
 }  // namespace
 
 void add_cache_probes(Workbench& bench) {
   if (bench.pool.size() == 0) {
-    for (const char* resource : {"l2-near", "l2-merged"})
-      bench.absent(resource, "there was no memory for DRAM's probes either");
-    bench.absent("l1", "there was no memory for DRAM's probes either");
+    bench.absent({"l2-near", "l2-merged", "l1"}, "there was no memory for DRAM's probes either");
   } else {
     bench.attempt({"l2-near", "l2-merged"}, [&] { add_l2(bench); });
     bench.attempt({"l1"}, [&] { add_l1(bench); });
@@ -136,6 +140,34 @@ void add_cache_probes(Workbench& bench) {
     bench.attempt({conflicts == 1 ? "shared" : fmt::format("shared-conflict-{}", conflicts)},
                   [&] { add_shared(bench, conflicts); });
   bench.attempt({"constant"}, [&] { add_constant(bench); });
+}
+
+void add_atomics_probes(Workbench& bench) {
+  bench.attempt({"atomic-global-one", "atomic-global-warp", "atomic-global-spread"}, [&] {
+    const std::size_t bytes = probes::atomics_bytes(bench.multiprocessors());
+    std::byte* const counters = bench.keep(bytes);
+    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(counters, 0, bytes, bench.stream));
+    for (const auto& [contention, where] : contentions) {
+      const std::string resource = fmt::format("atomic-global-{}", name_of(contention));
+      Probe probe = atomics_probe(resource, where);
+      probe.ceiling.shape = "8 blocks of 256 threads on each multiprocessor";
+      bench.attempt({resource}, [&, contention = contention] {
+        bench.add_loops(std::move(probe), [=](const probes::LoopLaunch& launch, probes::Launched& launched) {
+          return probes::launch_global_atomics(contention, counters, launch, launched);
+        });
+      });
+    }
+  });
+  for (const auto& [contention, where] : contentions) {
+    const std::string resource = fmt::format("atomic-shared-{}", name_of(contention));
+    Probe probe = atomics_probe(resource, where);
+    probe.ceiling.shape = "one block of 1024 threads on each multiprocessor";
+    bench.attempt({resource}, [&, contention = contention] {
+      bench.add_loops(std::move(probe), [contention](const probes::LoopLaunch& launch, probes::Launched& launched) {
+        return probes::launch_shared_atomics(contention, nullptr, launch, launched);
+      });
+    });
+  }
 }
 
 }  // namespace gpubench::calibrate

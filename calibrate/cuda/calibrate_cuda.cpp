@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ceilings of an NVIDIA GPU. A full calibration of an H200 takes some 40 s of its 45:
-//   overheads and pageable copies in four processes 8 · warm-up 1 · matrix products to choose from 4 · memory 0.5 · 9
-//   rounds of all probes 12 · sustained loads 14 ladders 1.5 · latencies 1 · links 2 · intensities 2 · counters at most
-//   4
+// The ceilings of an NVIDIA GPU: what is measured in which order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +8,6 @@
 #include <vector>
 
 #include "bench/clocks/costs.h"
-#include "bench/cuda/cuda_error.h"
-#include "calibrate/calibrate.h"
-#include "calibrate/check/rejection.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "kernels/probes/cuda_compute.h"
@@ -69,8 +63,7 @@ void sample_all(Workbench& bench, int rounds) {
   }
 }
 
-/// After all that is to be measured on a cool GPU. Each load is visited more than once, so that its interval holds what
-/// the others' heat makes of it.
+/// After all that needs a cool GPU. Each load is visited twice, so that its interval holds what the others' heat does.
 void sustain_all(Workbench& bench) {
   constexpr int visits = 2;
   std::vector<SustainedLoad> loads;
@@ -150,11 +143,7 @@ Calibration calibrate_cuda(const Device& device, const Options& options) {
     bench.stage(0.93, 1.0);
     confirm(bench, plan.counting_seconds);
   }
-  reject(bench.calibration);
-  const auto measured = [&](const AbsentCeiling& one) { return bench.calibration.find(one.resource) != nullptr; };
-  std::erase_if(bench.calibration.absent, measured);
-  bench.step("done", 1.0);
-  return std::move(bench.calibration);
+  return bench.finish();
 }
 
 }  // namespace gpubench::calibrate

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic: vector pipes and matrix instructions.
+// Arithmetic: vector pipes, matrix instructions, and whole matrix products by cuBLASLt.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/model/resources.h"
+#include "kernels/cublaslt.h"
 #include "kernels/probes/cuda_compute.h"
 #include "kernels/probes/cuda_limits.h"
 #include "kernels/probes/cuda_tensor.h"
@@ -53,30 +55,26 @@ void set_counted(Probe& probe, VectorOperation operation) {
 /// `shape`: the only one to try, where there is such a one; empty for all.
 void add_vector(Workbench& bench, VectorOperation operation, const std::string& resource,
                 const std::string& shape = "") {
-  if (operation == VectorOperation::bf16 && bench.major < 8) {
-    bench.absent(resource, "BF16 arithmetic needs compute capability 8.0");
-    return;
-  }
+  if (operation == VectorOperation::bf16 && bench.major < 8)
+    throw CudaError("BF16 arithmetic needs compute capability 8.0");
   const auto all_shapes = probes::vector_shapes(operation);
   std::vector<BlockShape> shapes(all_shapes.begin(), all_shapes.end());
   const auto is_it = [&](BlockShape one) { return probes::vector_shape_text(operation, one) == shape; };
-  if (const auto same = std::find_if(shapes.begin(), shapes.end(), is_it); same != shapes.end()) shapes = {*same};
+  if (const auto same = std::ranges::find_if(shapes, is_it); same != shapes.end()) shapes = {*same};
   std::vector<LoopKernel> kernels;
   for (const BlockShape one : shapes)
     kernels.emplace_back([operation, one](const probes::LoopLaunch& launch, probes::Launched& launched) {
       return probes::launch_vector(operation, one, launch, launched);
     });
   const std::size_t best = kernels.size() == 1 ? 0 : bench.fastest(kernels);
+  const bool counts_flops = multiplies(operation) && operation != VectorOperation::int32;
   Probe probe;
-  probe.ceiling.resource = resource;
-  probe.ceiling.unit = !multiplies(operation) || operation == VectorOperation::int32 ? "op/s" : "FLOP/s";
-  probe.ceiling.group = CeilingGroup::compute;
+  probe.ceiling = new_ceiling(resource, counts_flops ? "FLOP/s" : "op/s", CeilingGroup::compute,
+                              counts_flops            ? "fused multiply-adds in registers, two operations each"
+                              : multiplies(operation) ? "multiply-adds in registers, two operations each"
+                                                      : "single-precision operations in registers");
   probe.ceiling.shape = probes::vector_shape_text(operation, shapes[best]);
   probe.ceiling.load = Load::burst;
-  probe.ceiling.work_unit = probe.ceiling.unit == "op/s" ? "op" : "FLOP";
-  probe.ceiling.method = multiplies(operation) ? "fused multiply-adds in registers, two operations each"
-                                               : "single-precision operations in registers";
-  if (operation == VectorOperation::int32) probe.ceiling.method = "multiply-adds in registers, two operations each";
   if (operation == VectorOperation::fp16 || operation == VectorOperation::bf16)
     probe.ceiling.method += ", two pairs in an instruction";
   probe.rest_seconds = vector_rest_seconds;
@@ -100,17 +98,10 @@ struct Path {
   double sustained_seconds;
 };
 
-std::size_t a_bytes(const Path& path, NumberFormat type) {
-  return path.launch == probes::launch_mma ? probes::mma_a_bytes(type) : probes::wgmma_rows * probes::wgmma_row_bytes;
-}
-std::size_t b_bytes(const Path& path, NumberFormat type) {
-  return path.launch == probes::launch_mma ? probes::mma_b_bytes(type)
-                                           : probes::wgmma_columns * probes::wgmma_row_bytes;
-}
-
 void add_matrix(Workbench& bench, const Path& path, NumberFormat type) {
-  const std::size_t bytes_a = a_bytes(path, type);
-  const std::size_t bytes_b = b_bytes(path, type);
+  const bool is_mma = path.launch == probes::launch_mma;
+  const std::size_t bytes_a = is_mma ? probes::mma_a_bytes(type) : probes::wgmma_rows * probes::wgmma_row_bytes;
+  const std::size_t bytes_b = is_mma ? probes::mma_b_bytes(type) : probes::wgmma_columns * probes::wgmma_row_bytes;
   std::byte* const random_a = bench.keep(bytes_a);
   std::byte* const random_b = bench.keep(bytes_b);
   std::byte* const zeros = bench.keep(std::max(bytes_a, bytes_b));
@@ -129,25 +120,128 @@ void add_matrix(Workbench& bench, const Path& path, NumberFormat type) {
   const BlockShape best = shapes[bench.fastest(kernels)];
 
   Probe probe;
-  probe.ceiling.unit = is_integer(type) ? "op/s" : "FLOP/s";
-  probe.ceiling.work_unit = is_integer(type) ? "op" : "FLOP";
-  probe.ceiling.group = CeilingGroup::compute;
+  probe.ceiling = new_ceiling("", is_integer(type) ? "op/s" : "FLOP/s", CeilingGroup::compute,
+                              "matrix instructions on operands that stay where they are");
   probe.ceiling.load = Load::burst;
   probe.ceiling.shape = path.shape_text(best);
   probe.rest_seconds = matrix_rest_seconds;
   if (const int limit = probes::tensor_limit(type, bench.major, bench.minor); limit > 0) probe.limit_for_clock = limit;
   // Hopper's mma.sync makes FP16 products of FP8 factors.
-  const bool as_half = type == NumberFormat::fp8 && path.launch == probes::launch_mma && bench.major == 9;
+  const bool as_half = type == NumberFormat::fp8 && is_mma && bench.major == 9;
   probe.counted = {{fmt::format("flops_tensor_{}", as_half ? "fp16" : name_of(type))}};
   for (const bool random : {true, false}) {
     Probe one = probe;
     one.ceiling.resource = fmt::format("{}-{}{}", path.name, name_of(type), random ? "" : "-zeros");
     one.ceiling.conditions = random ? "normal random data" : "zeros";
-    one.ceiling.method = "matrix instructions on operands that stay where they are";
     if (random) one.sustained_seconds = path.sustained_seconds;
     bench.add_loops(std::move(one), random ? kernel(best, random_a, random_b) : kernel(best, zeros, zeros),
                     burst_seconds);
   }
+}
+
+// ---- Whole products: what a library reaches on the tensor cores
+
+using kernels::GemmPlan;
+
+constexpr double product_seconds = 3e-3;  ///< of a sample, at least
+// Matrix products reach the power limit within some 10 ms, and the clock falls. A ceiling is what a product reaches
+// that does not follow others.
+constexpr double product_rest_seconds = 0.03;
+constexpr std::int64_t sizes[] = {8192, 4096};
+
+constexpr NumberFormat formats[] = {NumberFormat::bf16, NumberFormat::fp16, NumberFormat::fp8,
+                                    NumberFormat::int8, NumberFormat::tf32, NumberFormat::fp64};
+/// Whether a quick calibration measures it.
+bool is_quick(NumberFormat format) { return format == NumberFormat::bf16 || format == NumberFormat::fp16; }
+
+/// Matrices of one type, and a plan for each size, all in the front of the same memory.
+struct Products {
+  DeviceVector<std::byte> a, b, zeros, c;
+  std::vector<std::unique_ptr<GemmPlan>> plans;
+};
+
+double flops_of(std::int64_t n) {
+  const auto size = static_cast<double>(n);
+  return 2.0 * size * size * size;
+}
+
+/// Rests, then times one product: the first after another would find a lower clock.
+double trial_rate(Workbench& bench, const GemmPlan& plan, std::int64_t n) {
+  plan.run(bench.stream);
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
+  Probe probe;
+  probe.rest_seconds = product_rest_seconds;
+  const int products = static_cast<int>(std::clamp(8.0 * 4096.0 / static_cast<double>(n), 1.0, 8.0));
+  probe.ceiling.work_per_run = products * flops_of(n);
+  probe.measure = [&] {
+    const double seconds = bench.timer.seconds([&] {
+      for (int i = 0; i < products; ++i) plan.run(bench.stream);
+    });
+    return Reading{*probe.ceiling.work_per_run / seconds, std::nullopt, std::nullopt};
+  };
+  sample(probe, bench.instruments());
+  if (!probe.failure.empty()) throw CudaError(probe.failure);
+  return probe.values.front();
+}
+
+void add_product(Workbench& bench, const kernels::CublasLt& library, NumberFormat format) {
+  if (!library.reason().empty()) throw CudaError(library.reason());
+  const auto products = std::make_shared<Products>();
+  const std::size_t count = static_cast<std::size_t>(sizes[0]) * static_cast<std::size_t>(sizes[0]);
+  const std::size_t bytes = count * bytes_of(format);
+  products->a = DeviceVector<std::byte>(bytes);
+  products->b = DeviceVector<std::byte>(bytes);
+  products->c = DeviceVector<std::byte>(count * kernels::result_bytes(format));
+  GPUBENCH_CUDA_CHECK(probes::launch_fill(format, products->a.data(), count, 1, bench.stream));
+  GPUBENCH_CUDA_CHECK(probes::launch_fill(format, products->b.data(), count, 2, bench.stream));
+  std::size_t best = 0;
+  double best_rate = 0.0;
+  for (const std::int64_t n : sizes) {
+    products->plans.push_back(std::make_unique<GemmPlan>(library, format, n, products->a.data(), products->b.data(),
+                                                         products->c.data(), bench.stream));
+    const double rate = trial_rate(bench, *products->plans.back(), n);
+    if (rate <= best_rate) continue;
+    best_rate = rate;
+    best = products->plans.size() - 1;
+  }
+  const std::int64_t n = sizes[best];
+  const int repeats = static_cast<int>(std::clamp(std::ceil(product_seconds * best_rate / flops_of(n)), 1.0, 1000.0));
+  Probe probe;
+  probe.ceiling = new_ceiling(
+      fmt::format("tensor-{}", name_of(format)), is_integer(format) ? "op/s" : "FLOP/s", CeilingGroup::compute,
+      fmt::format("cuBLASLt, the better of n = 4096 and 8192, {}; samples of {}",
+                  format == NumberFormat::int8   ? "INT32 result"
+                  : format == NumberFormat::fp8  ? "E4M3 factors, fast accumulation, BF16 result"
+                  : format == NumberFormat::fp64 ? "FP64 result"
+                                                 : "FP32 accumulation, result of the input type",
+                  plural(repeats, "product")));
+  probe.ceiling.shape = fmt::format("n = {}, {}", n, products->plans[best]->description());
+  probe.ceiling.conditions = "normal random data";
+  probe.ceiling.load = Load::burst;
+  probe.ceiling.work_per_run = repeats * flops_of(n);
+  probe.rest_seconds = product_rest_seconds;
+  probe.enqueue = [products, stream = bench.stream, plan = products->plans[best].get(), repeats] {
+    for (int i = 0; i < repeats; ++i) plan->run(stream);
+  };
+  if (const int limit = probes::tensor_limit(format, bench.major, bench.minor); limit > 0)
+    probe.limit_for_clock = limit;
+  probe.counted = {{fmt::format("flops_tensor_{}", name_of(format))}};
+  probe.sustained_seconds = 0.8;
+  if (bench.full) {
+    // The same algorithm, not the one that is fastest on zeros.
+    Probe zeros = probe;
+    zeros.ceiling.resource += "-zeros";
+    zeros.ceiling.conditions = "zeros";
+    zeros.sustained_seconds = 0.0;
+    products->zeros = DeviceVector<std::byte>(static_cast<std::size_t>(n * n) * bytes_of(format));
+    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(products->zeros.data(), 0, products->zeros.bytes(), bench.stream));
+    zeros.enqueue = [products, stream = bench.stream, plan = products->plans[best].get(), repeats] {
+      for (int i = 0; i < repeats; ++i)
+        plan->run(products->zeros.data(), products->zeros.data(), products->c.data(), stream);
+    };
+    bench.probes.push_back(std::move(zeros));
+  }
+  bench.probes.push_back(std::move(probe));
 }
 
 }  // namespace
@@ -204,6 +298,15 @@ void add_matrix_probes(Workbench& bench) {
             ? fmt::format("this GPU has no such units: compute capability {}.{}, and 10.0 is the first with them",
                           bench.major, bench.minor)
             : "there is no probe for it yet");
+}
+
+void add_product_probes(Workbench& bench) {
+  const kernels::CublasLt library;
+  for (const NumberFormat format : formats) {
+    if (!is_quick(format) && !bench.full) continue;
+    const std::string resource = fmt::format("tensor-{}", name_of(format));
+    bench.attempt({resource}, [&] { add_product(bench, library, format); });
+  }
 }
 
 }  // namespace gpubench::calibrate

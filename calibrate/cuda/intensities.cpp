@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/workbench.h"
-#include "calibrate/ridge.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda_intensity.h"
 #include "kernels/probes/cuda_memory.h"
@@ -33,7 +31,11 @@ class Intensities {
   void run() {
     if (count_ == 0) throw OutOfMemory("there was no memory for DRAM's probes either");
     // Visited before and after the others, so that its interval holds what their heat does.
-    const std::optional<int> ridge = ridge_step();
+    const Ceiling* const read = bench_.calibration.find("dram-read");
+    const Ceiling* const fp32 = bench_.calibration.find("fp32");
+    std::optional<int> ridge;
+    if (read != nullptr && fp32 != nullptr && read->value > 0.0 && fp32->value > 0.0)
+      ridge = ridge_step(probes::intensity_steps(), *read, *fp32);
     std::optional<Probe> probe;
     std::optional<SustainedLoad> load;
     if (ridge) {
@@ -45,13 +47,10 @@ class Intensities {
       bench_.step("intensities", 0.8 * static_cast<double>(i) / static_cast<double>(steps.size()));
       add_point(steps[i]);
     }
-    if (!load) throw CudaError("it takes the ceilings of dram-read and fp32");
+    if (!load) throw CudaError("it needs the ceilings of dram-read and fp32");
     load->visit(bench_.instruments(), 0.5);
     if (!load->failure().empty()) throw CudaError(load->failure());
-    Ceiling bytes = load->ceiling(bench_.multiprocessors());
-    Ceiling flops = ridge_arithmetic(bytes, flops_per_byte(*ridge), bench_.calibration.find("fp32"));
-    bench_.calibration.ceilings.push_back(std::move(bytes));
-    bench_.calibration.ceilings.push_back(std::move(flops));
+    add_ridge(bench_.calibration, load->ceiling(bench_.multiprocessors()), *ridge);
   }
 
  private:
@@ -65,16 +64,13 @@ class Intensities {
     const double once = bench_.timer.seconds(launch);
     const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / once), 1.0, 100.0));
     Probe probe;
-    probe.ceiling.unit = "B/s";
+    probe.ceiling = new_ceiling("ridge-dram-read", "B/s", CeilingGroup::memory, "");
     probe.ceiling.work_per_run = launches * 4.0 * static_cast<double>(count_);
-    probe.ceiling.work_unit = "B";
     probe.enqueue = [launch, launches] {
       for (int i = 0; i < launches; ++i) launch();
     };
     return probe;
   }
-
-  static double flops_per_byte(int multiply_adds) { return 2.0 * multiply_adds / 4.0; }
 
   void add_point(int multiply_adds) {
     Probe probe = probe_of(multiply_adds);
@@ -86,32 +82,12 @@ class Intensities {
                                                   ceiling.clock_hz});
   }
 
-  /// The step at which the ceilings apart would need the same time, or what comes nearest; absent without
-  /// one of them.
-  [[nodiscard]] std::optional<int> ridge_step() const {
-    const auto value = [&](const char* resource) {
-      const Ceiling* found = bench_.calibration.find(resource);
-      return found == nullptr ? 0.0 : found->value;
-    };
-    const double read = value("dram-read");
-    const double fp32 = value("fp32");
-    if (read <= 0.0 || fp32 <= 0.0) return std::nullopt;
-    const auto steps = probes::intensity_steps();
-    return *std::ranges::min_element(steps, {},
-                                     [&](int step) { return std::abs(std::log(flops_per_byte(step) * read / fp32)); });
-  }
-
   Probe ridge_probe(int step) {
     Probe probe = probe_of(step);
     probe.sustained_seconds = ridge_seconds;
-    probe.ceiling.method = fmt::format(
-        "{} multiply-adds of single precision on each float read from {:.1f} GiB, {:.3g} FLOP a byte: where the "
-        "ceilings of dram-read and fp32 apart would take the same time",
-        step, 4.0 * static_cast<double>(count_) / gibibyte, flops_per_byte(step));
+    probe.ceiling.method = ridge_method(step, " from " + format_bytes(4.0 * static_cast<double>(count_)));
     probe.ceiling.conditions = "normal random data";
     probe.ceiling.shape = "4 loads of 16 bytes a thread, 256 threads a block, grid covers the array once";
-    probe.ceiling.resource = "ridge-dram-read";
-    probe.ceiling.group = CeilingGroup::memory;
     probe.limit = bench_.device.memory_bandwidth_limit;
     return probe;
   }

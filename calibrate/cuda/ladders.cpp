@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "bench/cuda/cuda_error.h"
 #include "calibrate/cuda/workbench.h"
 #include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
@@ -25,15 +24,12 @@ constexpr double far_from = 0.6;  ///< of the declared cache: sets of which each
 constexpr double far_to = 0.85;
 
 /// Sets up to half of the declared cache are read again and again within one launch. Larger ones are read once a
-/// launch, many launches after each other, and the launch is taken off: passes within one launch drift apart, so that
-/// late threads find what early ones have just fetched, and an H200 then seems to hold twice its L2 (half the bytes hit
-/// at 119 MiB; with a launch for each pass, as operations run, at 44 MiB).
+/// launch, many launches after each other, and the launch is taken off. Passes within one launch drift apart: late
+/// threads find what early ones have just fetched, and the cache seems twice its size.
 class GpuLadder {
  public:
   GpuLadder(Workbench& bench, double launch_seconds)
-      : bench_(bench),
-        launch_seconds_(launch_seconds),
-        cache_(static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0))) {}
+      : bench_(bench), launch_seconds_(launch_seconds), cache_(bench.cache_bytes()) {}
 
   void run(int sweeps) {
     std::size_t resident = 0;
@@ -42,11 +38,9 @@ class GpuLadder {
     const std::size_t smallest = resident * 11 / 10 / granularity * granularity;
     const std::size_t largest =
         std::min(cache_ > 0 ? 8 * cache_ : std::size_t{1} << 30, bench_.pool.bytes()) / granularity * granularity;
-    if (largest < 4 * smallest) {
-      bench_.absent("l2", fmt::format("{:.0f} MiB are too little for a ladder of working sets",
-                                      static_cast<double>(largest) / mebibyte));
-      return;
-    }
+    if (largest < 4 * smallest)
+      return bench_.absent({"l2"}, fmt::format("{} are too little for a ladder of working sets",
+                                               format_bytes(static_cast<double>(largest))));
     sizes_ = rungs(smallest, largest, rungs_per_octave, granularity);
     Ladder ladder;
     for (const std::size_t size : sizes_) ladder.working_set_bytes.push_back(static_cast<double>(size));
@@ -58,11 +52,12 @@ class GpuLadder {
     }
     if (!clocks_.empty()) clock_ = statistics::median(clocks_);
     method_ = fmt::format(
-        "16-byte loads past L1, all threads through a working set in order, again and again in one launch up to half "
-        "of the declared cache, once a launch beyond with the launch taken off; at least {:.1f} ms each; a ladder of "
-        "{} working sets from {:.1f} to {:.0f} MiB; clock read in the kernels of the former",
-        1e3 * rung_seconds, sizes_.size(), static_cast<double>(smallest) / mebibyte,
-        static_cast<double>(largest) / mebibyte);
+        "16-byte loads past L1, all threads in order through a working set: up to half of the declared cache again and "
+        "again in one launch, beyond once a launch, with the launch taken off; at least {} each; a ladder of {} "
+        "working "
+        "sets from {} to {}; clock read in the kernels of the former",
+        format_seconds(rung_seconds, 2), sizes_.size(), format_bytes(static_cast<double>(smallest)),
+        format_bytes(static_cast<double>(largest)));
     conclude(ladder);
   }
 
@@ -100,17 +95,14 @@ class GpuLadder {
   }
 
   void add(const char* resource, std::vector<double> rates, const char* which) {
-    Ceiling ceiling;
-    ceiling.resource = resource;
-    ceiling.unit = "B/s";
-    ceiling.group = CeilingGroup::memory;
+    Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::memory, fmt::format("{}; {}", method_, which));
+    ceiling.work_unit.clear();  // the sets differ
     ceiling.conditions = "normal random data";
     ceiling.value = statistics::median(rates);
     std::sort(rates.begin(), rates.end());
     ceiling.ci95 = statistics::median_ci95(rates);
     ceiling.repeats = static_cast<int>(rates.size());
     ceiling.clock_hz = clock_;
-    ceiling.method = fmt::format("{}; {}", method_, which);
     bench_.calibration.ceilings.push_back(std::move(ceiling));
   }
 
@@ -160,9 +152,9 @@ class GpuLadder {
 /// From 8 KiB to twice what L2 holds for each multiprocessor; L2's share of lines is then in the far half, too.
 void run_unit_ladder(Workbench& bench, int sweeps) {
   const auto units = static_cast<std::size_t>(bench.multiprocessors());
-  const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0));
-  const std::size_t largest = std::min(std::max(2 * cache / units, std::size_t{1} << 20), bench.pool.bytes() / units) /
-                              probes::cache_granule * probes::cache_granule;
+  const std::size_t largest =
+      std::min(std::max(2 * bench.cache_bytes() / units, std::size_t{1} << 20), bench.pool.bytes() / units) /
+      probes::cache_granule * probes::cache_granule;
   constexpr probes::CacheShape shape = {512, 16};  // one pass of its threads is one granule
   if (largest < 8 * probes::cache_granule) return;
   const auto sizes = rungs(probes::cache_granule, largest, rungs_per_octave, probes::cache_granule);
@@ -200,15 +192,11 @@ void run_unit_ladder(Workbench& bench, int sweeps) {
 
 void measure_ladders(Workbench& bench) {
   const Ceiling* launch = bench.calibration.find("launch");
-  if (bench.pool.size() == 0) {
-    bench.absent("l2", "there was no memory for DRAM's probes either");
-    return;
-  }
-  if (launch == nullptr) {
-    bench.absent("l2", "the launch, which is to be taken off, could not be measured");
-  } else {
+  if (bench.pool.size() == 0) return bench.absent({"l2"}, "there was no memory for DRAM's probes either");
+  if (launch == nullptr)
+    bench.absent({"l2"}, "the launch, which is to be taken off, could not be measured");
+  else
     bench.attempt({"l2"}, [&, seconds = launch->value] { GpuLadder(bench, seconds).run(bench.full ? 9 : 5); });
-  }
   if (bench.full) bench.attempt({"unit-ladder"}, [&] { run_unit_ladder(bench, 5); });
 }
 

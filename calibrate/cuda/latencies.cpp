@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
-#include "calibrate/cuda/pinned_memory.h"
 #include "calibrate/cuda/workbench.h"
 #include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
@@ -37,21 +35,26 @@ struct Chase {
   int steps = 16384;
 };
 
+Ceiling latency(const std::string& resource, int steps, const std::string& method) {
+  Ceiling ceiling =
+      new_ceiling(resource, "s", CeilingGroup::latency,
+                  fmt::format("{}; cycles and time read in the kernel; mean of {} accesses", method, steps));
+  ceiling.shape = "one thread";
+  ceiling.work_per_run = steps;
+  return ceiling;
+}
+
 class GpuLatencies {
  public:
-  explicit GpuLatencies(Workbench& bench)
-      : bench_(bench),
-        cache_(static_cast<std::size_t>(std::max<std::int64_t>(bench.device.last_level_cache_bytes, 0))) {}
+  explicit GpuLatencies(Workbench& bench) : bench_(bench), cache_(bench.cache_bytes()) {}
 
   void levels() {
     shared();
     auto* const pool = reinterpret_cast<std::byte*>(bench_.pool.data());
     const std::size_t room = bench_.pool.bytes();
-    if (room == 0 || cache_ == 0) {
-      for (const char* resource : {"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"})
-        bench_.absent(resource, "too little memory is free, or the device declares no L2 cache");
-      return;
-    }
+    if (room == 0 || cache_ == 0)
+      return bench_.absent({"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"},
+                           "too little memory is free, or the device declares no L2 cache");
     level("latency-l1", {pool, std::size_t{16} << 10, ChaseCache::all, true, 16384}, "16 KiB");
     level("latency-l2-near", {pool, cache_ / 8, ChaseCache::past_l1, true, 16384},
           "an eighth of the declared L2, loads past L1");
@@ -62,22 +65,21 @@ class GpuLatencies {
             "four times the declared L2, of which nothing is in it: as much other memory was read before");
     else
       bench_.absent("latency-dram",
-                    fmt::format("it takes {:.0f} MiB, and {:.0f} MiB are free", static_cast<double>(2 * far) / mebibyte,
-                                static_cast<double>(room) / mebibyte));
+                    fmt::format("it needs {}, and {} are free", format_bytes(static_cast<double>(2 * far)),
+                                format_bytes(static_cast<double>(room))));
   }
 
-  /// What a thread read longest ago has left its own half of a divided L2: a chase that goes on and on through more
-  /// than a half meets nothing else.
+  /// What a thread read longest ago has left its own half of a divided L2: so a chase that goes on through more than a
+  /// half meets only the other half.
   void far_half(std::byte* memory) {
     const std::size_t set_bytes = cache_ / 4 * 3;
     const auto lines = static_cast<std::uint32_t>(set_bytes / probes::line_bytes);
     constexpr int steps = 16384;
-    Probe probe = latency_probe("latency-l2-far", steps);
-    probe.ceiling.method = fmt::format(
-        "pointer chase in a random cycle over lines of 128 bytes in three quarters of the declared L2, loads past L1, "
-        "begun with two passes by the same thread: what it reads next is what it read longest ago, and more than one "
-        "half holds; cycles and time read in the kernel; mean of {} accesses",
-        steps);
+    Ceiling ceiling = latency(
+        "latency-l2-far", steps,
+        "pointer chase in a random cycle over lines of 128 bytes in three quarters of the declared L2, loads past "
+        "L1, after two passes by the same thread: it always reads what it read longest ago, and more than one "
+        "half holds");
     std::size_t place = 0;
     const auto go_on = [this, memory, &place](int count) {
       GPUBENCH_CUDA_CHECK(probes::launch_chase(ChaseCache::past_l1, memory, place, 0, count, bench_.sink.data(),
@@ -85,14 +87,14 @@ class GpuLatencies {
       const double last = bench_.sink.to_host().front();  // the address of the line that comes next
       place = static_cast<std::size_t>(std::bit_cast<std::byte*>(last) - memory) / probes::line_bytes;
     };
-    probe.measure = [this, go_on] {
+    const auto measure = [this, go_on] {
       go_on(steps);
       return reading_of(steps);
     };
     bench_.attempt({"latency-l2-far"}, [&] {
       GPUBENCH_CUDA_CHECK(probes::launch_chain(memory, lines, ++seed_, bench_.stream));
       go_on(static_cast<int>(2 * lines / probes::chase_unroll * probes::chase_unroll));
-      bench_.measure_now(std::move(probe), repeats);
+      bench_.measure_now(std::move(ceiling), measure, repeats);
     });
   }
 
@@ -123,40 +125,21 @@ class GpuLatencies {
 
   /// A chase through memory of any kind that this GPU reaches.
   void level(const std::string& resource, const Chase& what, const std::string& where) {
-    Probe probe = latency_probe(resource, what.steps);
-    probe.ceiling.method = fmt::format(
-        "pointer chase in a random cycle over lines of 128 bytes, drawn anew each time, in {}; cycles and time read in "
-        "the kernel; mean of {} accesses{}",
-        where, what.steps, what.warm ? ", after two passes that fill the caches" : "");
-    probe.measure = [this, what] { return chase(what); };
-    bench_.attempt({resource}, [&] { bench_.measure_now(std::move(probe), repeats); });
+    bench_.measure_now(
+        latency(resource, what.steps,
+                fmt::format("pointer chase in a random cycle over lines of 128 bytes, drawn anew each "
+                            "time, in {}{}",
+                            where, what.warm ? ", after two passes that fill the caches" : "")),
+        [this, what] { return chase(what); }, repeats);
   }
 
  private:
-  static Probe latency_probe(const std::string& resource, int steps) {
-    Probe probe;
-    probe.ceiling.resource = resource;
-    probe.ceiling.unit = "s";
-    probe.ceiling.group = CeilingGroup::latency;
-    probe.ceiling.shape = "one thread";
-    probe.ceiling.work_per_run = steps;
-    probe.ceiling.work_unit = "access";
-    return probe;
-  }
-
-  Reading reading_of(int steps) {
-    const auto passed = bench_.clock.last(1).front();
-    Reading reading;
-    reading.value = 1e-9 * static_cast<double>(passed.nanoseconds) / steps;
-    reading.cycles = static_cast<double>(passed.cycles) / steps;
-    if (passed.nanoseconds > 0) reading.clock_hz = probes::mean_hertz({&passed, 1});
-    return reading;
-  }
+  Reading reading_of(int steps) { return reading_over(bench_.clock.last(1).front(), steps); }
 
   Reading chase(const Chase& what) {
     const auto lines = static_cast<std::uint32_t>(what.set_bytes / probes::line_bytes);
     GPUBENCH_CUDA_CHECK(probes::launch_chain(what.memory, lines, ++seed_, bench_.stream));
-    if (!what.warm) flush(what);
+    if (!what.warm) flush();
     // From another line each time, so that repeats on a large set meet other lines.
     const std::size_t from = static_cast<std::size_t>(seed_ * 2654435761U) % lines;
     GPUBENCH_CUDA_CHECK(probes::launch_chase(what.cache, what.memory, from, what.warm ? what.set_bytes : 0, what.steps,
@@ -165,7 +148,7 @@ class GpuLatencies {
   }
 
   /// Reads four times the cache from the end of the pool, where no chase goes.
-  void flush(const Chase&) {
+  void flush() {
     const std::size_t count =
         std::min(4 * cache_, bench_.pool.bytes() / 2) / sizeof(float) / probes::memory_granule * probes::memory_granule;
     if (count == 0) return;
@@ -176,22 +159,13 @@ class GpuLatencies {
 
   void shared() {
     constexpr int steps = 16384;
-    Probe probe;
-    probe.ceiling.resource = "latency-shared";
-    probe.ceiling.unit = "s";
-    probe.ceiling.group = CeilingGroup::latency;
-    probe.ceiling.shape = "one thread";
-    probe.ceiling.work_per_run = steps;
-    probe.ceiling.work_unit = "access";
-    probe.ceiling.method = fmt::format(
-        "chase of addresses through 4 KiB of shared memory; cycles and time read in the kernel; mean of {} accesses",
-        steps);
-    probe.measure = [this] {
+    const auto measure = [this] {
       GPUBENCH_CUDA_CHECK(
           probes::launch_shared_chase(steps, bench_.sink.data(), bench_.clock.readings(), bench_.stream));
       return reading_of(steps);
     };
-    bench_.attempt({"latency-shared"}, [&] { bench_.measure_now(std::move(probe), repeats); });
+    bench_.measure_now(latency("latency-shared", steps, "chase of addresses through 4 KiB of shared memory"), measure,
+                       repeats);
   }
 
   Workbench& bench_;

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
-#include "calibrate/cuda/pinned_memory.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "kernels/probes/cuda_latency.h"
@@ -29,15 +27,10 @@ constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
-Probe link(const std::string& resource, const std::string& method, double bytes) {
-  Probe probe;
-  probe.ceiling.resource = resource;
-  probe.ceiling.unit = "B/s";
-  probe.ceiling.group = CeilingGroup::link;
-  probe.ceiling.work_per_run = bytes;
-  probe.ceiling.work_unit = "B";
-  probe.ceiling.method = method + "; payload";
-  return probe;
+Ceiling link(const std::string& resource, const std::string& method, double bytes) {
+  Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::link, method + "; payload");
+  ceiling.work_per_run = bytes;
+  return ceiling;
 }
 
 /// A rate by the host's clock, from the call to the end of the work; `prepare` is not timed.
@@ -53,12 +46,10 @@ std::function<Reading()> timed(
   };
 }
 
-void measure(Workbench& bench, Probe probe, std::function<Reading()> how, int times = repeats) {
-  const std::string resource = probe.ceiling.resource;
-  probe.measure = std::move(how);
-  bench.attempt({resource}, [&] {
-    (void)probe.measure();  // sets up what the driver sets up once
-    bench.measure_now(std::move(probe), times);
+void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = repeats) {
+  bench.attempt({ceiling.resource}, [&] {
+    (void)how();  // sets up what the driver sets up once
+    bench.measure_now(std::move(ceiling), how, times);
   });
 }
 
@@ -167,7 +158,7 @@ void managed(Workbench& bench) {
           repeats_in_process(bench));
 }
 
-/// Another GPU is the current one until the end of its life.
+/// Another GPU is the current one while this lives.
 class Current {
  public:
   explicit Current(int device) {
@@ -268,24 +259,19 @@ void measure_peer(Workbench& bench, int other) {
   });
   // The chain is written by this GPU into the other's memory.
   const auto lines = static_cast<std::uint32_t>((std::size_t{64} << 20) / probes::line_bytes);
-  Probe probe = link("latency-" + name, "", 0.0);
-  probe.ceiling.unit = "s";
-  probe.ceiling.group = CeilingGroup::latency;
-  probe.ceiling.shape = "one thread";
-  probe.ceiling.work_per_run = peer_steps;
-  probe.ceiling.work_unit = "access";
-  probe.ceiling.method = fmt::format(
-      "pointer chase in a random cycle over 64 MiB of the other GPU's memory, loads past L1; "
-      "cycles and time read in the kernel; mean of {} accesses",
-      peer_steps);
+  Ceiling latency =
+      new_ceiling("latency-" + name, "s", CeilingGroup::latency,
+                  fmt::format("pointer chase in a random cycle over 64 MiB of the other GPU's memory, loads past L1; "
+                              "cycles and time read in the kernel; mean of {} accesses",
+                              peer_steps));
+  latency.shape = "one thread";
+  latency.work_per_run = peer_steps;
   std::uint64_t seed = 0;
-  measure(bench, std::move(probe), [&] {
+  measure(bench, std::move(latency), [&] {
     GPUBENCH_CUDA_CHECK(probes::launch_chain(there->data(), lines, ++seed, bench.stream));
     GPUBENCH_CUDA_CHECK(probes::launch_chase(probes::ChaseCache::past_l1, there->data(), 0, 0, peer_steps,
                                              bench.sink.data(), bench.clock.readings(), bench.stream));
-    const auto passed = bench.clock.last(1).front();
-    return Reading{1e-9 * static_cast<double>(passed.nanoseconds) / peer_steps, probes::mean_hertz({&passed, 1}),
-                   static_cast<double>(passed.cycles) / peer_steps};
+    return reading_over(bench.clock.last(1).front(), peer_steps);
   });
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
 #include "bench/memory/allocation.h"
 #include "calibrate/cuda/workbench.h"
 #include "kernels/probes/cuda_bulk.h"
@@ -32,16 +31,11 @@ struct Pattern {
   const char* resource;
   MemoryPattern pattern;
   std::size_t arrays;
-  std::vector<std::vector<std::string>> counted;
 };
-
-std::vector<Pattern> patterns() {
-  const std::vector<std::vector<std::string>> both = {{"dram_read_bytes", "dram_write_bytes"}};
-  return {{"dram-read", MemoryPattern::read, 1, both},
-          {"dram-write", MemoryPattern::write, 1, both},
-          {"dram-copy", MemoryPattern::copy, 2, both},
-          {"dram-triad", MemoryPattern::triad, 3, both}};
-}
+constexpr Pattern patterns[] = {{"dram-read", MemoryPattern::read, 1},
+                                {"dram-write", MemoryPattern::write, 1},
+                                {"dram-copy", MemoryPattern::copy, 2},
+                                {"dram-triad", MemoryPattern::triad, 3}};
 
 std::vector<MemoryCandidate> candidates_of(Workbench& bench, const Pattern& what, std::size_t count) {
   float* const a = bench.pool.data();
@@ -50,22 +44,20 @@ std::vector<MemoryCandidate> candidates_of(Workbench& bench, const Pattern& what
   const auto stream = bench.stream;
   std::vector<MemoryCandidate> candidates;
   for (const auto shape : probes::memory_shapes(what.pattern)) {
-    std::string text = fmt::format(
-        "16-byte accesses, {} a thread for each array, {} threads a block, grid covers the "
-        "arrays once",
-        shape.accesses, shape.threads);
+    std::string text =
+        fmt::format("16-byte accesses, {} a thread for each array, {} threads a block, grid covers the arrays once",
+                    shape.accesses, shape.threads);
     if (shape.folds > 1) text += fmt::format(" in {} places at a time", shape.folds);
     candidates.push_back({std::move(text), [=, sink = bench.float_sink(), pattern = what.pattern] {
                             return probes::launch_memory(pattern, shape, a, b, c, count, sink, stream);
                           }});
   }
   for (const auto shape : probes::bulk_shapes(what.pattern))
-    candidates.push_back(
-        {fmt::format("bulk copies (TMA) of {} KiB, {} stages a block, {} block{} on each multiprocessor",
-                     shape.bytes / 1024, shape.stages, shape.blocks, shape.blocks == 1 ? "" : "s"),
-         [=, pattern = what.pattern, multiprocessors = bench.multiprocessors()] {
-           return probes::launch_bulk(pattern, shape, a, b, count, multiprocessors, stream);
-         }});
+    candidates.push_back({fmt::format("bulk copies (TMA) of {} KiB, {} stages a block, {} on each multiprocessor",
+                                      shape.bytes / 1024, shape.stages, plural(shape.blocks, "block")),
+                          [=, pattern = what.pattern, multiprocessors = bench.multiprocessors()] {
+                            return probes::launch_bulk(pattern, shape, a, b, count, multiprocessors, stream);
+                          }});
   return candidates;
 }
 
@@ -75,8 +67,7 @@ void add_pattern(Workbench& bench, const Pattern& what, const std::string& size,
   const std::size_t granule = probes::memory_granule;
   const std::size_t count = bench.pool.size() / what.arrays / granule * granule;
   auto candidates = candidates_of(bench, what, count);
-  const auto is_it = [&](const MemoryCandidate& candidate) { return candidate.shape == shape; };
-  if (const auto same = std::find_if(candidates.begin(), candidates.end(), is_it); same != candidates.end())
+  if (const auto same = std::ranges::find(candidates, shape, &MemoryCandidate::shape); same != candidates.end())
     candidates = {*same};
   const MemoryCandidate* best = nullptr;
   double best_seconds = 0.0;
@@ -99,22 +90,19 @@ void add_pattern(Workbench& bench, const Pattern& what, const std::string& size,
   if (best == nullptr) throw CudaError("no memory probe runs on this GPU");
   const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / best_seconds), 1.0, 1000.0));
   Probe probe;
-  probe.ceiling.resource = what.resource;
-  probe.ceiling.unit = "B/s";
-  probe.ceiling.group = CeilingGroup::memory;
+  probe.ceiling = new_ceiling(
+      what.resource, "B/s", CeilingGroup::memory,
+      fmt::format("{} in {}, the best of {} launch shapes; samples of {} launch{}", size,
+                  plural(static_cast<long long>(what.arrays), "array"), tried, launches, launches == 1 ? "" : "es"));
   probe.ceiling.shape = best->shape;
   probe.ceiling.conditions = what.pattern == MemoryPattern::write ? "values in [1, 2)" : "normal random data";
   probe.ceiling.work_per_run = launches * probes::memory_bytes(what.pattern, count);
-  probe.ceiling.work_unit = "B";
-  probe.ceiling.method =
-      fmt::format("{} in {} array{}, the best of {} launch shapes; samples of {} launch{}", size, what.arrays,
-                  what.arrays == 1 ? "" : "s", tried, launches, launches == 1 ? "" : "es");
   if (!caveat.empty()) probe.ceiling.caveats.push_back(caveat);
   probe.enqueue = [launch = best->launch, launches] {
     for (int i = 0; i < launches; ++i) check_cuda(launch(), "launching a memory probe");
   };
   probe.limit = bench.device.memory_bandwidth_limit;
-  probe.counted = what.counted;
+  probe.counted = {{"dram_read_bytes", "dram_write_bytes"}};
   probe.sustained_seconds = 0.3;
   bench.probes.push_back(std::move(probe));
 }
@@ -128,10 +116,10 @@ void make_pool(Workbench& bench, std::string& size, std::string& caveat) {
   const std::size_t count = static_cast<std::size_t>(wanted / 4.0) / granule * granule;
   if (count == 0)
     throw OutOfMemory(
-        fmt::format("only {:.0f} MiB of the GPU's memory are free", static_cast<double>(free_bytes) / mebibyte));
+        fmt::format("only {} of the GPU's memory are free", format_bytes(static_cast<double>(free_bytes))));
   bench.pool = DeviceVector<float>(count);
   detail::draw_device(bench.pool.data(), detail::ElementKind::float32, detail::Filling::normal, 4, count, 3);
-  size = fmt::format("{:.2f} GiB", 4.0 * static_cast<double>(count) / gibibyte);
+  size = fmt::format("{} GiB", format_number(4.0 * static_cast<double>(count) / gibibyte));
   if (wanted < max_memory_bytes)
     caveat = "only 60 % of the free memory was taken; with less than 4 GiB an array the figure may be low";
 }
@@ -142,10 +130,10 @@ void add_memory_probes(Workbench& bench) {
   std::string size;
   std::string caveat;
   std::vector<std::string> resources;
-  for (const auto& pattern : patterns()) resources.emplace_back(pattern.resource);
+  for (const auto& pattern : patterns) resources.emplace_back(pattern.resource);
   bench.attempt(resources, [&] {
     make_pool(bench, size, caveat);
-    for (const auto& pattern : patterns())
+    for (const auto& pattern : patterns)
       bench.attempt({pattern.resource}, [&] { add_pattern(bench, pattern, size, caveat); });
   });
 }
@@ -154,7 +142,7 @@ void add_memory_probe_like(Workbench& bench, const Ceiling& stored) {
   std::string size;
   std::string caveat;
   make_pool(bench, size, caveat);
-  for (const auto& pattern : patterns())
+  for (const auto& pattern : patterns)
     if (pattern.resource == stored.resource) add_pattern(bench, pattern, size, caveat, stored.shape);
 }
 

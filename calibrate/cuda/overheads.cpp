@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to launch, to wait and to copy next to nothing.
+// What it costs to launch, to wait, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,13 +9,13 @@
 #include <vector>
 
 #include "bench/clocks/costs.h"
-#include "bench/cuda/cuda_error.h"
+#include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
-#include "calibrate/cuda/pinned_memory.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda_atomics.h"
+#include "kernels/probes/cuda_blocks.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -25,6 +24,10 @@ constexpr int repeats = 9;
 /// Of all costs of timing together, a tenth of a second each; and where several processes measure them.
 constexpr int timing_repeats = 7;
 constexpr int timing_repeats_of_several = 3;
+
+Ceiling overhead(std::string resource, std::string method) {
+  return new_ceiling(std::move(resource), "s", CeilingGroup::overhead, std::move(method));
+}
 
 /// The costs that `gpubench doctor` tells, measured several times.
 void timing_costs(Workbench& bench) {
@@ -40,7 +43,8 @@ void timing_costs(Workbench& bench) {
     for (const auto& cost : bench::measure_costs(*bench.gpu)) {
       const auto name = resources.find(cost.what);
       if (name == resources.end()) continue;
-      Probe& probe = probes.try_emplace(cost.what, overhead_probe(name->second, cost.method)).first->second;
+      Probe& probe = probes[cost.what];
+      if (probe.ceiling.resource.empty()) probe.ceiling = overhead(name->second, cost.method);
       if (cost.seconds)
         probe.values.push_back(*cost.seconds);
       else
@@ -81,20 +85,11 @@ class Overheads {
   }
 
  private:
-  void measure(Probe probe) {
-    const std::string resource = probe.ceiling.resource;
-    bench_.attempt({resource}, [&] { bench_.measure_now(std::move(probe), repeats); });
-  }
-
   /// What one more of them takes on the GPU when they wait in the stream.
   void slot(const char* resource, const char* what, const std::function<void()>& enqueue) {
     constexpr int few = 50;
     constexpr int many = 300;  // a held stream takes some 1000 before the host has to wait
-    Probe probe =
-        overhead_probe(resource, fmt::format("{} that wait in the stream behind a kernel, GPU time of {} less that of "
-                                             "{}, over {}",
-                                             what, many, few, many - few));
-    probe.measure = [this, enqueue] {
+    const auto measure = [this, enqueue] {
       const auto time = [&](int count) {
         blocker_.hold_while([&] {
           start_.record(bench_.stream);
@@ -109,28 +104,27 @@ class Overheads {
       const double min = time(few);
       return Reading{(time(many) - min) / (many - few), std::nullopt, std::nullopt};
     };
-    measure(std::move(probe));
+    bench_.measure_now(overhead(resource, fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less "
+                                                      "that of {}, divided by {}",
+                                                      what, many, few, many - few)),
+                       measure, repeats);
   }
 
   /// What a call costs the host.
   void call(const char* resource, const char* what, int calls, const std::function<void()>& work) {
-    Probe probe = overhead_probe(resource, fmt::format("{}, host clock, mean of {} calls in a row", what, calls));
-    probe.measure = [calls, work] {
+    const auto measure = [calls, work] {
       GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
       const double start = steady_seconds();
       for (int i = 0; i < calls; ++i) work();
       return Reading{(steady_seconds() - start) / calls, std::nullopt, std::nullopt};
     };
-    measure(std::move(probe));
+    bench_.measure_now(overhead(resource, fmt::format("{}, host clock, mean of {} calls in a row", what, calls)),
+                       measure, repeats);
   }
 
   void host_callback() {
     constexpr int calls = 200;
-    Probe probe = overhead_probe("host-callback",
-                                 fmt::format("cudaLaunchHostFunc of an empty function, {} in a stream, host clock from "
-                                             "the first to the end of the last, over their number",
-                                             calls));
-    probe.measure = [this] {
+    const auto measure = [this] {
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
       const double start = steady_seconds();
       for (int i = 0; i < calls; ++i)
@@ -139,26 +133,27 @@ class Overheads {
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
       return Reading{(steady_seconds() - start) / calls, std::nullopt, std::nullopt};
     };
-    measure(std::move(probe));
+    bench_.measure_now(overhead("host-callback", fmt::format("cudaLaunchHostFunc of an empty function, mean of {} in a "
+                                                             "stream, host clock",
+                                                             calls)),
+                       measure, repeats);
   }
 
   void grid_sync() {
     constexpr int syncs = 1000;
-    Probe probe =
-        overhead_probe("grid-sync", fmt::format("cooperative grid of a block of 256 threads on each multiprocessor; "
-                                                "mean of {} synchronisations, timed in the kernel",
-                                                syncs));
-    probe.measure = [this] {
+    const auto measure = [this] {
       probes::Launched launched;
       const cudaError_t error = probes::launch_grid_syncs(
           {syncs, bench_.multiprocessors(), bench_.clock.readings(), bench_.sink.data(), bench_.stream}, launched);
       if (error == cudaErrorNotSupported) throw CudaError("this GPU launches no cooperative kernels");
       check_cuda(error, "launching a cooperative kernel");
-      const auto passed = bench_.clock.last(1).front();
-      return Reading{1e-9 * static_cast<double>(passed.nanoseconds) / syncs, probes::mean_hertz({&passed, 1}),
-                     static_cast<double>(passed.cycles) / syncs};
+      return reading_over(bench_.clock.last(1).front(), syncs);
     };
-    measure(std::move(probe));
+    bench_.measure_now(overhead("grid-sync", fmt::format("cooperative grid of a block of 256 threads on each "
+                                                         "multiprocessor; mean of {} synchronisations, timed in the "
+                                                         "kernel",
+                                                         syncs)),
+                       measure, repeats);
   }
 
   Workbench& bench_;
@@ -175,6 +170,67 @@ void measure_overheads(Workbench& bench) {
   bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
                 [&] { timing_costs(bench); });
   bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"}, [&] { Overheads(bench).run(); });
+}
+
+/// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels
+/// then take longer in steps.
+void measure_launch_step(Workbench& bench) {
+  constexpr int step_repeats = 7;
+  constexpr int launches = 100;
+  constexpr long long cycles_apart = 50;
+  constexpr int durations = 49;
+  bench.attempt({"launch-step"}, [&] {
+    const bench::LaunchShape shape = {{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}};
+    bench::launch_idle(shape, 0, bench.stream);  // loads the kernel
+    bench::Blocker blocker(bench.stream);
+    bench::Event start;
+    bench::Event stop;
+    const auto measure = [&] {
+      std::vector<double> seconds;
+      for (int i = 0; i < durations; ++i) {
+        blocker.hold_while([&] {
+          start.record(bench.stream);
+          for (int k = 0; k < launches; ++k) bench::launch_idle(shape, i * cycles_apart, bench.stream);
+          stop.record(bench.stream);
+        });
+        stop.wait();
+        blocker.check();
+        seconds.push_back(bench::seconds_between(start, stop) / launches);
+      }
+      return Reading{step_height(seconds), std::nullopt, std::nullopt};
+    };
+    bench.measure_now(
+        overhead("launch-step", fmt::format("{} back-to-back launches, enqueued while the stream was held, of kernels "
+                                            "that wait 0, {}, ... {} cycles; sqrt(12) times the rms distance of the "
+                                            "times of a launch from the line through them",
+                                            launches, cycles_apart, (durations - 1) * cycles_apart)),
+        measure, step_repeats);
+  });
+}
+
+void add_block_start_probe(Workbench& bench) {
+  // Even the few take long enough for the host to launch the next kernel meanwhile.
+  constexpr int launches = 8;
+  const int few = 128 * bench.multiprocessors();
+  const int many = 1024 * bench.multiprocessors();
+  const auto launch = [stream = bench.stream](int blocks) {
+    for (int i = 0; i < launches; ++i)
+      check_cuda(probes::launch_empty_blocks(blocks, stream), "launching empty blocks");
+  };
+  Probe probe;
+  probe.ceiling =
+      overhead("block-start", fmt::format("{} back-to-back empty kernels of {} blocks of {} threads, less as "
+                                          "many of {} blocks, divided by the difference in blocks",
+                                          launches, many, probes::threads_of_empty_block, few));
+  probe.measure = [&bench, launch, few, many] {
+    launch(few);  // the first one of a process also loads the kernel
+    const double less = bench.timer.seconds([&] { launch(few); });
+    const double more = bench.timer.seconds([&] { launch(many); });
+    const auto clock_hz = bench.clock.during([&] { launch(many); }, more, bench.timer);
+    const double seconds = (more - less) / (static_cast<double>(many - few) * launches);
+    return Reading{seconds, clock_hz, clock_hz ? std::optional(seconds * *clock_hz) : std::nullopt};
+  };
+  bench.probes.push_back(std::move(probe));
 }
 
 }  // namespace gpubench::calibrate

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "bench/cuda/cuda_error.h"
 #include "core/base/time.h"
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {
@@ -52,24 +53,22 @@ std::string clock_text(const Probe& probe) {
   return "; clock read in a kernel right after each sample, so perhaps higher than during it";
 }
 
-/// Value, interval, clock and what follows from them. The interval goes from the least to the greatest: of nine samples
-/// that is the median's with 99.6 %, and of two processes of which each has an interval of 95 % for its own median,
-/// only 93 of 100 agree on an H200, because processes differ, too.
-void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& values, std::optional<double> clock,
+/// Value, interval, clock and what follows from them. The interval goes from the smallest to the largest sample: of
+/// nine that is the median's with 99.6 %. One of 95 % would be too narrow, because processes differ, too.
+void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& values, const std::vector<double>& clocks,
             int multiprocessors) {
   ceiling.value = statistics::median(values);
-  std::vector<double> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
-  ceiling.ci95 = {sorted.front(), sorted.back()};
+  const auto [min, max] = std::ranges::minmax(values);
+  ceiling.ci95 = {min, max};
   ceiling.repeats = static_cast<int>(values.size());
-  if (clock && *clock > 0.0) ceiling.clock_hz = clock;
+  if (const double hertz = clocks.empty() ? 0.0 : statistics::median(clocks); hertz > 0.0) ceiling.clock_hz = hertz;
   ceiling.theoretical_limit = probe.limit;
   if (!ceiling.clock_hz || ceiling.unit == "s") return;
-  const double clocks = *ceiling.clock_hz * multiprocessors;
-  if (probe.limit_for_clock) ceiling.theoretical_limit = *probe.limit_for_clock * clocks;
+  const double all_clocks = *ceiling.clock_hz * multiprocessors;
+  if (probe.limit_for_clock) ceiling.theoretical_limit = *probe.limit_for_clock * all_clocks;
   // Of what lies outside the multiprocessors it would be no property.
   if (probe.limit_for_clock || ceiling.group == CeilingGroup::compute || ceiling.group == CeilingGroup::atomics)
-    ceiling.rate_per_clock = ceiling.value / clocks;
+    ceiling.rate_per_clock = ceiling.value / all_clocks;
 }
 
 }  // namespace
@@ -109,13 +108,12 @@ std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, d
   return read(multiprocessors_);
 }
 
-Probe overhead_probe(std::string resource, std::string method) {
-  Probe probe;
-  probe.ceiling.resource = std::move(resource);
-  probe.ceiling.unit = "s";
-  probe.ceiling.group = CeilingGroup::overhead;
-  probe.ceiling.method = std::move(method);
-  return probe;
+Reading reading_over(const probes::ClockReading& passed, int count) {
+  Reading reading;
+  reading.value = 1e-9 * static_cast<double>(passed.nanoseconds) / count;
+  reading.cycles = static_cast<double>(passed.cycles) / count;
+  if (passed.nanoseconds > 0) reading.clock_hz = probes::mean_hertz({&passed, 1});
+  return reading;
 }
 
 void sample(Probe& probe, const Instruments& with) {
@@ -126,10 +124,7 @@ void sample(Probe& probe, const Instruments& with) {
       sample_rate(probe, with);
     else
       sample_other(probe);
-  } catch (const CudaError& error) {
-    probe.failure = error.what();
-    return;
-  } catch (const OutOfMemory& error) {
+  } catch (const std::runtime_error& error) {  // CudaError, OutOfMemory
     probe.failure = error.what();
     return;
   }
@@ -141,11 +136,11 @@ void sample(Probe& probe, const Instruments& with) {
 
 Ceiling ceiling_of(const Probe& probe, int multiprocessors) {
   Ceiling ceiling = probe.ceiling;
-  sum_up(ceiling, probe, probe.values,
-         probe.clocks.empty() ? std::nullopt : std::optional(statistics::median(probe.clocks)), multiprocessors);
+  sum_up(ceiling, probe, probe.values, probe.clocks, multiprocessors);
   if (!probe.cycles.empty()) ceiling.cycles = statistics::median(probe.cycles);
   ceiling.temperature_celsius = probe.temperature;
-  ceiling.method += fmt::format("; median of {} samples, interval from the least to the greatest", probe.values.size());
+  ceiling.method +=
+      fmt::format("; median of {} samples, interval from the smallest to the largest", probe.values.size());
   if (probe.rest_seconds > 0.0) ceiling.method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds);
   ceiling.method += clock_text(probe);
   if (probe.throttled_samples > 0)
@@ -193,15 +188,14 @@ Ceiling SustainedLoad::ceiling(int multiprocessors) const {
   Ceiling ceiling = probe_->ceiling;
   ceiling.resource = resource();
   ceiling.load = Load::sustained;
-  sum_up(ceiling, *probe_, rates_, clocks_.empty() ? std::nullopt : std::optional(statistics::median(clocks_)),
-         multiprocessors);
+  sum_up(ceiling, *probe_, rates_, clocks_, multiprocessors);
   const std::size_t visits = rates_of_visits_.size();
   ceiling.ci95 = statistics::median_ci95(rates_, rates_of_visits_);
   ceiling.power_watts = power_;
   ceiling.temperature_celsius = temperature_;
   const std::string apart = visits > 1 ? fmt::format(" in {} visits apart", visits) : "";
-  ceiling.method += fmt::format("; without rest, median of the {} samples in the second half of {:.1f} s{}",
-                                rates_.size(), seconds_, apart);
+  ceiling.method += fmt::format("; without rest, median of the {} samples in the second half of {}{}", rates_.size(),
+                                format_seconds(seconds_, 2), apart);
   if (throttled_ != 0)
     ceiling.caveats.push_back(fmt::format("the driver held the clock back ({})", bench::throttle_text(throttled_)));
   return ceiling;

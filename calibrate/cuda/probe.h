@@ -31,7 +31,7 @@ class Timer {
   bench::Event stop_;
 };
 
-/// The SM clock from inside kernels: cycles over nanoseconds, the mean of all multiprocessors.
+/// The SM clock from inside kernels: cycles over time, the mean of all multiprocessors.
 class ProbeClock {
  public:
   ProbeClock(cudaStream_t stream, int multiprocessors);
@@ -45,8 +45,8 @@ class ProbeClock {
   /// Hz over the next 0.2 ms.
   double now();
   /// Hz while work runs that takes `seconds` by itself: one thread on each multiprocessor reads the clock beside it. A
-  /// GPU lowers its clock under load and raises it again at once, so that a reading after the work would be too high.
-  /// Absent when the work found no room beside those threads.
+  /// reading after the work would be too high, for a GPU raises its clock at once. Absent when the work found no room
+  /// beside those threads.
   std::optional<double> during(const std::function<void()>& enqueue, double seconds, Timer& timer);
 
  private:
@@ -63,23 +63,22 @@ struct Reading {
   std::optional<double> cycles;    ///< the value in SM cycles, for latencies
 };
 
+/// A mean of `count` things in a kernel that left this reading of its clocks.
+Reading reading_over(const probes::ClockReading& passed, int count);
+
 /// One thing measured once in every round of a calibration.
 struct Probe {
-  /// Resource, unit, group, shape, conditions, load, work and method are set beforehand, the rest by ceiling_of.
-  Ceiling ceiling;
-  /// A rate: what one sample enqueues, `ceiling.work_per_run` of it. Empty where `measure` is set.
-  std::function<void()> enqueue;
-  /// Anything else: takes a sample by itself.
-  std::function<Reading()> measure;
-  double rest_seconds = 0.0;              ///< idle time before each sample
-  int clock_readings = 0;                 ///< how many the probe's own kernel leaves; 0: read beside a repetition of it
-  std::optional<double> limit;            ///< theoretical, whatever the clock
+  Ceiling ceiling;                   ///< ceiling_of sets what was measured, and the limit; the rest is set beforehand
+  std::function<void()> enqueue;     ///< a rate: `ceiling.work_per_run` of work. Empty where `measure` is set
+  std::function<Reading()> measure;  ///< anything else: takes a sample by itself
+  double rest_seconds = 0.0;         ///< idle time before each sample
+  int clock_readings = 0;            ///< how many the probe's own kernel leaves; 0: read beside a repetition of it
+  std::optional<double> limit;       ///< theoretical, whatever the clock
   std::optional<double> limit_for_clock;  ///< theoretical, of one multiprocessor in a clock
-  /// Metrics whose sum times `counted_factor` is the work, in the order of preference; empty where none counts it.
+  /// Metrics whose sum times `counted_factor` is the work, by preference; empty where none counts it.
   std::vector<std::vector<std::string>> counted;
   double counted_factor = 1.0;
-  /// The counted work takes the place of the declared, which is a bound of it only; without a count there is no
-  /// ceiling.
+  /// The declared work is only a bound: the counted work takes its place, and without a count there is no ceiling.
   bool work_is_as_counted = false;
   double sustained_seconds = 0.0;  ///< how long it is to run without rest at the end; 0: not at all
 
@@ -92,9 +91,6 @@ struct Probe {
   std::optional<double> temperature;
   std::string failure;  ///< why it was given up; empty while it works
 };
-
-/// A probe of what something costs, in seconds; `measure` is to be set.
-Probe overhead_probe(std::string resource, std::string method);
 
 /// Whatever a sample needs of the GPU.
 struct Instruments {

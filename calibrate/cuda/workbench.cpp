@@ -8,8 +8,6 @@
 #include <cmath>
 #include <optional>
 
-#include "bench/cuda/cuda_error.h"
-
 namespace gpubench::calibrate {
 namespace {
 
@@ -30,9 +28,7 @@ std::string bus_id(int index) {
 }  // namespace
 
 Workbench::Workbench(const Device& its_device, const Options& its_options)
-    : device(its_device),
-      options(its_options),
-      full(its_options.mode == Mode::full),
+    : WorkbenchBase(its_device, its_options),
       gpu(bench::open_gpu(its_device)),
       stream(gpu->stream()),
       timer(stream),
@@ -44,28 +40,8 @@ Workbench::Workbench(const Device& its_device, const Options& its_options)
   GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index));
 }
 
-void Workbench::step(std::string_view name, double done) const {
-  if (options.progress) options.progress(name, std::lerp(stage_begin_, stage_end_, done));
-}
-
-void Workbench::absent(const std::string& resource, const std::string& reason) {
-  const auto known = [&](const AbsentCeiling& one) { return one.resource == resource; };
-  if (std::none_of(calibration.absent.begin(), calibration.absent.end(), known))
-    calibration.absent.push_back({resource, reason});
-}
-
 void Workbench::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
-  std::string reason;
-  try {
-    part();
-    return;
-  } catch (const CudaError& error) {
-    reason = error.what();
-  } catch (const OutOfMemory& error) {
-    reason = error.what();
-  }
-  (void)cudaGetLastError();  // told; not to be told again by a later call
-  for (const auto& resource : resources) absent(resource, reason);
+  if (!WorkbenchBase::attempt(resources, part)) (void)cudaGetLastError();
 }
 
 std::byte* Workbench::keep(std::size_t bytes) { return kept_.emplace_back(bytes).data(); }
@@ -133,6 +109,14 @@ void Workbench::measure_now(Probe probe, int repeats) {
     absent(probe.ceiling.resource, probe.failure);
   else
     calibration.ceilings.push_back(ceiling_of(probe, multiprocessors()));
+}
+
+void Workbench::measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats) {
+  Probe probe;
+  probe.ceiling = std::move(ceiling);
+  probe.measure = std::move(measure);
+  const std::string resource = probe.ceiling.resource;
+  attempt({resource}, [&] { measure_now(std::move(probe), repeats); });
 }
 
 }  // namespace gpubench::calibrate

@@ -5,37 +5,53 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include "bench/cuda/cuda_error.h"
 #include "bench/gpu.h"
-#include "calibrate/calibrate.h"
 #include "calibrate/cuda/probe.h"
-#include "core/model/calibration.h"
+#include "calibrate/workbench.h"
+#include "core/base/units.h"
 #include "gpubench/vectors.h"
 #include "kernels/probes/cuda_clock.h"
 
 namespace gpubench::calibrate {
 
-inline constexpr double mebibyte = 1024.0 * 1024.0;
-inline constexpr double gibibyte = 1024.0 * mebibyte;
+/// Pinned and mapped host memory, every page touched. Throws CudaError.
+class PinnedMemory {
+ public:
+  explicit PinnedMemory(std::size_t bytes) {
+    GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory_, bytes, cudaHostAllocMapped));
+    std::memset(memory_, 1, bytes);
+  }
+  ~PinnedMemory() { (void)cudaFreeHost(memory_); }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  [[nodiscard]] std::byte* on_host() const { return static_cast<std::byte*>(memory_); }
+  /// The same memory as kernels address it.
+  [[nodiscard]] std::byte* on_device() const {
+    void* address = nullptr;
+    GPUBENCH_CUDA_CHECK(cudaHostGetDevicePointer(&address, memory_, 0));
+    return static_cast<std::byte*>(address);
+  }
+
+ private:
+  void* memory_ = nullptr;
+};
 
 /// A kernel of kernels/probes that loops.
 using LoopKernel = std::function<cudaError_t(const probes::LoopLaunch&, probes::Launched&)>;
 
 /// One GPU under calibration. Groups add probes, which are then sampled in turn, or write straight to `calibration`.
-class Workbench {
+class Workbench : public WorkbenchBase {
  public:
   Workbench(const Device& device, const Options& options);
 
-  const Device& device;
-  const Options& options;
-  bool full;
   int index = 0;  ///< of the device, as CUDA counts
   int major = 0;
   int minor = 0;
@@ -47,21 +63,12 @@ class Workbench {
   DeviceVector<double> sink;  ///< what kernels leave that nobody needs
   DeviceVector<float> pool;   ///< the larger part of the memory, random data; empty until the memory group made it
   std::vector<Probe> probes;
-  Calibration calibration;
 
   [[nodiscard]] int multiprocessors() const { return device.units; }
   [[nodiscard]] Instruments instruments() { return {timer, clock, nvml, multiprocessors()}; }
   [[nodiscard]] float* float_sink() { return reinterpret_cast<float*>(sink.data()); }
 
-  /// What follows is this part of the whole calibration, each from 0 to 1.
-  void stage(double begin, double end) {
-    stage_begin_ = begin;
-    stage_end_ = end;
-  }
-  /// Tells that a step begins, `done` of the stage being done.
-  void step(std::string_view name, double done) const;
-  void absent(const std::string& resource, const std::string& reason);
-  /// Runs part of the calibration; where the GPU or its memory fails it, the resources are absent with the reason.
+  /// As the base's, and takes a CUDA error away, so that no later call tells it again.
   void attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
 
   /// Device memory that lives as long as the workbench.
@@ -70,11 +77,13 @@ class Workbench {
   /// Adds a probe of a kernel that loops, with as many loops as take `seconds`; sets its work and how its clock is
   /// read. Throws CudaError.
   void add_loops(Probe probe, const LoopKernel& kernel, double seconds = 4e-3);
-  /// The place of the fastest of some kernels, each tried for a millisecond. Those that fail are passed over; throws
-  /// the first one's CudaError when all do.
+  /// The place of the fastest of some kernels, each tried for a millisecond. Throws the first one's CudaError when all
+  /// fail.
   std::size_t fastest(const std::vector<LoopKernel>& kernels);
   /// Samples a probe that is not among `probes`, and adds its ceiling.
   void measure_now(Probe probe, int repeats);
+  /// The same for something that takes its samples by itself. A CUDA error makes it absent.
+  void measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats);
 
  private:
   struct Sized {
@@ -87,8 +96,6 @@ class Workbench {
   Sized sized(const LoopKernel& kernel, double seconds);
 
   std::vector<DeviceVector<std::byte>> kept_;
-  double stage_begin_ = 0.0;
-  double stage_end_ = 1.0;
 };
 
 // The groups. Each names what it cannot measure, with the reason; none throws.
@@ -102,7 +109,7 @@ void add_product_probes(Workbench& bench);        ///< cuBLASLt
 void add_atomics_probes(Workbench& bench);        ///< global and shared
 void measure_latencies(Workbench& bench);         ///< pointer chases and their curve
 void measure_launch_step(Workbench& bench);       ///< before any other stream is used
-void add_block_start_probe(Workbench& bench);     ///< of a grid
+void add_block_start_probe(Workbench& bench);     ///< what one block of a grid costs
 void measure_overheads(Workbench& bench);         ///< launches, events, synchronisation, small copies
 void measure_links_of_process(Workbench& bench);  ///< pageable and managed host memory: where it lies is by chance
 void measure_links(Workbench& bench);             ///< pinned host memory and other GPUs
@@ -111,7 +118,7 @@ void measure_intensities(Workbench& bench);       ///< memory and arithmetic tog
 void confirm(Workbench& bench, double seconds);
 
 // For a drift check: the one probe that measures what a stored ceiling did, with its launch shape where that is still
-// among those to try. Without effect where no probe is called so. They throw CudaError and OutOfMemory.
+// tried. Without effect where no probe has its name. They throw CudaError and OutOfMemory.
 
 void add_memory_probe_like(Workbench& bench, const Ceiling& stored);
 void add_vector_probe_like(Workbench& bench, const Ceiling& stored);
