@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/clocks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +7,12 @@
 #include <optional>
 #include <set>
 
+#include "compare/point_table.h"
 #include "core/model/points.h"
 
 namespace gpubench::compare {
 namespace {
 
-using Runs = std::vector<const Run*>;
 using Clocks = std::set<Clock>;
 
 /// One side of one point.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what two runs differ besides their times, and whether that forbids to compare them.
+// In what two runs differ besides their times, and whether that forbids a comparison.
 //
-// What forbids: whatever changes the time of the very same code by more than the least effect that matters. Another
-// device, also another GPU of the same model (cards of one kind lie some per cent apart); another number of
-// multiprocessors or threads; MIG, ECC, the power limit, the clocks a GPU may reach; a debug build. What does not:
-// driver, CUDA, compiler, operating system, firmware, the host's name: they are often the very thing to be compared,
-// and are named. What one run does not know is named and forbids nothing, so that runs of older versions stay
-// comparable.
+// What changes the time of the very same code forbids: another device (also of the same model), another number of
+// multiprocessors or threads, MIG, ECC, the power limit, the clocks a GPU may reach, a debug build. Driver, CUDA,
+// compiler, operating system and host are often what is to be compared: they are named. So is what one run does not
+// know.
 #pragma once
 
 #include <map>

@@ -7,12 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "compare/clocks.h"
 #include "compare/comparability.h"
 #include "compare/noise.h"
 #include "compare/point_table.h"
@@ -20,8 +18,6 @@
 
 namespace gpubench::compare {
 namespace {
-
-using Runs = std::vector<const Run*>;
 
 std::string count_text(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -101,8 +97,7 @@ class Comparing {
     std::vector<Judged> judged;
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
     decide(judged, options_.min_effect, quantiles_);
-    for (Judged& each : judged) finish(each.point);
-    in_first_order(judged);
+    std::ranges::sort(judged, {}, &Judged::place);  // as the points first appeared, not device by device
     note_left_out();
     note_order();
     take_points(judged);
@@ -241,27 +236,12 @@ class Comparing {
     if (processes < base_.runs.size() + next_.runs.size()) gaps_.add(shown(point));
   }
 
-  [[nodiscard]] static ProcessValues values_of(const ProcessTable& table, const std::vector<std::size_t>& points) {
-    ProcessValues values;
-    for (const std::size_t point : points)
-      values.push_back(table[point].log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
-    return values;
-  }
-
-  [[nodiscard]] static ProcessGroup group_of(const std::vector<ProcessTable>& tables,
-                                             const std::vector<std::size_t>& points) {
-    ProcessGroup group;
-    for (const ProcessTable& table : tables) group.push_back(values_of(table, points));
-    return group;
-  }
-
   /// New less base of the processes that ran next to each other.
   [[nodiscard]] ProcessGroup pair_differences(const std::vector<std::size_t>& points) const {
     ProcessGroup pairs = group_of(next_.tables, points);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const auto base = values_of(base_.tables[i], points);
-      for (std::size_t p = 0; p < base.size(); ++p) pairs[i][p] -= base[p];
-    }
+    const ProcessGroup base = group_of(base_.tables, points);
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      for (std::size_t p = 0; p < points.size(); ++p) pairs[i][p] -= base[i][p];
     return pairs;
   }
 
@@ -280,9 +260,7 @@ class Comparing {
       groups.push_back(group_of(next_.tables, points));
       for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
     }
-    std::vector<const ProcessGroup*> pointers;
-    for (const auto& group : groups) pointers.push_back(&group);
-    const ProcessNoise noise = learn_noise(pointers, points.size());
+    const ProcessNoise noise = learn_noise(groups, points.size());
     const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
     const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -296,9 +274,9 @@ class Comparing {
       each.point.name = without_suffix(index_.keys()[points[i]].name);
       each.point.device = device;
       describe(points[i], each.point);
-      if (each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given)
-        if (fewest(points[i]) < min_samples) few_samples_.insert({each.point.device, each.point.name});
-      order_.push_back(points[i]);
+      const bool single = each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given;
+      each.few_samples = single && fewest(points[i]) < min_samples;
+      each.place = points[i];
       judged.push_back(std::move(each));
     }
   }
@@ -353,20 +331,6 @@ class Comparing {
     return min;
   }
 
-  void finish(ComparedPoint& point) const {
-    if (few_samples_.count({point.device, point.name}) > 0) point.change = Change::inconclusive;
-  }
-
-  /// As the points first appeared, not device by device.
-  void in_first_order(std::vector<Judged>& judged) {
-    std::vector<std::size_t> places(judged.size());
-    std::iota(places.begin(), places.end(), std::size_t{0});
-    std::ranges::sort(places, {}, [&](std::size_t place) { return order_[place]; });
-    std::vector<Judged> sorted;
-    for (const std::size_t place : places) sorted.push_back(std::move(judged[place]));
-    judged = std::move(sorted);
-  }
-
   void note_left_out() {
     left_out_ = result_.left_out.size() + unlike_.count() + without_ratio_.count() + unpaired_.count();
     unlike_.note("left out, because another run used another cache state", result_.notes);
@@ -402,16 +366,13 @@ class Comparing {
   bool foreign_used_ = false;
   std::size_t left_out_ = 0;
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
-  std::vector<std::size_t> order_;
-  std::set<std::pair<std::string, std::string>> few_samples_;
   Counted unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;
   StudentQuantiles quantiles_;
   Comparison result_;
 };
 
 bool has(const Comparison& comparison, Change change) {
-  return std::any_of(comparison.points.begin(), comparison.points.end(),
-                     [&](const ComparedPoint& point) { return point.change == change; });
+  return std::ranges::find(comparison.points, change, &ComparedPoint::change) != comparison.points.end();
 }
 
 Runs pointers_to(const std::vector<Run>& runs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sets of runs, point by point. Each run is one process, and the process is the unit (compare/process_noise.h says
+// Two sets of runs, point by point. Each run is one process, and the process is the unit (compare/noise.h says
 // why): many samples of one process do not tell how the next one will fare.
 #pragma once
 
@@ -40,19 +40,13 @@ struct ComparedPoint {
   std::string new_bound;
   int base_processes = 0;  ///< that timed this point
   int new_processes = 0;
-  /// The chance, at most, of such a ratio if nothing had changed by more than the least effect; allowing for all
-  /// points.
-  double p_value = 1.0;
+  double p_value = 1.0;  ///< that nothing changed by more than the least effect, adjusted for all points
   /// The least slow-down that would be called slower in four of five such comparisons; 0.02 is 2 %.
   double min_seen = 0.0;
-  /// Of the kernels that activity records name (--check): "the same kernels, same code, launched alike", or what
-  /// differs: "kernel scale(float*): code differs, registers 32 -> 40". Empty where a side has no records.
-  std::string kernels;
+  std::string kernels;             ///< in what the kernels differ, as `kernels_text` says
   double process_deviation = 0.0;  ///< standard deviation of a process's median, as a fraction
   NoiseSource noise = NoiseSource::assumed;
-  /// For paired processes: the exact sign test over the pairs, which assumes nothing of the noise; for this point
-  /// alone.
-  std::optional<double> sign_test_p;
+  std::optional<double> sign_test_p;  ///< for paired processes: the exact sign test over the pairs of this point
 };
 
 /// Whether the code itself differs, as far as both sides know (Context::environment, "host_code" and "device_code").
@@ -90,9 +84,7 @@ struct CompareOptions {
   std::optional<double> process_deviation = {};  ///< standard deviation of a process's median, where it is known
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
-  /// Compare by this one; absent: by each point's primary clock, or where the sides differ in that by one that both
-  /// have.
-  std::optional<Clock> clock = {};
+  std::optional<Clock> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
 };
 
 /// The chance of one or more false alarms among all points of a comparison.

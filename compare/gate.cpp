@@ -5,14 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "compare/comparability.h"
 #include "compare/noise.h"
 #include "compare/point_table.h"
-#include "compare/process_noise.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 #include "core/statistics/steps.h"
@@ -136,19 +136,21 @@ std::string name_of(const BaselineEntry& entry) {
                      entry.added_utc);
 }
 
-/// The values of one point along the entries.
-struct Series {
-  std::vector<double> values;
-  std::vector<double> processes;
-  std::vector<std::size_t> entries;
+/// One point in one entry.
+struct Level {
+  double value;  ///< mean over the processes
+  double processes;
+  std::size_t entry;
 };
+using Series = std::vector<Level>;
 
 /// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it.
-std::optional<double> neighbour_variance(const std::vector<double>& values) {
+std::optional<double> neighbour_variance(const Series& series) {
   constexpr double mad_to_deviation = 1.482602218505602;  // of a normal distribution
-  if (values.size() < min_entries_for_update_noise) return std::nullopt;
+  if (series.size() < min_entries_for_update_noise) return std::nullopt;
   std::vector<double> differences;
-  for (std::size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
+  for (std::size_t i = 1; i < series.size(); ++i)
+    differences.push_back(std::abs(series[i].value - series[i - 1].value));
   const double deviation = mad_to_deviation * statistics::median(differences);
   return 0.5 * deviation * deviation;
 }
@@ -183,26 +185,22 @@ class HistoryTable {
         ++count;
       }
       if (count == 0) continue;
-      result.values.push_back(sum / count);
-      result.processes.push_back(count);
-      result.entries.push_back(e);
+      result.push_back({sum / count, static_cast<double>(count), e});
     }
-    std::ranges::reverse(result.values);
-    std::ranges::reverse(result.processes);
-    std::ranges::reverse(result.entries);
+    std::ranges::reverse(result);
     return result;
   }
 
   [[nodiscard]] std::vector<double> variance(std::size_t point, const Series& series) const {
-    if (series.values.empty()) return {};
-    const auto neighbours = neighbour_variance(series.values);
-    const double assumed = assumed_noise(kind_of(point), std::exp(series.values.front())).deviation;
+    if (series.empty()) return {};
+    const auto neighbours = neighbour_variance(series);
+    const double assumed = assumed_noise(kind_of(point), std::exp(series.front().value)).deviation;
     const auto& learnt = noise_.of_point[point];
     const double of_process = learnt ? learnt->variance : neighbours ? 0.0 : assumed * assumed;
     const double min = min_process_deviation * min_process_deviation;
     std::vector<double> result;
-    for (const double processes : series.processes)
-      result.push_back(std::max({of_process / processes, neighbours.value_or(0.0), min}));
+    for (const Level& level : series)
+      result.push_back(std::max({of_process / level.processes, neighbours.value_or(0.0), min}));
     return result;
   }
 
@@ -228,20 +226,16 @@ class HistoryTable {
   }
 
   void learn() {
+    std::vector<std::size_t> all(index_.keys().size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
     std::vector<ProcessGroup> groups;
     for (const Entries& code : by_code(entries_)) {
       groups.emplace_back();
       for (const BaselineEntry* entry : code)
-        for (const ProcessTable& table : tables_[static_cast<std::size_t>(entry - entries_.data())]) {
-          ProcessValues values;
-          for (const ProcessPoint& point : table)
-            values.push_back(point.log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
-          groups.back().push_back(std::move(values));
-        }
+        std::ranges::move(group_of(tables_[static_cast<std::size_t>(entry - entries_.data())], all),
+                          std::back_inserter(groups.back()));
     }
-    std::vector<const ProcessGroup*> pointers;
-    for (const auto& group : groups) pointers.push_back(&group);
-    noise_ = learn_noise(pointers, index_.keys().size());
+    noise_ = learn_noise(groups, all.size());
   }
 
   const std::vector<BaselineEntry>& entries_;
@@ -253,8 +247,8 @@ class HistoryTable {
 double weighted_mean(const Series& series, std::size_t first, std::size_t last) {
   double sum = 0.0, weight = 0.0;
   for (std::size_t i = first; i < last; ++i) {
-    sum += series.processes[i] * series.values[i];
-    weight += series.processes[i];
+    sum += series[i].processes * series[i].value;
+    weight += series[i].processes;
   }
   return sum / weight;
 }
@@ -292,16 +286,18 @@ History history_of(const std::vector<BaselineEntry>& entries, double min_effect)
   history.points = table.index().keys().size();
   for (std::size_t point = 0; point < history.points; ++point) {
     const Series series = table.series(point);
+    std::vector<double> values;
+    for (const Level& level : series) values.push_back(level.value);
     const double significance = family_significance / static_cast<double>(history.points);
-    const auto steps = statistics::find_steps_and_noise(series.values, table.variance(point, series), significance);
+    const auto steps = statistics::find_steps_and_noise(values, table.variance(point, series), significance);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::size_t before = i == 0 ? 0 : steps[i - 1];
-      const std::size_t after = i + 1 == steps.size() ? series.values.size() : steps[i + 1];
+      const std::size_t after = i + 1 == steps.size() ? series.size() : steps[i + 1];
       const double old = weighted_mean(series, before, steps[i]);
       const double now = weighted_mean(series, steps[i], after);
       if (now - old <= std::log1p(min_effect) && now - old >= -std::log1p(min_effect)) continue;
-      const BaselineEntry& entry = entries[series.entries[steps[i]]];
-      const BaselineEntry& last = entries[series.entries[steps[i] - 1]];
+      const BaselineEntry& entry = entries[series[steps[i]].entry];
+      const BaselineEntry& last = entries[series[steps[i] - 1].entry];
       const auto& key = table.index().keys()[point];
       history.steps.push_back({without_suffix(key.name), std::string(key.device), entry.number, entry.label,
                                entry.added_utc, std::exp(old), std::exp(now),

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the ratio of one point is known, and what that makes of it.
+// How much separate processes of the same code differ, and what a difference between two sets of them is worth.
+//
+// The unit is the process: samples of one process share memory layout, clock and neighbours, so more of them do not
+// tell how the next process will fare. All values are logarithms of a process's median time, so differences are ratios.
+//
+// Two to five processes a side hardly tell a point's own variance. So the variance of all points is used:
+// 1. What all points of a process have in common (the clock of that minute) is taken off. It has the degrees of freedom
+//    of the processes, however many points there are.
+// 2. The rest is shrunk towards what is usual among the points (Smyth, Statistical Applications in Genetics and
+//    Molecular Biology 3(1), 2004, section 6.2). How the points differ tells how strongly.
+// 3. Both are added, with degrees of freedom after Satterthwaite (Biometrics Bulletin 2, 1946).
 #pragma once
 
 #include <cstddef>
@@ -8,10 +18,78 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "compare/process_noise.h"
 #include "core/model/device.h"
 
 namespace gpubench::compare {
+
+/// Variance of the logarithm of one process's median, and how many degrees of freedom it was estimated from.
+struct Spread {
+  double variance = 0.0;
+  double degrees = 0.0;
+};
+
+/// One process's values, by point; NaN where it has none.
+using ProcessValues = std::vector<double>;
+/// Processes of the same code, one after the other.
+using ProcessGroup = std::vector<ProcessValues>;
+
+struct ProcessNoise {
+  std::vector<std::optional<Spread>> of_point;  ///< in all; absent when no group has two processes with this point
+  Spread common;  ///< the part that all points of a process share; of 0 degrees where it was not looked for
+  double usual_variance = 0.0;  ///< of the rest, among all points
+  double usual_degrees = 0.0;   ///< what the usual variance weighs against a point's own; 0: nothing is borrowed
+};
+
+/// Below so many points nothing is borrowed from the others: what is usual could not be told.
+inline constexpr std::size_t min_points_to_borrow = 8;
+/// What is usual weighs at most so much: points resemble each other, so fewer are independent than are counted.
+inline constexpr double max_borrowed_degrees = 10.0;
+/// The least standard deviation between processes (0.01 %): clocks go by steps, so equal medians may hide noise.
+inline constexpr double min_process_deviation = 1e-4;
+
+/// Learns from groups; those of one process say nothing. All have values for `points` points.
+ProcessNoise learn_noise(const std::vector<ProcessGroup>& groups, std::size_t points);
+
+/// Below so many values nothing is trimmed: too few degrees of freedom would be left.
+inline constexpr std::size_t min_to_trim = 8;
+
+/// Mean without the lowest and highest fifth, and what makes of a winsorised variance that of this mean (Yuen,
+/// Biometrika 61, 1974): one disturbed process of many moves it little.
+struct TrimmedMean {
+  double value = 0.0;
+  double variance_factor = 1.0;  ///< times the winsorised variance of the values
+  double degrees_factor = 1.0;   ///< times the degrees of freedom of that
+};
+TrimmedMean trimmed_mean(std::vector<double> values);
+
+/// For each point the values in the outer fifths are replaced by the nearest ones that are not; NaN stay.
+ProcessGroup winsorised(ProcessGroup group);
+
+/// How far a difference of logarithms is known.
+struct Difference {
+  double value = 0.0;
+  double standard_error = 0.0;
+  double degrees = 0.0;
+};
+
+/// The chance, at most, of such a difference or a greater one if the true one were within [low, high]: twice the
+/// smaller tail beyond the nearer end; 1 inside.
+double p_value_beyond(const Difference& difference, double low, double high);
+
+/// Quantiles of Student's t, those asked for kept. Degrees of freedom are rounded down to steps of 0.1 (whole ones from
+/// 30 on), which makes them a little larger and few.
+class StudentQuantiles {
+ public:
+  double operator()(double tail, double degrees);
+
+ private:
+  struct Known {
+    double tail;
+    double degrees;
+    double quantile;
+  };
+  std::vector<std::vector<Known>> known_;
+};
 
 /// The standard deviation of a process's median among processes of the same code, as a fraction, where neither several
 /// processes nor the user say it, and from how many degrees of freedom it is known. `seconds`: what the point takes.
@@ -34,6 +112,8 @@ struct PointSides {
 struct Judged {
   ComparedPoint point;
   Difference difference;
+  std::size_t place = 0;     ///< among all points of the comparison
+  bool few_samples = false;  ///< too few to decide anything
 };
 Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
              const CompareOptions& options, StudentQuantiles& quantiles);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
@@ -80,6 +81,16 @@ ProcessTable PointIndex::table_of(const Run& run, const PointClocks& clocks) con
     if (!timed[i].empty()) sum_up(timed[i], clocks[i], table[i]);
   }
   return table;
+}
+
+ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points) {
+  ProcessGroup group;
+  for (const ProcessTable& table : tables) {
+    group.emplace_back();
+    for (const std::size_t point : points)
+      group.back().push_back(table[point].log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  return group;
 }
 
 bool same_run(const Run& one, const Run& other) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compare/noise.h"
 #include "core/model/run.h"
 
 namespace gpubench::compare {
@@ -30,6 +31,7 @@ struct ProcessPoint {
   const Point* shown = nullptr;  ///< one of them: a failed one before a timed one before any other
 };
 
+using Runs = std::vector<const Run*>;
 using ProcessTable = std::vector<ProcessPoint>;  ///< by point
 
 /// By point, the clock it is compared by; absent where nothing times it.
@@ -61,15 +63,29 @@ class PointIndex {
   std::unordered_map<Key, std::size_t, Hash> places_;
 };
 
+/// The logarithms of some points' times in each of the processes.
+ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points);
+
 /// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.
 bool same_run(const Run& one, const Run& other);
 
-/// "the same kernels, same code, launched alike", or what differs between their records: "kernel scale(float*): code
-/// differs, registers 32 -> 40". Where a side has none, what differs between the numbers of kernels and blocks that
-/// they launch; empty where nothing is known to.
+/// "the same kernels, code and launches", or what differs: "kernel scale(float*): code differs, registers 32 -> 40".
+/// Where a side has no activity records: how many kernels and blocks it launches, if that differs.
 std::string kernels_text(const Point* base, const Point* next);
 
 /// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.
 std::string bound_of(const Verdict* verdict);
+
+/// Of one point.
+struct PointClock {
+  std::optional<Clock> clock;  ///< absent where no clock serves
+  bool of_necessity = false;   ///< the sides' own clocks differ, and this is one that both have
+  std::string absent_reason;   ///< not empty: no clock serves, and this says why
+};
+
+/// By point of the index. `asked`: that clock, where both sides have it; none: the measurements' own, where those
+/// differ the one that most processes of both sides have.
+std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base, const Runs& next,
+                                      std::optional<Clock> asked);
 
 }  // namespace gpubench::compare

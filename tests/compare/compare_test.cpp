@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "compare/clocks.h"
+#include "compare/point_table.h"
 #include "compare/comparability.h"
 #include "compare/noise.h"
 #include "tests/compare/compared_runs.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/process_noise.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "compare/noise.h"
 #include "core/statistics/steps.h"
 #include "core/statistics/student.h"
 
@@ -19,7 +18,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 TEST(ProcessNoise, OfOnePointIsItsVariance) {
   const ProcessGroup base = {{1.0}, {1.2}, {1.1}}, next = {{5.0}, {5.4}};
-  const auto noise = learn_noise({&base, &next}, 1);
+  const auto noise = learn_noise({base, next}, 1);
   ASSERT_TRUE(noise.of_point[0]);
   EXPECT_NEAR(noise.of_point[0]->variance, (0.01 + 0.01 + 0.0 + 0.04 + 0.04) / 3.0, 1e-12);
   EXPECT_NEAR(noise.of_point[0]->degrees, 3.0, 1e-12);
@@ -29,7 +28,7 @@ TEST(ProcessNoise, OfOnePointIsItsVariance) {
 TEST(ProcessNoise, MissingValuesAreLeftOut) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const ProcessGroup group = {{1.0, none, none}, {1.2, 3.0, none}, {none, 3.2, 4.0}};
-  const auto noise = learn_noise({&group}, 3);
+  const auto noise = learn_noise({group}, 3);
   EXPECT_NEAR(noise.of_point[0]->variance, 0.02, 1e-12);
   EXPECT_NEAR(noise.of_point[1]->variance, 0.02, 1e-12);
   EXPECT_FALSE(noise.of_point[2]);
@@ -43,7 +42,7 @@ TEST(ProcessNoise, WhatAllPointsShareHasTheDegreesOfTheProcesses) {
     const double common = 0.05 * normal(random);
     for (double& value : process) value = common + 0.002 * normal(random);
   }
-  const auto noise = learn_noise({&group}, 500);
+  const auto noise = learn_noise({group}, 500);
   EXPECT_EQ(noise.common.degrees, 3.0);
   for (const auto& spread : noise.of_point) {
     EXPECT_NEAR(spread->degrees, 3.0, 0.3);
@@ -80,7 +79,7 @@ Rates simulate(std::size_t points, std::size_t processes, double deviation, doub
                       deviations[p] * (heavy ? tailed(random) / std::sqrt(3.0) : normal(random));
         sides[side].push_back(values);
       }
-    const auto noise = learn_noise({&sides[0], &sides[1]}, points);
+    const auto noise = learn_noise({sides[0], sides[1]}, points);
     std::vector<double> p_values;
     for (std::size_t p = 0; p < points; ++p) {
       double difference = 0.0;
@@ -149,7 +148,7 @@ TEST(Simulation, PairsWithBurstsRaiseFewAlarmsAndFindMore) {
       }
       const auto decide = [&](bool trimmed, double shift) {
         const ProcessGroup used = trimmed ? winsorised(group) : group;
-        const auto noise = learn_noise({&used}, points);
+        const auto noise = learn_noise({used}, points);
         std::vector<double> p_values;
         for (std::size_t p = 0; p < points; ++p) {
           std::vector<double> values;
