@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/gather.h"
-
 #include <sched.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 #include "bench/devices.h"
 #include "bench/gpu.h"
 #include "core/base/time.h"
+#include "doctor/facts.h"
 #include "doctor/parse.h"
 
 namespace gpubench::doctor {

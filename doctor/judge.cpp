@@ -2,9 +2,11 @@
 #include "doctor/judge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "core/base/units.h"
@@ -53,9 +55,13 @@ class Section {
     else
       green(std::move(check), std::move(found));
   }
-  /// What NVML did not tell.
-  void unknown(std::string check, const std::string& reason) const {
-    yellow(std::move(check), "not known: " + reason, "gpubench works without it. A newer driver may report it.");
+  /// What NVML read; where it did not, a yellow line says so.
+  template <class Value>
+  const Value* known(std::string check, const bench::NvmlReading<Value>& reading) const {
+    if (reading.value) return &*reading.value;
+    yellow(std::move(check), "not known: " + reading.reason,
+           "gpubench works without it. A newer driver may report it.");
+    return nullptr;
   }
   void line(Line line) const {
     line.section = name_;
@@ -103,22 +109,19 @@ void judge_driver(const Facts& facts, std::vector<Line>& lines) {
                    "To measure a GPU, install a CUDA toolkit (12.6 or newer) and build again.");
 }
 
-std::string purpose_of(std::string_view library) {
-  if (library == "libcuda") return "It comes with the driver. No GPU works without it.";
-  if (library == "libnvidia-ml")
-    return "It comes with the driver. Clocks, power and temperature are unknown without it.";
-  if (library == "libcublasLt")
-    return "It is in the toolkit's libcublas. There is no gemm and no tensor ceiling on GPUs without it.";
-  if (library == "libcupti") return "It is in the toolkit's CUPTI. There are no counters without it.";
-  return "It comes with CUPTI. There are no counters without it.";
-}
+const std::map<std::string_view, std::string_view> purposes = {
+    {"libcuda", "It comes with the driver. No GPU works without it."},
+    {"libnvidia-ml", "It comes with the driver. Clocks, power and temperature are unknown without it."},
+    {"libcublasLt", "It is in the toolkit's libcublas. There is no gemm and no tensor ceiling on GPUs without it."},
+    {"libcupti", "It is in the toolkit's CUPTI. There are no counters without it."},
+    {"libnvperf_host", "It comes with CUPTI. There are no counters without it."}};
 
 void judge_libraries(const Facts& facts, std::vector<Line>& lines) {
   const Section section(lines, "libraries");
   for (const Library& library : facts.libraries) {
     if (library.path.empty()) {
       section.yellow(library.name, library.reason.empty() ? "not found" : library.reason,
-                     fmt::format("Install it, or add its folder to LD_LIBRARY_PATH. {}", purpose_of(library.name)));
+                     fmt::format("Install it, or add its folder to LD_LIBRARY_PATH. {}", purposes.at(library.name)));
       continue;
     }
     const std::string found =
@@ -168,10 +171,7 @@ void judge_counters(const Facts& facts, std::vector<Line>& lines) {
 }
 
 void judge_clocks(const Gpu& gpu, const Section& section) {
-  if (!gpu.sm_clock.value) {
-    section.unknown("clocks", gpu.sm_clock.reason);
-    return;
-  }
+  if (section.known("clocks", gpu.sm_clock) == nullptr) return;
   const auto of_max = [](const bench::NvmlReading<double>& now, const bench::NvmlReading<double>& max) {
     if (!now.value) return std::string("not known");
     return max.value ? fmt::format("{} of {}", megahertz(*now.value), megahertz(*max.value)) : megahertz(*now.value);
@@ -193,30 +193,24 @@ void judge_clocks(const Gpu& gpu, const Section& section) {
 }
 
 void judge_power(const Gpu& gpu, const Section& section) {
-  const auto& limit = gpu.power_limit;
-  const auto& usual = gpu.default_power_limit;
-  if (!limit.value) {
-    section.unknown("power cap", limit.reason);
-    return;
-  }
-  std::string found = fmt::format("{:.0f} W", *limit.value);
-  if (usual.value) found += fmt::format(", default {:.0f} W", *usual.value);
+  const double* const limit = section.known("power cap", gpu.power_limit);
+  if (limit == nullptr) return;
+  const auto& usual = gpu.default_power_limit.value;
+  std::string found = fmt::format("{:.0f} W", *limit);
+  if (usual) found += fmt::format(", default {:.0f} W", *usual);
   if (gpu.power.value) found += fmt::format(", drawing {:.0f} W now", *gpu.power.value);
-  section.green_unless(usual.value && *limit.value < min_power_share * *usual.value, "power cap", found,
+  section.green_unless(usual && *limit < min_power_share * *usual, "power cap", found,
                        fmt::format("As root: nvidia-smi -i {} -pl {:.0f}. Clocks drop under load otherwise.", gpu.uuid,
-                                   usual.value.value_or(*limit.value)));
+                                   usual.value_or(*limit)));
 }
 
 void judge_throttle(const Gpu& gpu, const Section& section) {
-  if (!gpu.throttle.value) {
-    section.unknown("throttled", gpu.throttle.reason);
-    return;
-  }
-  const std::uint64_t reasons = *gpu.throttle.value;
-  const std::string words = bench::throttle_text(reasons);
+  const std::uint64_t* const reasons = section.known("throttled", gpu.throttle);
+  if (reasons == nullptr) return;
+  const std::string words = bench::throttle_text(*reasons);
   const std::uint64_t broken =
       bench::nvml_hardware_slowdown | bench::nvml_hardware_thermal_slowdown | bench::nvml_hardware_power_brake;
-  if ((reasons & broken) != 0)
+  if ((*reasons & broken) != 0)
     section.red("throttled", words, "Check the cooling and the power supply: the board slows itself down.");
   else
     section.green_unless(!words.empty(), "throttled", words.empty() ? "not now" : words,
@@ -224,16 +218,13 @@ void judge_throttle(const Gpu& gpu, const Section& section) {
 }
 
 void judge_switches(const Gpu& gpu, const Section& section) {
-  if (gpu.persistence.value)
+  if (const bool* const on = section.known("persistence", gpu.persistence))
     section.green_unless(
-        !*gpu.persistence.value, "persistence", *gpu.persistence.value ? "on" : "off",
+        !*on, "persistence", *on ? "on" : "off",
         fmt::format("As root: nvidia-smi -i {} -pm 1. Otherwise each program loads the driver again.", gpu.uuid));
-  else
-    section.unknown("persistence", gpu.persistence.reason);
-  if (gpu.ecc.value)
-    section.green("ECC", *gpu.ecc.value ? "on" : "off: compare only with runs without ECC");
-  else
-    section.green("ECC", "not known: " + gpu.ecc.reason);
+  section.green("ECC", !gpu.ecc.value   ? "not known: " + gpu.ecc.reason
+                       : *gpu.ecc.value ? "on"
+                                        : "off: compare only with runs without ECC");
   if (gpu.mig.value && *gpu.mig.value)
     section.yellow(
         "MIG", "on",
@@ -245,31 +236,19 @@ void judge_switches(const Gpu& gpu, const Section& section) {
 }
 
 void judge_users(const Gpu& gpu, const Section& section) {
-  if (!gpu.compute_mode.value) {
-    section.unknown("compute mode", gpu.compute_mode.reason);
-  } else {
+  if (const bench::ComputeMode* const mode = section.known("compute mode", gpu.compute_mode)) {
     const std::string remedy = fmt::format("As root: nvidia-smi -i {} -c 0", gpu.uuid);
-    switch (*gpu.compute_mode.value) {
-      case bench::ComputeMode::shared:
-        section.green("compute mode", "default: any process may use it");
-        break;
-      case bench::ComputeMode::prohibited:
-        section.red("compute mode", "prohibited: no process may compute on it", remedy);
-        break;
-      case bench::ComputeMode::exclusive_thread:
-      case bench::ComputeMode::exclusive_process:
-        section.yellow("compute mode", "exclusive: one process at a time", remedy);
-        break;
-    }
+    if (*mode == bench::ComputeMode::shared)
+      section.green("compute mode", "default: any process may use it");
+    else if (*mode == bench::ComputeMode::prohibited)
+      section.red("compute mode", "prohibited: no process may compute on it", remedy);
+    else
+      section.yellow("compute mode", "exclusive: one process at a time", remedy);
   }
-  if (!gpu.processes.value) {
-    section.unknown("other processes", gpu.processes.reason);
-    return;
-  }
-  std::string ids;
-  for (const unsigned id : *gpu.processes.value) ids += fmt::format("{}{}", ids.empty() ? "" : ", ", id);
-  section.green_unless(!ids.empty(), "other processes", ids.empty() ? "none found" : "process " + ids,
-                       "End them or wait: they share the GPU's time and memory with what you measure.");
+  if (const std::vector<unsigned>* const ids = section.known("other processes", gpu.processes))
+    section.green_unless(!ids->empty(), "other processes",
+                         ids->empty() ? "none found" : fmt::format("process {}", fmt::join(*ids, ", ")),
+                         "End them or wait: they share the GPU's time and memory with what you measure.");
 }
 
 struct CostLimit {
@@ -310,12 +289,9 @@ void judge_gpu(const Gpu& gpu, std::vector<Line>& lines) {
   section.green("GPU", gpu.uuid.empty() ? gpu.name : fmt::format("{}, {}", gpu.name, gpu.uuid));
   judge_clocks(gpu, section);
   judge_power(gpu, section);
-  if (gpu.temperature.value)
-    section.green_unless(*gpu.temperature.value >= hot_celsius, "temperature",
-                         fmt::format("{:.0f} \u00b0C", *gpu.temperature.value),
+  if (const double* const celsius = section.known("temperature", gpu.temperature))
+    section.green_unless(*celsius >= hot_celsius, "temperature", fmt::format("{:.0f} \u00b0C", *celsius),
                          "Let it cool down and check its cooling: clocks drop under load.");
-  else
-    section.unknown("temperature", gpu.temperature.reason);
   judge_throttle(gpu, section);
   judge_switches(gpu, section);
   judge_users(gpu, section);
@@ -363,10 +339,7 @@ void judge_host(const Host& host, std::vector<Line>& lines) {
       "Boot with clocksource=tsc if /sys/devices/system/clocksource/clocksource0/available_clocksource offers it: "
       "short host times are coarse.");
   judge_cores(host, section);
-  if (host.smt)
-    section.green("SMT", *host.smt ? "on: two threads may share a core" : "off");
-  else
-    section.green("SMT", "not shown by this system");
+  section.green("SMT", !host.smt ? "not shown by this system" : *host.smt ? "on: two threads may share a core" : "off");
   if (host.governor.empty())
     section.green("governor", "not shown by this system (usual in virtual machines)");
   else

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/table.h"
+#include "core/model/run.h"
 #include "doctor/facts.h"
 
 namespace gpubench::doctor {
@@ -32,5 +34,11 @@ std::vector<Line> judge(const Facts& facts);
 
 /// The worst state of all; green for none.
 State worst(const std::vector<Line>& lines);
+
+/// A sign and a word for each state, so that nothing hangs on colour; the remedy under each line that has one.
+std::string console(const std::vector<Line>& lines, const ConsoleStyle& style);
+
+/// The same as JSON, with the schema "gpubench-doctor".
+std::string json(const std::vector<Line>& lines, const Context& context);
 
 }  // namespace gpubench::doctor

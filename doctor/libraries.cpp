@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "doctor/gather.h"
+#include "doctor/facts.h"
 #include "doctor/parse.h"
 
 namespace gpubench::doctor {
@@ -52,10 +52,15 @@ std::vector<std::string> candidates(const std::vector<std::string>& names, const
 
 using Version = std::string (*)(void* handle);
 
-std::string cuda_version(void* handle) {
+std::optional<int> cuda_of(void* handle) {
   const auto get = function_in<int(int*)>(handle, "cuDriverGetVersion");
   int version = 0;
-  return get != nullptr && get(&version) == 0 && version > 0 ? "CUDA " + cuda_version_text(version) : "";
+  return get != nullptr && get(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
+}
+
+std::string cuda_version(void* handle) {
+  const auto version = cuda_of(handle);
+  return version ? "CUDA " + cuda_version_text(*version) : "";
 }
 
 std::string cupti_version(void* handle) {
@@ -114,11 +119,7 @@ std::vector<Library> gather_libraries() {
 std::optional<int> driver_cuda_version() {
   std::string reason;
   void* const handle = open_first({"libcuda.so.1"}, reason);
-  if (handle == nullptr) return std::nullopt;
-  const auto get = function_in<int(int*)>(handle, "cuDriverGetVersion");
-  int version = 0;
-  if (get == nullptr || get(&version) != 0 || version <= 0) return std::nullopt;
-  return version;
+  return handle != nullptr ? cuda_of(handle) : std::nullopt;
 }
 
 }  // namespace gpubench::doctor

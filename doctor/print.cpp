@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/print.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "core/base/table.h"
 #include "core/base/text.h"
+#include "doctor/judge.h"
 
 namespace gpubench::doctor {
 namespace {

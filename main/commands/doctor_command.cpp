@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "core/storage/storage.h"
-#include "doctor/gather.h"
+#include "doctor/facts.h"
 #include "doctor/judge.h"
-#include "doctor/print.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/commands/context.h"

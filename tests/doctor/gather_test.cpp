@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/gather.h"
+#include "doctor/facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

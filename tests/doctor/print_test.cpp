@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/print.h"
+#include "doctor/judge.h"
 
 #include <gtest/gtest.h>
 
