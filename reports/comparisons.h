@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "compare/calibration_diff.h"
 #include "compare/compare.h"
@@ -18,10 +20,44 @@ std::string json(const compare::Comparison& comparison);
 
 std::string console(const compare::History& history, const ConsoleStyle& style);
 std::string markdown(const compare::History& history);
-std::string json(const compare::History& history);
 std::string csv(const compare::History& history);
+std::string json(const compare::History& history);
 
 /// A table of the changes, with a summary below.
 std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& style);
+
+// What several of these writers say.
+
+std::string_view name_of(compare::Change change);       ///< "faster", "slower", "same", "inconclusive"
+std::string_view name_of(compare::CodeChange change);   ///< "same", "differs", "not known"
+std::string_view name_of(compare::NoiseSource source);  ///< "assumed", "given", "processes", "history"
+/// Slower or faster.
+bool has_changed(const compare::ComparedPoint& point);
+/// "1.21x slower", "1.05x faster", "same", "inconclusive".
+std::string change_text(const compare::ComparedPoint& point);
+/// "[1.19, 1.23]", of the ratio.
+std::string interval_text(const compare::ComparedPoint& point);
+/// "memory", or "memory -> overhead" when it changed. Empty when neither run knows it.
+std::string regime_change(const compare::ComparedPoint& point);
+
+/// "went from DRAM-bound at 91 % to launch-bound" where the limit is another one, "DRAM-bound at 91 %, was at 96 %"
+/// where it is not; as far as the verdicts are known.
+std::string bound_change(const compare::ComparedPoint& point);
+
+/// Sentences on what the comparison rests on: the clock, the noise, the least change that could be seen, the code.
+std::vector<std::string> grounds_of(const compare::Comparison& comparison);
+
+/// Slower points first, the worst at the top; then faster, inconclusive and same ones, each by the size of the effect.
+std::vector<const compare::ComparedPoint*> by_effect(const compare::Comparison& comparison);
+
+/// "12 points compared: 1 slower, 10 same, 1 inconclusive, 2 failed in the new run, 1 only in the base".
+std::string summary_of(const compare::Comparison& comparison);
+
+/// "1.21x slower".
+std::string change_text(const compare::LevelChange& step);
+/// "12", or "12 (v1.4)" with a label: the entry of the store.
+std::string entry_text(const compare::LevelChange& step);
+/// "2 steps in 40 points over 12 entries".
+std::string summary_of(const compare::History& history);
 
 }  // namespace gpubench::reports

@@ -39,9 +39,29 @@ bool can_write_several(const std::filesystem::path& file);
 bool can_write(const std::filesystem::path& file);
 /// Whether its format is gpubench's own, which can be read again; "run.gbench.json" is not.
 bool writes_run(const std::filesystem::path& file);
-/// Whether its format belongs to another tool (reports/export/other_tools.h) and is one of runs alone.
+/// Whether its format belongs to another tool and is one of runs alone.
 bool is_for_another_tool(const std::filesystem::path& file);
 /// The extensions, for messages and help: ".json .csv .md .html .gbench.json ...".
 std::string known_extensions();
+
+// In the formats of other tools. All text is printable; numbers that are not known are left out.
+
+/// Google Benchmark's JSON, one entry a point: the median in nanoseconds as real_time. cpu_time is what the host takes
+/// to launch one execution, or real_time again: "cpu_time_source" says which. Points without time stand in a list of
+/// their own, "without_time", because compare.py cannot read entries without real_time. Where points are of several
+/// devices, names end in the device: "saxpy/1024/manual_time/cuda:1".
+std::string google_benchmark_json(const Run& run);
+
+/// nvbench's JSON, version 1.0.0: a benchmark for each operation, a state for each point. Times stand under the tags of
+/// isolated measurements (nv/cold/time/gpu/...), which nvbench's tools compare; the mean's description says how they
+/// were taken.
+std::string nvbench_json(const Run& run);
+
+/// Points and ceilings as gauges in OpenMetrics 1.0 text, for the textfile collector of Prometheus' node exporter.
+std::string open_metrics(const Run& run);
+
+/// JUnit XML: a suite for each operation on each device, a case for each point, its time the median of one execution
+/// in seconds.
+std::string junit_xml(const Run& run);
 
 }  // namespace gpubench::reports

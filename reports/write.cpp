@@ -7,7 +7,6 @@
 
 #include "core/storage/storage.h"
 #include "reports/charts/picture.h"
-#include "reports/export/other_tools.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {

@@ -82,4 +82,23 @@ std::string Table::row(std::size_t index, const ConsoleStyle& style) const {
   return line(cells, style);
 }
 
+void add_row(std::vector<Column>& columns, std::vector<Cell> cells) {
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(std::move(cells.at(i)));
+}
+
+std::string table_text(std::vector<Column> columns, std::size_t min, const ConsoleStyle& style,
+                       const std::vector<std::vector<std::string_view>>& expendable) {
+  Table table(columns, 0, min);
+  for (const auto& headers : expendable) {
+    if (table.fits(usable_width(style))) break;
+    std::erase_if(columns,
+                  [&](const Column& column) { return std::ranges::find(headers, column.header) != headers.end(); });
+    table = Table(columns, 0, min);
+  }
+  table.fit(style);
+  std::string text = table.header(style);
+  for (std::size_t i = 0; i < columns.front().cells.size(); ++i) text += table.row(i, style);
+  return text;
+}
+
 }  // namespace gpubench

@@ -45,7 +45,7 @@ struct Cell {
 struct Column {
   std::string header;
   bool right = false;  ///< aligned to the right
-  std::vector<Cell> cells;
+  std::vector<Cell> cells = {};
   std::size_t min_width = 0;  ///< for what is printed under the column besides its cells
 
   [[nodiscard]] std::size_t natural_width() const;
@@ -76,5 +76,13 @@ class Table {
   std::size_t least_;
   std::vector<std::size_t> widths_;
 };
+
+/// Adds a cell to each column.
+void add_row(std::vector<Column>& columns, std::vector<Cell> cells);
+
+/// A whole table. Where it is too wide, the columns with the headers of `expendable` go, one group after the other;
+/// then the first column is shortened, to `min` columns of the terminal at least.
+std::string table_text(std::vector<Column> columns, std::size_t min, const ConsoleStyle& style,
+                       const std::vector<std::vector<std::string_view>>& expendable = {});
 
 }  // namespace gpubench

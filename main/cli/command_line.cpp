@@ -13,7 +13,6 @@
 #include "gpubench/version.h"
 #include "main/cli/options.h"
 #include "main/commands/commands.h"
-#include "reports/charts/drawing.h"
 #include "reports/charts/picture.h"
 
 namespace gpubench {

@@ -15,7 +15,6 @@
 #include "main/cli/help.h"
 #include "main/cli/option_table.h"
 #include "main/cli/parser.h"
-#include "reports/charts/drawing.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
 

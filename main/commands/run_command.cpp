@@ -37,7 +37,7 @@
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
 #include "main/worker/job.h"
-#include "reports/activity.h"
+#include "reports/point_text.h"
 #include "reports/reports.h"
 
 namespace gpubench {

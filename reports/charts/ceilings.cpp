@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/charts/ceilings.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -72,23 +70,47 @@ Usage usage_of(const Run& run, const std::string& device) {
   return usage;
 }
 
-Json roof_row(const Calibration& calibration, const Roof& roof, double intensity, double factor) {
-  const auto& ceiling = *roof.ceiling;
+/// The fields that say how fast a ceiling is; `factor` makes it a rate at some intensity.
+Json row_of(const Calibration& calibration, const std::string& name, const Ceiling& ceiling, double factor = 1.0) {
   return {{"device", calibration.device.id},
-          {"roof", ceiling.resource},
-          {"label", roof.name + "  " + format_value(ceiling.value, ceiling.unit)},
-          {"interval",
-           format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4)},
-          {"method", ceiling.method},
-          {"intensity", rounded(intensity)},
+          {"label", name + "  " + format_value(ceiling.value, ceiling.unit)},
           {"rate", rounded(ceiling.value * factor)},
           {"rate_low", rounded(ceiling.ci95.low * factor)},
           {"rate_high", rounded(ceiling.ci95.high * factor)}};
 }
 
+/// A roof is a line between two points, one of which has the label.
+Json roof_row(const Calibration& calibration, const Roof& roof, double intensity, double factor, bool labelled) {
+  const Ceiling& ceiling = *roof.ceiling;
+  Json row = row_of(calibration, roof.name, ceiling, factor);
+  row["roof"] = ceiling.resource;
+  row["interval"] =
+      format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4);
+  row["method"] = ceiling.method;
+  row["intensity"] = rounded(intensity);
+  row["place"] = labelled ? "label" : "";
+  return row;
+}
+
+/// Labels of roofs that lie close together move aside, a column each; the first roofs keep the first column.
+std::vector<std::size_t> label_columns(const std::vector<Roof>& roofs) {
+  std::vector<std::vector<double>> columns;
+  std::vector<std::size_t> result;
+  for (const Roof& roof : roofs) {
+    const double value = roof.ceiling->value;
+    const auto free = std::ranges::find_if(columns, [&](const std::vector<double>& others) {
+      return std::ranges::none_of(others, [&](double other) { return std::max(other / value, value / other) < 1.8; });
+    });
+    result.push_back(static_cast<std::size_t>(free - columns.begin()));
+    if (free == columns.end()) columns.emplace_back();
+    columns[result.back()].push_back(value);
+  }
+  return result;
+}
+
 void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   const auto memory = memory_roofs(calibration);
-  const auto pipes = pipe_roofs(calibration);
+  auto pipes = pipe_roofs(calibration);
   const auto usage = usage_of(run, calibration.device.id);
   if (memory.empty() && pipes.empty()) return;
   const double fastest_memory = memory.empty() ? 0.0 : memory.back().ceiling->value;
@@ -97,45 +119,24 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   const double ridge = fastest_pipe > 0 && slowest_memory > 0 ? fastest_pipe / slowest_memory : 10.0;
   const double left = std::min(usage.low > 0 ? usage.low / 6 : 0.05, ridge / 100);
   const double right = std::max(usage.high * 4, ridge * 10);
-  std::size_t rank = 0;
-  for (const auto& roof : memory) {
-    const double end = fastest_pipe > 0 ? fastest_pipe / roof.ceiling->value : right;
+  for (std::size_t rank = 0; rank < memory.size(); ++rank) {
+    const double end = fastest_pipe > 0 ? fastest_pipe / memory[rank].ceiling->value : right;
     for (const double x : {left, end}) {
-      auto row = roof_row(calibration, roof, x, x);
-      row["kind"] = "memory";
-      row["rank"] = rank;
-      row["used"] = true;
-      row["place"] = x == left ? "label" : "";
-      rows.push_back(std::move(row));
+      rows.push_back(roof_row(calibration, memory[rank], x, x, x == left));
+      rows.back().update({{"kind", "memory"}, {"rank", rank}, {"used", true}});
     }
-    ++rank;
   }
-  // Labels of pipes that lie close together move aside, a column each; those that points use keep the first.
   const auto is_used = [&](const Roof& roof) {
     const auto pipe = find_plain_resource(roof.ceiling->resource)->pipe;
     return pipe && usage.pipes.contains(*pipe);
   };
-  auto order = pipes;
-  std::stable_partition(order.begin(), order.end(), is_used);
-  std::vector<std::vector<double>> columns;
-  for (const auto& roof : order) {
-    const double value = roof.ceiling->value;
-    const auto crowded = [&](const std::vector<double>& others) {
-      return std::any_of(others.begin(), others.end(),
-                         [&](double other) { return std::max(other / value, value / other) < 1.8; });
-    };
-    const auto free = std::find_if_not(columns.begin(), columns.end(), crowded);
-    const auto column = static_cast<std::size_t>(free - columns.begin());
-    if (free == columns.end()) columns.emplace_back();
-    columns[column].push_back(value);
-    const double start = fastest_memory > 0 ? roof.ceiling->value / fastest_memory : left;
+  std::stable_partition(pipes.begin(), pipes.end(), is_used);
+  const auto columns = label_columns(pipes);
+  for (std::size_t i = 0; i < pipes.size(); ++i) {
+    const double start = fastest_memory > 0 ? pipes[i].ceiling->value / fastest_memory : left;
     for (const double x : {start, right}) {
-      auto row = roof_row(calibration, roof, x, 1.0);
-      row["kind"] = "pipe";
-      row["used"] = is_used(roof);
-      row["place"] = x == right ? "label" : "";
-      row["column"] = column;
-      rows.push_back(std::move(row));
+      rows.push_back(roof_row(calibration, pipes[i], x, 1.0, x == right));
+      rows.back().update({{"kind", "pipe"}, {"used", is_used(pipes[i])}, {"column", columns[i]}});
     }
   }
 }
@@ -158,13 +159,10 @@ Json roof_rows(const Run& run) {
 Json ceiling_rows(const Run& run) {
   auto rows = Json::array();
   for (const auto& calibration : run.calibrations)
-    for (const auto& roof : memory_roofs(calibration))
-      rows.push_back({{"device", calibration.device.id},
-                      {"resource", roof.ceiling->resource},
-                      {"label", roof.name + "  " + format_value(roof.ceiling->value, "B/s")},
-                      {"rate", rounded(roof.ceiling->value)},
-                      {"rate_low", rounded(roof.ceiling->ci95.low)},
-                      {"rate_high", rounded(roof.ceiling->ci95.high)}});
+    for (const auto& roof : memory_roofs(calibration)) {
+      rows.push_back(row_of(calibration, roof.name, *roof.ceiling));
+      rows.back()["resource"] = roof.ceiling->resource;
+    }
   return rows;
 }
 
@@ -187,14 +185,9 @@ Json level_rows(const Run& run) {
     if (calibration.ladder.empty()) continue;
     double from = calibration.ladder.front().working_set_bytes;
     const auto put_level = [&](const std::string& name, const Ceiling* ceiling, double to) {
-      if (drawable(ceiling) && from > 0 && to > from)
-        rows.push_back({{"device", calibration.device.id},
-                        {"label", name + "  " + format_value(ceiling->value, ceiling->unit)},
-                        {"from", rounded(from)},
-                        {"to", rounded(to)},
-                        {"rate", rounded(ceiling->value)},
-                        {"rate_low", rounded(ceiling->ci95.low)},
-                        {"rate_high", rounded(ceiling->ci95.high)}});
+      if (!drawable(ceiling) || !(from > 0) || !(to > from)) return;
+      rows.push_back(row_of(calibration, name, *ceiling));
+      rows.back().update({{"from", rounded(from)}, {"to", rounded(to)}});
     };
     for (const auto& level : calibration.levels) {
       if (!(level.capacity_bytes > 0)) continue;
@@ -267,10 +260,12 @@ Json intensity_roof_rows(const Run& run) {
     const auto& sweep = calibration.intensity_sweep;
     if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) continue;
     const double ridge = pipe->value / memory->value;
-    const auto put_point = [&](std::string_view roof, const Ceiling& ceiling, double x, double rate, bool labelled) {
+    const auto put_point = [&](std::string_view resource, const Ceiling& ceiling, double x, double rate,
+                               bool labelled) {
+      const std::string roof(label_of(resource));
       rows.push_back({{"device", calibration.device.id},
                       {"roof", roof},
-                      {"label", std::string(roof) + "  " + format_value(ceiling.value, ceiling.unit)},
+                      {"label", roof + "  " + format_value(ceiling.value, ceiling.unit)},
                       {"intensity", rounded(x)},
                       {"rate", rounded(rate)},
                       {"labelled", labelled}});
@@ -278,11 +273,11 @@ Json intensity_roof_rows(const Run& run) {
     const double left = std::min(sweep.front().flops_per_byte, ridge);
     const double right = std::max(sweep.back().flops_per_byte, ridge);
     const double middle = std::sqrt(left * ridge);
-    put_point(label_of(resource::dram_read), *memory, left, left * memory->value, false);
-    put_point(label_of(resource::dram_read), *memory, middle, middle * memory->value, true);
-    put_point(label_of(resource::dram_read), *memory, ridge, pipe->value, false);
-    put_point(label_of(name_of(fp32)), *pipe, ridge, pipe->value, true);
-    put_point(label_of(name_of(fp32)), *pipe, right, pipe->value, false);
+    put_point(resource::dram_read, *memory, left, left * memory->value, false);
+    put_point(resource::dram_read, *memory, middle, middle * memory->value, true);
+    put_point(resource::dram_read, *memory, ridge, pipe->value, false);
+    put_point(name_of(fp32), *pipe, ridge, pipe->value, true);
+    put_point(name_of(fp32), *pipe, right, pipe->value, false);
   }
   return rows;
 }

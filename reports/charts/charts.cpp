@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "reports/charts/ceilings.h"
 #include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/model/run.h"
+#include "reports/overlaid_runs.h"
 
 namespace gpubench::reports::charts {
 
@@ -66,5 +67,15 @@ Json standalone(const Chart& chart, const Run& run, const Choice& choice = {});
 /// Colours of the regimes in the order of the enumeration; Okabe and Ito's palette (jfly.uni-koeln.de/color), the
 /// orange darker and the blue lighter where the paper needs it.
 std::vector<std::string> regime_colors(bool dark);
+
+/// "rooflines", "changes" (of all points) and "times" (of one operation).
+std::vector<Chart> overlays(const Several& several);
+
+/// As `datasets` of the merged run, each row with its run's label as `run`; and `changes`, a row for each point of a
+/// later run that the first has too: the ratio of the medians, and bounds from the far ends of both intervals.
+Json datasets(const Several& several);
+
+/// As `standalone` of one run.
+Json standalone(const Chart& chart, const Several& several, const Choice& choice = {});
 
 }  // namespace gpubench::reports::charts

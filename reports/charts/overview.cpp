@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/model/points.h"
-#include "reports/charts/ceilings.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/parts.h"
+#include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -16,14 +16,7 @@ constexpr auto shown_lines =
     "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0 && (line === '' || datum.line "
     "=== line)";
 
-/// How sure: from faint (a toss-up between two) to strong.
-Json probability() {
-  return {{"field", "probability"},
-          {"type", "quantitative"},
-          {"scale", {{"domain", Json::array({0.4, 1})}, {"range", Json::array({0.12, 0.72})}, {"clamp", true}}},
-          {"legend", nullptr}};
-}
-
+/// How sure the regime is: from faint (a toss-up between two) to strong.
 Json map_layers(const char* from, const char* to, const char* middle, const char* title, const char* label,
                 bool with_text) {
   auto x = binary_axis(from, title, label);
@@ -31,20 +24,8 @@ Json map_layers(const char* from, const char* to, const char* middle, const char
   const auto at = of_field(x, middle);
   const auto y = rows_of_operations();
   const std::string shown = both(both(shown_lines, std::string("datum.") + to + " > 0"), "datum.repetition === 0");
-  auto layers = Json::array();
-  const auto cell = style("rect", "cell", {{"cursor", "pointer"}});
-  layers.push_back({{"data", data("points")},
-                    {"transform", Json::array({{{"filter", shown}},
-                                               {{"calculate", "isValid(datum.confidence) ? datum.confidence : 0"},
-                                                {"as", "probability"}}})},
-                    {"mark", cell},
-                    {"encoding",
-                     {{"x", x},
-                      {"x2", like(to)},
-                      {"y", y},
-                      {"color", regime_color()},
-                      {"opacity", probability()},
-                      {"tooltip", point_tooltip()}}}});
+  auto layers = Json::array(
+      {cell_layer(shown, x, to, "isValid(datum.confidence) ? datum.confidence : 0", {0.4, 1}, {0.12, 0.72})});
   const std::string unsure = "isValid(datum.confidence) && datum.confidence < 0.95";
   if (with_text)
     layers.push_back(
@@ -54,9 +35,17 @@ Json map_layers(const char* from, const char* to, const char* middle, const char
   return layers;
 }
 
-/// One panel of the overview: thin lines join the sizes of an operation.
-Json panel(const char* title, const Json& y, Json below) {
-  auto x = binary_axis("working_set", "working set", bytes_label);
+/// A panel of the overview.
+Json framed(const char* title, Json layers) {
+  return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
+          {"width", 380},
+          {"height", 250},
+          {"layer", std::move(layers)}};
+}
+
+/// Thin lines join the sizes of an operation.
+Json panel(const char* title, const Json& y, Json below = Json::array()) {
+  const auto x = binary_axis("working_set", "working set", bytes_label);
   const auto field = y["field"].get<std::string>();
   const std::string shown = both(both(shown_lines, "datum.working_set > 0"), "datum['" + field + "'] > 0");
   auto layers = std::move(below);
@@ -67,10 +56,7 @@ Json panel(const char* title, const Json& y, Json below) {
   layers.push_back(
       layer("points", shown, std::move(mark),
             {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}));
-  return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
-          {"width", 380},
-          {"height", 250},
-          {"layer", std::move(layers)}};
+  return framed(title, std::move(layers));
 }
 
 bool has_flops(const Run& run) {
@@ -93,9 +79,7 @@ Json map() {
   layers.push_back(
       layer("boundaries", "datum.device === device && (line === '' || datum.line === line)", tick,
             {{"x", at}, {"y", rows_of_operations()}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}));
-  auto result = spec(0, std::move(layers));
-  result["height"] = {{"step", 27}};
-  return result;
+  return row_spec(std::move(layers));
 }
 
 Json overview(const Run& run) {
@@ -108,23 +92,12 @@ Json overview(const Run& run) {
                         {"type", "quantitative"},
                         {"title", "bytes over the DRAM ceiling"},
                         {"axis", {{"format", ".0%"}, {"tickCount", 6}}}};
-  auto ceiling = Json::array();
-  if (dram)
-    ceiling.push_back({{"data", {{"values", Json::array({Json::object()})}}},
-                       {"mark", style("rule", "boundary")},
-                       {"encoding", {{"y", {{"datum", 1}, {"type", "quantitative"}}}}}});
-  Json map_panel = {{"title", {{"text", "Regime"}, {"anchor", "start"}, {"fontSize", 13}}},
-                    {"width", 380},
-                    {"height", 250},
-                    {"layer", map_layers("cell_from", "cell_to", "working_set", "working set", bytes_label, false)}};
   auto panels = Json::array(
-      {panel("Time", time_y, Json::array()),
-       panel(flops ? "Throughput (operations that declare FLOPs)" : "Throughput", throughput_y, Json::array()),
-       dram ? panel("Bandwidth utilisation", share_y, std::move(ceiling))
+      {panel("Time", time_y), panel(flops ? "Throughput (operations that declare FLOPs)" : "Throughput", throughput_y),
+       dram ? panel("Bandwidth utilisation", share_y, Json::array({unit_line()}))
             : panel("Bandwidth",
-                    decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second", si_label("B/s")),
-                    Json::array()),
-       std::move(map_panel)});
+                    decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second", si_label("B/s"))),
+       framed("Regime", map_layers("cell_from", "cell_to", "working_set", "working set", bytes_label, false))});
   return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
           {"params", parameters()},
           {"columns", 2},

@@ -110,6 +110,11 @@ Json layer(std::string_view data_set, std::string_view condition, Json mark, Jso
   if (!condition.empty()) result["transform"] = Json::array({{{"filter", condition}}});
   return result;
 }
+Json unit_line() {
+  return {{"data", {{"values", Json::array({Json::object()})}}},
+          {"mark", style("rule", "boundary")},
+          {"encoding", {{"y", {{"datum", 1}, {"type", "quantitative"}}}}}};
+}
 Json of_field(Json axis, std::string_view field) {
   axis["field"] = field;
   return axis;
@@ -133,6 +138,12 @@ Json spec(int height, Json layers) {
           {"layer", std::move(layers)}};
 }
 
+Json row_spec(Json layers) {
+  auto result = spec(0, std::move(layers));
+  result["height"] = {{"step", 27}};
+  return result;
+}
+
 std::string both(std::string_view a, std::string_view b) { return std::string(a) + " && " + std::string(b); }
 
 Json point_mark() { return style("point", "measured", {{"filled", true}, {"cursor", "pointer"}}); }
@@ -150,6 +161,23 @@ const char* const regime_sign =
 Json rows_of_operations() {
   return {
       {"field", "line"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}, {"axis", {{"labelLimit", 130}}}};
+}
+
+Json cell_layer(std::string_view condition, const Json& x, const char* to, const char* strength, const Json& domain,
+                const Json& range) {
+  const Json opacity = {{"field", "strength"},
+                        {"type", "quantitative"},
+                        {"scale", {{"domain", domain}, {"range", range}, {"clamp", true}}},
+                        {"legend", nullptr}};
+  auto result = layer("points", condition, style("rect", "cell", {{"cursor", "pointer"}}),
+                      {{"x", x},
+                       {"x2", like(to)},
+                       {"y", rows_of_operations()},
+                       {"color", regime_color()},
+                       {"opacity", opacity},
+                       {"tooltip", point_tooltip()}});
+  result["transform"].push_back({{"calculate", strength}, {"as", "strength"}});
+  return result;
 }
 
 Json cell_text(std::string_view condition, const Json& x, const Json& y, std::string_view visible,

@@ -48,6 +48,8 @@ Json data(std::string_view name);
 Json style(std::string_view mark, std::string_view name, const Json& further = Json::object());
 /// Rows of a data set for which `condition` holds (all when it is empty), drawn by a mark.
 Json layer(std::string_view data_set, std::string_view condition, Json mark, Json encoding);
+/// A line at 1 of the y axis.
+Json unit_line();
 /// An axis, of another field.
 Json of_field(Json axis, std::string_view field);
 Json like(std::string_view field);
@@ -60,6 +62,9 @@ Json point_layer(std::string_view condition, const Json& x, const Json& y);
 /// The sign that repeats the regime for whom colours do not tell it, as an expression.
 extern const char* const regime_sign;
 Json rows_of_operations();
+/// The cells of a map, as strong as the expression `strength` says.
+Json cell_layer(std::string_view condition, const Json& x, const char* to, const char* strength, const Json& domain,
+                const Json& range);
 /// A text in each cell of a map; `visible` is an expression of its opacity.
 Json cell_text(std::string_view condition, const Json& x, const Json& y, std::string_view visible,
                std::string_view expression);
@@ -68,5 +73,7 @@ Json cell_text(std::string_view condition, const Json& x, const Json& y, std::st
 Json parameters();
 /// Layers over one another, as wide as the page gives them room.
 Json spec(int height, Json layers);
+/// Likewise, as high as it has rows.
+Json row_spec(Json layers);
 
 }  // namespace gpubench::reports::charts

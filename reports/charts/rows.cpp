@@ -14,9 +14,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "reports/activity.h"
-#include "reports/charts/ceilings.h"
-#include "reports/judgement.h"
+#include "reports/point_text.h"
 
 namespace gpubench::reports::charts {
 namespace {
@@ -45,50 +43,43 @@ std::string line_of(const Measurement& measurement, const Sweep& sweep) {
 
 /// In words, a line each: they are read, not drawn.
 void put_other_clocks(Json& row, const Measurement& measurement) {
-  auto lines = Json::array();
-  const auto fixed_text = [](const std::optional<Estimate>& fixed) {
-    return fixed ? ", plus kernel overhead of " + format_seconds(fixed->value, 4) : std::string();
-  };
   for (const Timing& timing : measurement.timings) {
-    const bool primary = &timing == &measurement.primary();
-    if (primary && !timing.kernel_overhead_seconds) continue;
-    std::string text =
-        primary ? "kernel overhead " + format_seconds(timing.kernel_overhead_seconds->value, 4) : timing.reason;
-    if (!primary && timing.seconds)
-      text = fmt::format("{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
-                         format_seconds(timing.seconds->median_ci95.low, 4),
-                         format_seconds(timing.seconds->median_ci95.high, 4),
-                         fixed_text(timing.kernel_overhead_seconds), timing.method);
-    lines.push_back({name_of(timing.clock), printable(text)});
+    const auto& overhead = timing.kernel_overhead_seconds;
+    std::string text = timing.reason;
+    if (&timing == &measurement.primary()) {
+      if (!overhead) continue;
+      text = "kernel overhead " + format_seconds(overhead->value, 4);
+    } else if (timing.seconds) {
+      text = fmt::format(
+          "{} ({} to {}){}; {}", format_seconds(timing.seconds->median, 4),
+          format_seconds(timing.seconds->median_ci95.low, 4), format_seconds(timing.seconds->median_ci95.high, 4),
+          overhead ? ", plus kernel overhead of " + format_seconds(overhead->value, 4) : "", timing.method);
+    }
+    row["other_clocks"].push_back({name_of(timing.clock), printable(text)});
   }
-  if (!lines.empty()) row["other_clocks"] = std::move(lines);
 }
 
-/// In words: "121 to 155 W, 34 to 36 degrees Celsius, SM clock 1980 MHz; held down by power cap; of 15 readings".
+/// "121 to 155 W, 34 to 36 \u00b0C, SM clock 1980 MHz; throttled by power cap; of 15 readings"
 std::string conditions_text(const DeviceConditions& conditions) {
-  std::string text;
+  std::vector<std::string> ranges, parts;
   const auto add = [&](const char* before, const std::optional<Interval>& range, double unit, const char* after) {
     if (!range) return;
-    const double low = range->low / unit;
-    const double high = range->high / unit;
-    text += (text.empty() ? "" : ", ") + std::string(before);
-    text += fmt::format("{:.0f}", low);
-    if (fmt::format("{:.0f}", low) != fmt::format("{:.0f}", high)) text += fmt::format(" to {:.0f}", high);
-    text += after;
+    const auto low = fmt::format("{:.0f}", range->low / unit), high = fmt::format("{:.0f}", range->high / unit);
+    ranges.push_back(before + (low == high ? low : low + " to " + high) + after);
   };
   add("", conditions.power_watts, 1.0, " W");
   add("", conditions.temperature_celsius, 1.0, " \u00b0C");
   add("SM clock ", conditions.sm_clock_hz, 1e6, " MHz");
   add("memory clock ", conditions.memory_clock_hz, 1e6, " MHz");
+  if (!ranges.empty()) parts.push_back(fmt::format("{}", fmt::join(ranges, ", ")));
   if (!conditions.throttle_reasons.empty())
-    text += fmt::format("{}throttled by {}", text.empty() ? "" : "; ", fmt::join(conditions.throttle_reasons, ", "));
-  if (!text.empty()) text += fmt::format("; of {} readings", conditions.readings);
-  if (!conditions.absent_reason.empty())
-    text += (text.empty() ? "not read: " : "; not read: ") + conditions.absent_reason;
-  return text;
+    parts.push_back(fmt::format("throttled by {}", fmt::join(conditions.throttle_reasons, ", ")));
+  if (!parts.empty()) parts.push_back(fmt::format("of {} readings", conditions.readings));
+  if (!conditions.absent_reason.empty()) parts.push_back("not read: " + conditions.absent_reason);
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// In words: "1 kernel of 8192 blocks, 16 at once on a multiprocessor".
+/// "1 kernel of 8192 blocks, 16 resident per multiprocessor"; empty where launches were not counted.
 std::string launches_text(const Measurement& measurement) {
   if (!measurement.launches) return {};
   const Launches& launches = *measurement.launches;
@@ -97,6 +88,11 @@ std::string launches_text(const Measurement& measurement) {
   if (measurement.grid)
     text += fmt::format(", {} resident per multiprocessor", measurement.grid->blocks_per_multiprocessor);
   return text;
+}
+
+/// Sets `row[key]` where there is a text.
+void put_text(Json& row, const char* key, const std::string& text) {
+  if (!text.empty()) row[key] = text;
 }
 
 void put_time(Json& row, const Measurement& measurement) {
@@ -121,11 +117,10 @@ void put_time(Json& row, const Measurement& measurement) {
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
-  if (!measurement.clock_hz_source.empty()) row["clock_hz_source"] = printable(measurement.clock_hz_source);
+  put_text(row, "clock_hz_source", printable(measurement.clock_hz_source));
   if (measurement.launch_seconds) put(row, "launch", measurement.launch_seconds->value);
-  if (const auto text = launches_text(measurement); !text.empty()) row["launches"] = text;
-  if (measurement.conditions)
-    if (const auto text = conditions_text(*measurement.conditions); !text.empty()) row["conditions"] = printable(text);
+  put_text(row, "launches", launches_text(measurement));
+  if (measurement.conditions) put_text(row, "conditions", printable(conditions_text(*measurement.conditions)));
 }
 
 void put_work(Json& row, const Measurement& measurement) {
@@ -139,10 +134,10 @@ void put_work(Json& row, const Measurement& measurement) {
   put(row, "working_set", working_set(work));
   if (flops > 0) {
     put(row, "flops", flops);
-    std::string pipes;
+    std::vector<std::string_view> pipes;
     for (const auto& [pipe, count] : work.flops)
-      if (count > 0) pipes += (pipes.empty() ? "" : ", ") + std::string(name_of(pipe));
-    row["pipes"] = pipes;
+      if (count > 0) pipes.push_back(name_of(pipe));
+    row["pipes"] = fmt::to_string(fmt::join(pipes, ", "));
   }
   if (flops > 0 && bytes > 0) put(row, "intensity", flops / bytes);
   put(row, "bytes_per_second", bytes_per_second(measurement));
@@ -161,26 +156,20 @@ void put_counters(Json& row, const Measurement& measurement) {
     row["counters"] = std::move(counters);
     row["counted_by"] = measurement.counters.front().source;
   }
-  std::map<std::string, std::string> names;  // by reason: most often one holds for all
-  for (const auto& [name, reason] : measurement.absent_counters)
-    names[reason] += (names[reason].empty() ? "" : ", ") + name;
-  std::string absent;
-  for (const auto& [reason, those] : names)
-    absent.append(absent.empty() ? "" : "; ").append(those).append(": ").append(reason);
-  if (!absent.empty()) row["not_counted"] = absent;
-  std::string differences;
-  for (const auto& difference : measurement.work_differences)
-    differences.append(differences.empty() ? "" : ", ").append(difference);
-  if (!differences.empty()) row["work_differences"] = differences;
+  std::map<std::string, std::vector<std::string>> names;  // by reason: most often one holds for all
+  for (const auto& [name, reason] : measurement.absent_counters) names[reason].push_back(name);
+  std::vector<std::string> absent;
+  for (const auto& [reason, those] : names) absent.push_back(fmt::format("{}: {}", fmt::join(those, ", "), reason));
+  put_text(row, "not_counted", fmt::to_string(fmt::join(absent, "; ")));
+  put_text(row, "work_differences", fmt::to_string(fmt::join(measurement.work_differences, ", ")));
 }
 
 void put_activity(Json& row, const Measurement& measurement) {
   if (!measurement.activity) return;
   row["activity"] = activity_text(*measurement.activity);
-  std::string kernels;
-  for (const auto& kernel : measurement.activity->kernels)
-    kernels.append(kernels.empty() ? "" : "; ").append(kernel_text(kernel));
-  if (!kernels.empty()) row["kernels"] = kernels;
+  std::vector<std::string> kernels;
+  for (const auto& kernel : measurement.activity->kernels) kernels.push_back(kernel_text(kernel));
+  put_text(row, "kernels", fmt::to_string(fmt::join(kernels, "; ")));
 }
 
 void put_verdict(Json& row, const Point& point) {
@@ -195,10 +184,10 @@ void put_verdict(Json& row, const Point& point) {
   put(row, "achieved", verdict.achieved);
   put(row, "confidence", verdict.confidence);
   row["certainty"] = name_of(verdict.certainty);
-  if (const auto text = runner_up_text(verdict); !text.empty()) row["runner_up"] = text;
+  put_text(row, "runner_up", runner_up_text(verdict));
   put(row, "speed_up_left", verdict.speed_up_left);
-  if (!verdict.advice.empty()) row["advice"] = advice_text(verdict);
-  if (!verdict.votes.empty()) row["checks"] = votes_text(verdict);
+  put_text(row, "advice", advice_text(verdict));
+  put_text(row, "checks", votes_text(verdict));
   if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds);
   row["evidence"] = verdict.evidence;
   auto shares = Json::array();
@@ -206,7 +195,8 @@ void put_verdict(Json& row, const Point& point) {
   row["shares"] = std::move(shares);
 }
 
-Json row_of(const Measurement& measurement, const Point& point, std::size_t id, const Sweep& sweep) {
+Json row_of(const Point& point, std::size_t id, const Sweep& sweep) {
+  const Measurement& measurement = point.measurement;
   Json row = {{"id", id},
               {"name", label(measurement)},
               {"operation", measurement.operation},
@@ -234,20 +224,14 @@ bool drawable(const Point& point) {
   return status_of(point.measurement) == Status::timed && point.measurement.repetition == 0;
 }
 
-/// What a row of cells is drawn over, and the fields that hold where a cell begins and ends.
-struct CellAxis {
-  std::optional<double> (*at)(const Measurement&, const Sweep&);
-  const char* from;
-  const char* to;
-};
-
-/// The cells of a row touch: each reaches half way, in the logarithm, to its neighbours. A sweep of something other
-/// than what is drawn has none.
+/// Cells of a row over what `place` gives, their ends in the fields `from` and `to`. They touch: each reaches half way,
+/// in the logarithm, to its neighbours. A sweep of something else has none.
+template <class Place>
 void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::map<const Point*, std::size_t>& ids,
-               const CellAxis& axis) {
+               const Place& place, const char* from, const char* to) {
   std::map<std::string, std::map<double, std::vector<std::size_t>>> lines;
   for (const auto* point : group.points) {
-    const auto size = axis.at(point->measurement, sweep);
+    const auto size = place(point->measurement);
     if (drawable(*point) && size) lines[series_of(point->measurement, sweep)][*size].push_back(ids.at(point));
   }
   for (const auto& [series, cells] : lines) {
@@ -259,8 +243,8 @@ void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::ma
       const double up = to_next > 0 ? to_next : before > 0 ? before : std::sqrt(2.0);
       const double down = before > 0 ? before : up;
       for (const auto id : cell->second) {
-        put(rows[id], axis.from, cell->first / down);
-        put(rows[id], axis.to, cell->first * up);
+        put(rows[id], from, cell->first / down);
+        put(rows[id], to, cell->first * up);
       }
       before = to_next;
     }
@@ -271,16 +255,6 @@ std::optional<double> size_of(const Measurement& measurement, const Sweep& sweep
   if (!sweep.axis || *sweep.axis >= measurement.arguments.size()) return std::nullopt;
   const auto size = static_cast<double>(measurement.arguments[*sweep.axis].value);
   return size > 0 ? std::optional(size) : std::nullopt;
-}
-
-constexpr CellAxis over_working_sets = {
-    [](const Measurement& measurement, const Sweep&) { return working_set(measurement.work); }, "cell_from", "cell_to"};
-constexpr CellAxis over_sizes = {size_of, "size_from", "size_to"};
-
-/// Declared bytes over the DRAM ceiling: above 1 where a cache serves them.
-void put_share_of_dram(Json& row, const Measurement& measurement, const Ceiling* dram) {
-  const auto rate = bytes_per_second(measurement);
-  if (rate && dram != nullptr) put(row, "of_dram", *rate / dram->value);
 }
 
 /// Stretches of one regime; they meet at the boundary between two sizes where there is one, else half way.
@@ -349,10 +323,10 @@ Sweep sweep_of(const Group& group) {
 }
 
 std::string series_of(const Measurement& measurement, const Sweep& sweep) {
-  std::string text;
+  std::vector<std::string> texts;
   for (const auto i : sweep.others)
-    if (i < measurement.arguments.size()) text += (text.empty() ? "" : ", ") + text_of(measurement.arguments[i]);
-  return text;
+    if (i < measurement.arguments.size()) texts.push_back(text_of(measurement.arguments[i]));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::optional<double> working_set(const Work& work) {
@@ -374,11 +348,15 @@ Json point_rows(const Run& run) {
     const auto* dram = calibration != nullptr ? dram_of(*calibration) : nullptr;
     for (const auto* point : group.points) {
       auto& row = rows[ids.at(point)];
-      row = row_of(point->measurement, *point, ids.at(point), sweep);
-      put_share_of_dram(row, point->measurement, dram);
+      row = row_of(*point, ids.at(point), sweep);
+      // Above 1 where a cache serves the bytes.
+      if (const auto rate = bytes_per_second(point->measurement); rate && dram != nullptr)
+        put(row, "of_dram", *rate / dram->value);
     }
-    put_cells(rows, group, sweep, ids, over_working_sets);
-    put_cells(rows, group, sweep, ids, over_sizes);
+    const auto footprint = [](const Measurement& measurement) { return working_set(measurement.work); };
+    const auto size = [&](const Measurement& measurement) { return size_of(measurement, sweep); };
+    put_cells(rows, group, sweep, ids, footprint, "cell_from", "cell_to");
+    put_cells(rows, group, sweep, ids, size, "size_from", "size_to");
   }
   return rows;
 }
@@ -391,9 +369,9 @@ Json band_rows(const Run& run) {
     std::map<std::string, std::map<double, Regime>> lines;
     for (const auto* point : group.points) {
       const auto& measurement = point->measurement;
-      if (!drawable(*point) || !point->verdict || *sweep.axis >= measurement.arguments.size()) continue;
-      const auto size = static_cast<double>(measurement.arguments[*sweep.axis].value);
-      if (size > 0) lines[line_of(measurement, sweep)][size] = point->verdict->regime;
+      const auto size = size_of(measurement, sweep);
+      if (drawable(*point) && point->verdict && size)
+        lines[line_of(measurement, sweep)][*size] = point->verdict->regime;
     }
     for (const auto& [line, by_size] : lines) put_bands(rows, group, line, by_size, sweep.others.empty());
   }

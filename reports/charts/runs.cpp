@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/charts/runs.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "reports/charts/charts.h"
 #include "reports/charts/parts.h"
 #include "reports/charts/rows.h"
 
@@ -58,24 +57,22 @@ Json rooflines(const Several& several) {
   constexpr auto main_roof = "datum.kind === 'memory' ? datum.rank === 0 : datum.used";
   const auto band_y = of_field(y, "rate_low");
   const auto identity = Json::array({like("run"), like("device"), like("roof")});
-  auto layers = Json::array();
-  layers.push_back(layer("roofs", main_roof, style("area", "roof-interval"),
-                         {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}}));
-  layers.push_back(layer("roofs", main_roof, style("line", "run-roof"),
-                         {{"x", x},
-                          {"y", y},
-                          {"detail", identity},
-                          {"color", run_color(several)},
-                          {"tooltip", tooltip({{"run", ""}, {"label", ""}, {"interval", ""}, {"method", ""}})}}));
   const auto label = style("text", "roof-label",
                            {{"align", {{"expr", "datum.kind === 'memory' ? 'left' : 'right'"}}},
                             {"dx", {{"expr", "datum.kind === 'memory' ? 6 : -4"}}},
                             {"dy", -7},
                             {"angle", {{"expr", std::string("datum.kind === 'memory' ? ") + roof_angle + " : 0"}}}});
-  layers.push_back(layer("roofs", "isValid(datum.run_label)", label,
-                         {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}));
-  layers.push_back(run_points(both(of_shown_regime, "datum.intensity > 0"), x, point_y, several));
-  return spec(420, std::move(layers));
+  return spec(420, {layer("roofs", main_roof, style("area", "roof-interval"),
+                          {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}}),
+                    layer("roofs", main_roof, style("line", "run-roof"),
+                          {{"x", x},
+                           {"y", y},
+                           {"detail", identity},
+                           {"color", run_color(several)},
+                           {"tooltip", tooltip({{"run", ""}, {"label", ""}, {"interval", ""}, {"method", ""}})}}),
+                    layer("roofs", "isValid(datum.run_label)", label,
+                          {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}),
+                    run_points(both(of_shown_regime, "datum.intensity > 0"), x, point_y, several)});
 }
 
 Json times(const Several& several) {
@@ -83,13 +80,11 @@ Json times(const Several& several) {
   const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
   const auto shown = both(both(of_shown_regime, of_chosen_line), "datum.size > 0");
   const auto low = of_field(y, "low");
-  auto layers = Json::array();
-  layers.push_back(layer("points", both(shown, "datum.repetition === 0"), style("line", "run-line"),
-                         {{"x", x}, {"y", y}, {"color", run_color(several)}, {"detail", like("device")}}));
-  layers.push_back(layer("points", both(shown, "datum.low > 0"), style("rule", "whisker"),
-                         {{"x", x}, {"y", low}, {"y2", like("high")}, {"color", run_color(several)}}));
-  layers.push_back(run_points(shown, x, y, several));
-  return spec(340, std::move(layers));
+  return spec(340, {layer("points", both(shown, "datum.repetition === 0"), style("line", "run-line"),
+                          {{"x", x}, {"y", y}, {"color", run_color(several)}, {"detail", like("device")}}),
+                    layer("points", both(shown, "datum.low > 0"), style("rule", "whisker"),
+                          {{"x", x}, {"y", low}, {"y2", like("high")}, {"color", run_color(several)}}),
+                    run_points(shown, x, y, several)});
 }
 
 Json changes(const Several& several) {
@@ -100,17 +95,13 @@ Json changes(const Several& several) {
                   {"scale", {{"type", "log"}, {"base", 2}, {"nice", false}, {"padding", 14}}},
                   {"axis", {{"labelExpr", "format(datum.value, '.3~g') + ' x'"}, {"labelOverlap", true}}}};
   const auto low = of_field(y, "ratio_low");
-  auto layers = Json::array();
-  layers.push_back({{"data", {{"values", Json::array({Json::object()})}}},
-                    {"mark", style("rule", "boundary")},
-                    {"encoding", {{"y", {{"datum", 1}, {"type", "quantitative"}}}}}});
-  layers.push_back(layer("changes", "datum.ratio_low > 0", style("rule", "whisker"),
-                         {{"x", x}, {"y", low}, {"y2", like("ratio_high")}, {"color", run_color(several)}}));
   auto points = run_points("", x, y, several);
   points["data"] = data("changes");
   points["encoding"]["tooltip"] = tooltip({{"name", ""}, {"run", ""}, {"ratio_text", ""}, {"bounds", ""}});
-  layers.push_back(std::move(points));
-  return spec(340, std::move(layers));
+  return spec(340, {unit_line(),
+                    layer("changes", "datum.ratio_low > 0", style("rule", "whisker"),
+                          {{"x", x}, {"y", low}, {"y2", like("ratio_high")}, {"color", run_color(several)}}),
+                    points});
 }
 
 std::string times_text(double ratio) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/charts/samples.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

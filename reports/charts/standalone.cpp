@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart by itself: the specification with its data, of a width of its own.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -11,43 +13,26 @@
 #include "core/base/text.h"
 #include "core/model/points.h"
 #include "reports/charts/charts.h"
-#include "reports/charts/runs.h"
-#include "reports/charts/samples.h"
+#include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
 namespace {
 
 constexpr int picture_width = 760;
 
-/// The data sets that a specification names, wherever in it.
-void find_data(const Json& value, std::set<std::string>& names) {
-  if (value.is_object()) {
-    if (const auto data = value.find("data"); data != value.end() && data->is_object() && data->contains("name"))
-      names.insert((*data)["name"].get<std::string>());
-    for (const auto& element : value) find_data(element, names);
-  } else if (value.is_array()) {
-    for (const auto& element : value) find_data(element, names);
-  }
+/// Calls `visit` with each object in a value.
+template <typename Value, typename Visit>
+void each_object(Value& value, const Visit& visit) {
+  if (value.is_object()) visit(value);
+  if (value.is_structured())
+    for (auto& element : value) each_object(element, visit);
 }
 
-/// Calls `visit` with each encoding channel of the specification that has a legend.
-template <typename Visit>
-void each_legend(Json& value, const Visit& visit) {
-  if (value.is_object()) {
-    if (value.contains("legend") && value["legend"].is_object()) visit(value);
-    for (auto& element : value) each_legend(element, visit);
-  } else if (value.is_array()) {
-    for (auto& element : value) each_legend(element, visit);
-  }
-}
-
-bool is_timed(const Json& row) { return row.contains("seconds"); }
-
-/// The rows of a device, or of one operation there.
+/// The timed points of a device (of any, where it is empty), or of one operation there.
 std::vector<const Json*> rows_of(const Json& points, const std::string& device, const std::string& line) {
   std::vector<const Json*> rows;
   for (const auto& row : points)
-    if (is_timed(row) && (device.empty() || row["device"] == device) &&
+    if (row.contains("seconds") && (device.empty() || row["device"] == device) &&
         (line.empty() || row["line"] == line || row["operation"] == line))
       rows.push_back(&row);
   return rows;
@@ -55,11 +40,11 @@ std::vector<const Json*> rows_of(const Json& points, const std::string& device, 
 
 std::string some_of(std::vector<std::string> names) {
   constexpr std::size_t max = 12;
-  const bool more = names.size() > max;
-  if (more) names.resize(max);
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text + (more ? ", ..." : "");
+  if (names.size() > max) {
+    names.resize(max);
+    names.emplace_back("...");
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 [[noreturn]] void refuse_line(const Json& points, const std::string& device, const std::string& line) {
@@ -81,11 +66,9 @@ std::string chosen_device(const Run& run, const Json& points, const Choice& choi
           fmt::format("no device '{}' in this run; it has {}", printable(choice.device), some_of(ids)));
     return choice.device;
   }
-  for (const auto& row : points)
-    if (is_timed(row) && (choice.line.empty() || row["line"] == choice.line || row["operation"] == choice.line))
-      return row["device"].get<std::string>();
-  for (const auto& row : points)
-    if (is_timed(row)) return row["device"].get<std::string>();
+  for (const std::string& line : {choice.line, std::string()})
+    if (const auto rows = rows_of(points, "", line); !rows.empty())
+      return rows.front()->at("device").get<std::string>();
   return run.calibrations.empty() ? "" : printable(run.calibrations.front().device.id);
 }
 
@@ -135,7 +118,8 @@ void trim_legends(Json& spec, const std::vector<const Json*>& rows) {
     if (row->contains("shares"))
       for (const auto& share : (*row)["shares"]) resources.insert(share[0].get<std::string>());
   }
-  each_legend(spec, [&](Json& channel) {
+  each_object(spec, [&](Json& channel) {
+    if (!channel.contains("legend") || !channel["legend"].is_object()) return;
     const auto field = channel.value("field", "");
     if (field != "regime" && field != "resource") return;
     auto values = Json::array();
@@ -190,18 +174,17 @@ Json of_point(const Chart& chart, const Run& run, const Choice& choice) {
 /// A picture of nothing helps nobody.
 void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::string>& names,
                   const std::vector<const Json*>& rows) {
-  const auto some = [&](const char* field) {
-    return std::any_of(rows.begin(), rows.end(), [&](const Json* row) { return row->contains(field); });
-  };
-  const char* const needed = chart.id == "strip" || chart.id == "overview" ? "cell_to"
-                             : chart.id == "map"                           ? "size_to"
-                             : chart.id == "rate"                          ? "bytes_per_second"
-                             : chart.id == "shares"                        ? "shares"
-                                                                           : "seconds";
-  const bool of_points = names.count("points") > 0 && names.count("roofs") == 0;
-  const bool all_empty =
-      std::all_of(names.begin(), names.end(), [&](const std::string& name) { return sets[name].empty(); });
-  if ((of_points && !some(needed)) || all_empty)
+  const std::map<std::string, const char*> fields = {{"strip", "cell_to"},
+                                                     {"overview", "cell_to"},
+                                                     {"map", "size_to"},
+                                                     {"rate", "bytes_per_second"},
+                                                     {"shares", "shares"}};
+  const auto known = fields.find(chart.id);
+  const char* const needed = known != fields.end() ? known->second : "seconds";
+  const bool of_points = names.contains("points") && !names.contains("roofs");
+  const bool lacks = std::ranges::none_of(rows, [&](const Json* row) { return row->contains(needed); });
+  const bool all_empty = std::ranges::all_of(names, [&](const std::string& name) { return sets[name].empty(); });
+  if ((of_points && lacks) || all_empty)
     throw std::invalid_argument(fmt::format("this run has no data for the chart '{}'", chart.id));
 }
 
@@ -236,7 +219,10 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice
     if (param["name"] == "line") param["value"] = line;
   }
   std::set<std::string> names;
-  find_data(chart.spec, names);
+  each_object(chart.spec, [&](const Json& part) {
+    if (const auto data = part.find("data"); data != part.end() && data->contains("name"))
+      names.insert(data->at("name").get<std::string>());
+  });
   refuse_empty(chart, sets, names, rows);
   auto own = Json::object();
   for (const auto& name : names) own[name] = std::move(sets[name]);
@@ -244,7 +230,10 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice
   return spec;
 }
 
-Json finished(Json spec, const Chart& chart) {
+/// `source`: the run, or several of which `run` is the merged one.
+template <class Source>
+Json finished(const Chart& chart, const Run& run, const Source& source, const Choice& choice) {
+  auto spec = chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(source), choice);
   spec["description"] = chart.description;
   spec["config"] = paper_theme();
   return spec;
@@ -252,16 +241,12 @@ Json finished(Json spec, const Chart& chart) {
 
 }  // namespace
 
-Json standalone(const Chart& chart, const Run& run, const Choice& choice) {
-  return finished(chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(run), choice),
-                  chart);
-}
+Json standalone(const Chart& chart, const Run& run, const Choice& choice) { return finished(chart, run, run, choice); }
 
 Json standalone(const Chart& chart, const Several& several, const Choice& choice) {
-  const auto& run = several.merged;
-  auto spec = chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(several), choice);
+  auto spec = finished(chart, several.merged, several, choice);
   if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins_of(several);
-  return finished(std::move(spec), chart);
+  return spec;
 }
 
 }  // namespace gpubench::reports::charts

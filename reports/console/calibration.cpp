@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -205,24 +206,18 @@ std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& s
   std::stable_sort(order.begin(), order.end(),
                    [](const GpuSpread* a, const GpuSpread* b) { return a->spread > b->spread; });
   const std::size_t shown = std::min(max, order.size());
-  std::vector<Column> columns = {{"resource", false, {}}, {"GPUs", true, {}},     {"median", true, {}},
-                                 {"spread", true, {}},    {"slowest", false, {}}, {"to median", true, {}}};
-  for (std::size_t i = 0; i < shown; ++i) {
-    const GpuSpread& spread = *order[i];
-    const std::array<std::string, 6> cells = {printable(spread.resource),
-                                              std::to_string(spread.gpus),
-                                              format_value(spread.median, printable(spread.unit), 4),
-                                              format_percent(spread.spread),
-                                              printable(spread.slowest) + (spread.certain ? "" : " ?"),
-                                              format_percent(spread.slowest_difference)};
-    for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back({cells[c]});
-  }
-  Table table(columns, 0, 8);
-  table.fit(style);
+  std::vector<Column> columns = {{"resource"},     {"GPUs", true}, {"median", true},
+                                 {"spread", true}, {"slowest"},    {"to median", true}};
+  for (const GpuSpread* const spread : std::span(order).first(shown))
+    add_row(columns, {{printable(spread->resource)},
+                      {std::to_string(spread->gpus)},
+                      {format_value(spread->median, printable(spread->unit), 4)},
+                      {format_percent(spread->spread)},
+                      {printable(spread->slowest) + (spread->certain ? "" : " ?")},
+                      {format_percent(spread->slowest_difference)}});
   std::string text =
       paragraph("", "GPUs of the same kind, each measured alone; ? where intervals overlap", color::bold, style);
-  text += table.header(style);
-  for (std::size_t i = 0; i < shown; ++i) text += table.row(i, style);
+  text += table_text(columns, 8, style);
   std::map<std::string, std::size_t> slowest;
   for (const GpuSpread& spread : spreads)
     if (spread.certain) ++slowest[spread.slowest];

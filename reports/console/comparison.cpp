@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// Comparisons of runs and calibrations, and histories, on a terminal.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "reports/comparison_text.h"
 #include "reports/comparisons.h"
 
 namespace gpubench::reports {
@@ -31,54 +32,32 @@ std::string_view color_of(compare::Change change) {
   return color::none;
 }
 
-struct Parts {
-  bool clock;
-  bool interval;
-  bool regime;
-};
-
-Table table_of(const std::vector<const compare::ComparedPoint*>& points, Parts parts) {
+std::string points_text(const compare::Comparison& comparison, const ConsoleStyle& style) {
+  if (comparison.points.empty()) return "";
   std::set<std::string> devices;
-  for (const auto* point : points) devices.insert(point->device);
-  Column name{"point", false, {}}, base{"base", true, {}}, next{"new", true, {}}, change{"change", false, {}};
-  Column clock{"clock", false, {}}, interval{"95 % of ratio", false, {}}, regime{"regime", false, {}};
-  for (const auto* point : points) {
-    name.cells.push_back({printable(devices.size() > 1 ? point->name + " on " + point->device : point->name)});
-    base.cells.push_back({format_seconds(point->base_seconds, 4)});
-    next.cells.push_back({format_seconds(point->new_seconds, 4)});
-    change.cells.push_back({change_text(*point), color_of(point->change)});
-    clock.cells.push_back({std::string(name_of(point->clock))});
-    interval.cells.push_back({interval_text(*point)});
-    const bool changed = point->base_regime != point->new_regime;
-    regime.cells.push_back({printable(regime_change(*point)), changed ? color::yellow : color::dim});
+  std::set<Clock> clocks;
+  for (const auto& point : comparison.points) devices.insert(point.device), clocks.insert(point.clock);
+  std::vector<Column> columns = {{"point"},  {"clock"},         {"base", true}, {"new", true},
+                                 {"change"}, {"95 % of ratio"}, {"regime"}};
+  for (const auto* point : by_effect(comparison)) {
+    const bool other_regime = point->base_regime != point->new_regime;
+    add_row(columns, {{printable(devices.size() > 1 ? point->name + " on " + point->device : point->name)},
+                      {std::string(name_of(point->clock))},
+                      {format_seconds(point->base_seconds, 4)},
+                      {format_seconds(point->new_seconds, 4)},
+                      {change_text(*point), color_of(point->change)},
+                      {interval_text(*point)},
+                      {printable(regime_change(*point)), other_regime ? color::yellow : color::dim}});
   }
-  std::vector<Column> columns = {std::move(name)};
-  if (parts.clock) columns.push_back(std::move(clock));
-  for (Column* column : {&base, &next, &change}) columns.push_back(std::move(*column));
-  if (parts.interval) columns.push_back(std::move(interval));
-  if (parts.regime) columns.push_back(std::move(regime));
-  return {std::move(columns), 0, min_name};
-}
-
-std::string table_text(const compare::Comparison& comparison, const ConsoleStyle& style) {
-  const auto points = by_effect(comparison);
-  if (points.empty()) return "";
-  const std::size_t width = usable_width(style);
-  const bool clock = several_clocks(comparison);
-  Table table = table_of(points, {clock, true, true});
-  if (!table.fits(width)) table = table_of(points, {clock, false, true});
-  if (!table.fits(width)) table = table_of(points, {clock, false, false});
-  table.fit(style);
-  std::string text = table.header(style);
-  for (std::size_t i = 0; i < points.size(); ++i) text += table.row(i, style);
-  return text + "\n";
+  if (clocks.size() == 1) columns.erase(columns.begin() + 1);
+  return table_text(columns, min_name, style, {{"95 % of ratio"}, {"regime"}}) + "\n";
 }
 
 /// Of changed points: the limit, where it is another one now, and what is known of the kernels.
 std::string stories(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text;
   for (const auto* point : by_effect(comparison)) {
-    if (point->change != compare::Change::slower && point->change != compare::Change::faster) continue;
+    if (!has_changed(*point)) continue;
     std::string story = bound_change(*point);
     if (!story.starts_with("went ")) story.clear();
     if (!point->kernels.empty()) story += (story.empty() ? "" : "; ") + point->kernels;
@@ -94,13 +73,22 @@ std::string list(std::string_view lead, const std::vector<std::string>& names, s
   return text;
 }
 
+/// Six of them, and how many more.
+std::string some_of(const std::vector<std::string>& resources) {
+  constexpr std::size_t max = 6;
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(max, resources.size()); ++i) shown.push_back(printable(resources[i]));
+  const auto text = fmt::to_string(fmt::join(shown, ", "));
+  return resources.size() > max ? fmt::format("{} and {} more", text, resources.size() - max) : text;
+}
+
 }  // namespace
 
 std::string console(const compare::Comparison& comparison, const ConsoleStyle& style) {
   std::string text = list("forbids: ", comparison.forbidding, color::red, style);
   text += list("differs: ", comparison.differences, color::yellow, style);
   if (!text.empty()) text += "\n";
-  text += table_text(comparison, style);
+  text += points_text(comparison, style);
   text += stories(comparison, style);
   for (const compare::LeftOutPoint& point : comparison.left_out)
     text += paragraph("left out: ", printable(fmt::format("{}: {}", point.name, point.reason)), color::yellow, style);
@@ -109,8 +97,7 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
   text += list("only in the new run: ", comparison.only_in_new, color::dim, style);
   text += list("note: ", comparison.notes, color::yellow, style);
   text += paragraph("", summary_of(comparison), color::bold, style);
-  for (const std::string& sentence : grounds_of(comparison))
-    text += paragraph("", printable(sentence), color::dim, style);
+  text += list("", grounds_of(comparison), color::dim, style);
   if (!comparison.comparable)
     text +=
         paragraph("",
@@ -119,6 +106,48 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
                   color::red, style);
   if (comparison.forced)
     text += paragraph("", "compared by --force, in spite of the differences above", color::red, style);
+  return text;
+}
+
+std::string console(const compare::History& history, const ConsoleStyle& style) {
+  std::string text;
+  if (!history.steps.empty()) {
+    std::vector<Column> columns = {{"point"},  {"from entry"}, {"before", true}, {"after", true},
+                                   {"change"}, {"added"},      {"code"}};
+    for (const compare::LevelChange& step : history.steps) {
+      const std::string entry = printable(entry_text(step));
+      add_row(columns, {{printable(step.name)},
+                        {style.whole_names ? entry : shorten(entry, 20)},
+                        {format_seconds(step.before_seconds, 4)},
+                        {format_seconds(step.after_seconds, 4)},
+                        {change_text(step), step.ratio() > 1.0 ? color::red : color::green},
+                        {printable(step.added_utc)},
+                        {std::string(name_of(step.code))}});
+    }
+    text = table_text(columns, min_name, style, {{"added", "code"}, {"before", "after"}}) + "\n";
+  }
+  return text + paragraph("", summary_of(history), color::bold, style);
+}
+
+std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& style) {
+  std::vector<Column> columns = {{"resource"}, {"base", true}, {"new", true}, {"ratio", true}, {"intervals"}};
+  std::size_t apart = 0;
+  for (const compare::CeilingChange& change : diff.changes) {
+    if (!change.overlap) ++apart;
+    const bool faster = (change.ratio < 1.0) == (change.unit == "s");
+    const auto color = change.overlap ? color::dim : faster ? color::green : color::red;
+    add_row(columns, {{printable(change.resource)},
+                      {format_value(change.base.value, printable(change.unit), 4)},
+                      {format_value(change.next.value, printable(change.unit), 4)},
+                      {fmt::format("{:.4f}", change.ratio), color},
+                      {change.overlap ? "overlap" : "apart", color}});
+  }
+  std::string text = diff.changes.empty() ? "" : table_text(columns, 8, style);
+  text += paragraph(
+      "", fmt::format("{} of {} ceilings differ by more than their 95 % intervals", apart, diff.changes.size()),
+      color::bold, style);
+  if (!diff.only_base.empty()) text += paragraph("only in the base: ", some_of(diff.only_base), color::dim, style);
+  if (!diff.only_next.empty()) text += paragraph("only in the new one: ", some_of(diff.only_next), color::dim, style);
   return text;
 }
 

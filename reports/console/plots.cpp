@@ -14,7 +14,6 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "reports/charts/ceilings.h"
 #include "reports/charts/rows.h"
 #include "reports/console/regime_color.h"
 
@@ -116,8 +115,8 @@ std::string intensity_text(double flops_per_byte) {
   return format_number(flops_per_byte, flops_per_byte < 1000.0 ? 3 : 4) + " FLOP/byte";
 }
 
-std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vector<Roof>& roofs, const std::string& device,
-                        const ConsoleStyle& style) {
+std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vector<Roof>& roofs,
+                        const std::string& device, const ConsoleStyle& style) {
   Scale x;
   Scale y;
   for (const auto& place : places) x.take(place.intensity), y.take(place.rate);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,40 +15,24 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/activity.h"
 #include "reports/console/plots.h"
 #include "reports/console/regime_color.h"
-#include "reports/judgement.h"
-#include "reports/own_figures.h"
+#include "reports/point_text.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {
 
-enum class Field { name, time, spread, device, bandwidth, flops, rate, regime, limiter, achieved, confidence };
-
-/// From the widest to the narrowest; the first that fits the terminal is shown.
-using enum Field;
-constexpr std::array widest = {name, time, spread, device, bandwidth, flops, regime, limiter, achieved, confidence};
-constexpr std::array wide = {name, time, spread, device, bandwidth, flops, regime, limiter, achieved};
-constexpr std::array medium = {name, time, spread, device, rate, regime, limiter, achieved};
-constexpr std::array narrow = {name, time, rate, regime, limiter, achieved};
-constexpr std::array narrower = {name, time, regime, limiter, achieved};
-constexpr std::array narrowest = {name, time, regime};
-constexpr std::array<std::span<const Field>, 6> layouts = {widest, wide, medium, narrow, narrower, narrowest};
-
 constexpr std::size_t min_shown_name = 16;
 
-std::string_view header_of(Field field) {
-  constexpr std::array headers = {
-      std::string_view("point"),     std::string_view("time"),      std::string_view("\u00b1"),
-      std::string_view("on device"), std::string_view("bandwidth"), std::string_view("FLOP rate"),
-      std::string_view("rate"),      std::string_view("regime"),    std::string_view("limiter"),
-      std::string_view("of max"),    std::string_view("confidence")};
-  return headers[static_cast<std::size_t>(field)];
-}
-
-bool right_aligned(Field field) { return field != name && field != regime && field != limiter && field != confidence; }
+/// Columns from the widest table to the narrowest; the first that fits the terminal is shown.
+const std::vector<std::vector<std::string_view>> layouts = {
+    {"point", "time", "\u00b1", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of max", "confidence"},
+    {"point", "time", "\u00b1", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of max"},
+    {"point", "time", "\u00b1", "on device", "rate", "regime", "limiter", "of max"},
+    {"point", "time", "rate", "regime", "limiter", "of max"},
+    {"point", "time", "regime", "limiter", "of max"},
+    {"point", "time", "regime"}};
 
 std::string bandwidth_text(const Measurement& measurement) {
   const auto value = bytes_per_second(measurement);
@@ -83,74 +67,53 @@ std::string confidence_text(const Verdict& verdict) {
   return fmt::format("{} {}{}", percent, name_of(verdict.certainty), runner_up.empty() ? "" : ", else " + runner_up);
 }
 
-Cell verdict_cell(Field field, const Verdict& verdict) {
-  switch (field) {
-    case regime:
-      return {regime_text(verdict), color::of(verdict.regime)};
-    case limiter:
-      return {printable(verdict.limiter)};
-    case achieved:
-      return {verdict.achieved ? format_percent(*verdict.achieved) : ""};
-    case confidence:
-      return {confidence_text(verdict), verdict.certainty == Certainty::certain ? color::none : color::dim};
-    default:
-      return {};
+/// All columns that some layout shows.
+std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
+  std::vector<Column> columns = {{"point"},           {"time", true},      {"\u00b1", true}, {"on device", true},
+                                 {"bandwidth", true}, {"FLOP rate", true}, {"rate", true},   {"regime"},
+                                 {"limiter"},         {"of max", true},    {"confidence"}};
+  for (const Point* point : timed) {
+    const Measurement& measurement = point->measurement;
+    const auto width = relative_half_width(measurement);
+    const Summary* on_device = seconds_by(measurement, Clock::device);
+    const Verdict* verdict = point->verdict ? &*point->verdict : nullptr;
+    const bool certain = verdict != nullptr && verdict->certainty == Certainty::certain;
+    add_row(columns, {{printable(label(measurement))},
+                      {format_seconds(measurement.seconds()->median, 4)},
+                      {width ? format_percent(*width) : ""},
+                      {on_device != nullptr ? format_seconds(on_device->median, 4) : ""},
+                      {bandwidth_text(measurement)},
+                      {flops_text(measurement)},
+                      {rate_text(*point)},
+                      verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
+                      {verdict != nullptr ? printable(verdict->limiter) : ""},
+                      {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
+                      {verdict != nullptr ? confidence_text(*verdict) : "", certain ? color::none : color::dim}});
   }
-}
-
-Cell cell_of(Field field, const Point& point) {
-  const Measurement& measurement = point.measurement;
-  switch (field) {
-    case name:
-      return {printable(label(measurement))};
-    case time:
-      return {format_seconds(measurement.seconds()->median, 4)};
-    case spread: {
-      const auto width = relative_half_width(measurement);
-      return {width ? format_percent(*width) : ""};
-    }
-    case device: {
-      const Summary* seconds = seconds_by(measurement, Clock::device);
-      return {seconds != nullptr ? format_seconds(seconds->median, 4) : ""};
-    }
-    case bandwidth:
-      return {bandwidth_text(measurement)};
-    case flops:
-      return {flops_text(measurement)};
-    case rate:
-      return {rate_text(point)};
-    default:
-      return point.verdict ? verdict_cell(field, *point.verdict) : Cell{};
-  }
-}
-
-Table table_of(std::span<const Field> layout, const std::vector<const Point*>& points, std::size_t name_width) {
-  std::vector<Column> columns;
-  for (const Field field : layout) {
-    Column column{std::string(header_of(field)), right_aligned(field), {}};
-    for (const Point* point : points) column.cells.push_back(cell_of(field, *point));
-    columns.push_back(std::move(column));
-  }
-  columns.front().min_width = name_width;
-  return {std::move(columns), 0, min_shown_name};
+  return columns;
 }
 
 /// `name_width`: columns that the names of points without a time would like.
 Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, const ConsoleStyle& style) {
-  const std::size_t width = usable_width(style);
-  const bool has_device = std::any_of(timed.begin(), timed.end(), [](const Point* point) {
+  const bool has_device = std::ranges::any_of(timed, [](const Point* point) {
     return point->measurement.primary().clock != Clock::device &&
            seconds_by(point->measurement, Clock::device) != nullptr;
   });
-  for (const auto all : layouts) {
-    std::vector<Field> layout(all.begin(), all.end());
-    if (!has_device) std::erase(layout, Field::device);
-    Table table = table_of(layout, timed, name_width);
-    if (!table.fits(width) && layout.size() > narrowest.size()) continue;
-    table.fit(style);
-    return table;
-  }
-  return table_of(narrowest, timed, name_width);  // not reached: the last layout is always taken
+  std::vector<Column> all = columns_of(timed);
+  all.front().min_width = name_width;
+  if (!has_device) std::erase_if(all, [](const Column& column) { return column.header == "on device"; });
+  const auto table_of = [&](const std::vector<std::string_view>& layout) {
+    std::vector<Column> columns;
+    std::ranges::copy_if(all, std::back_inserter(columns), [&](const Column& column) {
+      return std::ranges::find(layout, column.header) != layout.end();
+    });
+    return Table(std::move(columns), 0, min_shown_name);
+  };
+  auto layout = layouts.begin();
+  Table table = table_of(*layout);
+  while (!table.fits(usable_width(style)) && ++layout != layouts.end()) table = table_of(*layout);
+  table.fit(style);
+  return table;
 }
 
 std::string calibration_text(const Run& run, const Device& device) {
@@ -227,24 +190,19 @@ std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
 /// Verdicts beside the classes of NVIDIA's rule, and why they differ.
 std::string agreement_text(const Run& run, const ConsoleStyle& style) {
   constexpr std::size_t max = 8;
-  const auto rows = agreement_of(run);
+  const auto rows = agreement_rows(run);
   if (rows.empty()) return "";
-  std::vector<Column> columns = {{"ncu's rule", false, {}}};
-  for (const auto& name : regime_names) columns.push_back({std::string(name), true, {}});
+  std::vector<Column> columns = {{"ncu's rule"}};
+  for (const auto& name : regime_names) columns.push_back({std::string(name), true});
   for (const auto& row : rows) {
-    columns[0].cells.push_back({printable(row.theirs)});
-    for (std::size_t i = 0; i < row.by_regime.size(); ++i)
-      columns[i + 1].cells.push_back({row.by_regime[i] > 0 ? fmt::format("{}", row.by_regime[i]) : ""});
+    columns.front().cells.push_back({printable(row.front())});
+    for (std::size_t i = 1; i < row.size(); ++i) columns[i].cells.push_back({row[i]});
   }
-  Table table(std::move(columns), 0, min_shown_name);
-  table.fit(style);
   std::string text = "\n";
-  if (display_width(table.header({false, style.width})) <= usable_width(style) + 1) {
-    text += table.header(style);
-    for (std::size_t row = 0; row < rows.size(); ++row) text += table.row(row, style);
-  } else {
+  if (Table(columns, 0, min_shown_name).fits(usable_width(style)))
+    text += table_text(columns, min_shown_name, style);
+  else
     text += paragraph("", "the table of ncu's rule and the verdicts needs a wider terminal", color::dim, style);
-  }
   const auto differences = rule_differences(run);
   for (std::size_t i = 0; i < std::min(differences.size(), max); ++i)
     text += paragraph("  ", printable(differences[i]), color::dim, style);

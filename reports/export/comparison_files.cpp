@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons as Markdown, CSV and JSON.
+// Comparisons and histories as Markdown, CSV and JSON.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "reports/comparison_text.h"
 #include "reports/comparisons.h"
-#include "reports/export/delimited.h"
-#include "reports/export/markdown_text.h"
+#include "reports/export/tables.h"
 
 namespace gpubench::reports {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string markdown_list(std::string_view title, const std::vector<std::string>& items) {
   std::string text;
@@ -23,20 +23,18 @@ std::string markdown_list(std::string_view title, const std::vector<std::string>
 }
 
 std::string markdown_change(const compare::ComparedPoint& point) {
-  const bool stands_out = point.change == compare::Change::slower || point.change == compare::Change::faster;
-  return stands_out ? fmt::format("**{}**", change_text(point)) : change_text(point);
+  return has_changed(point) ? fmt::format("**{}**", change_text(point)) : change_text(point);
 }
 
 /// The limit in words where the verdicts give any, else the regimes.
 std::string limit_text(const compare::ComparedPoint& point) {
   std::string text = bound_change(point);
   if (text.empty()) text = regime_change(point);
-  const bool changed = point.change == compare::Change::slower || point.change == compare::Change::faster;
-  return changed && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
+  return has_changed(point) && !point.kernels.empty() ? fmt::format("{}; {}", text, point.kernels) : text;
 }
 
-nlohmann::ordered_json json_of(const compare::ComparedPoint& point) {
-  nlohmann::ordered_json item;
+Json json_of(const compare::ComparedPoint& point) {
+  Json item;
   item["name"] = point.name;
   item["device"] = point.device;
   item["clock"] = name_of(point.clock);
@@ -60,12 +58,47 @@ nlohmann::ordered_json json_of(const compare::ComparedPoint& point) {
   return item;
 }
 
-/// Points that have no ratio, as lines of the CSV: their name and what became of them.
-std::string csv_without_ratio(const std::vector<std::string>& names, std::string_view change) {
-  std::string text;
-  for (const auto& name : names)
-    text += csv_line({csv_text(name), "", "", "", "", "", "", std::string(change), "", "", "", "", "", "", "", "", ""});
-  return text;
+CsvRecord record_of(const compare::ComparedPoint& point) {
+  return {{"name", csv_text(point.name)},
+          {"device", csv_text(point.device)},
+          {"base_s", csv_number(point.base_seconds)},
+          {"new_s", csv_number(point.new_seconds)},
+          {"ratio", csv_number(point.ratio.value)},
+          {"ratio_ci95_low", csv_number(point.ratio.ci95.low)},
+          {"ratio_ci95_high", csv_number(point.ratio.ci95.high)},
+          {"change", std::string(name_of(point.change))},
+          {"base_regime", csv_text(point.base_regime)},
+          {"new_regime", csv_text(point.new_regime)},
+          {"adjusted_p", csv_number(point.p_value)},
+          {"smallest_slow_down_seen", csv_number(point.min_seen)},
+          {"base_processes", fmt::to_string(point.base_processes)},
+          {"new_processes", fmt::to_string(point.new_processes)},
+          {"process_deviation", csv_number(point.process_deviation)},
+          {"noise_from", std::string(name_of(point.noise))},
+          {"clock", std::string(name_of(point.clock))}};
+}
+
+/// A line of the CSV for a point without a ratio: its name and what became of it.
+std::string csv_without_ratio(const std::string& name, std::string_view change) {
+  CsvRecord record = record_of(compare::ComparedPoint{});
+  for (auto& [column, field] : record) field = column == "name" ? csv_text(name) : column == "change" ? change : "";
+  return csv_line(record);
+}
+
+CsvRecord record_of(const compare::LevelChange& step) {
+  return {{"name", csv_text(step.name)},
+          {"device", csv_text(step.device)},
+          {"entry", fmt::to_string(step.entry)},
+          {"label", csv_text(step.label)},
+          {"added_utc", csv_text(step.added_utc)},
+          {"before_s", csv_number(step.before_seconds)},
+          {"after_s", csv_number(step.after_seconds)},
+          {"ratio", csv_number(step.ratio())},
+          {"code", std::string(name_of(step.code))}};
+}
+
+std::string text_of(const Json& document) {
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -75,16 +108,17 @@ std::string markdown(const compare::Comparison& comparison) {
   if (!comparison.comparable) text += "**Not comparable**, for the reasons below.\n\n";
   if (comparison.forced) text += "**Compared by --force**, in spite of the differences below.\n\n";
   text += markdown_text(summary_of(comparison)) + "\n";
-  if (!comparison.points.empty()) {
-    text += "\n";
-    text += markdown_row({"point", "device", "clock", "base", "new", "change", "95 % of ratio", "limit"});
-    text += markdown_row({":---", ":---", ":---", "---:", "---:", ":---", ":---", ":---"});
-    for (const auto* point : by_effect(comparison))
-      text +=
-          markdown_row({markdown_text(point->name), markdown_text(point->device), std::string(name_of(point->clock)),
-                        format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
-                        markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
-  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto* point : by_effect(comparison))
+    rows.push_back({markdown_text(point->name), markdown_text(point->device), std::string(name_of(point->clock)),
+                    format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
+                    markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
+  if (!rows.empty())
+    text +=
+        "\n" +
+        markdown_table(
+            {{"point"}, {"device"}, {"clock"}, {"base", true}, {"new", true}, {"change"}, {"95 % of ratio"}, {"limit"}},
+            rows);
   std::vector<std::string> left_out;
   for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
   const std::string lists =
@@ -97,37 +131,24 @@ std::string markdown(const compare::Comparison& comparison) {
 }
 
 std::string csv(const compare::Comparison& comparison) {
-  std::string text = csv_line({"name", "device", "base_s", "new_s", "ratio", "ratio_ci95_low", "ratio_ci95_high",
-                               "change", "base_regime", "new_regime", "adjusted_p", "smallest_slow_down_seen",
-                               "base_processes", "new_processes", "process_deviation", "noise_from", "clock"});
-  for (const auto& point : comparison.points)
-    text += csv_line({csv_text(point.name), csv_text(point.device), csv_number(point.base_seconds),
-                      csv_number(point.new_seconds), csv_number(point.ratio.value), csv_number(point.ratio.ci95.low),
-                      csv_number(point.ratio.ci95.high), std::string(name_of(point.change)),
-                      csv_text(point.base_regime), csv_text(point.new_regime), csv_number(point.p_value),
-                      csv_number(point.min_seen), std::to_string(point.base_processes),
-                      std::to_string(point.new_processes), csv_number(point.process_deviation),
-                      std::string(name_of(point.noise)), std::string(name_of(point.clock))});
-  std::vector<std::string> left_out;
-  for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name);
-  text += csv_without_ratio(left_out, "left out");
-  text += csv_without_ratio(comparison.failed_in_new, "failed in the new run");
-  text += csv_without_ratio(comparison.only_in_base, "only in the base");
-  return text + csv_without_ratio(comparison.only_in_new, "only in the new run");
+  std::string text = csv_header(record_of(compare::ComparedPoint{}));
+  for (const auto& point : comparison.points) text += csv_line(record_of(point));
+  for (const auto& point : comparison.left_out) text += csv_without_ratio(point.name, "left out");
+  for (const auto& name : comparison.failed_in_new) text += csv_without_ratio(name, "failed in the new run");
+  for (const auto& name : comparison.only_in_base) text += csv_without_ratio(name, "only in the base");
+  for (const auto& name : comparison.only_in_new) text += csv_without_ratio(name, "only in the new run");
+  return text;
 }
 
 std::string json(const compare::Comparison& comparison) {
-  using Json = nlohmann::ordered_json;
   Json document;
   document["schema"] = {{"name", "gpubench-comparison"}, {"version", 1}};
   document["comparable"] = comparison.comparable;
-  Json points = Json::array();
-  for (const auto& point : comparison.points) points.push_back(json_of(point));
-  document["points"] = std::move(points);
-  Json left_out = Json::array();
+  document["points"] = Json::array();
+  for (const auto& point : comparison.points) document["points"].push_back(json_of(point));
+  document["left_out"] = Json::array();
   for (const compare::LeftOutPoint& point : comparison.left_out)
-    left_out.push_back({{"name", point.name}, {"reason", point.reason}});
-  document["left_out"] = std::move(left_out);
+    document["left_out"].push_back({{"name", point.name}, {"reason", point.reason}});
   document["failed_in_new"] = comparison.failed_in_new;
   document["only_in_base"] = comparison.only_in_base;
   document["only_in_new"] = comparison.only_in_new;
@@ -145,7 +166,44 @@ std::string json(const compare::Comparison& comparison) {
     document["smallest_slow_down_seen_by_half"] = *comparison.min_seen_by_half;
     document["smallest_slow_down_seen_by_all"] = *comparison.min_seen_by_all;
   }
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(document);
+}
+
+std::string markdown(const compare::History& history) {
+  const std::string summary = summary_of(history) + "\n";
+  if (history.steps.empty()) return summary;
+  std::vector<std::vector<std::string>> rows;
+  for (const compare::LevelChange& step : history.steps)
+    rows.push_back({markdown_text(step.name), markdown_text(step.device), markdown_text(entry_text(step)),
+                    markdown_text(step.added_utc), format_seconds(step.before_seconds, 4),
+                    format_seconds(step.after_seconds, 4), change_text(step), std::string(name_of(step.code))});
+  const std::vector<Heading> headings = {{"point"},        {"device"},      {"from entry"}, {"added"},
+                                         {"before", true}, {"after", true}, {"change"},     {"code"}};
+  return summary + "\n" + markdown_table(headings, rows);
+}
+
+std::string csv(const compare::History& history) {
+  std::string text = csv_header(record_of(compare::LevelChange{}));
+  for (const compare::LevelChange& step : history.steps) text += csv_line(record_of(step));
+  return text;
+}
+
+std::string json(const compare::History& history) {
+  Json document;
+  document["schema"] = {{"name", "gpubench-history"}, {"version", 1}};
+  document["entries"] = history.entries;
+  document["points"] = history.points;
+  document["steps"] = Json::array();
+  for (const compare::LevelChange& step : history.steps)
+    document["steps"].push_back({{"name", step.name},
+                                 {"device", step.device},
+                                 {"entry", step.entry},
+                                 {"label", step.label},
+                                 {"added_utc", step.added_utc},
+                                 {"before_seconds", step.before_seconds},
+                                 {"after_seconds", step.after_seconds},
+                                 {"code", name_of(step.code)}});
+  return text_of(document);
 }
 
 }  // namespace gpubench::reports

@@ -1,208 +1,173 @@
 // SPDX-License-Identifier: Apache-2.0
+// Points and ceilings as CSV, units in the column names.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/model/points.h"
-#include "reports/export/delimited.h"
-#include "reports/judgement.h"
+#include "reports/ceiling_text.h"
+#include "reports/export/tables.h"
+#include "reports/point_text.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {
 
-/// One row's data.
-struct Row {
-  const Run& run;
-  const Point& point;
-  [[nodiscard]] const Measurement& measurement() const { return point.measurement; }
-};
+/// "a=1;b=2", of whatever `text_of` makes of each item.
+template <class Items, class TextOf>
+std::string list_of(const Items& items, TextOf text_of) {
+  std::vector<std::string> texts;
+  for (const auto& item : items) texts.push_back(text_of(item));
+  return fmt::format("{}", fmt::join(texts, ";"));
+}
 
-/// One column: its name and its field.
-struct CsvColumn {
-  std::string_view name;
-  std::string (*field)(const Row&);
-};
-
-std::string device_name(const Row& row) {
-  for (const Device& device : row.run.devices)
-    if (device.id == row.measurement().device) return csv_text(device.name);
+std::string device_name(const Run& run, const std::string& id) {
+  for (const Device& device : run.devices)
+    if (device.id == id) return csv_text(device.name);
   return "";
 }
 
-std::string arguments(const Row& row) {
-  std::string text;
-  for (const Argument& argument : row.measurement().arguments) {
-    if (!text.empty()) text += ";";
-    text += (argument.name.empty() ? "" : argument.name + "=") + value_text(argument);
-  }
-  return csv_text(text);
+void add_time(CsvRecord& record, const Measurement& measurement) {
+  const auto& seconds = measurement.seconds();
+  const auto number = [&](double value) { return seconds ? csv_number(value) : ""; };
+  const Summary summary = seconds.value_or(Summary{});
+  record.insert(record.end(), {{"median_s", number(summary.median)},
+                               {"median_ci95_low_s", number(summary.median_ci95.low)},
+                               {"median_ci95_high_s", number(summary.median_ci95.high)},
+                               {"minimum_s", number(summary.minimum)},
+                               {"lower_quartile_s", number(summary.lower_quartile)},
+                               {"upper_quartile_s", number(summary.upper_quartile)},
+                               {"maximum_s", number(summary.maximum)},
+                               {"mean_s", number(summary.mean)},
+                               {"mad_s", number(summary.mad)},
+                               {"samples", seconds ? fmt::to_string(summary.count) : ""}});
 }
 
-std::string user_counters(const Row& row) {
-  std::string text;
-  for (const UserCounter& counter : row.measurement().user_counters)
-    text += fmt::format("{}{}={}{}{}", text.empty() ? "" : ";", counter.name, counter.value,
-                        counter.unit.empty() ? "" : " ", counter.unit);
-  return csv_text(text);
+void add_conditions(CsvRecord& record, const Measurement& measurement) {
+  const auto& launches = measurement.launches;
+  const auto& grid = measurement.grid;
+  const DeviceConditions conditions = measurement.conditions.value_or(DeviceConditions{});
+  const auto highest = [](const std::optional<Interval>& range) { return range ? csv_number(range->high) : ""; };
+  record.insert(record.end(),
+                {{"launched_kernels", launches ? fmt::to_string(launches->kernels) : ""},
+                 {"launched_blocks", launches ? fmt::to_string(launches->blocks) : ""},
+                 {"blocks_per_multiprocessor", grid ? fmt::to_string(grid->blocks_per_multiprocessor) : ""},
+                 {"power_high_w", highest(conditions.power_watts)},
+                 {"temperature_high_c", highest(conditions.temperature_celsius)},
+                 {"throttle_reasons", csv_text(fmt::to_string(fmt::join(conditions.throttle_reasons, ", ")))}});
 }
 
-std::string flops_by_pipe(const Row& row) {
-  std::string text;
-  for (const auto& [pipe, count] : row.measurement().work.flops)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ";", name_of(pipe), count);
-  return csv_text(text);
+void add_verdict(CsvRecord& record, const std::optional<Verdict>& known) {
+  const Verdict verdict = known.value_or(Verdict{});
+  const auto name = [&](std::string_view text) { return known ? std::string(text) : ""; };
+  const auto number = [&](const std::optional<double>& value) { return known ? csv_number(value) : ""; };
+  const auto share = [](const Share& each) { return fmt::format("{}={}", each.resource, each.fraction); };
+  record.insert(record.end(), {{"regime", name(name_of(verdict.regime))},
+                               {"limiter", csv_text(verdict.limiter)},
+                               {"achieved_fraction", number(verdict.achieved)},
+                               {"speed_up_left", number(verdict.speed_up_left)},
+                               {"confidence", number(verdict.confidence)},
+                               {"certainty", name(name_of(verdict.certainty))},
+                               {"runner_up", name(name_of(verdict.runner_up))},
+                               {"runner_up_probability", number(verdict.runner_up_probability)},
+                               {"model_s", number(verdict.model_seconds)},
+                               {"shares", csv_text(list_of(verdict.shares, share))},
+                               {"evidence", csv_text(verdict.evidence)},
+                               {"advice", csv_text(advice_text(verdict))},
+                               {"checks", csv_text(votes_text(verdict))}});
 }
 
-std::string shares(const Row& row) {
-  if (!row.point.verdict) return "";
-  std::string text;
-  for (const Share& share : row.point.verdict->shares)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ";", share.resource, share.fraction);
-  return csv_text(text);
+CsvRecord record_of(const Run& run, const Point& point) {
+  const Measurement& measurement = point.measurement;
+  const Timing& timing = measurement.primary();
+  const Work& work = measurement.work;
+  const auto argument = [](const Argument& each) {
+    return (each.name.empty() ? "" : each.name + "=") + value_text(each);
+  };
+  const auto counter = [](const UserCounter& each) {
+    return fmt::format("{}={}{}{}", each.name, each.value, each.unit.empty() ? "" : " ", each.unit);
+  };
+  const auto pipe = [](const auto& each) { return fmt::format("{}={}", name_of(each.first), each.second); };
+  CsvRecord record = {{"device", csv_text(measurement.device)},
+                      {"device_name", device_name(run, measurement.device)},
+                      {"name", csv_text(measurement.name)},
+                      {"operation", csv_text(measurement.operation)},
+                      {"arguments", csv_text(list_of(measurement.arguments, argument))},
+                      {"repetition", fmt::to_string(measurement.repetition)},
+                      {"status", std::string(name_of(status_of(measurement)))},
+                      {"reason", csv_text(reason_of(measurement))}};
+  add_time(record, measurement);
+  const auto blocks = timing.block_sizes.size();
+  const auto& launch = measurement.launch_seconds;
+  record.insert(record.end(),
+                {{"blocks", blocks > 0 ? fmt::to_string(blocks) : ""},
+                 {"dropped_samples", fmt::to_string(timing.dropped_samples)},
+                 {"executions_per_sample", fmt::to_string(timing.executions_per_sample)},
+                 {"clock", std::string(primary_clock_name(measurement))},
+                 {"method", csv_text(timing.method)},
+                 {"cache_state", csv_text(measurement.cache_state)},
+                 {"stop_reason", std::string(stop_reason_names[static_cast<std::size_t>(timing.stop_reason)])},
+                 {"verified", measurement.verified ? "true" : "false"},
+                 {"clock_hz", csv_number(measurement.clock_hz)},
+                 {"launch_s", launch ? csv_number(launch->value) : ""}});
+  add_conditions(record, measurement);
+  record.insert(record.end(), {{"bytes_read", csv_number(work.bytes_read)},
+                               {"bytes_written", csv_number(work.bytes_written)},
+                               {"footprint_bytes", csv_number(work.footprint_bytes)},
+                               {"flops", csv_number(work.total_flops())},
+                               {"flops_by_pipe", list_of(work.flops, pipe)},
+                               {"bytes_per_s", csv_number(bytes_per_second(measurement))},
+                               {"flops_per_s", csv_number(flops_per_second(measurement))}});
+  add_verdict(record, point.verdict);
+  record.insert(record.end(), {{"label", csv_text(measurement.label)},
+                               {"items_per_s", csv_number(items_per_second(measurement))},
+                               {"user_counters", csv_text(list_of(measurement.user_counters, counter))}});
+  return record;
 }
 
-/// A field of the summary, empty when the point has no time.
-template <auto member>
-std::string seconds(const Row& row) {
-  return row.measurement().seconds() ? csv_number((*row.measurement().seconds()).*member) : "";
+CsvRecord record_of(const Calibration& calibration, CeilingGroup group, const Ceiling& ceiling) {
+  const Confirmation confirmation = ceiling.confirmation.value_or(Confirmation{});
+  return {{"device", csv_text(calibration.device.id)},
+          {"device_name", csv_text(calibration.device.name)},
+          {"mode", csv_text(calibration.mode)},
+          {"created_utc", csv_text(calibration.created_utc)},
+          {"group", csv_text(name_of(group))},
+          {"resource", csv_text(ceiling.resource)},
+          {"value", csv_number(ceiling.value)},
+          {"unit", csv_text(ceiling.unit)},
+          {"ci95_low", csv_number(ceiling.ci95.low)},
+          {"ci95_high", csv_number(ceiling.ci95.high)},
+          {"repeats", fmt::to_string(ceiling.repeats)},
+          {"theoretical_limit", csv_number(ceiling.theoretical_limit)},
+          {"of_limit", csv_number(share_of_limit(ceiling))},
+          {"clock_hz", csv_number(ceiling.clock_hz)},
+          {"rate_per_clock", csv_number(ceiling.rate_per_clock)},
+          {"cycles", csv_number(ceiling.cycles)},
+          {"power_watts", csv_number(ceiling.power_watts)},
+          {"temperature_celsius", csv_number(ceiling.temperature_celsius)},
+          {"counter", csv_text(confirmation.counter)},
+          {"counted_over_declared", csv_number(confirmation.ratio)},
+          {"shape", csv_text(ceiling.shape)},
+          {"conditions", csv_text(ceiling.conditions)},
+          {"method", csv_text(ceiling.method)},
+          {"caveats", csv_text(fmt::to_string(fmt::join(ceiling.caveats, "; ")))}};
 }
-
-/// Empty where it was not counted.
-std::string csv_count(std::size_t count) { return count > 0 ? fmt::format("{}", count) : ""; }
-
-template <auto member>
-std::string launched(const Row& row) {
-  const auto& launches = row.measurement().launches;
-  return launches ? fmt::format("{}", (*launches).*member) : "";
-}
-
-/// The highest of the readings around the point, empty without any.
-template <auto member>
-std::string highest(const Row& row) {
-  const auto& conditions = row.measurement().conditions;
-  return conditions && (*conditions).*member ? csv_number(((*conditions).*member)->high) : "";
-}
-
-std::string throttle_reasons(const Row& row) {
-  const auto& conditions = row.measurement().conditions;
-  return conditions ? csv_text(fmt::format("{}", fmt::join(conditions->throttle_reasons, ", "))) : "";
-}
-
-/// A field of the verdict, empty when there is none.
-template <class Read>
-std::string of_verdict(const Row& row, Read read) {
-  return row.point.verdict ? std::string(read(*row.point.verdict)) : "";
-}
-
-constexpr std::array columns = {
-    CsvColumn{"device", [](const Row& row) { return csv_text(row.measurement().device); }},
-    CsvColumn{"device_name", device_name},
-    CsvColumn{"name", [](const Row& row) { return csv_text(row.measurement().name); }},
-    CsvColumn{"operation", [](const Row& row) { return csv_text(row.measurement().operation); }},
-    CsvColumn{"arguments", arguments},
-    CsvColumn{"repetition", [](const Row& row) { return fmt::format("{}", row.measurement().repetition); }},
-    CsvColumn{"status", [](const Row& row) { return std::string(name_of(status_of(row.measurement()))); }},
-    CsvColumn{"reason", [](const Row& row) { return csv_text(reason_of(row.measurement())); }},
-    CsvColumn{"median_s", seconds<&Summary::median>},
-    CsvColumn{"median_ci95_low_s",
-              [](const Row& row) {
-                return row.measurement().seconds() ? csv_number(row.measurement().seconds()->median_ci95.low) : "";
-              }},
-    CsvColumn{"median_ci95_high_s",
-              [](const Row& row) {
-                return row.measurement().seconds() ? csv_number(row.measurement().seconds()->median_ci95.high) : "";
-              }},
-    CsvColumn{"minimum_s", seconds<&Summary::minimum>},
-    CsvColumn{"lower_quartile_s", seconds<&Summary::lower_quartile>},
-    CsvColumn{"upper_quartile_s", seconds<&Summary::upper_quartile>},
-    CsvColumn{"maximum_s", seconds<&Summary::maximum>},
-    CsvColumn{"mean_s", seconds<&Summary::mean>},
-    CsvColumn{"mad_s", seconds<&Summary::mad>},
-    CsvColumn{"samples",
-              [](const Row& row) {
-                return row.measurement().seconds() ? fmt::format("{}", row.measurement().seconds()->count) : "";
-              }},
-    CsvColumn{"blocks", [](const Row& row) { return csv_count(row.measurement().primary().block_sizes.size()); }},
-    CsvColumn{"dropped_samples",
-              [](const Row& row) { return fmt::format("{}", row.measurement().primary().dropped_samples); }},
-    CsvColumn{"executions_per_sample",
-              [](const Row& row) { return fmt::format("{}", row.measurement().primary().executions_per_sample); }},
-    CsvColumn{"clock", [](const Row& row) { return std::string(primary_clock_name(row.measurement())); }},
-    CsvColumn{"method", [](const Row& row) { return csv_text(row.measurement().primary().method); }},
-    CsvColumn{"cache_state", [](const Row& row) { return csv_text(row.measurement().cache_state); }},
-    CsvColumn{"stop_reason",
-              [](const Row& row) {
-                return std::string(
-                    stop_reason_names[static_cast<std::size_t>(row.measurement().primary().stop_reason)]);
-              }},
-    CsvColumn{"verified", [](const Row& row) { return std::string(row.measurement().verified ? "true" : "false"); }},
-    CsvColumn{"clock_hz", [](const Row& row) { return csv_number(row.measurement().clock_hz); }},
-    CsvColumn{"launch_s",
-              [](const Row& row) {
-                return row.measurement().launch_seconds ? csv_number(row.measurement().launch_seconds->value) : "";
-              }},
-    CsvColumn{"launched_kernels", launched<&Launches::kernels>},
-    CsvColumn{"launched_blocks", launched<&Launches::blocks>},
-    CsvColumn{"blocks_per_multiprocessor",
-              [](const Row& row) {
-                const auto& grid = row.measurement().grid;
-                return grid ? fmt::format("{}", grid->blocks_per_multiprocessor) : "";
-              }},
-    CsvColumn{"power_high_w", highest<&DeviceConditions::power_watts>},
-    CsvColumn{"temperature_high_c", highest<&DeviceConditions::temperature_celsius>},
-    CsvColumn{"throttle_reasons", throttle_reasons},
-    CsvColumn{"bytes_read", [](const Row& row) { return csv_number(row.measurement().work.bytes_read); }},
-    CsvColumn{"bytes_written", [](const Row& row) { return csv_number(row.measurement().work.bytes_written); }},
-    CsvColumn{"footprint_bytes", [](const Row& row) { return csv_number(row.measurement().work.footprint_bytes); }},
-    CsvColumn{"flops", [](const Row& row) { return csv_number(row.measurement().work.total_flops()); }},
-    CsvColumn{"flops_by_pipe", flops_by_pipe},
-    CsvColumn{"bytes_per_s", [](const Row& row) { return csv_number(bytes_per_second(row.measurement())); }},
-    CsvColumn{"flops_per_s", [](const Row& row) { return csv_number(flops_per_second(row.measurement())); }},
-    CsvColumn{"regime", [](const Row& row) { return of_verdict(row, [](auto& v) { return name_of(v.regime); }); }},
-    CsvColumn{"limiter", [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(v.limiter); }); }},
-    CsvColumn{"achieved_fraction",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.achieved); }); }},
-    CsvColumn{"speed_up_left",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.speed_up_left); }); }},
-    CsvColumn{"confidence",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.confidence); }); }},
-    CsvColumn{"certainty",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return name_of(v.certainty); }); }},
-    CsvColumn{"runner_up",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return name_of(v.runner_up); }); }},
-    CsvColumn{
-        "runner_up_probability",
-        [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.runner_up_probability); }); }},
-    CsvColumn{"model_s",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_number(v.model_seconds); }); }},
-    CsvColumn{"shares", shares},
-    CsvColumn{"evidence", [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(v.evidence); }); }},
-    CsvColumn{"advice",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(advice_text(v)); }); }},
-    CsvColumn{"checks",
-              [](const Row& row) { return of_verdict(row, [](auto& v) { return csv_text(votes_text(v)); }); }},
-    CsvColumn{"label", [](const Row& row) { return csv_text(row.measurement().label); }},
-    CsvColumn{"items_per_s", [](const Row& row) { return csv_number(items_per_second(row.measurement())); }},
-    CsvColumn{"user_counters", user_counters},
-};
 
 }  // namespace
 
 std::string csv(const Run& run) {
-  std::vector<std::string> fields;
-  fields.reserve(std::size(columns));
-  for (const CsvColumn& column : columns) fields.emplace_back(column.name);
-  std::string text = csv_line(fields);
-  for (const Point& point : run.points) {
-    fields.clear();
-    for (const CsvColumn& column : columns) fields.push_back(column.field({run, point}));
-    text += csv_line(fields);
-  }
+  std::string text = csv_header(record_of(run, {}));
+  for (const Point& point : run.points) text += csv_line(record_of(run, point));
+  return text;
+}
+
+std::string ceilings_csv(const Run& run) {
+  std::string text = csv_header(record_of({}, {}, {}));
+  for (const Calibration& calibration : run.calibrations)
+    for (const auto& [group, ceilings] : ceilings_by_group(calibration))
+      for (const Ceiling* const ceiling : ceilings) text += csv_line(record_of(calibration, group, *ceiling));
   return text;
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
-#include "reports/export/other_tools.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {
@@ -80,24 +80,15 @@ void put_reason(Json& entry, const Measurement& measurement) {
 
 using Name = std::pair<std::string, std::string>;  ///< device and name
 
-/// How many entries each point has.
-std::map<Name, int> count_repetitions(const Run& run) {
-  std::map<Name, int> counts;
-  for (const Point& point : run.points) ++counts[{point.measurement.device, point.measurement.name}];
-  return counts;
-}
-
-bool has_several_devices(const Run& run) {
-  std::set<std::string_view> devices;
-  for (const Point& point : run.points) devices.insert(point.measurement.device);
-  return devices.size() > 1;
-}
-
 }  // namespace
 
 std::string google_benchmark_json(const Run& run) {
-  const bool several = has_several_devices(run);
-  const auto repetitions = count_repetitions(run);
+  std::set<std::string_view> devices;
+  std::map<Name, int> repetitions;
+  for (const Point& point : run.points) {
+    devices.insert(point.measurement.device);
+    ++repetitions[{point.measurement.device, point.measurement.name}];
+  }
   std::map<Name, Family> families;
   Json entries = Json::array();
   Json without_time = Json::array();
@@ -107,7 +98,7 @@ std::string google_benchmark_json(const Run& run) {
         families.try_emplace({measurement.device, measurement.operation}, Family{families.size(), {}}).first->second;
     const auto instance = family.instances.try_emplace(measurement.name, family.instances.size()).first->second;
     const std::string googles = without_suffix(measurement.name) + "/manual_time";
-    const std::string name = printable(several ? googles + "/" + measurement.device : googles);
+    const std::string name = printable(devices.size() > 1 ? googles + "/" + measurement.device : googles);
     Json entry;
     entry["name"] = name;
     entry["family_index"] = family.index;

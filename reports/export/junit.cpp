@@ -7,8 +7,8 @@
 
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/export/other_tools.h"
 #include "reports/html/text.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {

@@ -1,50 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs and ceilings as Markdown.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cctype>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/export/markdown_text.h"
-#include "reports/judgement.h"
-#include "reports/own_figures.h"
+#include "reports/ceiling_text.h"
+#include "reports/export/tables.h"
+#include "reports/point_text.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {
-
-std::string markdown_text(std::string_view text) {
-  const std::string safe = printable(text);
-  const auto alphanumeric = [&](std::size_t i) {
-    return i < safe.size() && std::isalnum(static_cast<unsigned char>(safe[i])) != 0;
-  };
-  std::string result;
-  for (std::size_t i = 0; i < safe.size(); ++i) {
-    const char c = safe[i];
-    const bool inside_word = c == '_' && i > 0 && alphanumeric(i - 1) && alphanumeric(i + 1);
-    const bool line_start = i == 0 && std::string_view("#+-=").find(c) != std::string_view::npos;
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else if (line_start || (std::string_view("\\`*_[]|~$!@").find(c) != std::string_view::npos && !inside_word)) {
-      result += fmt::format("&#{};", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-std::string markdown_row(const std::vector<std::string>& cells) {
-  return fmt::format("| {} |\n", fmt::join(cells, " | "));
-}
-
 namespace {
 
 void add_verdict(const Point& point, std::vector<std::string>& cells) {
@@ -62,14 +31,14 @@ void add_verdict(const Point& point, std::vector<std::string>& cells) {
                                                                   runner_up.empty() ? "" : ", else " + runner_up));
 }
 
-std::string row_of(const Point& point, bool with_device) {
+std::vector<std::string> row_of(const Point& point, bool with_device) {
   const Measurement& measurement = point.measurement;
   std::vector<std::string> cells = {markdown_text(label(measurement))};
   if (with_device) cells.push_back(markdown_text(measurement.device));
   if (status_of(measurement) != Status::timed) {
     cells.push_back(fmt::format("**{}**: {}", name_of(status_of(measurement)), markdown_text(reason_of(measurement))));
     cells.insert(cells.end(), 7, "");
-    return markdown_row(cells);
+    return cells;
   }
   const auto spread = relative_half_width(measurement);
   const auto bandwidth = bytes_per_second(measurement);
@@ -79,7 +48,7 @@ std::string row_of(const Point& point, bool with_device) {
   cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
   cells.push_back(flops ? format_flops_per_second(*flops) : "");
   add_verdict(point, cells);
-  return markdown_row(cells);
+  return cells;
 }
 
 std::string table(const Run& run) {
@@ -87,24 +56,25 @@ std::string table(const Run& run) {
   bool several = false;
   for (const Point& point : run.points)
     several = several || point.measurement.device != run.points.front().measurement.device;
-  std::vector<std::string> headers = {"point"};
-  std::vector<std::string> rules = {":---"};
-  if (several) headers.emplace_back("device"), rules.emplace_back(":---");
-  for (const auto& [header, rule] : {std::pair("time", "---:"),
-                                     {"\u00b1", "---:"},
-                                     {"bandwidth", "---:"},
-                                     {"FLOP rate", "---:"},
-                                     {"regime", ":---"},
-                                     {"limiter", ":---"},
-                                     {"of ceiling", "---:"},
-                                     {"confidence", ":---"}}) {
-    headers.emplace_back(header);
-    rules.emplace_back(rule);
-  }
-  std::string text = markdown_row(headers) + markdown_row(rules);
+  std::vector<Heading> headings = {{"point"}};
+  if (several) headings.push_back({"device"});
+  headings.insert(headings.end(), {{"time", true},
+                                   {"\u00b1", true},
+                                   {"bandwidth", true},
+                                   {"FLOP rate", true},
+                                   {"regime"},
+                                   {"limiter"},
+                                   {"of ceiling", true},
+                                   {"confidence"}});
+  std::vector<std::vector<std::string>> rows;
   for (const Group& group : groups_of(run))
-    for (const Point* point : group.points) text += row_of(*point, several);
-  return text;
+    for (const Point* point : group.points) rows.push_back(row_of(*point, several));
+  return markdown_table(headings, rows);
+}
+
+/// A list under its title; nothing where it is empty.
+std::string titled(std::string_view title, const std::string& list) {
+  return list.empty() ? "" : fmt::format("\n{}:\n\n{}", title, list);
 }
 
 std::string boundaries(const Run& run) {
@@ -117,7 +87,7 @@ std::string boundaries(const Run& run) {
       text += fmt::format(" ({} to {})", format_count(boundary.ci95->low), format_count(boundary.ci95->high));
     text += "\n";
   }
-  return text.empty() ? "" : "\nBoundaries:\n\n" + text;
+  return titled("Boundaries", text);
 }
 
 std::string advice(const Run& run) {
@@ -126,7 +96,7 @@ std::string advice(const Run& run) {
     for (const AdviceLine& line : advice_of(group))
       text += fmt::format("- {}, where {}: {}\n", markdown_text(label(line.at->measurement)), name_of(line.regime),
                           markdown_text(advice_text(*line.advice)));
-  return text.empty() ? "" : "\nAdvice, for the point of each regime with the largest gain:\n\n" + text;
+  return titled("Advice, for the point of each regime with the largest gain", text);
 }
 
 std::string doubts(const Run& run) {
@@ -137,7 +107,7 @@ std::string doubts(const Run& run) {
                           doubt.points > 1 ? fmt::format(" and {} more", doubt.points - 1) : "",
                           name_of(doubt.vote->experiment), markdown_text(doubt.vote->says),
                           markdown_text(doubt.vote->evidence));
-  return text.empty() ? "" : "\nChecks that disagree:\n\n" + text;
+  return titled("Checks that disagree", text);
 }
 
 std::string figures_of_operations(const Run& run) {
@@ -145,22 +115,16 @@ std::string figures_of_operations(const Run& run) {
   for (const Point& point : run.points)
     if (const std::string figures = own_figures(point.measurement); !figures.empty())
       text += fmt::format("- {}: {}\n", markdown_text(label(point.measurement)), markdown_text(figures));
-  return text.empty() ? "" : "\nFigures of the operations' own:\n\n" + text;
+  return titled("Figures of the operations' own", text);
 }
 
 std::string agreement(const Run& run) {
-  const auto rows = agreement_of(run);
+  auto rows = agreement_rows(run);
   if (rows.empty()) return "";
-  std::vector<std::string> headers = {"ncu's rule"};
-  std::vector<std::string> rules = {":---"};
-  for (const auto& name : regime_names) headers.emplace_back(name), rules.emplace_back("---:");
-  std::string text = "\n" + markdown_row(headers) + markdown_row(rules);
-  for (const auto& row : rows) {
-    std::vector<std::string> cells = {markdown_text(row.theirs)};
-    for (const auto count : row.by_regime) cells.push_back(count > 0 ? fmt::format("{}", count) : "");
-    text += markdown_row(cells);
-  }
-  text += "\n";
+  std::vector<Heading> headings = {{"ncu's rule"}};
+  for (const auto& name : regime_names) headings.push_back({std::string(name), true});
+  for (auto& row : rows) row.front() = markdown_text(row.front());
+  std::string text = "\n" + markdown_table(headings, rows) + "\n";
   for (const auto& difference : rule_differences(run)) text += "- " + markdown_text(difference) + "\n";
   return text;
 }
@@ -179,6 +143,22 @@ std::string devices(const Run& run) {
   return text;
 }
 
+std::string group_table(const std::vector<const Ceiling*>& ceilings) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Ceiling* const ceiling : ceilings) {
+    const auto share = share_of_limit(*ceiling);
+    std::string method = ceiling->method;
+    if (!ceiling->caveats.empty()) method += fmt::format(". Caveat: {}", fmt::join(ceiling->caveats, "; "));
+    rows.push_back({markdown_text(ceiling->resource), markdown_text(format_value(ceiling->value, ceiling->unit, 4)),
+                    markdown_text(format_interval(ceiling->ci95, ceiling->unit, 4)),
+                    share ? format_percent(*share) : "", ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "",
+                    markdown_text(method)});
+  }
+  return markdown_table(
+      {{"resource"}, {"ceiling", true}, {"95 % interval", true}, {"of limit", true}, {"clock", true}, {"method"}},
+      rows);
+}
+
 }  // namespace
 
 std::string markdown(const Run& run) {
@@ -188,6 +168,26 @@ std::string markdown(const Run& run) {
           agreement(run);
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
+  return text;
+}
+
+std::string ceilings_markdown(const Run& run) {
+  std::string text = "# Ceilings\n";
+  for (const Calibration& calibration : run.calibrations) {
+    text += fmt::format("\n## {}: {}\n\n- {} calibration of {}, took {}\n", markdown_text(calibration.device.id),
+                        markdown_text(calibration.device.name), markdown_text(calibration.mode),
+                        markdown_text(calibration.created_utc), format_seconds(calibration.seconds_taken));
+    if (calibration.health) text += fmt::format("- health: {}\n", markdown_text(health_text(*calibration.health)));
+    for (const std::string& warning : calibration.warnings)
+      text += fmt::format("- warning: {}\n", markdown_text(warning));
+    for (const auto& [group, ceilings] : ceilings_by_group(calibration))
+      text += fmt::format("\n### {}\n\n{}", name_of(group), group_table(ceilings));
+    if (calibration.absent.empty()) continue;
+    std::vector<std::vector<std::string>> rows;
+    for (const AbsentCeiling& absent : calibration.absent)
+      rows.push_back({markdown_text(absent.resource), markdown_text(absent.reason)});
+    text += "\n### not measured\n\n" + markdown_table({{"resource"}, {"reason"}}, rows);
+  }
   return text;
 }
 

@@ -16,7 +16,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
-#include "reports/export/other_tools.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {
@@ -64,38 +64,27 @@ Json device_json(const Device& device, int number) {
   return item;
 }
 
-/// Numbers are strings, so that none loses digits on the way.
-Json summary(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
-             std::string_view type, std::string value) {
-  Json item;
-  item["tag"] = tag;
-  item["name"] = name;
-  if (!hint.empty()) item["hint"] = hint;
-  item["description"] = description;
-  item["data"] = Json::array({{{"name", "value"}, {"type", type}, {"value", std::move(value)}}});
-  return item;
-}
-
-/// The summaries of one state.
+/// The summaries of one state. Numbers are strings, so that none loses digits on the way.
 class Summaries {
  public:
   void number(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
               const std::optional<double>& value, bool hidden = false) {
     if (!value || !std::isfinite(*value)) return;
-    items_.push_back(summary(tag, name, hint, description, "float64", fmt::format("{}", *value)));
-    if (hidden) items_.back()["hide"] = "Hidden by default.";
-  }
-  void count(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
-             std::int64_t value) {
-    items_.push_back(summary(tag, name, hint, description, "int64", fmt::format("{}", value)));
+    add(tag, name, hint, description, "float64", fmt::format("{}", *value));
+    if (hidden) items.back()["hide"] = "Hidden by default.";
   }
   void text(std::string_view tag, std::string_view name, std::string_view description, const std::string& value) {
-    if (!value.empty()) items_.push_back(summary(tag, name, "", description, "string", printable(value)));
+    if (!value.empty()) add(tag, name, "", description, "string", printable(value));
   }
-  [[nodiscard]] Json take() { return std::move(items_); }
-
- private:
-  Json items_ = Json::array();
+  void add(std::string_view tag, std::string_view name, std::string_view hint, std::string_view description,
+           std::string_view type, std::string value) {
+    Json item = {{"tag", tag}, {"name", name}};
+    if (!hint.empty()) item["hint"] = hint;
+    item["description"] = description;
+    item["data"] = Json::array({{{"name", "value"}, {"type", type}, {"value", std::move(value)}}});
+    items.push_back(std::move(item));
+  }
+  Json items = Json::array();
 };
 
 /// Sample standard deviation, which `Summary` has not; absent below two samples.
@@ -124,7 +113,7 @@ void put_times(Summaries& into, const Measurement& measurement) {
     into.number(fmt::format("nv/cold/time/gpu/{}", tag), name, hint,
                 fmt::format("{} of one execution{}", name, tag == "mean" ? " (" + how + ")" : ""), value, hidden);
   };
-  into.count("nv/cold/sample_size", "Samples", "sample_size", "Samples taken", seconds.count);
+  into.add("nv/cold/sample_size", "Samples", "sample_size", "Samples taken", "int64", fmt::to_string(seconds.count));
   time("mean", "GPU Time", seconds.mean, false);
   time("min", "Min GPU Time", seconds.minimum, true);
   time("max", "Max GPU Time", seconds.maximum, true);
@@ -183,7 +172,7 @@ Json state_json(const Point& point, int device, const std::vector<std::string>& 
     put_times(summaries, measurement);
     if (point.verdict) put_verdict(summaries, *point.verdict);
     summaries.text("gpubench/name", "Name", "The point's name in gpubench", label(measurement));
-    state["summaries"] = summaries.take();
+    state["summaries"] = std::move(summaries.items);
   } else {
     state["summaries"] = nullptr;
   }

@@ -15,7 +15,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
-#include "reports/export/other_tools.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports {
 namespace {
@@ -75,41 +75,36 @@ std::vector<Labels> labels_of_points(const Run& run) {
   return result;
 }
 
-/// One figure of a point.
 struct Figure {
   std::string_view name;
   std::string_view unit;
   std::string_view help;
-  std::optional<double> (*value)(const Point&);
+  std::optional<double> value;
 };
 
-template <class Read>
-std::optional<double> of_time(const Point& point, Read read) {
-  return status_of(point.measurement) == Status::timed ? std::optional<double>(read(*point.measurement.seconds()))
-                                                       : std::nullopt;
+/// In the same order for each point.
+std::vector<Figure> figures_of(const Point& point) {
+  const Measurement& measurement = point.measurement;
+  const bool timed = status_of(measurement) == Status::timed;
+  const Summary summary = timed ? *measurement.seconds() : Summary{};
+  const auto of_time = [&](double value) { return timed ? std::optional(value) : std::nullopt; };
+  const auto& verdict = point.verdict;
+  return {{"gpubench_point_time_seconds", "seconds", "Median time of one execution.", of_time(summary.median)},
+          {"gpubench_point_time_low_seconds", "seconds", "Lower end of the 95 % interval of the median.",
+           of_time(summary.median_ci95.low)},
+          {"gpubench_point_time_high_seconds", "seconds", "Upper end of the 95 % interval of the median.",
+           of_time(summary.median_ci95.high)},
+          {"gpubench_point_samples", "", "Samples behind the time.", of_time(static_cast<double>(summary.count))},
+          {"gpubench_point_bytes_per_second", "bytes_per_second", "Declared bytes over the median time.",
+           bytes_per_second(measurement)},
+          {"gpubench_point_flops_per_second", "flops_per_second", "Declared operations over the median time.",
+           flops_per_second(measurement)},
+          {"gpubench_point_clock_hertz", "hertz", "SM or core clock of the point.", measurement.clock_hz},
+          {"gpubench_point_achieved_ratio", "ratio", "Rate of the limiter over its measured ceiling.",
+           verdict ? verdict->achieved : std::nullopt},
+          {"gpubench_point_confidence_ratio", "ratio", "Probability that the regime is right.",
+           verdict ? std::optional(verdict->confidence) : std::nullopt}};
 }
-
-constexpr std::array figures = {
-    Figure{"gpubench_point_time_seconds", "seconds", "Median time of one execution.",
-           [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median; }); }},
-    Figure{"gpubench_point_time_low_seconds", "seconds", "Lower end of the 95 % interval of the median.",
-           [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median_ci95.low; }); }},
-    Figure{"gpubench_point_time_high_seconds", "seconds", "Upper end of the 95 % interval of the median.",
-           [](const Point& point) { return of_time(point, [](const Summary& s) { return s.median_ci95.high; }); }},
-    Figure{"gpubench_point_samples", "", "Samples behind the time.",
-           [](const Point& point) {
-             return of_time(point, [](const Summary& s) { return static_cast<double>(s.count); });
-           }},
-    Figure{"gpubench_point_bytes_per_second", "bytes_per_second", "Declared bytes over the median time.",
-           [](const Point& point) { return bytes_per_second(point.measurement); }},
-    Figure{"gpubench_point_flops_per_second", "flops_per_second", "Declared operations over the median time.",
-           [](const Point& point) { return flops_per_second(point.measurement); }},
-    Figure{"gpubench_point_clock_hertz", "hertz", "SM or core clock of the point.",
-           [](const Point& point) { return point.measurement.clock_hz; }},
-    Figure{"gpubench_point_achieved_ratio", "ratio", "Rate of the limiter over its measured ceiling.",
-           [](const Point& point) { return point.verdict ? point.verdict->achieved : std::nullopt; }},
-    Figure{"gpubench_point_confidence_ratio", "ratio", "Probability that the regime is right.",
-           [](const Point& point) { return point.verdict ? std::optional(point.verdict->confidence) : std::nullopt; }}};
 
 std::string points_text(const Run& run) {
   const std::vector<Labels> labels = labels_of_points(run);
@@ -128,13 +123,15 @@ std::string points_text(const Run& run) {
     with_regime.emplace_back("cache_state", point.measurement.cache_state);
     regime.add(with_regime, 1.0);
   }
-  std::string text = status.text() + regime.text();
-  for (const Figure& figure : figures) {
-    Gauge gauge(figure.name, figure.unit, figure.help);
-    for (std::size_t i = 0; i < run.points.size(); ++i)
-      if (const auto value = figure.value(run.points[i])) gauge.add(labels[i], *value);
-    text += gauge.text();
+  std::vector<Gauge> gauges;
+  for (const Figure& figure : figures_of({})) gauges.emplace_back(figure.name, figure.unit, figure.help);
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    const auto figures = figures_of(run.points[i]);
+    for (std::size_t k = 0; k < figures.size(); ++k)
+      if (figures[k].value) gauges[k].add(labels[i], *figures[k].value);
   }
+  std::string text = status.text() + regime.text();
+  for (const Gauge& gauge : gauges) text += gauge.text();
   return text;
 }
 

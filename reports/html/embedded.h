@@ -13,8 +13,6 @@ std::string_view script_base();
 std::string_view script_base_hash();
 std::string_view script_table();
 std::string_view script_table_hash();
-std::string_view script_samples();
-std::string_view script_samples_hash();
 std::string_view script_charts();
 std::string_view script_charts_hash();
 std::string_view vega();  ///< empty when built without the bundle

@@ -10,8 +10,7 @@
 
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
-#include "reports/charts/runs.h"
-#include "reports/charts/samples.h"
+#include "reports/charts/rows.h"
 #include "reports/html/embedded.h"
 #include "reports/html/sections.h"
 #include "reports/html/text.h"
@@ -50,8 +49,8 @@ std::string vega_scripts() {
 /// be inline: Vega sets them while it draws.
 std::string policy() {
   std::string scripts;
-  for (const auto hash : {page::script_base_hash(), page::script_table_hash(), page::script_samples_hash(),
-                          page::script_charts_hash(), page::vega_hash()})
+  for (const auto hash :
+       {page::script_base_hash(), page::script_table_hash(), page::script_charts_hash(), page::vega_hash()})
     if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
   if (page::vega().empty())
     for (const auto& remote : remote_scripts) scripts += fmt::format(" {}", remote.url);
@@ -105,37 +104,24 @@ charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, cha
       {"devices", std::move(devices)},   {"embedded", !page::vega().empty()}};
 }
 
-/// What the page of several runs has beside the rest; empty for one.
-struct Beside {
-  std::string navigation;
-  std::string section;
-  std::string meta;
-  std::string environment;
-};
-
-Beside beside_one(const Run& run) {
-  const auto& context = run.context;
-  return {"", "",
-          fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{} {}</span></p>",
-                      markup::escape(context.created_utc), markup::escape(context.host),
-                      markup::escape(context.program), markup::escape(context.gpubench_version)),
-          sections::environment(run)};
+std::string meta_of(const Context& context) {
+  return fmt::format("<p class=\"meta\"><span>{}</span><span>{}</span><span>{} {}</span></p>",
+                     markup::escape(context.created_utc), markup::escape(context.host), markup::escape(context.program),
+                     markup::escape(context.gpubench_version));
 }
 
-Beside beside_several(const Several& several, const std::string& figures) {
-  std::string environment;
+std::string environments(const Several& several) {
+  std::string html;
   for (std::size_t i = 0; i < several.labels.size(); ++i) {
     Run own;
     own.context = several.contexts[i];
     own.devices = several.devices[i];
-    environment += "<h3 class=\"of-run\">" + markup::escape(several.labels[i]) + "</h3>\n" + sections::environment(own);
+    html += "<h3 class=\"of-run\">" + markup::escape(several.labels[i]) + "</h3>\n" + sections::environment(own);
   }
-  return {"<a href=\"#runs\">Runs</a>",
-          "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">The runs together</h2>\n" +
-              sections::runs(several) + figures + "</section>\n",
-          "", environment};
+  return html;
 }
 
+/// `several` is null for the page of one run.
 std::string page_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets,
                     const Several* several) {
   std::string device_charts;
@@ -151,32 +137,35 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
                                                     : device_charts;
     place += figure(chart);
   }
-  const auto beside = several != nullptr ? beside_several(*several, overlays) : beside_one(run);
-  return markup::fill(page::frame(),
-                      {{"policy", policy()},
-                       {"style", std::string(page::style())},
-                       {"title", markup::escape(sections::title(run))},
-                       {"devices", sections::devices(run)},
-                       {"meta", beside.meta},
-                       {"version", markup::escape(run.context.gpubench_version)},
-                       {"summary", markup::escape(sections::summary(run))},
-                       {"regimes", sections::regimes(run)},
-                       {"notices", sections::notices(run)},
-                       {"navigation", beside.navigation},
-                       {"runs", beside.section},
-                       {"device_charts", device_charts},
-                       {"operation_charts", operation_charts},
-                       {"ladder", ladder},
-                       {"boundaries", sections::boundaries(run) + sections::own(run) + sections::checks(run)},
-                       {"calibrations", sections::calibrations(run)},
-                       {"environment", beside.environment},
-                       {"data", markup::script_json(data_of(run, list, std::move(datasets)))},
-                       {"samples", markup::script_json(charts::packed_samples(run))},
-                       {"script_base", script(page::script_base())},
-                       {"script_table", script(page::script_table())},
-                       {"script_samples", script(page::script_samples())},
-                       {"script_charts", script(page::script_charts())},
-                       {"script_vega", vega_scripts()}});
+  const bool one = several == nullptr;
+  return markup::fill(
+      page::frame(),
+      {{"policy", policy()},
+       {"style", std::string(page::style())},
+       {"title", markup::escape(sections::title(run))},
+       {"devices", sections::devices(run)},
+       {"meta", one ? meta_of(run.context) : ""},
+       {"version", markup::escape(run.context.gpubench_version)},
+       {"summary", markup::escape(sections::summary(run))},
+       {"regimes", sections::regimes(run)},
+       {"notices", sections::notices(run)},
+       {"navigation", one ? "" : "<a href=\"#runs\">Runs</a>"},
+       {"runs", one ? ""
+                    : "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">The runs "
+                      "together</h2>\n" +
+                          sections::runs(*several) + overlays + "</section>\n"},
+       {"device_charts", device_charts},
+       {"operation_charts", operation_charts},
+       {"ladder", ladder},
+       {"boundaries", sections::boundaries(run) + sections::own(run) + sections::checks(run)},
+       {"calibrations", sections::calibrations(run)},
+       {"environment", one ? sections::environment(run) : environments(*several)},
+       {"data", markup::script_json(data_of(run, list, std::move(datasets)))},
+       {"samples", markup::script_json(charts::packed_samples(run))},
+       {"script_base", script(page::script_base())},
+       {"script_table", script(page::script_table())},
+       {"script_charts", script(page::script_charts())},
+       {"script_vega", vega_scripts()}});
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/html/sections.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -10,22 +11,17 @@
 #include "core/model/points.h"
 #include "reports/ceiling_text.h"
 #include "reports/html/text.h"
-#include "reports/judgement.h"
-#include "reports/own_figures.h"
+#include "reports/point_text.h"
 
 namespace gpubench::reports::sections {
 namespace {
 
+using markup::CaptionedTable;
 using markup::escape;
 using markup::render;
-using markup::Table;
 
 std::string plural(std::size_t count, const std::string& noun) {
   return format_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
-}
-
-std::string interval(const Interval& ci95, const std::string& unit) {
-  return format_value(ci95.low, unit, 4) + " to " + format_value(ci95.high, unit, 4);
 }
 
 std::string facts(const Device& device) {
@@ -57,34 +53,36 @@ std::string_view look_of(CeilingGroup group) {
   return name_of(Regime::memory);
 }
 
-Table ceilings(const Calibration& calibration) {
-  Table table{"Ceilings of " + calibration.device.name + " (" + calibration.device.id + ")",
-              {{"resource"},
-               {"measured", true},
-               {"95 % interval", true},
-               {"repeats", true},
-               {"of theory", true},
-               {"clock", true},
-               {"method"}},
-              {}};
+CaptionedTable ceilings(const Calibration& calibration) {
+  CaptionedTable table{"Ceilings of " + calibration.device.name + " (" + calibration.device.id + ")",
+                       {{"resource"},
+                        {"measured", true},
+                        {"95 % interval", true},
+                        {"repeats", true},
+                        {"of theory", true},
+                        {"clock", true},
+                        {"method"}},
+                       {}};
   for (const auto& ceiling : calibration.ceilings) {
-    const bool has_theory = ceiling.theoretical_limit && *ceiling.theoretical_limit > 0;
-    table.rows.push_back({ceiling.resource, format_value(ceiling.value, ceiling.unit, 4),
-                          interval(ceiling.ci95, ceiling.unit), std::to_string(ceiling.repeats),
-                          has_theory ? format_percent(ceiling.value / *ceiling.theoretical_limit) : "",
-                          ceiling.clock_hz ? format_hertz(*ceiling.clock_hz) : "not read", ceiling.method});
+    const auto share = share_of_limit(ceiling);
+    table.rows.push_back(
+        {ceiling.resource, format_value(ceiling.value, ceiling.unit, 4),
+         format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4),
+         std::to_string(ceiling.repeats), share ? format_percent(*share) : "",
+         ceiling.clock_hz ? format_hertz(*ceiling.clock_hz) : "not read", ceiling.method});
   }
   return table;
 }
 
-Table absent(const Calibration& calibration) {
-  Table table{"Ceilings that could not be measured", {{"resource"}, {"reason"}}, {}};
+CaptionedTable absent(const Calibration& calibration) {
+  CaptionedTable table{"Ceilings that could not be measured", {{"resource"}, {"reason"}}, {}};
   for (const auto& ceiling : calibration.absent) table.rows.push_back({ceiling.resource, ceiling.reason});
   return table;
 }
 
-Table levels(const Calibration& calibration) {
-  Table table{"Cache levels found", {{"level"}, {"half of the bytes from it at", true}, {"95 % interval", true}}, {}};
+CaptionedTable levels(const Calibration& calibration) {
+  CaptionedTable table{
+      "Cache levels found", {{"level"}, {"half of the bytes from it at", true}, {"95 % interval", true}}, {}};
   for (const auto& level : calibration.levels)
     table.rows.push_back({level.resource, format_bytes(level.capacity_bytes),
                           format_bytes(level.capacity_ci95.low) + " to " + format_bytes(level.capacity_ci95.high)});
@@ -94,12 +92,11 @@ Table levels(const Calibration& calibration) {
 /// One ceiling in the card of its group: value, interval and, where there is a limit, a meter.
 std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
   const auto share = share_of_limit(ceiling);
-  std::string notes;
-  for (const auto& caveat : ceiling.caveats) notes += (notes.empty() ? "" : "; ") + caveat;
+  const std::string notes = escape(fmt::to_string(fmt::join(ceiling.caveats, "; ")));
   std::string html = "<tr><th scope=\"row\">" + escape(ceiling.resource);
   if (!notes.empty())
-    html += "<span class=\"caveat\" tabindex=\"0\" role=\"note\" title=\"" + escape(notes) +
-            "\" aria-label=\"Caveat: " + escape(notes) + "\">!</span>";
+    html += fmt::format(
+        "<span class=\"caveat\" tabindex=\"0\" role=\"note\" title=\"{0}\" aria-label=\"Caveat: {0}\">!</span>", notes);
   html += "</th><td class=\"number\">" + escape(format_value(ceiling.value, ceiling.unit, 4)) + "<small>" +
           escape(format_interval(ceiling.ci95, ceiling.unit, 4)) + "</small></td><td>";
   if (share)
@@ -132,8 +129,8 @@ std::string checks_of(const Calibration& calibration) {
   return html;
 }
 
-Table health(const Calibration& calibration) {
-  Table table{
+CaptionedTable health(const Calibration& calibration) {
+  CaptionedTable table{
       "Compared with other GPUs of its kind",
       {{"resource"}, {"measured", true}, {"known of its kind", true}, {"margin", true}, {"standing"}, {"source"}},
       {}};
@@ -161,8 +158,9 @@ std::string list(const std::string& title, const std::map<std::string, std::stri
 }  // namespace
 
 std::string title(const Run& run) {
-  std::string names;
-  for (const auto& device : run.devices) names += (names.empty() ? "" : ", ") + device.name;
+  std::vector<std::string_view> devices;
+  for (const auto& device : run.devices) devices.emplace_back(device.name);
+  const auto names = fmt::to_string(fmt::join(devices, ", "));
   return (names.empty() ? "gpubench" : names) + " \u00b7 " + run.context.created_utc;
 }
 
@@ -191,9 +189,10 @@ std::string devices(const Run& run) {
 }
 
 std::string runs(const Several& several) {
-  Table table{"The runs; the others are compared with the first",
-              {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
-              {}};
+  CaptionedTable table{
+      "The runs; the others are compared with the first",
+      {{"run"}, {"device"}, {"created"}, {"host"}, {"program"}, {"driver"}, {"points", true}, {"arguments"}},
+      {}};
   for (std::size_t i = 0; i < several.labels.size(); ++i) {
     const auto& context = several.contexts[i];
     std::string names;
@@ -208,11 +207,9 @@ std::string runs(const Several& several) {
       if (const auto run = several.run_of_device.find(point.measurement.device);
           run != several.run_of_device.end() && run->second == i)
         ++points;
-    std::string arguments;
-    for (const auto& argument : context.arguments) arguments += (arguments.empty() ? "" : " ") + argument;
-    table.rows.push_back({several.labels[i], names, context.created_utc, context.host,
-                          context.program + " " + context.gpubench_version, drivers,
-                          format_count(static_cast<double>(points)), arguments});
+    table.rows.push_back(
+        {several.labels[i], names, context.created_utc, context.host, context.program + " " + context.gpubench_version,
+         drivers, format_count(static_cast<double>(points)), fmt::to_string(fmt::join(context.arguments, " "))});
   }
   return render(table);
 }
@@ -255,8 +252,8 @@ std::string notices(const Run& run) {
     }
     html += folds ? "</ul></details></section>\n" : "</ul></section>\n";
   }
-  Table failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
-  Table skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
+  CaptionedTable failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
+  CaptionedTable skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
   for (const auto& point : run.points) {
     const auto status = status_of(point.measurement);
     if (status == Status::timed) continue;
@@ -273,9 +270,10 @@ std::string notices(const Run& run) {
 }
 
 std::string boundaries(const Run& run) {
-  Table table{"Where operations change regime",
-              {{"operation"}, {"device"}, {"from"}, {"to"}, {"argument"}, {"at", true}, {"95 % interval", true}},
-              {}};
+  CaptionedTable table{
+      "Where operations change regime",
+      {{"operation"}, {"device"}, {"from"}, {"to"}, {"argument"}, {"at", true}, {"95 % interval", true}},
+      {}};
   for (const auto& boundary : run.boundaries) {
     const auto ci95 =
         boundary.ci95 ? format_count(boundary.ci95->low) + " to " + format_count(boundary.ci95->high) : "";
@@ -287,7 +285,7 @@ std::string boundaries(const Run& run) {
 }
 
 std::string own(const Run& run) {
-  Table table{"Figures of the operations' own", {{"point"}, {"device"}, {"figures"}}, {}};
+  CaptionedTable table{"Figures of the operations' own", {{"point"}, {"device"}, {"figures"}}, {}};
   for (const Point& point : run.points)
     if (std::string figures = own_figures(point.measurement); !figures.empty())
       table.rows.push_back({label(point.measurement), point.measurement.device, std::move(figures)});
@@ -295,22 +293,18 @@ std::string own(const Run& run) {
 }
 
 std::string checks(const Run& run) {
-  Table doubts{"Checks that disagree with a verdict",
-               {{"point"}, {"verdict"}, {"check"}, {"says"}, {"because"}, {"points", true}},
-               {}};
+  CaptionedTable doubts{"Checks that disagree with a verdict",
+                        {{"point"}, {"verdict"}, {"check"}, {"says"}, {"because"}, {"points", true}},
+                        {}};
   for (const Group& group : groups_of(run))
     for (const Doubt& doubt : doubts_of(group))
       doubts.rows.push_back({label(doubt.first->measurement), std::string(name_of(doubt.first->verdict->regime)),
                              std::string(name_of(doubt.vote->experiment)), doubt.vote->says, doubt.vote->evidence,
                              std::to_string(doubt.points)});
-  Table rule{"Classes of Nsight Compute's SpeedOfLight rule, by regime", {{"its class"}}, {}};
+  CaptionedTable rule{"Classes of Nsight Compute's SpeedOfLight rule, by regime", {{"its class"}}, {}};
   for (const auto& name : regime_names) rule.columns.push_back({std::string(name), true});
-  for (const auto& agreement : agreement_of(run)) {
-    std::vector<std::string> cells = {agreement.theirs};
-    for (const auto count : agreement.by_regime) cells.push_back(count > 0 ? std::to_string(count) : "");
-    rule.rows.push_back(std::move(cells));
-  }
-  Table differences{"Where the two differ", {{"difference and reason"}}, {}};
+  rule.rows = agreement_rows(run);
+  CaptionedTable differences{"Where the two differ", {{"difference and reason"}}, {}};
   for (auto& difference : rule_differences(run)) differences.rows.push_back({std::move(difference)});
   return render(doubts) + render(rule) + render(differences);
 }
@@ -332,13 +326,11 @@ std::string calibrations(const Run& run) {
 }
 
 std::string environment(const Run& run) {
-  std::string command;
-  for (const auto& argument : run.context.arguments) command += (command.empty() ? "" : " ") + argument;
   auto html = list("Run", {{"gpubench", run.context.gpubench_version},
                            {"created", run.context.created_utc},
                            {"host", run.context.host},
                            {"program", run.context.program},
-                           {"arguments", command}});
+                           {"arguments", fmt::to_string(fmt::join(run.context.arguments, " "))}});
   html += list("Environment", run.context.environment);
   for (const auto& device : run.devices) {
     auto entries = device.properties;

@@ -1,75 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/html/text.h"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "core/base/text.h"
 
 namespace gpubench::reports::markup {
 
-std::string escape(std::string_view text) {
-  std::string safe;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&#39;";
-        break;
-      default:
-        safe += c;
-    }
+namespace {
+
+using Replacements = std::vector<std::pair<char, std::string_view>>;
+
+std::string replaced(std::string_view text, const Replacements& replacements) {
+  std::string result;
+  for (const char c : text) {
+    const auto known = std::ranges::find(replacements, c, &Replacements::value_type::first);
+    if (known == replacements.end())
+      result += c;
+    else
+      result += known->second;
   }
-  return safe;
+  return result;
+}
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+  return replaced(printable(text), {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
 }
 
 std::string script_json(const nlohmann::json& value) {
   // ensure_ascii turns U+2028 and U+2029 into escapes; the three characters left stand only inside strings.
-  const auto text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  std::string safe;
-  safe.reserve(text.size() + text.size() / 16);
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "\\u003c";
-        break;
-      case '>':
-        safe += "\\u003e";
-        break;
-      case '&':
-        safe += "\\u0026";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
+  return replaced(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+                  {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
-std::string render(const Table& table) {
+std::string render(const CaptionedTable& table) {
   if (table.rows.empty()) return {};
   const auto caption = escape(table.caption);
   std::string html = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + caption +
                      "\"><table><caption>" + caption + "</caption><thead><tr>";
   for (const auto& column : table.columns)
-    html += std::string("<th scope=\"col\"") + (column.numeric ? " class=\"number\">" : ">") + escape(column.title) +
-            "</th>";
+    html +=
+        std::string("<th scope=\"col\"") + (column.right ? " class=\"number\">" : ">") + escape(column.title) + "</th>";
   html += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool numeric = i < table.columns.size() && table.columns[i].numeric;
+      const bool numeric = i < table.columns.size() && table.columns[i].right;
       const std::string open = i == 0 ? "<th scope=\"row\"" : numeric ? "<td class=\"number\"" : "<td";
       html += open + ">" + escape(row[i]) + (i == 0 ? "</th>" : "</td>");
     }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/export/tables.h"
+
 namespace gpubench::reports::markup {
 
 /// Safe as HTML text and inside a quoted attribute. Invalid UTF-8 and control characters become visible text.
@@ -17,17 +19,13 @@ std::string escape(std::string_view text);
 /// for its own ('<', '>', '&', U+2028, U+2029 are written as \uXXXX). Invalid UTF-8 becomes U+FFFD.
 std::string script_json(const nlohmann::json& value);
 
-struct Column {
-  std::string title;
-  bool numeric = false;
-};
-struct Table {
+struct CaptionedTable {
   std::string caption;
-  std::vector<Column> columns;
+  std::vector<Heading> columns;
   std::vector<std::vector<std::string>> rows;  ///< raw text
 };
 /// A table that scrolls sideways on its own where the page is narrow. Empty when there are no rows.
-std::string render(const Table& table);
+std::string render(const CaptionedTable& table);
 
 /// The template with each {{name}} replaced once; what is put in is not looked at again. An unknown name is a
 /// std::logic_error.

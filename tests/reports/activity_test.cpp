@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/activity.h"
+#include "reports/point_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,9 +13,8 @@
 #include "core/model/points.h"
 #include "core/storage/storage.h"
 #include "reports/charts/picture.h"
-#include "reports/export/other_tools.h"
-#include "reports/overlaid_runs.h"
 #include "reports/reports.h"
+#include "reports/overlaid_runs.h"
 
 namespace gpubench::reports {
 namespace {

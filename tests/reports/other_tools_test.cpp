@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of other tools. Those tools themselves read them in readers_test.py.
-#include "reports/export/other_tools.h"
+#include "reports/reports.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

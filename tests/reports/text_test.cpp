@@ -4,8 +4,7 @@
 #include <string>
 
 #include "core/model/points.h"
-#include "reports/export/delimited.h"
-#include "reports/export/markdown_text.h"
+#include "reports/export/tables.h"
 
 namespace gpubench::reports {
 namespace {
@@ -15,7 +14,8 @@ TEST(Delimited, FollowsRfc4180) {
   EXPECT_EQ(csv_text("a,b"), "\"a,b\"");
   EXPECT_EQ(csv_text("say \"hi\""), "\"say \"\"hi\"\"\"");
   EXPECT_EQ(csv_text("two\nlines"), "two\\nlines");
-  EXPECT_EQ(csv_line({"a", "", "b"}), "a,,b\r\n");
+  EXPECT_EQ(csv_line({{"x", "a"}, {"y", ""}, {"z", "b"}}), "a,,b\r\n");
+  EXPECT_EQ(csv_header({{"x", "a"}, {"y", ""}, {"z", "b"}}), "x,y,z\r\n");
 }
 
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {

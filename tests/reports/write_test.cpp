@@ -9,7 +9,6 @@
 #include <string>
 
 #include "core/storage/storage.h"
-#include "reports/export/other_tools.h"
 #include "reports/reports.h"
 #include "tests/reports/sample_run.h"
 

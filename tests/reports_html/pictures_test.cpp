@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "reports/charts/drawing.h"
 #include "reports/charts/picture.h"
-#include "reports/charts/runs.h"
-#include "reports/charts/samples.h"
+#include "reports/charts/charts.h"
+#include "reports/charts/rows.h"
 #include "reports/reports.h"
 #include "tests/reports_html/synthetic_run.h"
 

@@ -57,20 +57,25 @@
     }
     return data;
   }
+  const some = (field) => (data) => data.points.some((row) => row[field]);
+  const noTimes = [(data) => data.points.length, "No timed points."];
+  const noBytes = [some("working_set"), "No operation declares the bytes it touches."];
+  const quick = "it was a quick one, or this is a CPU.";
+  /** What each chart needs, and what is said where that is not there. */
   const needs = {
-    roofline: (data) => data.roofs.length || data.points.some((row) => row.intensity) ? "" : "No roofs and no operations with FLOPs: this device has no calibration.",
-    overview: (data) => data.points.some((row) => row.working_set) ? "" : "No operation declares the bytes it touches.",
-    map: (data) => data.points.some((row) => row.size_to) ? "" : "No operation of this device was run over several sizes.",
-    rooflines: (data) => data.points.some((row) => row.intensity) ? "" : "No operation declares FLOPs.",
-    changes: (data) => data.changes.length ? "" : "No point of the first run has the same name as a point of another run.",
-    times: (data) => data.points.length ? "" : "No timed points.",
-    strip: (data) => data.points.some((row) => row.cell_to) ? "" : "No operation declares the bytes it touches.",
-    time: (data) => data.points.length ? "" : "No timed points.",
-    rate: (data) => data.points.some((row) => row.bytes_per_second) ? "" : "This operation declares no bytes.",
-    shares: (data) => data.points.some((row) => row.shares) ? "" : "No verdicts: this device has no calibration.",
-    ladder: (data) => data.ladder.length ? "" : "This device's calibration has no working-set ladder.",
-    latency: (data) => data.latencies.length ? "" : "This device's calibration has no latency curve: it was a quick one, or this is a CPU.",
-    intensity: (data) => data.intensities.length ? "" : "This device's calibration has no sweep of intensities: it was a quick one, or this is a CPU.",
+    roofline: [(data) => data.roofs.length || some("intensity")(data), "No roofs and no operations with FLOPs: this device has no calibration."],
+    overview: noBytes,
+    map: [some("size_to"), "No operation of this device was run over several sizes."],
+    rooflines: [some("intensity"), "No operation declares FLOPs."],
+    changes: [(data) => data.changes.length, "No point of the first run has the same name as a point of another run."],
+    times: noTimes,
+    strip: [some("cell_to"), noBytes[1]],
+    time: noTimes,
+    rate: [some("bytes_per_second"), "This operation declares no bytes."],
+    shares: [some("shares"), "No verdicts: this device has no calibration."],
+    ladder: [(data) => data.ladder.length, "This device's calibration has no working-set ladder."],
+    latency: [(data) => data.latencies.length, "This device's calibration has no latency curve: " + quick],
+    intensity: [(data) => data.intensities.length, "This device's calibration has no sweep of intensities: " + quick],
   };
 
   // Tooltips: text alone, built here, so that no name in a run can become markup.
@@ -146,6 +151,30 @@
   }
   const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip};
 
+  // The samples of points are packed in the page, and read when the first point is opened.
+  let packedSamples = null;
+  /** What the chart of samples shows of a point, or null: data sets, how many there are, how many the page carries. */
+  window.samplesOf = (row) => {
+    packedSamples = packedSamples || JSON.parse(byId("samples").textContent);
+    const entry = packedSamples[row.id];
+    if (!entry) return null;
+    const [least, most, all, sizes, text] = entry;
+    const octets = atob(text);
+    const samples = [];
+    for (let i = 0; 2 * i + 1 < octets.length; ++i) {
+      const step = octets.charCodeAt(2 * i) | octets.charCodeAt(2 * i + 1) << 8;
+      const value = least + (most - least) * step / 65535;
+      samples.push({index: i + 1, seconds: value, text: seconds(value, 5)});
+    }
+    const blocks = [];
+    let from = 0;
+    for (const size of sizes.slice(0, -1)) {
+      from += size;
+      if (from < samples.length) blocks.push({block_from: from + 0.5});
+    }
+    const summary = [{median: row.seconds, low: row.low, high: row.high, text: "median " + seconds(row.seconds, 5)}];
+    return {sets: {samples, blocks, summary}, all, carried: samples.length};
+  };
   const sampleSpecs = new Map();  // of the samples drawn so far, by where
   async function embedSamples(canvas) {
     try {
@@ -200,7 +229,8 @@
     const ticket = {};
     wanted.set(figure, ticket);
     const data = rowsFor(figure);
-    const lack = needs[nameOf(figure)](data);
+    const [isThere, lacking] = needs[nameOf(figure)];
+    const lack = isThere(data) ? "" : lacking;
     if (views.has(figure)) { views.get(figure).finalize(); views.delete(figure); }
     const save = figure.querySelector(".save");
     if (save) save.hidden = Boolean(lack);
@@ -276,10 +306,9 @@
     }
     lineSelect.addEventListener("change", () => { line = lineSelect.value; drawAll("operation"); });
     const move = (by) => {
-      const at = lineSelect.selectedIndex + by;
-      if (at < 0 || at >= lineSelect.options.length) return;
-      lineSelect.selectedIndex = at;
-      line = lineSelect.value;
+      const option = lineSelect.options[lineSelect.selectedIndex + by];
+      if (!option) return;
+      line = lineSelect.value = option.value;
       drawAll("operation");
     };
     byId("previous").addEventListener("click", () => move(-1));

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/activity.h"
+#include "reports/point_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstddef>
 #include <map>
 #include <utility>
 
+#include "classifier/votes.h"
 #include "core/base/units.h"
-#include "core/model/points.h"
 
 namespace gpubench::reports {
 namespace {
@@ -110,6 +112,110 @@ std::string kernel_text(const KernelLaunch& kernel) {
   if (kernel.local_bytes.value_or(0) > 0)
     text += fmt::format(", {} of local memory a thread", format_bytes(static_cast<double>(*kernel.local_bytes)));
   if (!kernel.code.empty()) text += ", " + kernel.code;
+  return text;
+}
+
+std::string runner_up_text(const Verdict& verdict) {
+  if (verdict.runner_up == Regime::unknown) return "";
+  std::string text(name_of(verdict.runner_up));
+  if (verdict.runner_up_probability >= 0.0005) text += " " + format_percent(verdict.runner_up_probability);
+  return text;
+}
+
+std::string boundary_at_text(const Boundary& boundary) {
+  constexpr std::array<std::string_view, placement_names.size()> signs = {"", "> ", "< "};
+  return std::string(signs[static_cast<std::size_t>(boundary.placement)]) + format_count(boundary.at);
+}
+
+std::string advice_text(const Advice& advice) {
+  const std::string gain = advice.gain ? fmt::format(" (up to {} x)", format_number(*advice.gain)) : "";
+  return fmt::format("{}{}: {}", advice.action, gain, advice.evidence);
+}
+
+std::string advice_text(const Verdict& verdict) {
+  std::vector<std::string> texts;
+  for (const Advice& advice : verdict.advice) texts.push_back(advice_text(advice));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::string votes_text(const Verdict& verdict) {
+  std::vector<std::string> texts;
+  for (const Vote& vote : verdict.votes)
+    texts.push_back(
+        fmt::format("{} {} ({}: {})", name_of(vote.experiment), name_of(vote.outcome), vote.says, vote.evidence));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::vector<AdviceLine> advice_of(const Group& group) {
+  std::array<AdviceLine, regime_names.size()> best;
+  for (const Point* point : group.points) {
+    if (!point->verdict || point->verdict->advice.empty()) continue;
+    auto& line = best[static_cast<std::size_t>(point->verdict->regime)];
+    const Advice& advice = point->verdict->advice.front();
+    if (line.advice != nullptr && advice.gain.value_or(0.0) <= line.advice->gain.value_or(0.0)) continue;
+    line.regime = point->verdict->regime;
+    line.at = point;
+    line.advice = &advice;
+  }
+  std::vector<AdviceLine> result;
+  for (const auto& line : best)
+    if (line.advice != nullptr) result.push_back(line);
+  return result;
+}
+
+std::vector<Doubt> doubts_of(const Group& group) {
+  std::vector<Doubt> result;
+  for (const Point* point : group.points) {
+    if (!point->verdict) continue;
+    for (const Vote& vote : point->verdict->votes) {
+      if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) continue;
+      const auto same = std::find_if(result.begin(), result.end(), [&](const Doubt& doubt) {
+        return doubt.vote->experiment == vote.experiment && doubt.vote->says == vote.says;
+      });
+      if (same == result.end())
+        result.push_back({1, point, &vote});
+      else
+        ++same->points;
+    }
+  }
+  return result;
+}
+
+std::vector<std::vector<std::string>> agreement_rows(const Run& run) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [key, count] : classifier::agreement_of(run)) {
+    const auto& [theirs, regime] = key;
+    if (rows.empty() || rows.back().front() != theirs) {
+      rows.emplace_back(1 + regime_names.size());
+      rows.back().front() = theirs;
+    }
+    rows.back()[1 + static_cast<std::size_t>(regime)] = fmt::to_string(count);
+  }
+  return rows;
+}
+
+std::vector<std::string> rule_differences(const Run& run) {
+  std::vector<std::string> result;
+  for (const Point& point : run.points) {
+    if (!point.verdict) continue;
+    for (const Vote& vote : point.verdict->votes)
+      if (vote.experiment == Experiment::ncu_rule && vote.outcome == Outcome::disagrees)
+        result.push_back(fmt::format("{}, theirs {} at {}: {}", name_of(point.verdict->regime), vote.says,
+                                     label(point.measurement), vote.evidence));
+  }
+  return result;
+}
+
+std::string own_figures(const Measurement& measurement) {
+  std::string text = measurement.label;
+  for (const UserCounter& counter : measurement.user_counters) {
+    if (!text.empty()) text += "; ";
+    if (const auto rate = items_per_second(measurement); rate && counter.name == items_counter)
+      text += format_value(*rate, "items/s");
+    else
+      text += fmt::format("{} {}", counter.name, format_value(counter.value, counter.unit));
+    while (text.ends_with(' ')) text.pop_back();  // no unit
+  }
   return text;
 }
 

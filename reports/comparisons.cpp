@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/comparison_text.h"
+
+#include "reports/comparisons.h"
 
 #include <fmt/format.h>
 
@@ -57,18 +58,26 @@ std::string clocks_sentence(const compare::Comparison& comparison) {
 
 std::string percent(double fraction) { return format_number(100.0 * fraction, 2) + " %"; }
 
-/// "1.05x", "148x".
-std::string times(double ratio) { return (ratio < 9.995 ? fmt::format("{:.2f}", ratio) : format_number(ratio)) + "x"; }
+/// "1.05x slower", "148x faster".
+std::string change_of(double ratio) {
+  const double times = ratio > 1.0 ? ratio : 1.0 / ratio;
+  return fmt::format("{}x {}", times < 9.995 ? fmt::format("{:.2f}", times) : format_number(times),
+                     ratio > 1.0 ? "slower" : "faster");
+}
 
 }  // namespace
 
 std::string_view name_of(compare::Change change) { return changes[static_cast<std::size_t>(change)]; }
 
-std::string change_text(const compare::ComparedPoint& point) {
-  if (point.change == compare::Change::slower) return times(point.ratio.value) + " slower";
-  if (point.change == compare::Change::faster) return times(1.0 / point.ratio.value) + " faster";
-  return std::string(name_of(point.change));
+bool has_changed(const compare::ComparedPoint& point) {
+  return point.change == compare::Change::slower || point.change == compare::Change::faster;
 }
+
+std::string change_text(const compare::ComparedPoint& point) {
+  return has_changed(point) ? change_of(point.ratio.value) : std::string(name_of(point.change));
+}
+
+std::string change_text(const compare::LevelChange& step) { return change_of(step.ratio()); }
 
 std::string_view name_of(compare::CodeChange change) {
   return change == compare::CodeChange::same      ? "same"
@@ -92,12 +101,6 @@ std::string bound_change(const compare::ComparedPoint& point) {
                           std::string_view(old).substr(0, old_end) == std::string_view(now).substr(0, now_end);
   if (same_limit) return fmt::format("{}, was at {}", now, old.substr(old_end + at.size()));
   return fmt::format("went from {} to {}", old, now);
-}
-
-bool several_clocks(const compare::Comparison& comparison) {
-  return std::ranges::any_of(comparison.points, [&](const compare::ComparedPoint& point) {
-    return point.clock != comparison.points.front().clock;
-  });
 }
 
 std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
@@ -138,9 +141,7 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
                     "of {:.1f} % at "
                     "every point.",
                     100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
-  const bool changed = std::ranges::any_of(comparison.points, [](const compare::ComparedPoint& point) {
-    return point.change == compare::Change::slower || point.change == compare::Change::faster;
-  });
+  const bool changed = std::ranges::any_of(comparison.points, has_changed);
   if (comparison.code == compare::CodeChange::same)
     sentences.emplace_back(changed ? "Code unchanged, time changed: both sides are the same machine code. Look at the "
                                      "machine, its state and its libraries."
@@ -187,6 +188,21 @@ std::string summary_of(const compare::Comparison& comparison) {
   add(comparison.failed_in_new.size(), "failed in the new run");
   add(comparison.only_in_base.size(), "only in the base");
   add(comparison.only_in_new.size(), "only in the new run");
+  return text;
+}
+
+std::string entry_text(const compare::LevelChange& step) {
+  return step.label.empty() ? fmt::format("{}", step.entry) : fmt::format("{} ({})", step.entry, step.label);
+}
+
+std::string summary_of(const compare::History& history) {
+  const auto s = [](std::size_t count) { return count == 1 ? "" : "s"; };
+  std::string text =
+      fmt::format("{} step{} in {} point{} over {} {}", history.steps.size(), s(history.steps.size()), history.points,
+                  s(history.points), history.entries, history.entries == 1 ? "entry" : "entries");
+  if (history.entries < compare::min_entries_for_update_noise)
+    text += fmt::format("; with fewer than {} entries, noise between updates is not known and can look like a step",
+                        compare::min_entries_for_update_noise);
   return text;
 }
 

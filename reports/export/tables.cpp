@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/export/tables.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <cmath>
+
+#include "core/base/text.h"
+
+namespace gpubench::reports {
+
+std::string csv_text(std::string_view text) {
+  std::string field = printable(text);
+  if (!field.empty() && std::string_view("=+-@").find(field.front()) != std::string_view::npos)
+    field = fmt::format("'{}", field);
+  if (field.find_first_of(",\"") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_number(double number) { return std::isfinite(number) ? fmt::format("{}", number) : ""; }
+
+std::string csv_number(const std::optional<double>& number) { return number ? csv_number(*number) : ""; }
+
+std::string csv_header(const CsvRecord& record) {
+  std::string line;
+  for (const auto& [name, field] : record) line.append(line.empty() ? "" : ",").append(name);
+  return line + "\r\n";
+}
+
+std::string csv_line(const CsvRecord& record) {
+  std::vector<std::string_view> fields;
+  for (const auto& [name, field] : record) fields.emplace_back(field);
+  return fmt::format("{}\r\n", fmt::join(fields, ","));
+}
+
+std::string markdown_text(std::string_view text) {
+  const std::string safe = printable(text);
+  const auto alphanumeric = [&](std::size_t i) {
+    return i < safe.size() && std::isalnum(static_cast<unsigned char>(safe[i])) != 0;
+  };
+  std::string result;
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const char c = safe[i];
+    const bool inside_word = c == '_' && i > 0 && alphanumeric(i - 1) && alphanumeric(i + 1);
+    const bool line_start = i == 0 && std::string_view("#+-=").find(c) != std::string_view::npos;
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '>') {
+      result += "&gt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else if (line_start || (std::string_view("\\`*_[]|~$!@").find(c) != std::string_view::npos && !inside_word)) {
+      result += fmt::format("&#{};", static_cast<int>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string markdown_table(const std::vector<Heading>& headings, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::string_view> titles, rules;
+  for (const auto& [title, right] : headings) titles.emplace_back(title), rules.emplace_back(right ? "---:" : ":---");
+  std::string text = fmt::format("| {} |\n| {} |\n", fmt::join(titles, " | "), fmt::join(rules, " | "));
+  for (const auto& row : rows) text += fmt::format("| {} |\n", fmt::join(row, " | "));
+  return text;
+}
+
+}  // namespace gpubench::reports

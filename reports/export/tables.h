@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables as CSV (RFC 4180) and Markdown, and hostile text inside them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpubench::reports {
+
+/// A text as a field: printable and on one line; quoted when it holds a comma or a quote. One that begins with = + - or
+/// @ gets an apostrophe before it, so that no spreadsheet takes it for a formula (numbers are never touched).
+std::string csv_text(std::string_view text);
+
+/// The shortest decimal that reads back as the same number; empty when absent or not finite.
+std::string csv_number(double number);
+std::string csv_number(const std::optional<double>& number);
+
+/// One line: names of columns, and fields made by the functions above.
+using CsvRecord = std::vector<std::pair<std::string_view, std::string>>;
+
+/// The line of names of any record, and the line of its fields; both end in CRLF.
+std::string csv_header(const CsvRecord& record);
+std::string csv_line(const CsvRecord& record);
+
+/// Printable text that means nothing to Markdown or HTML. Special characters become character references, because a
+/// backslash before a pipe reads differently inside tables. An underscore between letters or digits stays, for it means
+/// nothing there.
+std::string markdown_text(std::string_view text);
+
+struct Heading {
+  std::string title;
+  bool right = false;  ///< aligned to the right, as numbers are
+};
+
+/// The cells go in as they are.
+std::string markdown_table(const std::vector<Heading>& headings, const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace gpubench::reports

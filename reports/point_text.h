@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the writers show of a point beside its time and regime: runner-up, advice, checks, activity records, the
+// operation's own figures. Raw text, not yet made safe for any format.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/model/points.h"
+#include "core/model/run.h"
+
+namespace gpubench::reports {
+
+/// "latency 12 %"; the regime alone where no draw fell to it; empty when there is none.
+std::string runner_up_text(const Verdict& verdict);
+
+/// "131 072", or "> 131 072" where the boundary lies above what was measured.
+std::string boundary_at_text(const Boundary& boundary);
+
+/// "batch the work (up to 3.5 x): 1.27 us of 2.10 us go to the launch"
+std::string advice_text(const Advice& advice);
+/// All of a verdict's, with semicolons; likewise
+/// "batching agrees (overhead: 1.1 us each in a graph, 3.2 us launched one by one)".
+std::string advice_text(const Verdict& verdict);
+std::string votes_text(const Verdict& verdict);
+
+/// "by rows; 1.25 G items/s; matrix 128 bytes": label, items and counters of the operation; empty where it has none.
+std::string own_figures(const Measurement& measurement);
+
+/// The advice of an operation's points of one regime that gains most.
+struct AdviceLine {
+  Regime regime = Regime::unknown;
+  const Point* at = nullptr;
+  const Advice* advice = nullptr;
+};
+/// At most one for each regime, in the order of the enumeration.
+std::vector<AdviceLine> advice_of(const Group& group);
+
+/// A check that disagrees with an operation's verdicts.
+struct Doubt {
+  std::size_t points = 0;
+  const Point* first = nullptr;
+  const Vote* vote = nullptr;  ///< of the first
+};
+/// By check and what it says, in the order of first appearance, without NVIDIA's rule, which has its own table.
+std::vector<Doubt> doubts_of(const Group& group);
+
+/// How often each class of NVIDIA's SpeedOfLight rule met each regime: a row has the class, then a count for each of
+/// `regime_names`, empty for none. No rows when the rule's two metrics were not counted.
+std::vector<std::vector<std::string>> agreement_rows(const Run& run);
+/// Where that rule and ours differ, with the reasons: "memory, theirs latency at saxpy/1024: ...".
+std::vector<std::string> rule_differences(const Run& run);
+
+/// For Run::warnings: each point whose device time activity records contradict (eight of them; one sentence counts the
+/// others), and each reason for which points could not be compared.
+std::vector<std::string> activity_warnings(const Run& run);
+/// "activity records agree with 41 of 42 points; largest difference: 0.31 us longer where 0.10 us is allowed (copy)";
+/// empty when no point was compared.
+std::string activity_summary(const Run& run);
+/// What was recorded, what was expected, and whether the two agree.
+std::string activity_text(const ActivityCheck& check);
+/// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"
+std::string kernel_text(const KernelLaunch& kernel);
+
+}  // namespace gpubench::reports
