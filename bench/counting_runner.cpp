@@ -86,7 +86,7 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
       pass_->give_up(measurement, *reason);  // the operation need not even set itself up
     } else {
       Declaration declared{&call.google, call.arguments,
-                           [&](Declaration& all, const detail::DeviceBatch& device, const detail::HostBatch& host) {
+                           [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
                              count(all, device, host, measurement, position);
                            }};
       State state(declared);
@@ -98,7 +98,7 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
   return measurement;
 }
 
-void CountingRunner::count(Declaration& declared, const detail::DeviceBatch& device, const detail::HostBatch& host,
+void CountingRunner::count(Declaration& declared, const DeviceBatch& device, const HostBatch& host,
                            Measurement& measurement, std::size_t position) {
   device_.check(declared, host == nullptr);
   if (Gpu* const gpu = device_.gpu()) gpu->settle();

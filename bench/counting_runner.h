@@ -16,18 +16,17 @@
 
 namespace gpubench::bench {
 
-/// A piece of memory that State handed out.
+/// A buffer that State handed out.
 struct BufferPlace {
   void* pointer = nullptr;
   std::size_t bytes = 0;
   bool device = false;  ///< in the GPU's memory, else in the host's
 };
-/// What is still there.
+/// Those that still exist.
 std::vector<BufferPlace> places_of(const detail::Buffers& buffers);
 
-/// An operation that works in place (y += a x, a sort) does other work in each pass, unless each starts from the same
-/// contents. This puts them back: those of the memory that State handed out. What an operation allocates by itself is
-/// not known here.
+/// Restores the contents of buffers, so that an operation that works in place (y += a x, a sort) does the same work in
+/// each pass. What an operation allocates by itself is not known here.
 class Inputs {
  public:
   /// Memory for a copy, on the device or the host. Throws OutOfMemory.
@@ -37,11 +36,9 @@ class Inputs {
   explicit Inputs(std::vector<BufferPlace> buffers, Allocator allocator = allocate)
       : buffers_(std::move(buffers)), allocator_(std::move(allocator)) {}
 
-  /// To be called before the first of several passes, of `executions` each. Runs the operation that often twice over,
-  /// and copies whatever the second round changed: an operation that comes to the same result every time needs no copy,
-  /// and so no memory. Returns why contents cannot be put back; then passes differ as the operation makes them differ.
+  /// To be called before the first of several passes of `executions` each. Runs the operation that often twice, and
+  /// copies what the second time changed. Returns why contents cannot be restored, if so.
   std::optional<std::string> keep(const std::function<void()>& once, int executions);
-  /// Puts back what was kept.
   void restore() const;
 
  private:
@@ -61,12 +58,12 @@ class CountingRunner {
   CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
       : device_(std::move(device), cold), pass_(std::move(pass)) {}
 
-  /// How often all points are to be run.
+  /// How often to run all points.
   [[nodiscard]] std::size_t rounds() { return pass_->rounds(); }
   /// To be called before each round.
   void begin(std::size_t round) { pass_->begin(round); }
-  /// Runs the point at `position`, the same in every round. `timed` is what is known of it. Returns it as far as the
-  /// pass has filled it in. Never throws for what the operation does: what is missing is absent with its reason.
+  /// Runs the point at `position`, the same in every round, and returns `timed` with what the pass has added. Never
+  /// throws for what the operation does: what is missing is absent with its reason.
   const Measurement& run(const PointCall& call, std::size_t position, const Measurement& timed);
   /// To be called after the last round: all points by their positions.
   std::map<std::size_t, Measurement> finish();
@@ -76,8 +73,8 @@ class CountingRunner {
   [[nodiscard]] const std::string* unavailable() { return pass_->unavailable(); }
 
  private:
-  void count(detail::Declaration& declared, const detail::DeviceBatch& device, const detail::HostBatch& host,
-             Measurement& measurement, std::size_t position);
+  void count(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host, Measurement& measurement,
+             std::size_t position);
 
   OpenDevice device_;
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go

@@ -13,10 +13,7 @@
 
 namespace gpubench::detail {
 
-using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
-using HostBatch = std::function<void(std::int64_t executions)>;
-
-/// A variant that `ablation` was given; one of the two batches is there.
+/// A variant given to `ablation`; one of the two batches is there.
 struct OfferedVariant {
   Ablation kind = Ablation::less_arithmetic;
   double remaining_fraction = 1.0;
@@ -26,7 +23,7 @@ struct OfferedVariant {
 
 struct Declaration {
   benchmark::State* google;  ///< null where there is none
-  /// All arguments of the point, in the order of its name; numbers without their names where nobody knows them.
+  /// In the order of the point's name; numbers without a name where it is not known.
   std::vector<Argument> arguments;
   /// What `measure` calls: one of the two batches is there.
   std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)> measure;
@@ -45,7 +42,7 @@ struct Declaration {
   double allocated_bytes = 0.0;
   std::uint64_t seed = 0;
 
-  /// The work, with the footprint worked out where it was not declared.
+  /// With the allocated bytes as footprint where none was declared.
   [[nodiscard]] Work work_with_footprint() const;
 };
 

@@ -18,7 +18,7 @@
 
 namespace gpubench::bench {
 
-/// How an operation's own time on the GPU is to be taken.
+/// A clock for an operation on the GPU.
 struct DeviceTiming {
   std::unique_ptr<Timer> clock;                     ///< null when it cannot be had
   std::string reason;                               ///< then why
@@ -31,7 +31,8 @@ struct LaunchedKernels {
   std::optional<Grid> grid;  ///< that of all its kernels, where they are alike
 };
 
-using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
+using detail::DeviceBatch;
+using detail::HostBatch;
 
 /// One GPU, selected for this thread, with a stream of its own. All members throw CudaError on a CUDA error.
 class Gpu {
@@ -40,29 +41,26 @@ class Gpu {
   [[nodiscard]] virtual cudaStream_t stream() const = 0;
   /// Waits for the stream and reports what went wrong on it.
   virtual void synchronize() = 0;
-  /// Waits for everything on the GPU, on other streams too: what an operation does on the default stream to set itself
-  /// up (a copy from pageable memory returns before it has arrived) is not waited for by a stream that does not block.
-  /// And for the clearing of memory that has been freed (bench/memory/allocation.h).
+  /// Waits for everything on the GPU, other streams and the clearing of freed memory (Scrubbing) included.
   virtual void settle() = 0;
-  /// Times batches on the stream, which the host fills ahead where it can.
+  /// Times back-to-back executions on the stream, which the host fills ahead where it can.
   virtual std::unique_ptr<Timer> stream_clock(DeviceBatch batch) = 0;
-  /// Times an operation alone, launches taken off. It runs the operation a few times to find out how.
+  /// Times an operation alone, launches taken off. Runs it a few times to find out how.
   virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
   /// The same with cold caches: each chain of executions follows a flush.
   virtual DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) = 0;
-  /// Times on the host, from the first launch until the GPU has finished; executions one by one.
+  /// Times on the host, one by one, from launch to finished.
   virtual std::unique_ptr<Timer> latency_clock(DeviceBatch batch) = 0;
-  /// Times an operation whose executions each follow something that is not timed (a reset of its inputs, a flush):
-  /// `before` enqueues that on the stream. Executions are timed one by one.
+  /// Times executions one by one, each behind what `before` enqueues on the stream (a reset, a flush), untimed.
   virtual DeviceTiming timing_behind(Clock clock, DeviceBatch batch, std::function<void()> before) = 0;
   /// Looks at a captured execution.
   virtual LaunchedKernels launched_by(const DeviceBatch& batch) = 0;
-  /// Executions back to back as device_timing chains them, as one graph where they can be captured. Each call of what
-  /// is returned runs them and waits; the first one pays for the graph's way to the GPU.
+  /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
+  /// first call also uploads the graph.
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
-  /// Enqueues a flush of the L2: what follows on the stream finds nothing there, and little to be written back.
+  /// Enqueues a flush of the L2.
   virtual void flush_cache() = 0;
-  /// A kernel that does nothing (1 block of 32 threads), for the launch overhead.
+  /// An empty kernel of one block of 32 threads.
   virtual void launch_nothing(cudaStream_t stream) = 0;
   /// Free memory, in bytes.
   virtual double free_bytes() = 0;
@@ -72,17 +70,15 @@ class Gpu {
   virtual bool lost() = 0;
 };
 
-/// Opens a device whose id is "cuda:N". Throws CudaError with one sentence when it cannot be used or this build has no
-/// CUDA.
+/// Opens a device whose id is "cuda:N". Throws CudaError when it cannot be used or this build has no CUDA.
 std::unique_ptr<Gpu> open_gpu(const Device& device);
 
-/// What is known of each GPU that CUDA shows; empty without one.
+/// The GPUs that CUDA shows.
 std::vector<Device> gpus();
 /// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
 std::string why_no_gpu();
 
-/// While it lives: an NVTX range of this name, and a capture between cudaProfilerStart and cudaProfilerStop. Nothing in
-/// a build without CUDA, or where no profiler looks.
+/// While it lives: an NVTX range of this name between cudaProfilerStart and cudaProfilerStop. Nothing without CUDA.
 class ProfilerRange {
  public:
   explicit ProfilerRange(const std::string& name);

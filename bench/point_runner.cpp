@@ -22,7 +22,6 @@ namespace gpubench::bench {
 namespace {
 
 using detail::Declaration;
-using detail::HostBatch;
 
 /// Counters that were set through Google Benchmark, with the values that it would print.
 void add_google_counters(const benchmark::State& google, const Summary* seconds, Measurement& measurement) {
@@ -115,15 +114,14 @@ void OpenDevice::reset(const Declaration& declared) {
   gpu_->synchronize();
 }
 
-void OpenDevice::execute(const Declaration& declared, const detail::DeviceBatch& device, const HostBatch& host) {
+void OpenDevice::execute(const Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
   reset(declared);
   if (host) return host(1);
   device(gpu_->stream(), 1);
   gpu_->synchronize();
 }
 
-std::unique_ptr<ColdCache> OpenDevice::chill(Declaration& declared, const detail::DeviceBatch& device,
-                                             const HostBatch& host) {
+std::unique_ptr<ColdCache> OpenDevice::chill(Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
   if (!cold_) return nullptr;
   ColdCache::Means means;
   means.bytes = static_cast<double>(device_.last_level_cache_bytes);
@@ -158,10 +156,10 @@ bool verify(const Declaration& declared) {
 }
 
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
-                    const std::function<void(Declaration&, const detail::DeviceBatch&, const HostBatch&)>& on_measure) {
+                    const std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure) {
   bool measured = false;
   Declaration declared{
-      &call.google, call.arguments, [&](Declaration& all, const detail::DeviceBatch& device, const HostBatch& host) {
+      &call.google, call.arguments, [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
         if (std::exchange(measured, true))
           throw std::logic_error("the operation called state.measure twice; register two operations instead");
         on_measure(all, device, host);
@@ -201,7 +199,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name) {
   Measurement measurement;
   call_operation(call, measurement, device.is_lost(),
-                 [&](Declaration& declared, const detail::DeviceBatch& batch, const HostBatch& host) {
+                 [&](Declaration& declared, const DeviceBatch& batch, const HostBatch& host) {
                    device.check(declared, host == nullptr);
                    Gpu* const gpu = device.gpu();
                    if (gpu != nullptr) gpu->settle();
@@ -233,7 +231,7 @@ Measurement PointRunner::run(const PointCall& call) {
   sampling_ = settings_.sampling;
   if (call.iterations > 1) sampling_.exact_samples = call.iterations;
   call_operation(call, current_, device_.is_lost(),
-                 [&](Declaration& declared, const detail::DeviceBatch& device, const HostBatch& host) {
+                 [&](Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
                    measure(declared, device, host);
                  });
   if (current_.failure && !current_.timings.empty()) {
@@ -247,7 +245,7 @@ Measurement PointRunner::run(const PointCall& call) {
   return std::move(current_);
 }
 
-void PointRunner::measure(Declaration& declared, const detail::DeviceBatch& device, const HostBatch& host) {
+void PointRunner::measure(Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
   device_.check(declared, host == nullptr);
   if (Gpu* const gpu = device_.gpu()) gpu->settle();
   device_.execute(declared, device, host);
@@ -280,7 +278,7 @@ Timing primary_timing(Samples samples, const Timer& timer) {
 
 }  // namespace
 
-DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, const detail::DeviceBatch& batch,
+DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, const DeviceBatch& batch,
                                     const ColdCache* cold) {
   Gpu& gpu = *device_.gpu();
   DeviceTiming timing;
@@ -302,7 +300,7 @@ DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, co
   return timing;
 }
 
-DeviceTiming PointRunner::timer_beside(Clock clock, const Declaration& declared, const detail::DeviceBatch& batch,
+DeviceTiming PointRunner::timer_beside(Clock clock, const Declaration& declared, const DeviceBatch& batch,
                                        const ColdCache* cold) {
   try {
     return timer_for(clock, declared, batch, cold);
@@ -315,7 +313,7 @@ DeviceTiming PointRunner::timer_beside(Clock clock, const Declaration& declared,
   }
 }
 
-void PointRunner::time_on_gpu(Declaration& declared, const detail::DeviceBatch& batch) {
+void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   Gpu& gpu = *device_.gpu();
   const LaunchedKernels launched = gpu.launched_by(batch);
   current_.launches = launched.launches;
@@ -382,9 +380,9 @@ void PointRunner::time_variants(const Declaration& declared) {
       if (!offered.host_batch) throw std::logic_error("a variant for a stream cannot be timed on the host");
       if (declared.host_reset) declared.host_reset();
       offered.host_batch(1);
-      const std::unique_ptr<Timer> timer =
-          declared.host_reset ? std::unique_ptr<Timer>(new ResetHostClock(offered.host_batch, declared.host_reset))
-                              : std::unique_ptr<Timer>(new HostClock(offered.host_batch));
+      const std::unique_ptr<HostClock> timer =
+          declared.host_reset ? std::make_unique<ResetHostClock>(offered.host_batch, declared.host_reset)
+                              : std::make_unique<HostClock>(offered.host_batch);
       return AdaptiveSampler(sampling_, pause).sample(*timer);
     }
     if (!offered.device_batch) throw std::logic_error("a variant without a stream cannot be timed on a GPU");

@@ -23,14 +23,14 @@ namespace gpubench::bench {
 struct PointCall {
   benchmark::State& google;
   const std::function<void(State&)>& operation;
-  /// Of the point, in the order of its name; without their names where nobody knows them.
+  /// In the order of the point's name; without names where they are not known.
   std::vector<Argument> arguments;
-  /// How often Google Benchmark asks for the operation; 1 leaves it to the sampler.
+  /// That Google Benchmark asks for; 1 leaves it to the sampler.
   std::int64_t iterations = 1;
   bool unoptimized_code = false;
 };
 
-/// A device that is open for measuring, and how its caches are to be. What runs points on it shares this.
+/// A device that is open for measuring, with warm or cold caches.
 class OpenDevice {
  public:
   /// Opens a GPU. Throws CudaError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
@@ -46,12 +46,11 @@ class OpenDevice {
   /// Refuses a batch for another kind of device than this, and a reset for another than its batch.
   void check(const detail::Declaration& declared, bool for_stream) const;
   /// One execution behind its reset, and the wait for its end.
-  void execute(const detail::Declaration& declared, const detail::DeviceBatch& device, const detail::HostBatch& host);
+  void execute(const detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
   /// One reset, and the wait for its end; nothing where there is none.
   void reset(const detail::Declaration& declared);
   /// What keeps caches cold for an operation that has run before; null where they are to be warm.
-  std::unique_ptr<ColdCache> chill(detail::Declaration& declared, const detail::DeviceBatch& device,
-                                   const detail::HostBatch& host);
+  std::unique_ptr<ColdCache> chill(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
 
  private:
   Device device_;
@@ -64,17 +63,16 @@ class OpenDevice {
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// Calls the operation's check, if it has one. Returns whether it has; throws WrongResult.
+/// Calls the operation's check. Returns whether it has one; throws WrongResult.
 bool verify(const detail::Declaration& declared);
 
-/// Calls the operation with a State whose `measure` does what `on_measure` does. Its failures become the measurement's,
-/// and what it declares stands in the measurement.
-void call_operation(
-    const PointCall& call, Measurement& measurement, bool gpu_was_lost,
-    const std::function<void(detail::Declaration&, const detail::DeviceBatch&, const detail::HostBatch&)>& on_measure);
+/// Calls the operation with a State whose `measure` calls `on_measure`. What it declares, and its failure, go into the
+/// measurement.
+void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
+                    const std::function<void(detail::Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure);
 
-/// Runs a point once, in a range of this name for a profiler, and checks its result. Times nothing: what is not failed
-/// is marked as skipped.
+/// Runs a point once, in a profiler range of this name, and checks its result. Untimed: the point is marked as skipped
+/// unless it fails.
 Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name);
 
 /// Times points.
@@ -82,26 +80,26 @@ class PointRunner {
  public:
   struct Settings {
     SamplingOptions sampling = {};
-    /// The clocks to ask on a GPU: the first gives a point's time, the others stand beside it. Verdicts rest on
-    /// Clock::stream, so it is asked in any case. On the host there is one clock.
+    /// Of a GPU: the first gives a point's time, the others stand beside it. Verdicts need Clock::stream, so it is
+    /// always among them.
     std::vector<Clock> clocks = {Clock::stream, Clock::device};
     /// Executions find none of their data in the caches.
     bool cold = false;
   };
   PointRunner(Device device, Settings settings);
 
-  /// Never throws for what an operation does: that becomes the measurement's failure. Its name is left empty.
+  /// What an operation throws becomes the measurement's failure. The name is left empty.
   Measurement run(const PointCall& call);
   [[nodiscard]] bool gpu_lost() { return device_.is_lost(); }
 
  private:
-  void measure(detail::Declaration& declared, const detail::DeviceBatch& device, const detail::HostBatch& host);
-  void time_on_gpu(detail::Declaration& declared, const detail::DeviceBatch& batch);
-  void time_on_host(detail::Declaration& declared, const detail::HostBatch& batch);
+  void measure(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host);
+  void time_on_gpu(detail::Declaration& declared, const DeviceBatch& batch);
+  void time_on_host(detail::Declaration& declared, const HostBatch& batch);
   void time_variants(const detail::Declaration& declared);
-  DeviceTiming timer_for(Clock clock, const detail::Declaration& declared, const detail::DeviceBatch& batch,
+  DeviceTiming timer_for(Clock clock, const detail::Declaration& declared, const DeviceBatch& batch,
                          const ColdCache* cold);
-  DeviceTiming timer_beside(Clock clock, const detail::Declaration& declared, const detail::DeviceBatch& batch,
+  DeviceTiming timer_beside(Clock clock, const detail::Declaration& declared, const DeviceBatch& batch,
                             const ColdCache* cold);
   void add_clock_rate(const Samples& samples);
 

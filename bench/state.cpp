@@ -162,7 +162,7 @@ void State::set_reset(std::function<void(cudaStream_t)> device, std::function<vo
   declaration_.host_reset = std::move(host);
 }
 
-void State::offer(Ablation kind, double remaining_fraction, DeviceBatch device, HostBatch host) {
+void State::offer(Ablation kind, double remaining_fraction, detail::DeviceBatch device, detail::HostBatch host) {
   if (!(remaining_fraction >= 0.0 && remaining_fraction < 1.0))
     throw std::invalid_argument(
         fmt::format("state.ablation takes the fraction of the work that remains, from 0 to less than 1, not {}",
@@ -170,6 +170,8 @@ void State::offer(Ablation kind, double remaining_fraction, DeviceBatch device, 
   declaration_.variants.push_back({kind, remaining_fraction, std::move(device), std::move(host)});
 }
 
-void State::run(const DeviceBatch& device, const HostBatch& host) { declaration_.measure(declaration_, device, host); }
+void State::run(const detail::DeviceBatch& device, const detail::HostBatch& host) {
+  declaration_.measure(declaration_, device, host);
+}
 
 }  // namespace gpubench

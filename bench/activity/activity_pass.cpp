@@ -24,19 +24,17 @@ namespace gpubench::bench {
 
 namespace {
 
-/// Recording makes the kernels of a chain wait for one another a little longer: on an H200, up to 0.12 us a kernel, and
-/// 0.19 us where an execution is two. Products of matrices under the power cap differ by up to 2.4 % from one second to
-/// the next. Less than this is no finding.
+/// Recording makes the kernels of a chain wait for one another a little longer, and times under a power cap vary by
+/// some percent (docs/results/h200/agreement.md). Less than this is no finding.
 constexpr double tolerance_seconds_a_kernel = 0.2e-6;
 constexpr double tolerance_share = 0.03;
 
-/// Now and then a record of a chain begins some ns before the end of the one before: executions that do are left out,
-/// unless they are more than this share.
+/// Executions whose records overlap those before are left out, unless they are more than this share.
 constexpr double max_entangled = 0.1;
 
 using Records = std::span<const ActivityRecord>;
 
-/// What an execution runs, whatever the order: kernels on several streams may start in another order each time.
+/// What an execution runs, in any order: kernels on several streams may start in another order each time.
 std::vector<KernelLaunch> content_of(Records execution) {
   std::vector<KernelLaunch> content;
   for (const ActivityRecord& record : execution) content.push_back(record.kernel.value_or(KernelLaunch{}));
@@ -98,25 +96,13 @@ std::string why_unusable(const ActivityRecords& activity, std::int64_t execution
   return {};
 }
 
-/// The device time and its kernel overhead, or why they are not available.
-struct DeviceTime {
-  std::optional<Summary> seconds;
-  std::optional<Estimate> fixed;
-  std::string method;
-  std::string reason;
-};
-
-DeviceTime device_time(const Measurement& measurement) {
-  if (const Timing* const timing = timing_by(measurement, Clock::device))
-    return {timing->seconds, timing->kernel_overhead_seconds, timing->method, timing->reason};
-  return {{}, {}, {}, "measure it with --time=device"};
-}
-
 /// Why a device time does not compare with records; empty when it does.
-std::string why_not_comparable(const DeviceTime& time) {
-  if (!time.seconds) return "there is no device time to compare with: " + time.reason;
-  if (!time.fixed) return "the overhead of its kernels could not be measured, and records include it";
-  if (time.method.starts_with(held_batches))
+std::string why_not_comparable(const Timing* time) {
+  if (time == nullptr) return "there is no device time to compare with: measure it with --time=device";
+  if (!time->seconds) return "there is no device time to compare with: " + time->reason;
+  if (!time->kernel_overhead_seconds)
+    return "the overhead of its kernels could not be measured, and records include it";
+  if (time->method.starts_with(held_batches))
     return "it could not be captured in a graph, so its kernel overhead includes a launch, and records do not";
   return {};
 }
@@ -178,13 +164,13 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
     check.reason = "the overhead of its copies and fills is not known";
     return;
   }
-  const DeviceTime time = device_time(measurement);
+  const Timing* const time = timing_by(measurement, Clock::device);
   check.reason = why_not_comparable(time);
   if (!check.reason.empty()) return;
   // The device time is a slope less the kernel overhead: put back, that brings no error of its own.
-  const double fixed = time.fixed->value;
-  const Interval& device = time.seconds->median_ci95;
-  const Estimate expected = {time.seconds->median + fixed, {device.low + fixed, device.high + fixed}};
+  const double overhead = time->kernel_overhead_seconds->value;
+  const Interval& device = time->seconds->median_ci95;
+  const Estimate expected = {time->seconds->median + overhead, {device.low + overhead, device.high + overhead}};
   const Estimate& recorded = *check.seconds;
   const double within = recorded.value > expected.value
                             ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)
@@ -200,18 +186,15 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
 
 namespace {
 
-/// Executions are run before any is recorded until the GPU has worked for this long, as it has when it is timed: clocks
-/// and power limits follow the load.
+/// The GPU works for this long before anything is recorded, because clocks and power limits follow the load.
 constexpr double warm_up_seconds = 20e-3;
 constexpr int min_warm_up = 3;
 /// Odd, so that the median is one of the durations; its interval leaves out the five at either end.
 constexpr std::int64_t min_executions = 21;
 constexpr std::int64_t max_executions = 201;
 constexpr double executions_seconds = 10e-3;
-/// The first ones that are recorded pay for the recording's own preparations. A chain is run as a whole before the run
-/// that counts: the first time it has yet to be sent to the GPU, node by node; and again until this time has passed,
-/// because the making of it let the GPU rest, which then starts with clocks higher than those of a kernel that is
-/// timed.
+/// The first recorded executions pay for the recording's preparations. A chain is first run to upload it, and again for
+/// this long, because the GPU rested while it was made.
 constexpr double chain_warm_up_seconds = 10e-3;
 constexpr double max_chains = 5;
 constexpr std::int64_t first_executions = 3;

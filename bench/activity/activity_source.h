@@ -14,10 +14,9 @@
 
 namespace gpubench::bench {
 
-/// One kernel, copy or fill.
+/// One kernel, copy or fill. Times by one clock of the device; both zero when the device gave none.
 struct ActivityRecord {
   std::optional<KernelLaunch> kernel;  ///< absent for a copy or a fill
-  // By one clock of the device, in whole nanoseconds; both zero when the device gave no time.
   std::uint64_t start_nanoseconds = 0;
   std::uint64_t end_nanoseconds = 0;
 };
@@ -33,13 +32,12 @@ class ActivitySource {
 
   /// What stands beside what was recorded: "cupti activity".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Calls `run`, which waits until the device has finished, and returns what the device did meanwhile. Records are
-  /// kept for that long only. Throws MetricsUnavailable, and whatever `run` throws.
+  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. Throws MetricsUnavailable, and
+  /// what `run` throws.
   virtual ActivityRecords record(const std::function<void()>& run) = 0;
 };
 
-/// The source for a device. Throws MetricsUnavailable when there is none. Nothing of CUPTI is loaded before this is
-/// called.
+/// The source for a device. Throws MetricsUnavailable when there is none. Loads CUPTI.
 std::unique_ptr<ActivitySource> open_activity_source(const Device& device);
 
 }  // namespace gpubench::bench

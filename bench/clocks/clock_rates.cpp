@@ -16,27 +16,16 @@ std::optional<double> core_clock_hz() {
   constexpr int rounds = 128;
   constexpr int additions = 128;
   std::uint64_t sum = 0;
-  // Register plus register: recent cores drop additions of small constants at renaming, which would read as a faster
-  // clock.
+  // Register plus register: recent cores drop additions of small constants at renaming.
   const std::uint64_t step = 3;
   double best = 0.0;
   for (int run = 0; run < runs; ++run) {
     const double start = steady_seconds();
     for (int round = 0; round < rounds; ++round) {
 #if defined(__x86_64__)
-      asm volatile(
-          ".rept 128\n\t"
-          "add %1, %0\n\t"
-          ".endr"
-          : "+r"(sum)
-          : "r"(step));
+      asm volatile(".rept 128\n\t add %1, %0\n\t .endr" : "+r"(sum) : "r"(step));
 #else
-      asm volatile(
-          ".rept 128\n\t"
-          "add %0, %0, %1\n\t"
-          ".endr"
-          : "+r"(sum)
-          : "r"(step));
+      asm volatile(".rept 128\n\t add %0, %0, %1\n\t .endr" : "+r"(sum) : "r"(step));
 #endif
     }
     const double seconds = steady_seconds() - start;

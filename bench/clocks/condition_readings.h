@@ -13,9 +13,9 @@ namespace gpubench::bench {
 /// Widens the ranges of `sum` by those of one more reading.
 void add_reading(DeviceConditions& sum, const DeviceConditions& reading);
 
-/// What a user must know of the conditions of all points, a sentence each: clocks held down by heat or by the hardware,
-/// samples dropped on a GPU. A power cap is how some kernels run and stays at the point, as do samples dropped on a
-/// CPU: there an interrupt while its clock is read looks the same.
+/// Sentences for the user: clocks held down by heat or by the hardware, samples dropped on a GPU. A power cap stays at
+/// its point, because some kernels always run so, and so do samples dropped on a CPU, where an interrupt looks the
+/// same.
 std::vector<std::string> condition_warnings(const std::vector<const Measurement*>& measurements);
 
 }  // namespace gpubench::bench

@@ -12,8 +12,6 @@
 
 namespace gpubench::bench {
 
-class Gpu;
-
 /// One cost, or why it is not known.
 struct Cost {
   std::string what;               ///< "globaltimer step", "event pair", ...
@@ -22,12 +20,10 @@ struct Cost {
   std::string reason;             ///< why `seconds` is absent
 };
 
-/// Measured now, in about a tenth of a second: the step of %globaltimer, an event pair around nothing and its quantum,
-/// a launch on a stream, a node of a graph, launch and synchronise. Throws CudaError when no kernel can run at all, or
-/// in a build without CUDA.
+/// Measures the step of %globaltimer, an event pair around nothing and its quantum, a launch on a stream, a node of a
+/// graph, launch and synchronise: about 0.1 s. Throws CudaError when no kernel can run, or in a build without CUDA.
 std::vector<Cost> measure_costs(const Device& device);
-/// The same on a GPU's own stream. A process that opened one GPU after another would use as many streams, and pay for
-/// it (bench/cuda/handles.h).
+/// The same on the stream of a GPU that is open.
 std::vector<Cost> measure_costs(Gpu& gpu);
 
 /// The CUDA runtime that this program was built with, as CUDART_VERSION counts (13000); absent without CUDA.
@@ -35,11 +31,10 @@ std::optional<int> built_with_cuda();
 
 inline constexpr int launch_rounds = 5;
 
-/// The ceiling `launch` of a device, from independent rounds of the sampler: on a GPU an empty kernel under the
-/// clock that times operations, on the host an empty OpenMP parallel region over all threads. Throws when the device
-/// cannot be used.
+/// The ceiling `launch` of a device, from independent rounds of the sampler: on a GPU an empty-kernel launch by the
+/// clock `stream`, on the host an empty OpenMP parallel region over all threads. Throws when the device cannot be used.
 Ceiling measure_launch_overhead(const Device& device);
-/// The same on a GPU that is open already, and on its stream.
+/// The same on the stream of a GPU that is open.
 Ceiling measure_launch_overhead(Gpu& gpu, int rounds = launch_rounds);
 
 }  // namespace gpubench::bench

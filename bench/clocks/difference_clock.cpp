@@ -24,7 +24,7 @@ std::int64_t short_chain(double one_execution_seconds) {
 
 double DifferenceClock::time(std::int64_t executions) {
   const auto pair = timer_->time(short_length_, short_length_ + executions);
-  return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * fixed_seconds_;
+  return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * overhead_seconds_;
 }
 
 double DifferenceClock::now() { return steady_seconds(); }

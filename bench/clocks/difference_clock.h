@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock "device": the time that one more execution adds to a chain of executions on the GPU, less what
-// kernels of the same launch shapes cost before and after their work.
-//
-// What starts and ends a chain (the launch of a graph, the two events) is in the long chain as in the short one and
-// drops out of the difference; what starts and ends each kernel is measured by kernels that do nothing for a known
-// while. On an H200, plain events overstate a kernel of 2 us by 70 to 290 %; this difference is within 0.5 %.
+// The clock "device": the time that one more execution adds to a chain of executions on the GPU, less the kernel
+// overhead of the same launch shapes. What starts and ends a chain (the launch of a graph, two events) is equal in a
+// long and a short chain and drops out (docs/results/h200/timing.md).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +15,7 @@
 
 namespace gpubench::bench {
 
-/// Chains of plain launches, each of which costs the GPU more than a graph's node.
+/// Chains of plain launches.
 inline constexpr std::string_view held_batches = "batches behind a held stream";
 
 /// Times chains of executions that the GPU runs without waiting for the host.
@@ -40,19 +37,17 @@ class ChainTimer {
 };
 
 /// Length of the short chain: none for an operation of 2 ms or more, one for 0.2 ms or more; else three to ten, because
-/// the first links of a chain are not like the later ones (on an H200 a graph of one node starts up to 0.6 us sooner
-/// than its share of a longer one).
+/// the first links of a chain start sooner than later ones.
 std::int64_t short_chain(double one_execution_seconds);
 
 class DifferenceClock final : public Timer {
  public:
-  /// `kernel_overhead_seconds`: what the kernels of one execution cost before and after their work; zero when they
-  /// could not be told, which `note` then says.
+  /// `kernel_overhead_seconds`: of the kernels of one execution; zero when it is not known, as `note` then says.
   DifferenceClock(std::unique_ptr<ChainTimer> timer, std::int64_t short_length, double kernel_overhead_seconds,
                   std::string note, Clock clock = Clock::device)
       : timer_(std::move(timer)),
         short_length_(short_length),
-        fixed_seconds_(kernel_overhead_seconds),
+        overhead_seconds_(kernel_overhead_seconds),
         note_(std::move(note)),
         clock_(clock) {}
 
@@ -70,7 +65,7 @@ class DifferenceClock final : public Timer {
  private:
   std::unique_ptr<ChainTimer> timer_;
   std::int64_t short_length_;
-  double fixed_seconds_;
+  double overhead_seconds_;
   std::string note_;
   Clock clock_;
 };

@@ -37,8 +37,7 @@ double HostClock::time(std::int64_t executions) {
 std::optional<double> HostClock::device_clock_hz() { return core_clock_hz(); }
 
 double HostClock::min_batch_seconds() const {
-  // 1000 quanta keep reading the clock below 0.5 % of a batch; the floor averages over scheduler ticks of short
-  // operations.
+  // 1000 quanta keep reading the clock below 0.5 % of a batch; the min averages over scheduler ticks.
   return std::max(1000.0 * steady_quantum_seconds(), 100e-6);
 }
 
@@ -47,10 +46,10 @@ std::string HostClock::method(std::int64_t executions_per_sample) const {
                      executions_per_sample == 1 ? "" : "s");
 }
 
-ResetHostClock::ResetHostClock(HostClock::Batch batch, std::function<void()> reset)
-    : batch_(std::move(batch)), reset_(std::move(reset)) {
+ResetHostClock::ResetHostClock(Batch batch, std::function<void()> reset)
+    : HostClock(std::move(batch)), reset_(std::move(reset)) {
   constexpr int pairs = 200;
-  const HostClock::Batch nothing = [](std::int64_t) {};
+  const Batch nothing = [](std::int64_t) {};
   std::vector<double> seconds(pairs);
   for (double& each : seconds) each = HostClock(nothing).time(1);
   nothing_seconds_ = statistics::median(seconds);
@@ -69,15 +68,11 @@ double ResetHostClock::time(std::int64_t executions) {
   return sum;
 }
 
-double ResetHostClock::min_batch_seconds() const { return std::max(1000.0 * steady_quantum_seconds(), 100e-6); }
-
 std::int64_t ResetHostClock::max_executions() const {
   constexpr double longest_seconds = 20e-3;
   if (!(wall_seconds_ > 0.0)) return 1;
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(longest_seconds / wall_seconds_), 1, 1'000'000);
 }
-
-std::optional<double> ResetHostClock::device_clock_hz() { return core_clock_hz(); }
 
 std::string ResetHostClock::method(std::int64_t executions_per_sample) const {
   return fmt::format(

@@ -40,21 +40,20 @@ struct Samples {
   [[nodiscard]] Summary summary() const;
 };
 
-/// Warms up until two times in a row agree within 10 % (or a tenth of the budget is gone), chooses the batch length
-/// from Timer::min_batch_seconds, and samples in blocks: samples that follow each other at once share the state of
-/// the machine, so there are several blocks apart in time, each begun by a batch that is not kept. Clocks of one
-/// operation take turns, block by block, so that they see the same machine. A clock is done once the interval of its
-/// median over blocks is narrow enough; all are when the budget is spent, but not before each has two blocks and three
-/// samples.
+/// Warms up until two times in a row agree within 10 % or a tenth of the budget is gone, chooses the batch length by
+/// Timer::min_batch_seconds, and samples in blocks apart in time, because neighbouring samples share the state of the
+/// machine. A block begins with a batch that is not kept. Clocks of one operation take turns, block by block. A clock
+/// is done once the interval of its median over blocks is narrow enough, or the budget is spent and it has two blocks
+/// and three samples.
 class AdaptiveSampler {
  public:
-  /// `between_blocks` is called before the first round of blocks and after each; may be empty.
+  /// `between_blocks`, if any, is called before the first round of blocks and after each.
   explicit AdaptiveSampler(SamplingOptions options, std::function<void()> between_blocks = {})
       : options_(options), between_blocks_(std::move(between_blocks)) {}
 
-  /// One result for each clock. What a clock throws ends that clock and stands in its result.
+  /// One result for each clock. What a clock throws ends it and stands in its result.
   [[nodiscard]] std::vector<Samples> sample(std::span<Timer* const> clocks) const;
-  /// Of one clock. Throws what the clock throws.
+  /// The same of one clock. Throws what it throws.
   [[nodiscard]] Samples sample(Timer& clock) const;
 
  private:

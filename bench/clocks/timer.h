@@ -10,29 +10,29 @@
 
 namespace gpubench::bench {
 
-/// Times one operation. Each kind of timer answers one question, and says which.
+/// Times one operation. Each kind of timer answers one question.
 class Timer {
  public:
   virtual ~Timer() = default;
 
   /// Runs the operation `executions` times back to back and returns the seconds all of them took together.
   virtual double time(std::int64_t executions) = 0;
-  /// A batch this long makes the timer's own quantum and fixed cost negligible (under 0.5 %), in seconds.
+  /// A batch of these seconds makes the timer's own quantum and cost negligible (under 0.5 %).
   [[nodiscard]] virtual double min_batch_seconds() const = 0;
   /// Most executions of one batch.
   [[nodiscard]] virtual std::int64_t max_executions() const { return 1'000'000; }
-  /// True for a timer that takes a cost off: an operation that does next to nothing may then come out below zero.
+  /// True for a timer that takes a cost off, so that an operation that does almost nothing may come out below zero.
   [[nodiscard]] virtual bool may_be_negative() const { return false; }
-  /// The clock that the device ran at during the last batch, in Hz; absent where it cannot be read.
+  /// The clock of the device during the last batch, in Hz; absent where it cannot be read.
   [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
-  /// What the host took to launch the last batch, in seconds; absent where that is no figure of its own.
+  /// What the host took to launch the last batch; absent where that is no figure of its own.
   [[nodiscard]] virtual std::optional<double> host_seconds() { return std::nullopt; }
   /// Wall time in seconds from some fixed moment, for budgets.
   virtual double now() = 0;
 
   /// The question its times answer.
   [[nodiscard]] virtual Clock clock() const = 0;
-  /// How it times, in words, for a batch of this length.
+  /// How it times, for reports.
   [[nodiscard]] virtual std::string method(std::int64_t executions_per_sample) const = 0;
 };
 

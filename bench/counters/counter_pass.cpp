@@ -139,7 +139,7 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
   if (!wanted()) return;
   if (const std::string* const reason = unavailable()) return all_absent(measurement, *reason);
   const auto [place, first_round] = counted_.try_emplace(replay.point);
-  Counted& counted = place->second;
+  PointValues& counted = place->second;
   if (first_round) {
     measurement.counters.clear();  // a resumed run's point may have some
     measurement.absent_counters.clear();
@@ -154,7 +154,7 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
 }
 
 /// Every round sets the operation up anew, with the same data: only within one do passes follow each other.
-void CounterPass::count(Counted& counted, const Replay& replay) {
+void CounterPass::count(PointValues& counted, const Replay& replay) {
   const std::size_t passes = plan_.groups[round_].passes;
   if (passes > 1 && replay.keep_inputs) {
     if (const auto reason = replay.keep_inputs()) {
@@ -167,7 +167,7 @@ void CounterPass::count(Counted& counted, const Replay& replay) {
 }
 
 /// The counters of this round's group are absent: the others are not affected.
-void CounterPass::miss(Counted& counted, const std::string& reason) {
+void CounterPass::miss(PointValues& counted, const std::string& reason) {
   for (const std::string& counter : plan_.groups[round_].counters) counted.values.absent.emplace(counter, reason);
   warn_of(reason);
 }
@@ -191,7 +191,7 @@ void CounterPass::finish(std::size_t point, Measurement& measurement) {
   if (source_) read();
   const auto place = counted_.find(point);
   if (place == counted_.end()) return;  // nothing was tried: the measurement has the reason
-  const Counted& counted = place->second;
+  const PointValues& counted = place->second;
   const auto given_up = std::exchange(measurement.absent_counters, plan_.absent);
   measurement.counters.clear();
   const auto why_missing = [&](const std::string& metric, const std::string& counter) -> std::string {

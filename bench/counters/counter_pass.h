@@ -18,20 +18,18 @@
 
 namespace gpubench::bench {
 
-/// Declared and counted work that differ by more than this fraction are told of.
+/// Declared and counted work may differ by this fraction.
 inline constexpr double tolerated_work_difference = 0.05;
-/// DRAM traffic is what was declared only where the last level of cache keeps next to nothing from one execution to the
-/// next: from this many times its size on.
+/// DRAM traffic is compared with the declared bytes from this many times the size of the last-level cache on.
 inline constexpr double min_caches_for_dram = 4.0;
 
-/// One clause for each difference: "moves 3.1 x the bytes it declares", "does 0.5 x the fp32 FLOPs it declares". Empty
-/// where all agree or nothing can be said: no counter of it, nothing declared, or a working set that caches hold.
-/// FLOPs of the half pipes are flagged only where no share of scalar instructions can explain them.
+/// One clause for each difference: "moves 3.1 x the bytes it declares", "does 0.5 x the fp32 FLOPs it declares".
+/// Nothing where there is no counter, nothing is declared, or caches hold the working set. FLOPs of the half pipes only
+/// where no share of scalar instructions can explain them.
 std::vector<std::string> work_differences(const Measurement& measurement, const Device& device);
 
-/// Counts what was asked for on one device: one round over all points for each group of counters, because taking up
-/// another group is dear, and because the points of a round can be read out together. Opens the source only if anything
-/// was asked for. Never throws for lack of counters: what is missing is absent with its reason.
+/// Counts what was asked for on one device: one round over all points for each group of counters, because to change the
+/// group is slow. Opens the source only if anything was asked for. Missing counters are absent with their reason.
 class CounterPass final : public PostTimingPass {
  public:
   using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
@@ -44,25 +42,24 @@ class CounterPass final : public PostTimingPass {
   [[nodiscard]] const std::string* unavailable() override;
   [[nodiscard]] std::size_t rounds() override;
   void begin(std::size_t round) override;
-  /// Where an execution itself throws, the time that was measured stays good: that, too, makes the counters absent.
+  /// An execution that throws makes the counters absent, too.
   void fill(Measurement& measurement, const Replay& replay) override;
   /// Fills `counters`, `absent_counters` and `work_differences`.
   void finish(std::size_t point, Measurement& measurement) override;
-  /// Nothing of this measurement can be counted.
   void give_up(Measurement& measurement, const std::string& reason) override { all_absent(measurement, reason); }
   /// Why counters are missing from any point, each reason once, for the run's warnings.
   [[nodiscard]] std::vector<std::string> warnings() const override { return warnings_; }
 
  private:
   /// What the rounds gave for a point.
-  struct Counted {
+  struct PointValues {
     MetricValues values;
     std::string condition;  ///< under which some were counted, empty for none
   };
 
   void open();
-  void count(Counted& counted, const Replay& replay);
-  void miss(Counted& counted, const std::string& reason);
+  void count(PointValues& counted, const Replay& replay);
+  void miss(PointValues& counted, const std::string& reason);
   void warn_of(const std::string& reason);
   void read();
   void all_absent(Measurement& measurement, const std::string& reason);
@@ -75,8 +72,8 @@ class CounterPass final : public PostTimingPass {
   std::optional<std::string> unavailable_;
   PassPlan plan_;
   std::size_t round_ = 0;
-  std::string why_not_this_round_;          ///< the source refuses this round's counters; empty when it takes them
-  std::map<std::size_t, Counted> counted_;  ///< by point
+  std::string why_not_this_round_;              ///< the source refuses this round's counters; empty when it takes them
+  std::map<std::size_t, PointValues> counted_;  ///< by point
   std::vector<std::string> warnings_;
 };
 

@@ -14,9 +14,15 @@ namespace {
 
 struct TermOfChip {
   double factor;
-  const char* counter;
+  std::string counter;
   bool optional = false;  ///< of some chips only: counts nothing elsewhere
 };
+/// Instructions by thread with the predicate on.
+std::string sass(std::string_view operation) {
+  return fmt::format("smsp__sass_thread_inst_executed_op_{}_pred_on.sum", operation);
+}
+/// Operations of the tensor pipes by source type (and destination type).
+std::string tensor(std::string_view types) { return fmt::format("sm__ops_path_tensor_src_{}.sum", types); }
 /// One way to count a metric. The first of an alias's ways whose counters the chip has is taken.
 using Way = std::vector<TermOfChip>;
 
@@ -29,9 +35,7 @@ struct Alias {
   std::vector<Way> ways;
 };
 
-/// No duration is among them, and nothing that is set against one (is_over_elapsed_time): those take a range for each kernel
-/// and several passes. Times are what gpubench's clocks are for, and they are read with CUPTI off. Cycles and shares
-/// are those of active SMs, never of the elapsed range; the clock is a ratio, which the range cannot bend.
+/// Nothing here is over elapsed time (is_over_elapsed_time): cycles and shares are those of active SMs.
 ///
 /// FADD, FMUL and FFMA are counted by thread with the predicate on. FADD2, FMUL2 and FFMA2 (Blackwell) do two each.
 /// HADD2, HMUL2 and HFMA2 do two each as well, for __half and __nv_bfloat16 alike; scalar half code uses only one of
@@ -51,41 +55,29 @@ const std::vector<Alias>& aliases() {
       {"flops_fp32",
        "FLOP",
        Set::flops,
-       {{{1, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"},
-         {1, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},
-         {2, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"},
-         {2, "smsp__sass_thread_inst_executed_op_fadd2_pred_on.sum", true},
-         {2, "smsp__sass_thread_inst_executed_op_fmul2_pred_on.sum", true},
-         {4, "smsp__sass_thread_inst_executed_op_ffma2_pred_on.sum", true}}}},
-      {"flops_fp64",
-       "FLOP",
-       Set::flops,
-       {{{1, "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum"},
-         {1, "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum"},
-         {2, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"}}}},
-      {"flops_half",
-       "FLOP",
-       Set::flops,
-       {{{2, "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum"},
-         {2, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum"},
-         {4, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"}}}},
-      {"flops_tensor_fp64", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_fp64.sum"}}}},
-      {"flops_tensor_tf32", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_tf32_dst_fp32.sum"}}}},
+       {{{1, sass("fadd")},
+         {1, sass("fmul")},
+         {2, sass("ffma")},
+         {2, sass("fadd2"), true},
+         {2, sass("fmul2"), true},
+         {4, sass("ffma2"), true}}}},
+      {"flops_fp64", "FLOP", Set::flops, {{{1, sass("dadd")}, {1, sass("dmul")}, {2, sass("dfma")}}}},
+      {"flops_half", "FLOP", Set::flops, {{{2, sass("hadd")}, {2, sass("hmul")}, {4, sass("hfma")}}}},
+      {"flops_tensor_fp64", "FLOP", Set::flops, {{{1, tensor("fp64")}}}},
+      {"flops_tensor_tf32", "FLOP", Set::flops, {{{1, tensor("tf32_dst_fp32")}}}},
       {"flops_tensor_fp16",
        "FLOP",
        Set::flops,
-       {{{1, "sm__ops_path_tensor_src_fp16.sum"}},
-        {{1, "sm__ops_path_tensor_src_fp16_dst_fp16.sum"}, {1, "sm__ops_path_tensor_src_fp16_dst_fp32.sum"}}}},
-      {"flops_tensor_bf16", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_bf16_dst_fp32.sum"}}}},
+       {{{1, tensor("fp16")}}, {{1, tensor("fp16_dst_fp16")}, {1, tensor("fp16_dst_fp32")}}}},
+      {"flops_tensor_bf16", "FLOP", Set::flops, {{{1, tensor("bf16_dst_fp32")}}}},
       {"flops_tensor_fp8",
        "FLOP",
        Set::flops,
-       {{{1, "sm__ops_path_tensor_src_fp8.sum"}},
-        {{1, "sm__ops_path_tensor_src_fp8_dst_fp16.sum"}, {1, "sm__ops_path_tensor_src_fp8_dst_fp32.sum"}},
+       {{{1, tensor("fp8")}},
+        {{1, tensor("fp8_dst_fp16")}, {1, tensor("fp8_dst_fp32")}},
         // Datacentre Blackwell counts FP4, FP6 and FP8 together; gpubench has operations of the last alone.
-        {{1, "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp16.sum"},
-         {1, "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp32.sum"}}}},
-      {"flops_tensor_int8", "FLOP", Set::flops, {{{1, "sm__ops_path_tensor_src_int8.sum"}}}},
+        {{1, tensor("fp4_fp6_fp8_dst_fp16")}, {1, tensor("fp4_fp6_fp8_dst_fp32")}}}},
+      {"flops_tensor_int8", "FLOP", Set::flops, {{{1, tensor("int8")}}}},
   };
   return table;
 }

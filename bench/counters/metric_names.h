@@ -18,9 +18,8 @@ struct MetricNameError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "none", "core", "flops", names, or several of them with commas between: the names that this stands for, each once,
-/// in the order given. A name with "__" in it is a profiler's own and is passed through; whether the chip has it is
-/// known only there. Throws MetricNameError.
+/// The names that "none", "core", "flops" or a list of names stands for, each once. A name with "__" in it is CUPTI's
+/// own and stays as it is. Throws MetricNameError.
 std::vector<std::string> parse_metrics(std::string_view text);
 
 /// Portable names: those of `core`, then those of `flops`.
@@ -43,8 +42,8 @@ struct Resolution {
   std::vector<AbsentCounter> absent;
 };
 
-/// Each name is looked up by itself, because one name that a chip does not know makes CUPTI refuse all that were asked
-/// for with it. `unit_of` tells the unit of a counter of the chip, or nothing when it has no such counter.
+/// Looks up each name by itself, because CUPTI refuses a whole list for one unknown name. `unit_of` gives the unit of a
+/// counter, or nothing when the chip has no such counter.
 Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
                    const std::function<std::optional<std::string>(const std::string&)>& unit_of);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever counts: CUPTI on a GPU, a fake in tests. A source knows the names of its chip and nothing of gpubench's own.
+// Who counts: CUPTI on a GPU, a fake in tests. A source knows the names of its chip, not gpubench's portable ones.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct CountingEffort {
   std::size_t enabled = 0;     ///< how often it took the counters
 };
 
-/// Values by name, never by position. A name that was asked for is in one of the two maps.
+/// Each name that was asked for is in one of the two maps.
 struct MetricValues {
   std::map<std::string, double> values;
   std::map<std::string, std::string> absent;  ///< the reason by name
-  std::string lost;                           ///< the one reason why all are absent, if there is one
+  std::string lost;                           ///< the reason, if all are absent for one
 };
 
 /// Counting or recording is impossible, as one sentence with the remedy.
@@ -45,26 +45,22 @@ class MetricSource {
   [[nodiscard]] virtual std::string chip() const = 0;
   /// The unit of a metric of this chip; absent when the chip has no such metric.
   [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
-  /// How many executions it takes to count all of these together; absent when that cannot be done at all.
+  /// The executions that it takes to count all of these together; absent when that is impossible.
   [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
-  /// These are counted from here on, all together. Values of others that were not read are lost. Throws
-  /// MetricsUnavailable.
+  /// Counts these from here on, all together. Values of others that were not read are lost. Throws MetricsUnavailable.
   virtual void begin(const std::vector<std::string>& metrics) = 0;
-  /// Counts one point, with `prepare` and `execute` once for each pass; `read` gives the values. Throws
-  /// MetricsUnavailable, and whatever the two throw: the points before are not affected by that.
+  /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
+  /// throw; earlier points are not affected.
   virtual void count(std::size_t point, const Replay& replay) = 0;
-  /// The values of the points that were counted since the last call, which may be read out of the device only now. A
-  /// point whose values were lost on the way says so.
+  /// The values of the points that were counted since the last call.
   [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
-  /// So far.
   [[nodiscard]] virtual CountingEffort effort() const { return {}; }
 };
 
 /// Counts one point by itself. Throws MetricsUnavailable, and whatever the replay throws.
 MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay);
 
-/// The source for a device; on a GPU, that GPU must be the current one. Throws MetricsUnavailable when there is none.
-/// Nothing of CUPTI is loaded before this is called.
+/// The source for a device; a GPU must be the current one. Throws MetricsUnavailable when there is none. Loads CUPTI.
 std::unique_ptr<MetricSource> open_metric_source(const Device& device);
 
 }  // namespace gpubench::bench

@@ -15,13 +15,12 @@
 
 namespace gpubench::bench {
 
-/// What a kernel's figure weighs in that of an operation, ns.
+/// The weight of a kernel's figure in that of its operation, ns.
 inline constexpr std::string_view kernel_duration = "gpu__time_duration.sum";
 
-/// Whether the value of a profiler's counter holds or divides by the time that its range takes: a duration, a rate per
-/// second or per elapsed cycle, a share of what could be sustained meanwhile. A range laid around a whole operation
-/// opens and closes with the device idle: on an H200 that is 30 to 80 us, and a kernel that keeps DRAM busy for 58 us
-/// reads 44 % of its peak instead of 87 %. So these are counted in a range for each kernel, as Nsight Compute has them.
+/// Whether a counter holds or divides by the time of its range: a duration, a rate per second or per elapsed cycle, a
+/// share of the sustained peak. A range around a whole operation begins and ends with an idle device, which would
+/// falsify these. So they are counted in a range for each kernel, as Nsight Compute does.
 bool is_over_elapsed_time(std::string_view counter);
 
 /// The figure of an operation from those of its kernels: durations add up, anything else is the mean by duration.
@@ -35,13 +34,12 @@ struct PassGroup {
   std::size_t passes = 1;
 };
 
-/// Whether it has a counter that tells instructions apart. On an H200 they count nothing of the kernels of a CUDA
-/// graph, whatever else is counted there, and say zero.
+/// Whether it has a counter that tells instructions apart. Those read zero for the kernels of a CUDA graph.
 bool is_by_instruction(const ResolvedMetric& metric);
 /// One of those counters that is zero for no kernel.
 inline constexpr std::string_view all_by_instruction = "smsp__sass_inst_executed.sum";
 
-/// Whether it has a counter over elapsed time (is_over_elapsed_time), and is counted kernel by kernel.
+/// Whether it has a counter over elapsed time, so that it is counted kernel by kernel.
 bool is_by_kernel(const ResolvedMetric& metric);
 
 struct PassPlan {
@@ -55,14 +53,12 @@ struct PassPlan {
 /// A metric that needs more executions than this is left out: throughput metrics of whole chips take dozens.
 inline constexpr std::size_t max_passes_of_a_metric = 8;
 
-/// Puts each metric, in order, into the first group whose one pass still holds it; a metric that needs several passes
-/// by itself gets a group of its own. All counters of a metric are in one group. So values asked for next to each other
-/// come from one execution as far as the hardware allows, which the scheduler behind a single large configuration does
-/// not promise. Groups of several passes, if counting them all together takes fewer, become one, and groups after the
-/// first that add no pass to it join it: each group is a round over all points.
-/// Counters over elapsed time (is_over_elapsed_time) share no group with others: they have ranges of their own.
-/// With counters by instruction goes all_by_instruction, where that costs no pass: it shows whether they counted.
-/// `passes_of` tells how many passes counters need together, or nothing when they cannot be counted.
+/// Puts each metric, in order, into the first group whose one pass still holds it, so that neighbours come from one
+/// execution as far as the hardware allows. A metric that needs several passes gets a group of its own. All counters of
+/// a metric are in one group. Groups of several passes become one if that takes fewer passes, and groups after the
+/// first that add no pass to it join it: each group is a round over all points. Counters over elapsed time share no
+/// group with others. Where it costs no pass, all_by_instruction goes with counters by instruction and shows whether
+/// they counted. `passes_of` gives the passes that counters need together, or nothing when they cannot be counted.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);
 

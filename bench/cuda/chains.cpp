@@ -30,8 +30,8 @@ std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, 
   return owned;
 }
 
-ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_length) {
-  prepare(short_length, long_length);
+ChainTimer::Pair HeldChains::time(std::int64_t short_length, std::int64_t long_length) {
+  if (graph_nodes_ > 0) prepare(short_length, long_length);
   Event& second_start = chill_.flush ? second_start_ : middle_;
   blocker_.hold_while([&] {
     if (chill_.flush) chill_.flush();
@@ -53,27 +53,34 @@ ChainTimer::Pair HeldTimer::time(std::int64_t short_length, std::int64_t long_le
   return {seconds_between(start_, middle_), seconds_between(second_start, end_)};
 }
 
-std::int64_t GraphChains::max_enqueued() const {
+std::int64_t HeldChains::longest() const {
   constexpr std::int64_t max_nodes = 2000;
-  return std::max<std::int64_t>(max_nodes / std::max<std::int64_t>(nodes_per_execution_, 1), 2);
+  // A stream takes some 1000 launches before the host has to wait, and an execution may be several.
+  constexpr std::int64_t max_executions = 100;
+  const std::int64_t enqueued = graph_nodes_ > 0 ? std::max<std::int64_t>(max_nodes / graph_nodes_, 2) : max_executions;
+  return std::min(enqueued, chill_.longest);
 }
 
-void GraphChains::prepare(std::int64_t short_length, std::int64_t long_length) {
+void HeldChains::prepare(std::int64_t short_length, std::int64_t long_length) {
   for (const std::int64_t length : {short_length, long_length}) {
     if (length == 0 || graphs_.contains(length)) continue;
     // Lengths are tried out while the sampler looks for the best; only the short one and the last are needed again.
     std::erase_if(graphs_, [&](const auto& entry) { return entry.first != short_length; });
-    auto graph = capture(batch_, length, stream());
+    auto graph = capture(batch_, length, stream_);
     if (!graph) throw CudaError("the operation could be captured once, and not again");
     const auto [place, added] = graphs_.try_emplace(length, *graph);
     (void)added;
-    place->second.launch(stream());  // a graph's first launch sets it up
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream()));
+    place->second.launch(stream_);  // a graph's first launch sets it up
+    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
   }
 }
 
-void GraphChains::enqueue(std::int64_t length) {
-  if (length > 0) graphs_.at(length).launch(stream());
+void HeldChains::enqueue(std::int64_t length) {
+  if (length == 0) return;
+  if (graph_nodes_ > 0)
+    graphs_.at(length).launch(stream_);
+  else
+    batch_(stream_, length);
 }
 
 }  // namespace gpubench::bench

@@ -22,81 +22,51 @@
 namespace gpubench::bench {
 
 /// Captures `executions` executions; absent when the operation cannot be captured (it synchronises, allocates, or works
-/// on streams that the capture does not follow). Throws CudaError when the GPU is in trouble beyond that.
+/// on other streams). Throws CudaError.
 std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
 
-/// What cold caches ask of a chain; nothing where they may be warm.
+/// What cold caches ask of a chain.
 struct Chill {
   std::function<void()> flush;  ///< enqueues a flush on the chain's stream; may be empty
   std::int64_t longest = std::numeric_limits<std::int64_t>::max();  ///< so many executions after a flush are cold
 };
 
-/// What the two kinds of chain share: events in a held stream, a flush before each chain where that is asked for, and
-/// the clock from the first event to the last.
-class HeldTimer : public ChainTimer {
+/// Chains in a held stream, each behind a flush where that is asked for, and the clock from the first event to the
+/// last: one graph for each length or, for operations that cannot be captured, plain launches.
+class HeldChains final : public ChainTimer {
  public:
-  HeldTimer(cudaStream_t stream, Blocker& blocker, Chill chill)
-      : stream_(stream), blocker_(blocker), chill_(std::move(chill)), sm_clock_(stream) {}
+  /// `graph_nodes`: of one execution; 0 for plain launches.
+  HeldChains(cudaStream_t stream, Blocker& blocker, DeviceBatch batch, std::int64_t graph_nodes, Chill chill = {})
+      : stream_(stream),
+        blocker_(blocker),
+        batch_(std::move(batch)),
+        graph_nodes_(graph_nodes),
+        chill_(std::move(chill)),
+        sm_clock_(stream) {}
   /// Throws CudaError when the operation kept the host waiting while the stream was held.
-  Pair time(std::int64_t short_length, std::int64_t long_length) final;
-  [[nodiscard]] std::int64_t longest() const final { return std::min(max_enqueued(), chill_.longest); }
-  [[nodiscard]] std::optional<double> device_clock_hz() final { return sm_clock_.hertz(); }
-
- protected:
-  [[nodiscard]] cudaStream_t stream() const { return stream_; }
-  /// Longest chain that can be enqueued while the stream is held.
-  [[nodiscard]] virtual std::int64_t max_enqueued() const = 0;
-  /// Everything that may load, allocate or wait happens here.
-  virtual void prepare(std::int64_t short_length, std::int64_t long_length) = 0;
-  virtual void enqueue(std::int64_t length) = 0;
+  Pair time(std::int64_t short_length, std::int64_t long_length) override;
+  [[nodiscard]] std::int64_t longest() const override;
+  [[nodiscard]] std::optional<double> device_clock_hz() override { return sm_clock_.hertz(); }
+  [[nodiscard]] std::string chains() const override {
+    return graph_nodes_ > 0 ? "CUDA graphs" : std::string(held_batches);
+  }
 
  private:
+  /// Makes the graphs: nothing may load, allocate or wait while the stream is held.
+  void prepare(std::int64_t short_length, std::int64_t long_length);
+  void enqueue(std::int64_t length);
+
   cudaStream_t stream_;
   Blocker& blocker_;
+  DeviceBatch batch_;
+  std::int64_t graph_nodes_;
   Chill chill_;
   SmClock sm_clock_;
   Event start_;
   Event middle_;
   Event second_start_;  ///< after the flush between the chains
   Event end_;
-};
-
-/// One graph for each length, kept.
-class GraphChains final : public HeldTimer {
- public:
-  GraphChains(cudaStream_t stream, Blocker& blocker, DeviceBatch batch, std::int64_t nodes_per_execution,
-              Chill chill = {})
-      : HeldTimer(stream, blocker, std::move(chill)),
-        batch_(std::move(batch)),
-        nodes_per_execution_(nodes_per_execution) {}
-  [[nodiscard]] std::string chains() const override { return "CUDA graphs"; }
-
- private:
-  [[nodiscard]] std::int64_t max_enqueued() const override;
-  void prepare(std::int64_t short_length, std::int64_t long_length) override;
-  void enqueue(std::int64_t length) override;
-
-  DeviceBatch batch_;
-  std::int64_t nodes_per_execution_;
-  std::map<std::int64_t, GraphExec> graphs_;
-};
-
-/// Plain launches behind a held stream, for operations that cannot be captured.
-class LaunchChains final : public HeldTimer {
- public:
-  LaunchChains(cudaStream_t stream, Blocker& blocker, DeviceBatch batch, Chill chill = {})
-      : HeldTimer(stream, blocker, std::move(chill)), batch_(std::move(batch)) {}
-  [[nodiscard]] std::string chains() const override { return std::string(held_batches); }
-
- private:
-  /// A stream takes some 1000 launches before the host has to wait, and an execution may be several.
-  [[nodiscard]] std::int64_t max_enqueued() const override { return 100; }
-  void prepare(std::int64_t, std::int64_t) override {}
-  void enqueue(std::int64_t length) override {
-    if (length > 0) batch_(stream(), length);
-  }
-
-  DeviceBatch batch_;
+  std::map<std::int64_t, GraphExec> graphs_;  ///< by length
 };
 
 }  // namespace gpubench::bench

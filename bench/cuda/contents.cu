@@ -32,30 +32,6 @@ __global__ void fingerprint_kernel(const unsigned char* data, std::size_t bytes,
   if (threadIdx.x % warp == 0) atomicAdd(total, sum);
 }
 
-}  // namespace
-
-std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
-  if (bytes == 0) return 0;
-  // The harness works on a stream that the default stream does not wait for.
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  DeviceVector<unsigned long long> total(1);
-  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), working_stream()));
-  const std::size_t wanted = (bytes / sizeof(unsigned long long) + threads - 1) / threads;
-  const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
-  fingerprint_kernel<<<blocks, threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer), bytes,
-                                                               total.data());
-  check_launch("fingerprint_kernel");
-  return total.to_host().front();
-}
-
-void copy_within_device(void* to, const void* from, std::size_t bytes) {
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, working_stream()));
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-}
-
-namespace {
-
 /// Standard normal by Box and Muller (Ann. Math. Statist. 29, 1958).
 __device__ float normal(unsigned long long bits) {
   const float u = (static_cast<float>(static_cast<unsigned>(bits >> 40)) + 0.5F) * 0x1p-24F;
@@ -96,7 +72,6 @@ __global__ void nothing_kernel() {}
 template <class T, class Draw>
 cudaError_t fill(void* pointer, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
-  constexpr unsigned threads = 256;
   const std::size_t wanted = (count + threads - 1) / threads;
   const auto blocks = static_cast<unsigned>(wanted < 65536 ? wanted : 65536);
   fill_kernel<T, Draw><<<blocks, threads, 0, stream>>>(static_cast<T*>(pointer), count, seed);
@@ -120,30 +95,38 @@ cudaError_t fill_integers(void* pointer, std::size_t bytes, std::size_t count, s
 
 }  // namespace
 
+std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes) {
+  if (bytes == 0) return 0;
+  // The harness works on a stream that the default stream does not wait for.
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  DeviceVector<unsigned long long> total(1);
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(total.data(), 0, total.bytes(), working_stream()));
+  const std::size_t wanted = (bytes / sizeof(unsigned long long) + threads - 1) / threads;
+  const auto blocks = static_cast<unsigned>(wanted < 1 ? 1 : wanted < 65536 ? wanted : 65536);
+  fingerprint_kernel<<<blocks, threads, 0, working_stream()>>>(static_cast<const unsigned char*>(pointer), bytes,
+                                                               total.data());
+  check_launch("fingerprint_kernel");
+  return total.to_host().front();
+}
+
+void copy_within_device(void* to, const void* from, std::size_t bytes) {
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, working_stream()));
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
+
 cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed, cudaStream_t stream) {
   using enum detail::ElementKind;
   const bool is_normal = filling == detail::Filling::normal;
-  switch (kind) {
-    case float64:
-      return fill_floats<double, float64>(pointer, is_normal, count, seed, stream);
-    case float32:
-      return fill_floats<float, float32>(pointer, is_normal, count, seed, stream);
-    case float16:
-      return fill_floats<std::uint16_t, float16>(pointer, is_normal, count, seed, stream);
-    case bfloat16:
-      return fill_floats<std::uint16_t, bfloat16>(pointer, is_normal, count, seed, stream);
-    case fp8_e4m3:
-      return fill_floats<std::uint8_t, fp8_e4m3>(pointer, is_normal, count, seed, stream);
-    case fp8_e5m2:
-      return fill_floats<std::uint8_t, fp8_e5m2>(pointer, is_normal, count, seed, stream);
-    case boolean:
-      return fill<std::uint8_t, Draw<boolean, false>>(pointer, count, seed, stream);
-    case integer:
-      return fill_integers(pointer, bytes, count, seed, stream);
-    case other:
-      break;
-  }
+  if (kind == float64) return fill_floats<double, float64>(pointer, is_normal, count, seed, stream);
+  if (kind == float32) return fill_floats<float, float32>(pointer, is_normal, count, seed, stream);
+  if (kind == float16) return fill_floats<std::uint16_t, float16>(pointer, is_normal, count, seed, stream);
+  if (kind == bfloat16) return fill_floats<std::uint16_t, bfloat16>(pointer, is_normal, count, seed, stream);
+  if (kind == fp8_e4m3) return fill_floats<std::uint8_t, fp8_e4m3>(pointer, is_normal, count, seed, stream);
+  if (kind == fp8_e5m2) return fill_floats<std::uint8_t, fp8_e5m2>(pointer, is_normal, count, seed, stream);
+  if (kind == boolean) return fill<std::uint8_t, Draw<boolean, false>>(pointer, count, seed, stream);
+  if (kind == integer) return fill_integers(pointer, bytes, count, seed, stream);
   return cudaErrorInvalidValue;
 }
 

@@ -29,21 +29,14 @@ constexpr int long_graph_nodes = 100;
 constexpr int graph_launches = 50;
 
 /// Seconds between two events around what `work` enqueues on the stream.
-class EventPair {
- public:
-  template <class Work>
-  double seconds_around(cudaStream_t stream, Work&& work) {
-    start_.record(stream);
-    work();
-    stop_.record(stream);
-    stop_.wait();
-    return seconds_between(start_, stop_);
-  }
-
- private:
-  Event start_;
-  Event stop_;
-};
+template <class Work>
+double seconds_around(Event& start, Event& stop, cudaStream_t stream, Work&& work) {
+  start.record(stream);
+  work();
+  stop.record(stream);
+  stop.wait();
+  return seconds_between(start, stop);
+}
 
 /// A graph of empty kernels, one after the other.
 GraphExec empty_graph(Gpu& gpu, int nodes) {
@@ -85,10 +78,11 @@ Cost timer_step(const Gpu& gpu) {
 }
 
 void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
-  EventPair events;
+  Event start;
+  Event stop;
   std::vector<double> seconds;
   seconds.reserve(event_pairs);
-  for (int i = 0; i < event_pairs; ++i) seconds.push_back(events.seconds_around(gpu.stream(), [] {}));
+  for (int i = 0; i < event_pairs; ++i) seconds.push_back(seconds_around(start, stop, gpu.stream(), [] {}));
   costs.push_back({"event pair", statistics::median(seconds),
                    fmt::format("median of {} pairs around nothing, each waited for", event_pairs), ""});
   Cost quantum{"event quantum", min_step(seconds),
@@ -97,15 +91,20 @@ void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
   costs.push_back(std::move(quantum));
 }
 
-Cost stream_launch(Gpu& gpu) {
+/// The median of several rounds of empty-kernel launches and the wait for the last, in seconds a launch.
+double launch_seconds(Gpu& gpu, int rounds, int launches) {
   std::vector<double> seconds;
   for (int round = 0; round < rounds; ++round) {
     const double start = steady_seconds();
-    for (int i = 0; i < launches_a_round; ++i) gpu.launch_nothing(gpu.stream());
+    for (int i = 0; i < launches; ++i) gpu.launch_nothing(gpu.stream());
     gpu.synchronize();
-    seconds.push_back((steady_seconds() - start) / launches_a_round);
+    seconds.push_back((steady_seconds() - start) / launches);
   }
-  return {"stream launch", statistics::median(seconds),
+  return statistics::median(seconds);
+}
+
+Cost stream_launch(Gpu& gpu) {
+  return {"stream launch", launch_seconds(gpu, rounds, launches_a_round),
           fmt::format("host clock around {} empty kernels and the wait for the last; median of {} rounds",
                       launches_a_round, rounds),
           ""};
@@ -114,11 +113,12 @@ Cost stream_launch(Gpu& gpu) {
 Cost graph_node(Gpu& gpu) {
   const GraphExec few = empty_graph(gpu, short_graph_nodes);
   const GraphExec many = empty_graph(gpu, long_graph_nodes);
-  EventPair events;
+  Event start;
+  Event stop;
   std::vector<double> differences;
   for (int i = 0; i < graph_launches; ++i) {  // in turns, so that a drift of the clock meets both alike
-    const double longer = events.seconds_around(gpu.stream(), [&] { many.launch(gpu.stream()); });
-    const double shorter = events.seconds_around(gpu.stream(), [&] { few.launch(gpu.stream()); });
+    const double longer = seconds_around(start, stop, gpu.stream(), [&] { many.launch(gpu.stream()); });
+    const double shorter = seconds_around(start, stop, gpu.stream(), [&] { few.launch(gpu.stream()); });
     differences.push_back((longer - shorter) / (long_graph_nodes - short_graph_nodes));
   }
   Cost cost{"graph node", statistics::median(differences),
@@ -133,14 +133,7 @@ Cost graph_node(Gpu& gpu) {
 }
 
 Cost launch_and_synchronise(Gpu& gpu) {
-  std::vector<double> seconds;
-  for (int i = 0; i < synchronised_launches; ++i) {
-    const double start = steady_seconds();
-    gpu.launch_nothing(gpu.stream());
-    gpu.synchronize();
-    seconds.push_back(steady_seconds() - start);
-  }
-  return {"launch + synchronise", statistics::median(seconds),
+  return {"launch + synchronise", launch_seconds(gpu, synchronised_launches, 1),
           fmt::format("host clock around an empty kernel and the wait for it; median of {}", synchronised_launches),
           ""};
 }

@@ -16,17 +16,26 @@ inline void check_cuda(cudaError_t error, const char* call) {
   throw CudaError(std::string(call) + " failed: " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
 }
 
-/// After a kernel launch: throws CudaError when the launch itself was refused. Takes the error away, so that it is told
-/// once.
+/// After a kernel launch: throws CudaError when the launch itself was refused, and clears the error.
 inline void check_launch(const char* kernel) {
-  const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
-  throw CudaError("launching " + std::string(kernel) + " failed: " + cudaGetErrorName(error) + " (" +
-                  cudaGetErrorString(error) + ")");
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    check_cuda(error, ("launching " + std::string(kernel)).c_str());
+}
+
+/// An attribute of a device. Throws CudaError.
+inline int device_attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+/// The same of the current device.
+inline int device_attribute(cudaDeviceAttr which) {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  return device_attribute(which, device);
 }
 
 }  // namespace gpubench
 
-/// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::CudaError with the call's own text when it does not return
-/// cudaSuccess.
+/// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::CudaError with the call's text unless it returns cudaSuccess.
 #define GPUBENCH_CUDA_CHECK(call) ::gpubench::check_cuda((call), #call)

@@ -48,7 +48,7 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-struct Buffer {
+struct FilledBuffer {
   std::unique_ptr<std::uint8_t, Free> memory;
   std::size_t bytes = 0;  ///< in use
 };
@@ -57,18 +57,18 @@ struct Buffer {
 /// process, as there is one CUPTI; they come from threads of its own.
 class FilledBuffers {
  public:
-  void put(Buffer buffer) {
+  void put(FilledBuffer buffer) {
     const std::lock_guard lock(mutex_);
     buffers_.push_back(std::move(buffer));
   }
-  [[nodiscard]] std::vector<Buffer> take() {
+  [[nodiscard]] std::vector<FilledBuffer> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(buffers_, {});
   }
 
  private:
   std::mutex mutex_;
-  std::vector<Buffer> buffers_;
+  std::vector<FilledBuffer> buffers_;
 };
 
 /// Never destroyed: CUPTI may hand over a last buffer while the process ends.
@@ -92,7 +92,7 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
 void register_callbacks(const CuptiLibrary& library) {
   static decltype(library.cuptiActivityRegisterCallbacks) registered_with = nullptr;
   if (registered_with == library.cuptiActivityRegisterCallbacks) return;
-  library.check(library.cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
+  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
   registered_with = library.cuptiActivityRegisterCallbacks;
 }
 
@@ -102,7 +102,7 @@ class Recording {
   explicit Recording(const CuptiLibrary& library) : library_(library) {
     try {
       for (const CUpti_ActivityKind kind : kinds) {
-        library_.check(library_.cuptiActivityEnable(kind), "cuptiActivityEnable");
+        GPUBENCH_CUPTI_CALL(library_, cuptiActivityEnable, kind);
         enabled_.push_back(kind);
       }
     } catch (...) {
@@ -121,15 +121,13 @@ class Recording {
     while (!enabled_.empty()) {
       const CUpti_ActivityKind kind = enabled_.back();
       enabled_.pop_back();
-      library_.check(library_.cuptiActivityDisable(kind), "cuptiActivityDisable");
+      GPUBENCH_CUPTI_CALL(library_, cuptiActivityDisable, kind);
     }
     flush();
   }
 
  private:
-  void flush() const {
-    library_.check(library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
-  }
+  void flush() const { GPUBENCH_CUPTI_CALL(library_, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
   void abandon() noexcept {
     if (enabled_.empty()) return;
     for (const CUpti_ActivityKind kind : enabled_) library_.cuptiActivityDisable(kind);
@@ -158,7 +156,7 @@ class CuptiActivity final : public ActivitySource {
     run();
     recording.stop();
     ActivityRecords result;
-    for (const Buffer& buffer : filled_buffers().take()) read(buffer, result);
+    for (const FilledBuffer& buffer : filled_buffers().take()) read(buffer, result);
     result.dropped = count_dropped();
     return result;
   }
@@ -167,12 +165,11 @@ class CuptiActivity final : public ActivitySource {
   /// Since the last call.
   [[nodiscard]] std::int64_t count_dropped() const {
     std::size_t dropped = 0;
-    library_->check(library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped),
-                    "cuptiActivityGetNumDroppedRecords");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiActivityGetNumDroppedRecords, nullptr, 0, &dropped);
     return static_cast<std::int64_t>(dropped);
   }
 
-  void read(const Buffer& buffer, ActivityRecords& result) const {
+  void read(const FilledBuffer& buffer, ActivityRecords& result) const {
     CUpti_Activity* record = nullptr;
     while (true) {
       const CUptiResult found = library_->cuptiActivityGetNextRecord(buffer.memory.get(), buffer.bytes, &record);
@@ -220,7 +217,7 @@ class CuptiActivity final : public ActivitySource {
 
   [[noreturn]] void throw_unknown_layout() const {
     std::uint32_t version = 0;
-    library_->check(library_->cuptiGetVersion(&version), "cuptiGetVersion");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiGetVersion, &version);
     throw MetricsUnavailable(fmt::format(
         "{} (version {}) lays its records out in another way than version {}, which gpubench was built with; set "
         "GPUBENCH_CUPTI to the libcupti of that toolkit",

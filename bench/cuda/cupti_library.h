@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI, loaded at run time: a machine without it still runs, and who asks for no counters does not pay for it.
+// CUPTI, loaded at run time: a machine without it still runs, and a run without counters does not load it.
 #pragma once
 
 #include <cuda.h>
@@ -17,26 +17,21 @@
 namespace gpubench::bench {
 
 /// The functions in use, under CUPTI's own names. All are there, or the library is refused.
-#define GPUBENCH_CUPTI_FUNCTIONS(each)                                                                             \
-  each(cuptiGetVersion) each(cuptiGetResultString) each(cuptiDeviceGetChipName) each(cuptiProfilerInitialize)      \
-      each(cuptiProfilerDeInitialize) each(cuptiProfilerDeviceSupported) each(cuptiProfilerGetCounterAvailability) \
-          each(cuptiProfilerHostInitialize) each(cuptiProfilerHostDeinitialize)                                    \
-              each(cuptiProfilerHostGetMetricProperties) each(cuptiProfilerHostConfigAddMetrics)                   \
-                  each(cuptiProfilerHostGetConfigImageSize) each(cuptiProfilerHostGetConfigImage)                  \
-                      each(cuptiProfilerHostGetNumOfPasses) each(cuptiProfilerHostEvaluateToGpuValues)             \
-                          each(cuptiRangeProfilerEnable) each(cuptiRangeProfilerDisable)                           \
-                              each(cuptiRangeProfilerSetConfig) each(cuptiRangeProfilerStart)                      \
-                                  each(cuptiRangeProfilerStop) each(cuptiRangeProfilerPushRange)                   \
-                                      each(cuptiRangeProfilerPopRange) each(cuptiRangeProfilerDecodeData)          \
-                                          each(cuptiRangeProfilerGetCounterDataSize)                               \
-                                              each(cuptiRangeProfilerCounterDataImageInitialize)                   \
-                                                  each(cuptiRangeProfilerGetCounterDataInfo)                       \
-                                                      each(cuptiRangeProfilerCounterDataGetRangeInfo)              \
-                                                          each(cuptiActivityRegisterCallbacks)                     \
-                                                              each(cuptiActivityEnable) each(cuptiActivityDisable) \
-                                                                  each(cuptiActivityFlushAll)                      \
-                                                                      each(cuptiActivityGetNextRecord)             \
-                                                                          each(cuptiActivityGetNumDroppedRecords)
+// clang-format off
+#define GPUBENCH_CUPTI_FUNCTIONS(each) \
+  each(cuptiGetVersion) each(cuptiGetResultString) each(cuptiDeviceGetChipName) each(cuptiProfilerInitialize) \
+  each(cuptiProfilerDeInitialize) each(cuptiProfilerDeviceSupported) each(cuptiProfilerGetCounterAvailability) \
+  each(cuptiProfilerHostInitialize) each(cuptiProfilerHostDeinitialize) each(cuptiProfilerHostGetMetricProperties) \
+  each(cuptiProfilerHostConfigAddMetrics) each(cuptiProfilerHostGetConfigImageSize) \
+  each(cuptiProfilerHostGetConfigImage) each(cuptiProfilerHostGetNumOfPasses) \
+  each(cuptiProfilerHostEvaluateToGpuValues) each(cuptiRangeProfilerEnable) each(cuptiRangeProfilerDisable) \
+  each(cuptiRangeProfilerSetConfig) each(cuptiRangeProfilerStart) each(cuptiRangeProfilerStop) \
+  each(cuptiRangeProfilerPushRange) each(cuptiRangeProfilerPopRange) each(cuptiRangeProfilerDecodeData) \
+  each(cuptiRangeProfilerGetCounterDataSize) each(cuptiRangeProfilerCounterDataImageInitialize) \
+  each(cuptiRangeProfilerGetCounterDataInfo) each(cuptiRangeProfilerCounterDataGetRangeInfo) \
+  each(cuptiActivityRegisterCallbacks) each(cuptiActivityEnable) each(cuptiActivityDisable) \
+  each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords)
+// clang-format on
 
 class CuptiLibrary {
  public:
@@ -65,5 +60,8 @@ Parameters sized(std::size_t size) {
   parameters.structSize = size;
   return parameters;
 }
+#define GPUBENCH_CUPTI_PARAMETERS(call) sized<CUpti_##call##_Params>(CUpti_##call##_Params_STRUCT_SIZE)
+/// Calls a function of the library. Throws MetricsUnavailable, as CuptiLibrary::check does.
+#define GPUBENCH_CUPTI_CALL(library, function, ...) (library).check((library).function(__VA_ARGS__), #function)
 
 }  // namespace gpubench::bench

@@ -26,11 +26,11 @@ namespace {
 class Profiling {
  public:
   explicit Profiling(const CuptiLibrary& library) : library_(library) {
-    auto parameters = sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
-    library_.check(library_.cuptiProfilerInitialize(&parameters), "cuptiProfilerInitialize");
+    auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Initialize);
+    GPUBENCH_CUPTI_CALL(library_, cuptiProfilerInitialize, &parameters);
   }
   ~Profiling() {
-    auto parameters = sized<CUpti_Profiler_DeInitialize_Params>(CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE);
+    auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeInitialize);
     library_.cuptiProfilerDeInitialize(&parameters);
   }
   Profiling(const Profiling&) = delete;
@@ -97,28 +97,26 @@ class CuptiSource final : public MetricSource {
 
  private:
   void check_supported(int device_index) const {
-    using Supported = CUpti_Profiler_DeviceSupported_Params;
-    auto support = sized<Supported>(CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE);
+    auto support = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeviceSupported);
     support.cuDevice = device_index;
     support.api = CUPTI_PROFILER_RANGE_PROFILING;
-    library_->check(library_->cuptiProfilerDeviceSupported(&support), "cuptiProfilerDeviceSupported");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerDeviceSupported, &support);
     if (const std::string why = why_not_supported(support); !why.empty())
       throw MetricsUnavailable(fmt::format("CUPTI cannot profile this GPU ({}); measure on another", why));
   }
 
   [[nodiscard]] CuptiProfilerHost open_host(int device_index) const {
     check_supported(device_index);
-    auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+    auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
     chip.deviceIndex = static_cast<std::size_t>(device_index);
-    library_->check(library_->cuptiDeviceGetChipName(&chip), "cuptiDeviceGetChipName");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiDeviceGetChipName, &chip);
     // What this very GPU offers: missing permission shows here first.
-    using Availability = CUpti_Profiler_GetCounterAvailability_Params;
-    auto available = sized<Availability>(CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
+    auto available = GPUBENCH_CUPTI_PARAMETERS(Profiler_GetCounterAvailability);
     available.ctx = context_;
-    library_->check(library_->cuptiProfilerGetCounterAvailability(&available), "cuptiProfilerGetCounterAvailability");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
     std::vector<std::uint8_t> image(available.counterAvailabilityImageSize);
     available.pCounterAvailabilityImage = image.data();
-    library_->check(library_->cuptiProfilerGetCounterAvailability(&available), "cuptiProfilerGetCounterAvailability");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
     return {library_, chip.pChipName == nullptr ? "" : chip.pChipName, std::move(image)};
   }
 
@@ -144,7 +142,7 @@ class CuptiSource final : public MetricSource {
     return one_more && one_more == host_.passes(metrics) ? more : metrics;
   }
 
-  [[nodiscard]] MetricValues by_name(const CuptiRangeProfiler::Counted& counted) const {
+  [[nodiscard]] MetricValues by_name(const CuptiRangeProfiler::RangeValues& counted) const {
     MetricValues result;
     result.lost = counted.lost;
     for (std::size_t i = 0; i < metrics_->first.size(); ++i) {

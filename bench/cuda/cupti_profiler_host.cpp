@@ -36,23 +36,20 @@ CuptiProfilerHost::CuptiProfilerHost(std::shared_ptr<const CuptiLibrary> library
       names_(new_object()) {}
 
 std::shared_ptr<CUpti_Profiler_Host_Object> CuptiProfilerHost::new_object() const {
-  using Initialize = CUpti_Profiler_Host_Initialize_Params;
-  auto parameters = sized<Initialize>(CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_Initialize);
   parameters.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   parameters.pChipName = chip_.c_str();
   parameters.pCounterAvailabilityImage = availability_.empty() ? nullptr : availability_.data();
-  library_->check(library_->cuptiProfilerHostInitialize(&parameters), "cuptiProfilerHostInitialize");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerHostInitialize, &parameters);
   return {parameters.pHostObject, [library = library_](CUpti_Profiler_Host_Object* object) {
-            using Deinitialize = CUpti_Profiler_Host_Deinitialize_Params;
-            auto end = sized<Deinitialize>(CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+            auto end = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_Deinitialize);
             end.pHostObject = object;
             library->cuptiProfilerHostDeinitialize(&end);
           }};
 }
 
 std::optional<std::string> CuptiProfilerHost::unit(const std::string& metric) const {
-  using Properties = CUpti_Profiler_Host_GetMetricProperties_Params;
-  auto parameters = sized<Properties>(CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_GetMetricProperties);
   parameters.pHostObject = names_.get();
   parameters.pMetricName = metric.c_str();
   if (library_->cuptiProfilerHostGetMetricProperties(&parameters) != CUPTI_SUCCESS) return std::nullopt;
@@ -70,36 +67,33 @@ std::optional<std::size_t> CuptiProfilerHost::passes(const std::vector<std::stri
 CuptiProfilerHost::Configuration::Configuration(const CuptiProfilerHost& host, const std::vector<std::string>& metrics)
     : library_(host.library_), metrics_(metrics), object_(host.new_object()) {
   std::vector<const char*> names = pointers_to(metrics_);
-  auto add =
-      sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+  auto add = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_ConfigAddMetrics);
   add.pHostObject = object_.get();
   add.ppMetricNames = names.data();
   add.numMetrics = names.size();
-  library_->check(library_->cuptiProfilerHostConfigAddMetrics(&add), "cuptiProfilerHostConfigAddMetrics");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerHostConfigAddMetrics, &add);
 
-  auto size =
-      sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+  auto size = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_GetConfigImageSize);
   size.pHostObject = object_.get();
-  library_->check(library_->cuptiProfilerHostGetConfigImageSize(&size), "cuptiProfilerHostGetConfigImageSize");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerHostGetConfigImageSize, &size);
   image_.resize(size.configImageSize);
-  auto get = sized<CUpti_Profiler_Host_GetConfigImage_Params>(CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+  auto get = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_GetConfigImage);
   get.pHostObject = object_.get();
   get.configImageSize = image_.size();
   get.pConfigImage = image_.data();
-  library_->check(library_->cuptiProfilerHostGetConfigImage(&get), "cuptiProfilerHostGetConfigImage");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerHostGetConfigImage, &get);
 
-  auto count = sized<CUpti_Profiler_Host_GetNumOfPasses_Params>(CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+  auto count = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_GetNumOfPasses);
   count.configImageSize = image_.size();
   count.pConfigImage = image_.data();
-  library_->check(library_->cuptiProfilerHostGetNumOfPasses(&count), "cuptiProfilerHostGetNumOfPasses");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerHostGetNumOfPasses, &count);
   passes_ = count.numOfPasses;
 }
 
 std::optional<std::vector<double>> CuptiProfilerHost::Configuration::evaluate(
     std::vector<const char*> names, const std::vector<std::uint8_t>& counter_data, std::size_t range) const {
   std::vector<double> values(names.size());
-  using Evaluate = CUpti_Profiler_Host_EvaluateToGpuValues_Params;
-  auto parameters = sized<Evaluate>(CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_Host_EvaluateToGpuValues);
   parameters.pHostObject = object_.get();
   parameters.pCounterDataImage = counter_data.data();
   parameters.counterDataImageSize = counter_data.size();

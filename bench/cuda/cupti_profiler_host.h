@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, units and passes of a chip's metrics. CUPTI's Host API needs neither a GPU nor a driver for these, so they are
-// tested for chips that are not there.
+// Names, units and passes of a chip's metrics. CUPTI's Host API needs neither a GPU nor a driver for these.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +15,14 @@ namespace gpubench::bench {
 
 class CuptiLibrary;
 
-/// Loads CUPTI from GPUBENCH_CUPTI if that is set, else from the loader's path and the usual toolkits. Throws
+/// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
 /// MetricsUnavailable.
 std::shared_ptr<const CuptiLibrary> load_cupti();
 
 class CuptiProfilerHost {
  public:
-  /// `availability` is what the GPU's context tells of its counters; empty without a GPU. Throws MetricsUnavailable for
-  /// a chip that this CUPTI does not know.
+  /// `availability`: of the counters, by the GPU's context; empty without a GPU. Throws MetricsUnavailable for an
+  /// unknown chip.
   CuptiProfilerHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
                     std::vector<std::uint8_t> availability = {});
 

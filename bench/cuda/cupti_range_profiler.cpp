@@ -50,7 +50,7 @@ void CuptiRangeProfiler::count(std::size_t point, const Replay& replay) {
     count_in_batch(point, replay);
 }
 
-std::map<std::size_t, CuptiRangeProfiler::Counted> CuptiRangeProfiler::read() {
+std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read() {
   end_batch();
   return std::exchange(counted_, {});
 }
@@ -78,10 +78,10 @@ void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay)
 /// Counts one execution.
 void CuptiRangeProfiler::run_range(const std::string& name, const Replay& replay) {
   if (by_kernel_) return replay.execute();
-  auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+  auto push = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PushRange);
   push.pRangeProfilerObject = object_;
   push.pRangeName = name.c_str();
-  library_->check(library_->cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerPushRange, &push);
   in_range_ = true;
   try {
     replay.execute();
@@ -103,8 +103,8 @@ void CuptiRangeProfiler::end_batch() {
     const auto places = ranges();
     for (const auto& [name, point] : batch_) {
       const auto place = places.find(name);
-      counted_[point] = place == places.end() ? Counted{{}, counted_nothing}
-                                              : Counted{configuration_->values(image_, place->second), ""};
+      counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing}
+                                              : RangeValues{configuration_->values(image_, place->second), ""};
     }
     batch_.clear();
     close();
@@ -207,13 +207,9 @@ std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", eff
 
 void CuptiRangeProfiler::open() {
   close();
-  enable();
-}
-
-void CuptiRangeProfiler::enable() {
-  auto parameters = sized<CUpti_RangeProfiler_Enable_Params>(CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Enable);
   parameters.ctx = context_;
-  library_->check(library_->cuptiRangeProfilerEnable(&parameters), "cuptiRangeProfilerEnable");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerEnable, &parameters);
   object_ = parameters.pRangeProfilerObject;
   ++effort_.enabled;
 }
@@ -222,18 +218,17 @@ void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
   std::vector<const char*> names;
   names.reserve(configuration_->metrics().size());
   for (const std::string& metric : configuration_->metrics()) names.push_back(metric.c_str());
-  using Size = CUpti_RangeProfiler_GetCounterDataSize_Params;
-  auto size = sized<Size>(CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+  auto size = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = object_;
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxNumOfRanges = max_ranges;
   size.maxNumRangeTreeNodes = max_ranges + 1;
-  library_->check(library_->cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerGetCounterDataSize, &size);
   image_.assign(size.counterDataSize, 0);
   reset();
 
-  auto set = sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
+  auto set = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_SetConfig);
   set.pRangeProfilerObject = object_;
   set.configSize = configuration_->image().size();
   set.pConfig = configuration_->image().data();
@@ -247,33 +242,31 @@ void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
   set.minNestingLevel = 1;
   set.passIndex = 0;
   set.targetNestingLevel = 1;
-  library_->check(library_->cuptiRangeProfilerSetConfig(&set), "cuptiRangeProfilerSetConfig");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerSetConfig, &set);
   ++effort_.configured;
 }
 
 /// Empties the counter data: what is in it from before would be added to.
 void CuptiRangeProfiler::reset() {
-  using Empty = CUpti_RangeProfiler_CounterDataImage_Initialize_Params;
-  auto empty = sized<Empty>(CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+  auto empty = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_CounterDataImage_Initialize);
   empty.pRangeProfilerObject = object_;
   empty.counterDataSize = image_.size();
   empty.pCounterData = image_.data();
-  library_->check(library_->cuptiRangeProfilerCounterDataImageInitialize(&empty),
-                  "cuptiRangeProfilerCounterDataImageInitialize");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerCounterDataImageInitialize, &empty);
 }
 
 void CuptiRangeProfiler::start() {
-  auto parameters = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Start);
   parameters.pRangeProfilerObject = object_;
-  library_->check(library_->cuptiRangeProfilerStart(&parameters), "cuptiRangeProfilerStart");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerStart, &parameters);
   started_ = true;
 }
 
 /// Brings the counters of all passes into the counter data.
 void CuptiRangeProfiler::decode() {
-  auto parameters = sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_DecodeData);
   parameters.pRangeProfilerObject = object_;
-  library_->check(library_->cuptiRangeProfilerDecodeData(&parameters), "cuptiRangeProfilerDecodeData");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerDecodeData, &parameters);
   if (parameters.numOfRangeDropped == 0) return;
   throw MetricsUnavailable(
       by_kernel_ ? fmt::format("the operation launches more than {} kernels, and CUPTI has no room to count more one "
@@ -283,11 +276,10 @@ void CuptiRangeProfiler::decode() {
 }
 
 std::size_t CuptiRangeProfiler::ranges_decoded() const {
-  using Info = CUpti_RangeProfiler_GetCounterDataInfo_Params;
-  auto info = sized<Info>(CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
+  auto info = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_GetCounterDataInfo);
   info.pCounterDataImage = image_.data();
   info.counterDataImageSize = image_.size();
-  library_->check(library_->cuptiRangeProfilerGetCounterDataInfo(&info), "cuptiRangeProfilerGetCounterDataInfo");
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerGetCounterDataInfo, &info);
   return info.numTotalRanges;
 }
 
@@ -296,14 +288,12 @@ std::map<std::string, std::size_t> CuptiRangeProfiler::ranges() const {
   std::map<std::string, std::size_t> places;
   const std::size_t count = ranges_decoded();
   for (std::size_t i = 0; i < count; ++i) {
-    using Range = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params;
-    auto range = sized<Range>(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE);
+    auto range = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_CounterData_GetRangeInfo);
     range.pCounterDataImage = image_.data();
     range.counterDataImageSize = image_.size();
     range.rangeIndex = i;
     range.rangeDelimiter = "/";
-    library_->check(library_->cuptiRangeProfilerCounterDataGetRangeInfo(&range),
-                    "cuptiRangeProfilerCounterDataGetRangeInfo");
+    GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerCounterDataGetRangeInfo, &range);
     if (range.rangeName != nullptr) places[range.rangeName] = i;
   }
   return places;
@@ -311,14 +301,14 @@ std::map<std::string, std::size_t> CuptiRangeProfiler::ranges() const {
 
 CUptiResult CuptiRangeProfiler::pop() {
   in_range_ = false;
-  auto parameters = sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PopRange);
   parameters.pRangeProfilerObject = object_;
   return library_->cuptiRangeProfilerPopRange(&parameters);
 }
 
 std::pair<CUptiResult, bool> CuptiRangeProfiler::stop() {
   started_ = false;
-  auto parameters = sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Stop);
   parameters.pRangeProfilerObject = object_;
   const CUptiResult result = library_->cuptiRangeProfilerStop(&parameters);
   return {result, parameters.isAllPassSubmitted != 0};
@@ -329,7 +319,7 @@ void CuptiRangeProfiler::close() {
   if (object_ == nullptr) return;
   if (in_range_) pop();
   if (started_) stop();
-  auto parameters = sized<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Disable);
   parameters.pRangeProfilerObject = object_;
   library_->cuptiRangeProfilerDisable(&parameters);
   object_ = nullptr;

@@ -17,14 +17,12 @@
 
 namespace gpubench::bench {
 
-/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails, so that others
-/// can have the counters then. On an H200 a range costs 0.9 ms, but starting and stopping to count 26 ms, and enabling
-/// and configuring 150 ms and more. So points that one pass counts share a start and a stop, up to 128 of them, and are
-/// read out together. A point of several passes needs a start and a stop for each, and is read out by itself; it is
-/// counted with the profiler as the point before left it, and where that goes wrong with one that is enabled anew. (An
-/// enabled profiler takes another configuration as well, runs all passes of it, and gives no value.)
-/// A range is a whole operation. Counters over elapsed time (is_over_elapsed_time) have one for each kernel, which CUPTI
-/// lays itself, one kernel after the other; kernels of a CUDA graph are beyond it then.
+/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails.
+/// Starting and enabling are slow (docs/results/h200/counting.md). So up to 128 points that one pass counts share a
+/// start and a stop. A point of several passes is counted by itself, with the profiler as the point before left it, or
+/// else enabled anew. (An enabled profiler accepts another configuration, but gives no value then.)
+/// A range is a whole operation. Counters over elapsed time have a range for each kernel, which CUPTI lays itself, but
+/// not for kernels of a CUDA graph.
 class CuptiRangeProfiler {
  public:
   CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
@@ -33,18 +31,18 @@ class CuptiRangeProfiler {
   CuptiRangeProfiler& operator=(const CuptiRangeProfiler&) = delete;
 
   using Values = std::vector<std::optional<double>>;
-  struct Counted {
+  struct RangeValues {
     Values values;     ///< of the configuration's metrics, in their order
     std::string lost;  ///< why there are none
   };
 
-  /// Points are counted with this configuration, which must outlive the session, from here on. With a counter over
-  /// elapsed time it needs kernel_duration, too.
+  /// Counts with this configuration from here on, which must outlive this. With a counter over elapsed time it needs
+  /// kernel_duration, too.
   void begin(const CuptiProfilerHost::Configuration& configuration);
   /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
   void count(std::size_t point, const Replay& replay);
   /// What was counted since the last call, by point.
-  [[nodiscard]] std::map<std::size_t, Counted> read();
+  [[nodiscard]] std::map<std::size_t, RangeValues> read();
 
   [[nodiscard]] const CountingEffort& effort() const { return effort_; }
 
@@ -55,7 +53,6 @@ class CuptiRangeProfiler {
   [[nodiscard]] Values values_of(const std::string& name) const;
   [[nodiscard]] Values values_of_kernels() const;
   void open();
-  void enable();
   void configure(std::uint32_t max_ranges);
   void reset();
   void start();
@@ -80,7 +77,7 @@ class CuptiRangeProfiler {
   std::vector<std::uint8_t> image_;           ///< counter data; stays where it is while CUPTI may know of it
   std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
   std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
-  std::map<std::size_t, Counted> counted_;
+  std::map<std::size_t, RangeValues> counted_;
   std::size_t passes_ = 0;    ///< that the first range by itself took
   bool keep_works_ = true;    ///< as far as is known: a profiler counts again after it was read out
   bool keep_proven_ = false;  ///< it has counted something

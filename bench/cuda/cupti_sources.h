@@ -12,15 +12,14 @@ struct CUctx_st;  // CUDA's own declaration of what a CUcontext points to
 
 namespace gpubench::bench {
 
-/// `device` must be the current one of this thread. Throws MetricsUnavailable with the remedy where CUPTI is missing,
-/// refused, busy or was not known to the build.
+/// Counters of a device, which must be the current one of this thread. Throws MetricsUnavailable with the remedy where
+/// CUPTI is missing, refuses, is busy or was not known to the build.
 std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
 
 /// The same for a context that is already known, by the index of its device.
 std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context);
 
-/// For all GPUs of this process. Throws MetricsUnavailable with the remedy where CUPTI is missing, refuses, or was not
-/// known to the build.
+/// Records of all GPUs of this process. Throws MetricsUnavailable as above.
 std::unique_ptr<ActivitySource> open_cupti_activity();
 
 }  // namespace gpubench::bench

@@ -34,10 +34,9 @@ double slope(ChainTimer& timer, std::int64_t short_length) {
 }
 
 /// What kernels cost before and after their work. Idle kernels of c cycles add F + c to a chain and those of 2 c cycles
-/// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do: the GPU
-/// prepares a launch while the one before works, and on an H200 their slot is 25 ns longer than F. What idle kernels
-/// outstay c and 2 c comes off.
-Estimate fixed_cost(ChainTimer& once, ChainTimer& twice, std::int64_t short_length, double overstay_seconds) {
+/// F + 2 c, so twice the one less the other is F, whatever the clock. Kernels that end at once would not do, because
+/// the GPU prepares a launch while the kernel before works. What idle kernels overstay c and 2 c comes off.
+Estimate kernel_overhead(ChainTimer& once, ChainTimer& twice, std::int64_t short_length, double overstay_seconds) {
   constexpr int samples = 31;
   std::vector<double> costs;
   for (int i = 0; i < samples + 1; ++i) {
@@ -78,8 +77,7 @@ Chill chill_of(const ColdExecutions* cold) {
   return {cold->flush, cold->turns.endless ? Chill{}.longest : cold->turns.copies};
 }
 
-/// In the short chain the cache comes to write back as much as the operation writes, so that the executions which the
-/// long one has more all do.
+/// The short chain is long enough for the cache to come to write back as much as the operation writes.
 std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_seconds, std::int64_t longest) {
   if (is_single(cold)) return 0;
   const std::int64_t length = short_chain(one_execution_seconds);
@@ -106,34 +104,31 @@ double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
 }  // namespace
 
 double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream) {
-  int device = 0;
-  int kilohertz = 0;
-  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
   // A few tens of cycles: a clock that is a tenth below the highest makes 2 ns of difference.
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device));
+  const int kilohertz = device_attribute(cudaDevAttrClockRate);
   double cycles = 0.0;
   for (const LaunchShape& shape : shapes)
     cycles += 2.0 * overstay_cycles(shape, idle_cycles, stream) - overstay_cycles(shape, 2 * idle_cycles, stream);
   return cycles / (1e3 * kilohertz);
 }
 
-std::unique_ptr<ChainTimer> FixedCosts::idle_timer(const std::vector<LaunchShape>& shapes, Chains chains,
-                                                   const std::function<void()>& flush, long long cycles) const {
+std::unique_ptr<ChainTimer> KernelOverheads::idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
+                                                        const std::function<void()>& flush, long long cycles) const {
   auto idle = idle_batch(shapes, cycles);
-  if (chains == Chains::single || chains == Chains::behind_kernel)
-    return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle), Chill{flush, 1});
-  if (chains == Chains::launches) return std::make_unique<LaunchChains>(stream_, blocker_, std::move(idle));
-  return std::make_unique<GraphChains>(stream_, blocker_, std::move(idle), static_cast<std::int64_t>(shapes.size()));
+  const bool one_by_one = kind == ChainKind::single || kind == ChainKind::behind_kernel;
+  const auto nodes = kind == ChainKind::graphs ? static_cast<std::int64_t>(shapes.size()) : 0;
+  return std::make_unique<HeldChains>(stream_, blocker_, std::move(idle), nodes,
+                                      one_by_one ? Chill{flush, 1} : Chill{});
 }
 
-void FixedCosts::forget_if_changed() {
+void KernelOverheads::forget_if_changed() {
   const std::vector<LaunchShape> one_block = {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}};
   constexpr double noticeable_seconds = 40e-9;
   constexpr int samples = 5;
   constexpr std::int64_t short_length = 10;
   if (!watched_) {
     idle_batch(one_block, 1)(stream_, 1);  // loads the kernel
-    watched_ = idle_timer(one_block, Chains::graphs, nullptr, 1);
+    watched_ = idle_timer(one_block, ChainKind::graphs, nullptr, 1);
     slope(*watched_, short_length);
   }
   std::vector<double> seconds(samples);
@@ -144,17 +139,19 @@ void FixedCosts::forget_if_changed() {
   watched_seconds_ = now;
 }
 
-Estimate FixedCosts::of(const std::vector<LaunchShape>& shapes, Chains chains, const std::function<void()>& flush) {
+Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind kind,
+                             const std::function<void()>& flush) {
   forget_if_changed();
-  const auto known = std::ranges::find_if(
-      known_, [&](const Entry& entry) { return entry.chains == chains && entry.shapes == shapes; });
+  const auto known =
+      std::ranges::find_if(known_, [&](const Entry& entry) { return entry.kind == kind && entry.shapes == shapes; });
   if (known != known_.end()) return known->seconds;
   idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
-  const auto once = idle_timer(shapes, chains, flush, idle_cycles);
-  const auto twice = idle_timer(shapes, chains, flush, 2 * idle_cycles);
-  const bool one_by_one = chains == Chains::single || chains == Chains::behind_kernel;
+  const auto once = idle_timer(shapes, kind, flush, idle_cycles);
+  const auto twice = idle_timer(shapes, kind, flush, 2 * idle_cycles);
+  const bool one_by_one = kind == ChainKind::single || kind == ChainKind::behind_kernel;
   const std::int64_t short_length = one_by_one ? 0 : 10;
-  known_.push_back({shapes, chains, fixed_cost(*once, *twice, short_length, idle_overstay_seconds(shapes, stream_))});
+  known_.push_back(
+      {shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(shapes, stream_))});
   return known_.back().seconds;
 }
 
@@ -171,7 +168,7 @@ std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, c
   };
 }
 
-DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
+DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
                            const ColdExecutions* cold) {
   DeviceTiming timing;
   // Single executions need no estimate, and one that is reset before each must not run without that.
@@ -194,20 +191,16 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
         "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
   }
   if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
-  std::unique_ptr<ChainTimer> timer;
-  if (in_graphs)
-    timer = std::make_unique<GraphChains>(stream, blocker, std::move(batch), nodes, chill_of(cold));
-  else
-    timer = std::make_unique<LaunchChains>(stream, blocker, std::move(batch), chill_of(cold));
+  auto timer = std::make_unique<HeldChains>(stream, blocker, std::move(batch), in_graphs ? nodes : 0, chill_of(cold));
   if (!substitute.shapes.empty()) {
-    using Chains = FixedCosts::Chains;
+    using ChainKind = KernelOverheads::ChainKind;
     const bool behind_kernel = cold != nullptr && cold->before_idle;
-    const Chains chains = behind_kernel     ? Chains::behind_kernel
-                          : is_single(cold) ? Chains::single
-                          : in_graphs       ? Chains::graphs
-                                            : Chains::launches;
+    const ChainKind kind = behind_kernel     ? ChainKind::behind_kernel
+                           : is_single(cold) ? ChainKind::single
+                           : in_graphs       ? ChainKind::graphs
+                                             : ChainKind::launches;
     const auto before = behind_kernel ? cold->before_idle : cold != nullptr ? cold->flush : nullptr;
-    timing.kernel_overhead_seconds = fixed_costs.of(substitute.shapes, chains, before);
+    timing.kernel_overhead_seconds = overheads.of(substitute.shapes, kind, before);
   }
   const std::int64_t short_length = short_length_of(cold, one_execution_seconds, timer->longest());
   timing.clock = std::make_unique<DifferenceClock>(

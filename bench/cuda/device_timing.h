@@ -16,24 +16,23 @@
 
 namespace gpubench::bench {
 
-/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, unless
-/// it changes: a process that comes to use a second stream pays more for every kernel (handles.h), so one shape
-/// is looked at again each time.
-class FixedCosts {
+/// What kernels of certain launch shapes cost before and after their work. Measured once for each set of shapes, and
+/// again when the cost of one shape has changed, as it does once a process uses a second stream (handles.h).
+class KernelOverheads {
  public:
-  FixedCosts(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker) {}
+  KernelOverheads(cudaStream_t stream, Blocker& blocker) : stream_(stream), blocker_(blocker) {}
   /// single: one execution behind each flush; behind_kernel: one behind an empty kernel.
-  enum class Chains { graphs, launches, single, behind_kernel };
-  /// In seconds, for these kernels one after the other. `flush` is asked for single ones. Throws CudaError.
-  Estimate of(const std::vector<LaunchShape>& shapes, Chains chains, const std::function<void()>& flush);
+  enum class ChainKind { graphs, launches, single, behind_kernel };
+  /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws CudaError.
+  Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
 
  private:
   struct Entry {
     std::vector<LaunchShape> shapes;
-    Chains chains;
+    ChainKind kind;
     Estimate seconds;
   };
-  [[nodiscard]] std::unique_ptr<ChainTimer> idle_timer(const std::vector<LaunchShape>& shapes, Chains chains,
+  [[nodiscard]] std::unique_ptr<ChainTimer> idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
                                                        const std::function<void()>& flush, long long cycles) const;
   void forget_if_changed();
 
@@ -46,8 +45,7 @@ class FixedCosts {
 
 /// As Gpu::chain.
 std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
-/// By how much the fixed cost of kernels of these shapes comes out too large, because idle kernels outstay their
-/// cycles.
+/// By how much the overhead of kernels of these shapes comes out too large, because idle kernels overstay.
 double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream);
 
 /// How executions are kept cold.
@@ -59,21 +57,20 @@ struct ColdExecutions {
   std::string note = {};  ///< added to the method
 };
 
-/// Differences of graphs of two lengths where the operation can be captured; else of batches behind a held stream.
-/// Operations of 2 ms or more: event pairs, less pairs around nothing. It runs the operation a few times to find out.
-/// With cold caches each chain follows a flush; where the buffers do not take turns, chains are of one execution and of
-/// none, and the fixed cost is that of idle kernels in their place. Throws CudaError.
-DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, FixedCosts& fixed_costs,
+/// Times by differences of graphs of two lengths where the operation can be captured, else of batches behind a held
+/// stream. Operations of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first.
+/// With cold caches each chain follows a flush. Where buffers do not take turns, chains are of one execution and of
+/// none, and the overhead is that of idle kernels in their place. Throws CudaError.
+DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
                            const ColdExecutions* cold = nullptr);
 
-/// Two events around a batch that was enqueued while the stream was held, less two events around nothing: the GPU then
-/// never waits for the host, whose launches scatter by several percent and are a figure of their own
-/// (Timer::host_seconds). An operation that cannot be captured in a graph may wait for the GPU, and the stream is not
-/// held for it, nor for one of very many launches: that figure is the slower of the two, host or GPU. Throws CudaError.
+/// Two events around a batch that was enqueued while the stream was held, less two events around nothing. So the GPU
+/// never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not held for
+/// an operation that cannot be captured, nor for one of very many launches: that time is the slower of host and GPU.
+/// Throws CudaError.
 std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker);
 
-/// The same for executions that each follow what `before` enqueues, which is not timed: two events around each, less
-/// two events around nothing behind the same. Throws CudaError.
+/// The same for executions that each follow what `before` enqueues, which is not timed.
 std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
                                            Blocker& blocker);
 

@@ -32,10 +32,10 @@ namespace {
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-int attribute(cudaDeviceAttr which, int index) {
-  int value = 0;
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, index));
-  return value;
+std::string pci_bus_id(int index) {
+  char text[32] = {};
+  GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), index));
+  return text;
 }
 
 Device describe(int index) {
@@ -49,10 +49,10 @@ Device describe(int index) {
   device.units = properties.multiProcessorCount;
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.last_level_cache_bytes = properties.l2CacheSize;
-  if (const int kilohertz = attribute(cudaDevAttrClockRate, index); kilohertz > 0)
+  if (const int kilohertz = device_attribute(cudaDevAttrClockRate, index); kilohertz > 0)
     device.max_clock_hz = 1e3 * kilohertz;
-  const int memory_kilohertz = attribute(cudaDevAttrMemoryClockRate, index);
-  const int bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
+  const int memory_kilohertz = device_attribute(cudaDevAttrMemoryClockRate, index);
+  const int bus_bits = device_attribute(cudaDevAttrGlobalMemoryBusWidth, index);
   if (memory_kilohertz > 0 && bus_bits > 0)  // two transfers a clock, as CUDA counts the clock of all its memory types
     device.memory_bandwidth_limit = 2.0 * 1e3 * memory_kilohertz * bus_bits / 8.0;
 
@@ -70,8 +70,7 @@ Device describe(int index) {
   }
   device.properties["uuid"] = uuid;
 
-  char bus_id[32] = {};
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), index));
+  const std::string bus_id = pci_bus_id(index);
   device.properties["pci_bus_id"] = bus_id;
   add_nvml_properties(Nvml(bus_id), device.properties);
   return device;
@@ -99,23 +98,11 @@ std::string why_no_gpu() {
   return fmt::format("CUDA shows no GPU: {}", cudaGetErrorString(error));
 }
 
-namespace {
+static thread_local std::vector<cudaStream_t> working_streams;
 
-std::vector<cudaStream_t>& streams_of_this_thread() {
-  thread_local std::vector<cudaStream_t> streams;
-  return streams;
-}
-
-}  // namespace
-
-cudaStream_t working_stream() {
-  const auto& streams = streams_of_this_thread();
-  return streams.empty() ? nullptr : streams.back();
-}
-
-WorkingStream::WorkingStream(cudaStream_t stream) : stream_(stream) { streams_of_this_thread().push_back(stream); }
-
-WorkingStream::~WorkingStream() { std::erase(streams_of_this_thread(), stream_); }
+cudaStream_t working_stream() { return working_streams.empty() ? nullptr : working_streams.back(); }
+WorkingStream::WorkingStream(cudaStream_t stream) : stream_(stream) { working_streams.push_back(stream); }
+WorkingStream::~WorkingStream() { std::erase(working_streams, stream_); }
 
 ProfilerRange::ProfilerRange(const std::string& name) {
   (void)cudaProfilerStart();
@@ -210,19 +197,14 @@ class CudaGpu final : public Gpu {
     const auto graph = capture(batch, 1, stream_.get());
     if (!graph) return {};
     const GraphContent content = content_of(graph->get());
-    int multiprocessors = 0;
-    GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, index_));
-    return {launches_of(content, multiprocessors), common_grid_of(content)};
+    return {launches_of(content, device_attribute(cudaDevAttrMultiProcessorCount, index_)), common_grid_of(content)};
   }
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
     return bench::chain(batch, executions, stream_.get());
   }
   void flush_cache() override {
-    if (!flush_) {
-      int bytes = 0;
-      GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, index_));
-      flush_.emplace(static_cast<std::size_t>(bytes), stream_.get());
-    }
+    if (!flush_)
+      flush_.emplace(static_cast<std::size_t>(device_attribute(cudaDevAttrL2CacheSize, index_)), stream_.get());
     flush_->enqueue(stream_.get());
   }
   void launch_nothing(cudaStream_t stream) override { GPUBENCH_CUDA_CHECK(bench::launch_nothing(stream)); }
@@ -238,16 +220,10 @@ class CudaGpu final : public Gpu {
   }
 
  private:
-  static std::string pci_bus_id(int index) {
-    char text[32] = {};
-    GPUBENCH_CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), index));
-    return text;
-  }
-
   Blocker& blocker() {
     if (!blocker_) {
       blocker_.emplace(stream_.get());
-      fixed_costs_.emplace(stream_.get(), *blocker_);
+      kernel_overheads_.emplace(stream_.get(), *blocker_);
     }
     return *blocker_;
   }
@@ -259,7 +235,7 @@ class CudaGpu final : public Gpu {
 
   DeviceTiming device_timing(DeviceBatch batch, const ColdExecutions* cold) {
     blocker();
-    return bench::device_timing(std::move(batch), stream_.get(), *blocker_, *fixed_costs_, cold);
+    return bench::device_timing(std::move(batch), stream_.get(), *blocker_, *kernel_overheads_, cold);
   }
 
   Selected selected_;
@@ -267,7 +243,7 @@ class CudaGpu final : public Gpu {
   Stream stream_;
   WorkingStream working_{stream_.get()};
   std::optional<Blocker> blocker_;  ///< made when first needed, as are the next
-  std::optional<FixedCosts> fixed_costs_;
+  std::optional<KernelOverheads> kernel_overheads_;
   std::optional<CacheFlush> flush_;
   Nvml nvml_;
 };

@@ -74,22 +74,17 @@ struct Edges {
 };
 
 Edges edges_of(cudaGraph_t graph) {
-  std::size_t count = 0;
 #if CUDART_VERSION >= 13000
-  GPUBENCH_CUDA_CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
+  const auto get_edges = [](auto... arguments) { return cudaGraphGetEdges(arguments...); };
 #else
-  GPUBENCH_CUDA_CHECK(cudaGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &count));
+  const auto get_edges = [](auto... arguments) { return cudaGraphGetEdges_v2(arguments...); };
 #endif
+  std::size_t count = 0;
+  check_cuda(get_edges(graph, nullptr, nullptr, nullptr, &count), "cudaGraphGetEdges");
   std::vector<cudaGraphNode_t> from(count);
   std::vector<cudaGraphNode_t> to(count);
   std::vector<cudaGraphEdgeData> data(count);
-  if (count > 0) {
-#if CUDART_VERSION >= 13000
-    GPUBENCH_CUDA_CHECK(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count));
-#else
-    GPUBENCH_CUDA_CHECK(cudaGraphGetEdges_v2(graph, from.data(), to.data(), data.data(), &count));
-#endif
-  }
+  if (count > 0) check_cuda(get_edges(graph, from.data(), to.data(), data.data(), &count), "cudaGraphGetEdges");
   Edges edges;
   for (std::size_t i = 0; i < count; ++i) {
     edges.after[from[i]].push_back(to[i]);

@@ -12,7 +12,6 @@
 
 namespace gpubench::bench {
 
-/// How a kernel is launched.
 struct LaunchShape {
   dim3 grid = {1, 1, 1};
   dim3 block = {1, 1, 1};
@@ -26,19 +25,16 @@ struct LaunchShape {
   }
 };
 
-/// A kernel of a graph.
 struct GraphKernel {
   LaunchShape shape;
-  /// Of its blocks, as many as fit on a multiprocessor at once; absent where the driver does not tell.
+  /// Blocks that fit on a multiprocessor at once; absent where the driver does not tell.
   std::optional<int> blocks_per_multiprocessor;
 };
 
-/// What a captured graph consists of.
 struct GraphContent {
   std::vector<GraphKernel> kernels;  ///< in the order they run
   int other_nodes = 0;               ///< copies, fills, host functions, ...: they have no empty counterpart
-  /// Why its kernels' fixed costs do not add up one after the other (branches, programmatic dependent launches); empty
-  /// when they do.
+  /// Why its kernels' overheads do not add up (branches, programmatic dependent launches); empty when they do.
   std::string entangled;
 };
 
@@ -47,7 +43,7 @@ GraphContent content_of(cudaGraph_t graph);
 
 /// What its kernels launch on a GPU of so many multiprocessors; copies and fills are not among them.
 Launches launches_of(const GraphContent& content, int multiprocessors);
-/// The grid that all kernels have; absent where they differ, or the driver does not tell how many blocks fit.
+/// The grid that all kernels have; absent where they differ or blocks_per_multiprocessor is not known.
 std::optional<Grid> common_grid_of(const GraphContent& content);
 
 }  // namespace gpubench::bench

@@ -10,31 +10,45 @@
 
 namespace gpubench::bench {
 
-class Stream {
+/// Owns one handle, or none. Movable, not copyable.
+template <class T, cudaError_t (*destroy)(T)>
+class Handle {
  public:
-  Stream() { GPUBENCH_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { (void)cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  [[nodiscard]] cudaStream_t get() const { return stream_; }
+  Handle() = default;
+  explicit Handle(T handle) : handle_(handle) {}
+  ~Handle() {
+    if (handle_ != nullptr) (void)destroy(handle_);
+  }
+  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  [[nodiscard]] T get() const { return handle_; }
 
  private:
-  cudaStream_t stream_ = nullptr;
+  T handle_ = nullptr;
 };
 
-class Event {
- public:
-  Event() { GPUBENCH_CUDA_CHECK(cudaEventCreate(&event_)); }
-  ~Event() { (void)cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  [[nodiscard]] cudaEvent_t get() const { return event_; }
+/// Calls `make` with a place for the handle, and gives what is then there.
+template <class T, class Make>
+T made(Make&& make, const char* call) {
+  T handle = nullptr;
+  check_cuda(make(&handle), call);
+  return handle;
+}
 
-  void record(cudaStream_t stream) { GPUBENCH_CUDA_CHECK(cudaEventRecord(event_, stream)); }
-  void wait() { GPUBENCH_CUDA_CHECK(cudaEventSynchronize(event_)); }
+/// A stream that the default stream does not wait for.
+struct Stream : Handle<cudaStream_t, cudaStreamDestroy> {
+  Stream()
+      : Handle(made<cudaStream_t>([](auto* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking); },
+                                  "cudaStreamCreateWithFlags")) {}
+};
 
- private:
-  cudaEvent_t event_ = nullptr;
+struct Event : Handle<cudaEvent_t, cudaEventDestroy> {
+  Event() : Handle(made<cudaEvent_t>([](auto* event) { return cudaEventCreate(event); }, "cudaEventCreate")) {}
+  void record(cudaStream_t stream) { GPUBENCH_CUDA_CHECK(cudaEventRecord(get(), stream)); }
+  void wait() { GPUBENCH_CUDA_CHECK(cudaEventSynchronize(get())); }
 };
 
 /// Seconds between two recorded events that have passed.
@@ -44,49 +58,22 @@ inline double seconds_between(const Event& start, const Event& stop) {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-class Graph {
- public:
-  Graph() = default;
-  explicit Graph(cudaGraph_t graph) : graph_(graph) {}
-  ~Graph() {
-    if (graph_ != nullptr) (void)cudaGraphDestroy(graph_);
-  }
-  Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  Graph& operator=(Graph&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    return *this;
-  }
-  [[nodiscard]] cudaGraph_t get() const { return graph_; }
-
- private:
-  cudaGraph_t graph_ = nullptr;
-};
+using Graph = Handle<cudaGraph_t, cudaGraphDestroy>;
 
 /// A graph made ready to launch.
-class GraphExec {
- public:
-  explicit GraphExec(const Graph& graph) { GPUBENCH_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph.get(), 0)); }
-  ~GraphExec() {
-    if (exec_ != nullptr) (void)cudaGraphExecDestroy(exec_);
-  }
-  GraphExec(GraphExec&& other) noexcept : exec_(std::exchange(other.exec_, nullptr)) {}
-  GraphExec& operator=(GraphExec&& other) noexcept {
-    std::swap(exec_, other.exec_);
-    return *this;
-  }
-  void launch(cudaStream_t stream) const { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(exec_, stream)); }
-
- private:
-  cudaGraphExec_t exec_ = nullptr;
+struct GraphExec : Handle<cudaGraphExec_t, cudaGraphExecDestroy> {
+  explicit GraphExec(const Graph& graph)
+      : Handle(made<cudaGraphExec_t>([&](auto* exec) { return cudaGraphInstantiate(exec, graph.get(), 0); },
+                                     "cudaGraphInstantiate")) {}
+  void launch(cudaStream_t stream) const { GPUBENCH_CUDA_CHECK(cudaGraphLaunch(get(), stream)); }
 };
 
-/// The stream of this thread's Gpu, or the default stream where there is none. Fills and checks launch on it, because a
-/// process whose plain launches have gone to another stream than the one before eight times pays for that from then on,
-/// whatever the stream: on an H200 (driver 580, CUDA 13.0) 0.18 us more for each kernel, 0.52 us before and 0.70 us
-/// after in a graph. Launches of graphs, and copies from and to the host, do not count.
+/// The stream of this thread's Gpu, or the default stream where there is none. Fills and checks launch on it: a process
+/// whose plain launches change streams eight times pays for that with every later kernel
+/// (docs/results/h200/README.md). Launches of graphs, and copies from and to the host, do not count.
 cudaStream_t working_stream();
 
-/// Makes a stream the one, for as long as this lives; then it is the one before again, if that still lives.
+/// Makes a stream the working stream while this lives.
 class WorkingStream {
  public:
   explicit WorkingStream(cudaStream_t stream);

@@ -57,19 +57,15 @@ Blocker::~Blocker() {
   (void)cudaFreeHost(shared_);
 }
 
-void Blocker::hold() {
-  ++number_;
-  hold_kernel<<<1, 1, 0, stream_>>>(device_shared_, number_, static_cast<unsigned long long>(limit_seconds * 1e9));
-  check_launch("the kernel that holds a stream");
-}
-
 void Blocker::release() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   shared_->released = number_;
 }
 
 void Blocker::hold_while(const std::function<void()>& enqueue) {
-  hold();
+  ++number_;
+  hold_kernel<<<1, 1, 0, stream_>>>(device_shared_, number_, static_cast<unsigned long long>(limit_seconds * 1e9));
+  check_launch("the kernel that holds a stream");
   try {
     enqueue();
   } catch (...) {
@@ -108,11 +104,7 @@ __global__ void note_kernel(SmNotes* notes, std::uint32_t number, bool at_begin)
 }  // namespace
 
 SmClock::SmClock(cudaStream_t stream) : stream_(stream), host_notes_(max_multiprocessors) {
-  int device = 0;
-  int multiprocessors = 0;
-  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  blocks_ = static_cast<unsigned>(multiprocessors);
+  blocks_ = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
   void* memory = nullptr;
   GPUBENCH_CUDA_CHECK(cudaMalloc(&memory, max_multiprocessors * sizeof(SmNotes)));
   device_notes_ = static_cast<SmNotes*>(memory);
@@ -130,13 +122,13 @@ SmClock::SmClock(cudaStream_t stream) : stream_(stream), host_notes_(max_multipr
 SmClock::~SmClock() { (void)cudaFree(device_notes_); }
 
 void SmClock::begin() {
-  ++number_;
-  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_, number_, true);
+  ++sample_;
+  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_, sample_, true);
   check_launch("the kernel that notes the clock");
 }
 
 void SmClock::end() {
-  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_, number_, false);
+  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_, sample_, false);
   check_launch("the kernel that notes the clock");
 }
 
@@ -144,7 +136,7 @@ std::optional<double> SmClock::hertz() {
   GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(host_notes_.data(), device_notes_, host_notes_.size() * sizeof(SmNotes),
                                       cudaMemcpyDeviceToHost, stream_));
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-  return clock_of_sample(host_notes_, number_);
+  return clock_of_sample(host_notes_, sample_);
 }
 
 namespace {
@@ -165,24 +157,6 @@ __global__ void idle_noting_kernel(long long cycles, unsigned long long* longest
 }
 
 std::uint64_t count_of(dim3 extent) { return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z; }
-
-}  // namespace
-
-LaunchShape one_block_each(const LaunchShape& shape) {
-  int device = 0;
-  int multiprocessors = 0;
-  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const auto max = static_cast<std::uint64_t>(multiprocessors);
-  if (count_of(shape.grid) <= max) return shape;
-  LaunchShape result = shape;
-  const auto cluster = static_cast<unsigned>(count_of(shape.cluster));
-  result.cluster = {cluster, 1, 1};
-  result.grid = {std::max(static_cast<unsigned>(max) / cluster, 1U) * cluster, 1, 1};
-  return result;
-}
-
-namespace {
 
 template <class... Arguments>
 void launch(void (*kernel)(Arguments...), const LaunchShape& shape, cudaStream_t stream, Arguments... arguments) {
@@ -207,6 +181,16 @@ void launch(void (*kernel)(Arguments...), const LaunchShape& shape, cudaStream_t
 }
 
 }  // namespace
+
+LaunchShape one_block_each(const LaunchShape& shape) {
+  const auto max = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  if (count_of(shape.grid) <= max) return shape;
+  LaunchShape result = shape;
+  const auto cluster = static_cast<unsigned>(count_of(shape.cluster));
+  result.cluster = {cluster, 1, 1};
+  result.grid = {std::max(static_cast<unsigned>(max) / cluster, 1U) * cluster, 1, 1};
+  return result;
+}
 
 void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream) {
   launch(idle_kernel, shape, stream, cycles);

@@ -17,32 +17,30 @@
 
 namespace gpubench::bench {
 
+/// Holds a stream while the host fills it, so that what is enqueued runs without waiting for the host.
 class Blocker {
  public:
-  /// A held stream goes on by itself after this long: an operation that waits for the GPU while the stream is held
-  /// would else never return.
+  /// A hold ends by itself after this long, or an operation that waits for the GPU would never return.
   static constexpr double limit_seconds = 2.0;
 
-  /// Launches its kernel once, released, so that its module is loaded before anything is held.
+  /// Launches its kernel once, so that it is loaded.
   explicit Blocker(cudaStream_t stream);
   ~Blocker();
   Blocker(const Blocker&) = delete;
   Blocker& operator=(const Blocker&) = delete;
 
-  /// Holds the stream while `enqueue` fills it; lets go also when that throws, and passes it on.
+  /// Holds the stream while `enqueue` fills it, or until that throws.
   void hold_while(const std::function<void()>& enqueue);
-  /// After a synchronisation: throws CudaError with the likely cause when the last hold ended by the limit.
+  /// After a synchronisation: throws CudaError when the last hold ended by the limit.
   void check() const;
 
   /// What the host and the kernel share.
   struct Shared {
-    volatile std::uint32_t released = 0;   ///< number of the last hold that may end; written by the host
-    volatile std::uint32_t timed_out = 0;  ///< number of the last hold that ended by itself; written by the kernel
+    volatile std::uint32_t released = 0;   ///< the last hold that may end; written by the host
+    volatile std::uint32_t timed_out = 0;  ///< the last hold that ended by itself; written by the kernel
   };
 
  private:
-  /// Enqueues a kernel of one thread that spins until `release`, or until the limit.
-  void hold();
   void release();
 
   cudaStream_t stream_;
@@ -51,49 +49,44 @@ class Blocker {
   std::uint32_t number_ = 0;
 };
 
-/// Two tiny kernels, before and after a sample on its stream, have every multiprocessor they meet note its counters.
+/// Two tiny kernels, before and after a sample on its stream, note the counters of every multiprocessor they meet.
 class SmClock {
  public:
-  /// Runs both kernels once, so that their module is loaded. Throws CudaError.
+  /// Runs both kernels once, so that they are loaded. All members throw CudaError.
   explicit SmClock(cudaStream_t stream);
   ~SmClock();
   SmClock(const SmClock&) = delete;
   SmClock& operator=(const SmClock&) = delete;
 
-  /// Enqueue the two kernels. Throw CudaError.
   void begin();
   void end();
-  /// Waits for the stream; then the clock between the two, as clock_of_sample tells it. Throws CudaError.
+  /// Waits for the stream. Then the clock between the two kernels, by clock_of_sample.
   [[nodiscard]] std::optional<double> hertz();
 
  private:
   cudaStream_t stream_;
   unsigned blocks_ = 0;
-  std::uint32_t number_ = 0;         ///< of the sample
+  std::uint32_t sample_ = 0;
   SmNotes* device_notes_ = nullptr;  ///< one for each multiprocessor
   std::vector<SmNotes> host_notes_;
 };
 
-/// At most one of the same blocks for each multiprocessor. Further blocks start while others work: their start does not
-/// come on top of the work, and taking it off would show operations faster than the GPU can be (on an H200 a copy of
-/// 8 MiB at 23 TB/s).
+/// The same shape with at most one block for each multiprocessor. Further blocks start while others work, so that their
+/// start is no overhead.
 LaunchShape one_block_each(const LaunchShape& shape);
 
-/// Launches a kernel of this shape whose threads wait for so many cycles of their SM's clock. Throws CudaError.
+/// Launches a kernel of this shape whose threads only wait for so many SM cycles. Throws CudaError.
 void launch_idle(const LaunchShape& shape, long long cycles, cudaStream_t stream);
-/// By how many cycles the longest waiting warp of such a launch outstays them: it looks at its clock only so often. The
-/// median over some launches; waits for them. Throws CudaError.
+/// By how many cycles the longest waiting warp of such a launch overstays: the median over some launches. Waits for
+/// them. Throws CudaError.
 double overstay_cycles(const LaunchShape& shape, long long cycles, cudaStream_t stream);
 
-/// Reads memory of its own, four times what the L2 holds, so that nearly all of what is left are clean lines of it (on
-/// an H200 a seventh of dirty ones stays). Twice would do where the oldest lines are replaced; where any line may be,
-/// as much reading leaves exp(-1.6) = 20 % of what was there (a fifth of what is read is still there from the flush
-/// before), and four times would leave exp(-3.9) = 2 %.
+/// Flushes the L2 by reading four times as much memory of its own, which leaves clean lines. Where the cache replaces
+/// lines at random, reading twice its size would leave exp(-1.6) = 20 % of the old lines, four times leaves 2 %.
 class CacheFlush {
  public:
-  /// Flushes once, so that nothing is loaded or allocated later. Throws OutOfMemory or CudaError.
+  /// Flushes once, so that nothing is loaded later. Throws OutOfMemory or CudaError.
   CacheFlush(std::size_t l2_bytes, cudaStream_t stream);
-  /// Enqueues a flush. What follows on the stream finds the L2 flushed.
   void enqueue(cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const { return memory_.bytes(); }
 
@@ -102,11 +95,11 @@ class CacheFlush {
   DeviceVector<std::uint32_t> sink_;
 };
 
-/// One thread reads %globaltimer until it has seen `count` different values (or has read it 2^20 times) and writes them
-/// to `values`, those it did not see as 0. Asynchronous on the stream.
+/// One thread reads %globaltimer until it has seen `count` different values, or 2^20 times. Values that it did not see
+/// are 0. Asynchronous.
 cudaError_t read_timer_steps(std::uint64_t* values, int count, cudaStream_t stream);
 
-/// Normal or uniform numbers, element by element from the seed alone; `bytes` is the size of one. Asynchronous.
+/// Fills with normal or uniform numbers of `bytes` each, which depend on the seed alone. Asynchronous.
 cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed, cudaStream_t stream);
 /// One block of 32 threads that return at once.

@@ -50,10 +50,10 @@ class Nvml {
   [[nodiscard]] NvmlReading<std::string> driver_version() const;
   [[nodiscard]] NvmlReading<std::string> vbios_version() const;
   [[nodiscard]] NvmlReading<std::string> uuid() const;
-  [[nodiscard]] NvmlReading<double> sm_clock() const;          ///< Hz, now
-  [[nodiscard]] NvmlReading<double> max_sm_clock() const;      ///< Hz
-  [[nodiscard]] NvmlReading<double> max_memory_clock() const;  ///< Hz
-  [[nodiscard]] NvmlReading<double> memory_clock() const;      ///< Hz, now
+  [[nodiscard]] NvmlReading<double> sm_clock() const;      ///< Hz, now
+  [[nodiscard]] NvmlReading<double> memory_clock() const;  ///< Hz, now
+  [[nodiscard]] NvmlReading<double> max_sm_clock() const;  ///< Hz
+  [[nodiscard]] NvmlReading<double> max_memory_clock() const;
   /// Hz: what the user set the SM clock to (or the default), and that default.
   [[nodiscard]] NvmlReading<double> application_sm_clock() const;
   [[nodiscard]] NvmlReading<double> default_application_sm_clock() const;
@@ -75,16 +75,14 @@ class Nvml {
   std::unique_ptr<Library> library_;
 };
 
-/// Adds what NVML knows and what decides whether a stored calibration fits: "driver", "vbios", "ecc", "mig",
-/// "persistence", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", and "set_sm_clock_mhz" where the user
-/// has set one. A reading that is absent adds nothing.
+/// Adds what decides whether a stored calibration fits: driver, VBIOS, ECC, MIG, persistence, power limit, max clocks
+/// and a clock that the user has set. An absent reading adds nothing.
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties);
 
 /// One reading of power, clocks, temperature and throttle reasons.
 DeviceConditions read_conditions(const Nvml& nvml);
 
-/// The reasons in words, {"power cap", "power brake"}; empty when no bit tells of throttling. The same, joined.
-std::vector<std::string> throttle_names(std::uint64_t reasons);
+/// The reasons in words: "power cap, power brake"; empty when no bit tells of throttling.
 std::string throttle_text(std::uint64_t reasons);
 
 }  // namespace gpubench::bench

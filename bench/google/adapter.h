@@ -18,6 +18,7 @@
 
 namespace gpubench::bench {
 
+/// A registered operation.
 struct Registration {
   std::string operation;
   DeviceKind kind = DeviceKind::cpu;
@@ -34,15 +35,13 @@ struct Registration {
 /// All of this process, in the order of registration. They live as long as the process.
 const std::vector<Registration*>& registrations();
 
-/// Is called for each point of a device with its position among those that bench::discover names for the same filter;
-/// that holds as long as Google Benchmark does not interleave repetitions at random. Again for the same position when
-/// Google Benchmark asks for a longer measurement, which supersedes the first. Returns what is known of the point now,
-/// whose name does not matter, or nothing to leave it out.
+/// Is called for each point of a device with its position among those that bench::discover names, unless Google
+/// Benchmark interleaves repetitions at random. Again for the same position when it asks for a longer measurement,
+/// which supersedes the first. Returns the measurement without its name, or nothing to leave the point out.
 using Visitor = std::function<std::optional<Measurement>(const PointCall& call, std::size_t position)>;
 
-/// Google Benchmark calls an operation through a bare function, so the adapter in charge is found through a pointer. It
-/// is in charge while it lives. Without one (a program that runs Google Benchmark's own main) each point is timed on
-/// the first device of its kind.
+/// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) each point is
+/// timed on the first device of its kind.
 class Adapter {
  public:
   Adapter(DeviceKind kind, Visitor visit);
@@ -74,10 +73,9 @@ class Adapter {
   std::vector<const Registration*> registered_;
 };
 
-/// How a point's index travels through Google Benchmark to the reporter: as a counter, or at the head of an error
-/// message.
+/// How a point's index reaches the reporter: as a counter, or at the head of an error message.
 inline constexpr const char* point_counter = "gpubench_point";
-/// Error text that stands for "this is no point of this run": reporters drop such runs.
+/// Reporters drop runs with this error.
 inline constexpr const char* no_point_message = "gpubench: no point of this run";
 /// "gpubench point 12: message"
 std::string tag_message(std::size_t index, const std::string& message);

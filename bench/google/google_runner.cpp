@@ -25,29 +25,23 @@ bool parse_bool(const std::string& flag, std::string_view value) {
 
 void parse_min_time(const std::string& value, GoogleFlags& flags) {
   const char* const end = value.data() + value.size();
-  if (value.ends_with("x")) {
-    std::int64_t count = 0;
-    const auto [rest, error] = std::from_chars(value.data(), end, count);
-    if (error == std::errc() && rest == end - 1 && count > 0) {
-      flags.exact_iterations = count;
-      return;
-    }
-  } else {
-    double seconds = 0.0;
-    const auto [rest, error] = std::from_chars(value.data(), end, seconds);
-    if (error == std::errc() && (rest == end || std::string_view(rest, end) == "s") && seconds >= 0.0 &&
-        seconds < 1e6) {
-      flags.min_time_seconds = seconds;
-      return;
-    }
-  }
-  throw GoogleFlagError(
-      fmt::format("--benchmark_min_time takes seconds ('0.5s') or a count of samples ('100x'), not '{}'.", value));
+  std::int64_t count = 0;
+  double seconds = 0.0;
+  const auto counted = std::from_chars(value.data(), end, count);
+  const auto timed = std::from_chars(value.data(), end, seconds);
+  const std::string_view unit(timed.ptr, end);
+  if (counted.ec == std::errc() && std::string_view(counted.ptr, end) == "x" && count > 0)
+    flags.exact_iterations = count;
+  else if (timed.ec == std::errc() && (unit.empty() || unit == "s") && seconds >= 0.0 && seconds < 1e6)
+    flags.min_time_seconds = seconds;
+  else
+    throw GoogleFlagError(
+        fmt::format("--benchmark_min_time takes seconds ('0.5s') or a count of samples ('100x'), not '{}'.", value));
 }
 
-std::string one_of(const std::string& flag, const std::string& value, std::initializer_list<std::string_view> choices) {
-  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return value;
-  throw GoogleFlagError(fmt::format("{} takes one of {}, not '{}'.", flag, fmt::join(choices, ", "), value));
+std::string format_of(const std::string& flag, const std::string& value) {
+  if (value == "console" || value == "json" || value == "csv") return value;
+  throw GoogleFlagError(fmt::format("{} takes one of console, json, csv, not '{}'.", flag, value));
 }
 
 /// The numbers of a name as Google Benchmark writes it: "n:1024/8".
@@ -108,6 +102,8 @@ class NamingReporter final : public Reporter {
   }
 
  private:
+  static bool is_aggregate(const Run& run) { return run.run_type == Run::RT_Aggregate; }
+
   void clean(Run& run) {
     std::optional<std::size_t> index;
     if (is_skipped(run)) {
@@ -128,12 +124,10 @@ class NamingReporter final : public Reporter {
       run.report_label = labeller_(measurement) + (measurement.label.empty() ? "" : "; " + measurement.label);
   }
 
-  /// What no run spoke of: a benchmark set to report aggregates only names its points here; a measurement that a longer
-  /// one superseded (Google Benchmark grew its iterations) keeps no name and is dropped later.
+  /// Names the points of a benchmark that reports aggregates only. A measurement that a longer one superseded keeps no
+  /// name and is dropped later.
   void name_the_rest(const std::vector<Run>& runs) {
-    const bool only_aggregates =
-        std::all_of(runs.begin(), runs.end(), [](const Run& run) { return run.run_type == Run::RT_Aggregate; });
-    if (!only_aggregates) {
+    if (!std::ranges::all_of(runs, is_aggregate)) {
       reported_individually_ = measurements_.size();
       return;
     }
@@ -146,13 +140,10 @@ class NamingReporter final : public Reporter {
     reported_individually_ = measurements_.size();
   }
 
-  static void forward(const Sink& sink, const std::vector<Run>& runs) {
-    std::vector<Run> chosen;
-    const bool has_aggregates =
-        std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.run_type == Run::RT_Aggregate; });
-    for (const Run& run : runs)
-      if (!sink.aggregates_only || !has_aggregates || run.run_type == Run::RT_Aggregate) chosen.push_back(run);
-    if (!chosen.empty()) sink.reporter->ReportRuns(chosen);
+  static void forward(const Sink& sink, std::vector<Run> runs) {
+    if (sink.aggregates_only && std::ranges::any_of(runs, is_aggregate))
+      std::erase_if(runs, [](const Run& run) { return !is_aggregate(run); });
+    sink.reporter->ReportRuns(runs);
   }
 
   Adapter& adapter_;
@@ -168,8 +159,8 @@ bool& google_is_initialized() {
   return initialized;
 }
 
-/// Google Benchmark ends names with "/manual_time" and the like, which our tables leave out: an end that the filter
-/// asks for may lie before those. A dollar sign that is escaped or within brackets stands for itself.
+/// Google Benchmark ends names with "/manual_time" and the like, which tables leave out: the filter's $ may lie before
+/// those, unless it is escaped or within brackets.
 std::string with_loose_end(const std::string& filter) {
   std::string result;
   bool in_brackets = false;
@@ -213,11 +204,11 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
     else if (flag == "--benchmark_list_tests")
       flags.list = parse_bool(flag, value);
     else if (flag == "--benchmark_format")
-      flags.format = one_of(flag, value, {"console", "json", "csv"});
+      flags.format = format_of(flag, value);
     else if (flag == "--benchmark_out")
       flags.out = value;
     else if (flag == "--benchmark_out_format")
-      flags.out_format = one_of(flag, value, {"console", "json", "csv"});
+      flags.out_format = format_of(flag, value);
     else if (flag == "--benchmark_report_aggregates_only")
       flags.report_aggregates_only = parse_bool(flag, value);
     else if (flag == "--benchmark_display_aggregates_only")
@@ -231,13 +222,11 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
 }
 
 bool GoogleFlags::interleaves_at_random() const {
-  constexpr std::string_view flag = "--benchmark_enable_random_interleaving";
+  const std::string flag = "--benchmark_enable_random_interleaving";
   bool on = false;
-  for (const std::string& word : passed_on) {
-    if (word == flag) on = true;
-    if (word.starts_with(flag) && word.size() > flag.size() && word[flag.size()] == '=')
-      on = parse_bool(std::string(flag), std::string_view(word).substr(flag.size() + 1));
-  }
+  for (const std::string& word : passed_on)
+    if (word == flag || word.starts_with(flag + "="))
+      on = parse_bool(flag, std::string_view(word).substr(std::min(flag.size() + 1, word.size())));
   return on;
 }
 

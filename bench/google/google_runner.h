@@ -24,8 +24,7 @@ struct GoogleFlagError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Google Benchmark's flags. Those that concern output or selection are handled here, because each needs to know which
-/// runs are of this device; the rest goes to Google Benchmark as it is.
+/// Google Benchmark's flags. Those of output and selection are handled here, the rest is passed on.
 struct GoogleFlags {
   std::vector<std::string> passed_on;
   std::string filter;                 ///< --benchmark_filter; empty: all
@@ -57,12 +56,11 @@ struct PointName {
 };
 /// The points that the filter chooses for a device, in order, repetitions included. Nothing is measured.
 std::vector<PointName> discover(const Device& device, const std::string& filter);
-/// Finds out what the numbers of all registered operations are called; go_over does so by itself.
+/// Finds the names of the numbers of all registered operations. go_over calls it.
 void learn_arguments();
 
-/// Registers further arguments for an operation, as if its author had written them: with the first of `points` that has
-/// the operation's name, arguments of the same names and the same texts. `discover` names the new point from then on,
-/// where the filter chooses it. Returns false when there is no such point.
+/// Registers further arguments for an operation, with the first of `points` of this operation that has arguments of the
+/// same names and texts. Returns false when there is none.
 bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
                    const std::vector<Argument>& arguments);
 
@@ -74,17 +72,17 @@ struct Sink {
 /// Names the regime of a fresh measurement for Google Benchmark's label; may be empty.
 using Labeller = std::function<std::string(const Measurement&)>;
 
-/// Visits what the filter chooses on a device. Returns what the visitor returned, named; runs go to the sinks.
+/// Visits what the filter chooses on a device. Returns what the visitor returned, with names; runs go to the sinks.
 std::vector<Measurement> go_over(const Device& device, const std::string& filter, Visitor visit,
                                  const std::vector<Sink>& sinks = {}, const Labeller& labeller = {});
 
 /// What is known of the point at a position, or null to leave it out.
 using Timed = std::function<const Measurement*(std::size_t position)>;
-/// Goes over timed points in all rounds of a runner's pass. Returns them by their positions, with what that added.
+/// Goes over timed points in all rounds of a runner's pass. Returns them by position, with what the pass added.
 std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
                                                const Timed& timed);
 
-/// An argument that no operation has, a value that cannot be had, or a text that says neither; what() is one sentence.
+/// A --arg that is malformed or that no operation has; what() is one sentence.
 struct ArgumentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -98,8 +96,8 @@ struct ArgumentChoice {
 /// Throws ArgumentError.
 ArgumentChoice parse_argument_choice(const std::string& text);
 
-/// Replaces the registered values of these arguments in every operation of this process that has them, for all that is
-/// discovered and gone over from then on. To be called once, after initialize_google. Throws ArgumentError.
+/// Replaces the registered values of these arguments in every operation that has them. To be called once, after
+/// initialize_google. Throws ArgumentError.
 void choose_arguments(const std::vector<ArgumentChoice>& choices);
 
 }  // namespace gpubench::bench

@@ -21,7 +21,7 @@ void free_host(void* pointer, std::size_t bytes) noexcept;
 /// Draws `count` numbers of a kind: normal or uniform; the same for the same seed. `bytes` is the size of one.
 void draw_device(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed);
-/// The same on the host, by all cores, each touching the pages first that it will use later.
+/// The same on the host. Each core touches the pages first that it will use later.
 void draw_host(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                std::uint64_t seed);
 
@@ -29,8 +29,8 @@ void draw_host(void* pointer, ElementKind kind, Filling filling, std::size_t byt
 void repeat_on_device(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count);
 void repeat_on_host(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count);
 
-/// What can still be allocated, in bytes: on the host as the system estimates it, within the limit of its control
-/// group. 0 when that cannot be read.
+/// What can still be allocated, in bytes. On the host: as the system estimates it, within the limit of the control
+/// group; 0 when that cannot be read.
 std::size_t free_device_bytes();
 std::size_t free_host_bytes();
 
@@ -38,13 +38,11 @@ std::size_t free_host_bytes();
 
 namespace gpubench::bench {
 
-/// How long the driver goes on clearing. On an H200 (driver 580) it clears what is given back, by cudaFree or by the
-/// end of a process, at 0.40 to 0.43 TB/s in the background; a copy in DRAM loses a tenth of its bandwidth meanwhile,
-/// and the GPU's counters of written bytes hold what is cleared (docs/results/h200/freed-memory.md). Safe between
-/// threads.
+/// How long the driver goes on clearing freed device memory in the background, which slows other work down and counts
+/// as written bytes (docs/results/h200/freed-memory.md). Safe between threads.
 class Scrubbing {
  public:
-  /// Slower than what was seen, so that a wait ends after the clearing. Other GPUs are taken to be no slower.
+  /// Slower than any measured, so that a wait ends after the clearing.
   static constexpr double bytes_per_second = 0.3e12;
 
   /// So much memory was given back at `now`, in seconds of a steady clock.
@@ -57,7 +55,7 @@ class Scrubbing {
   double until_ = 0.0;
 };
 
-/// Of this process, all its GPUs together: whoever frees device memory tells, whoever measures waits.
+/// Of this process, all its GPUs together.
 Scrubbing& scrubbing();
 
 }  // namespace gpubench::bench

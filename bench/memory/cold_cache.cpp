@@ -13,11 +13,9 @@ namespace gpubench::bench {
 
 namespace {
 
-/// Between two turns of a copy so many times the cache went by. Measured hit fractions fall with about the tenth power
-/// of footprint over capacity; even a cache that replaces lines at random keeps only exp(-3) = 5 %.
+/// Traffic between two turns of a copy. Even a cache that replaces lines at random keeps only exp(-3) = 5 %.
 constexpr double caches_between_turns = 3.0;
-/// By then a cache that replaces its oldest lines is full of the operation's own; one that replaces lines at random
-/// lacks exp(-2) = 14 %.
+/// Then a cache that replaces its oldest lines is full of the operation's own; at random, exp(-2) = 14 % are missing.
 constexpr double caches_to_settle = 2.0;
 constexpr std::int64_t max_to_settle = 1000;  // some milliseconds before each sample
 constexpr std::int64_t max_copies = 16384;

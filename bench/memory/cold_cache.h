@@ -30,20 +30,18 @@ struct BufferRotation {
   std::int64_t copies = 0;  ///< of each buffer, the original among them; 0: they do not take turns
   std::string why_not;      ///< then the reason
   std::size_t buffers = 0;  ///< that the operation uses
-  /// When a copy's turn comes again, so much else went by that no cache holds it. If not, each copy may be used once
-  /// after a flush.
+  /// No cache holds a copy any more when its turn comes again. Else each copy may be used once after a flush.
   bool endless = false;
   bool short_of_memory = false;  ///< there are fewer copies than there should be
-  /// Executions after a flush until the cache writes back as much as the operation writes. An operation so small that
-  /// a thousand of them leave the cache half empty never gets there; then what it writes takes no time to speak of.
+  /// Executions after a flush until the cache writes back as much as the operation writes, at most 1000.
   std::int64_t settling = 0;
 
   /// Most executions that can follow a flush and those that settle.
   [[nodiscard]] std::int64_t max_executions() const;
 };
 
-/// Decides. `uses`: what one execution did with each buffer; `declared`: as the operation declared it; `cache_bytes`:
-/// of the last-level cache; `free_bytes`: what copies may take up, at most.
+/// Plans by what one execution did with each buffer, the declared work, the last-level cache and the memory that copies
+/// may take up.
 BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work& declared, double cache_bytes,
                              double free_bytes);
 
@@ -60,13 +58,12 @@ class ColdCache {
     double bytes = 0.0;                  ///< its size
     std::function<double()> free_bytes;  ///< of the memory
     std::function<void()> flush;
-    /// Runs so many executions after a flush and waits for both; empty where turns that go round need no flush, and no
-    /// settling: nothing else uses the caches between one sample and the next.
+    /// Runs so many executions after a flush and waits for both. Empty where nothing else uses the caches between
+    /// samples, so that endless turns need no flush.
     std::function<void(std::int64_t executions)> settle;
-    std::string why_no_turns = {};  ///< why buffers cannot take turns, whatever they are; mostly empty
+    std::string why_no_turns = {};  ///< why no buffers can take turns; mostly empty
   };
-  /// Runs `once`, one execution, to see what memory it uses. The operation has run before; what it then asked for is
-  /// marked as kept.
+  /// Runs one execution, `once`, to see what memory it uses. It has run before (Buffers::mark_kept).
   ColdCache(detail::Buffers& buffers, const Work& declared, const std::function<void()>& once, Means means);
   ~ColdCache();
   ColdCache(const ColdCache&) = delete;
@@ -88,7 +85,7 @@ class ColdCache {
 /// Readies the caches before each batch of another clock.
 class ColdClock final : public Timer {
  public:
-  /// `cold` must outlive it. A clock that `flushes_itself` is only told how many executions a batch may have.
+  /// `cold` must outlive it. For a clock that `flushes_itself` it only limits the executions of a batch.
   ColdClock(std::unique_ptr<Timer> clock, const ColdCache& cold, bool flushes_itself = false)
       : clock_(std::move(clock)), cold_(cold), flushes_itself_(flushes_itself) {}
 

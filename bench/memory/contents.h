@@ -15,7 +15,7 @@
 
 namespace gpubench::bench {
 
-/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): neighbours come out as far apart as any two numbers.
+/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014).
 GPUBENCH_HOST_DEVICE constexpr std::uint64_t mix(std::uint64_t value) {
   value += 0x9E3779B97F4A7C15ULL;
   value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9ULL;
@@ -73,13 +73,13 @@ GPUBENCH_HOST_DEVICE constexpr Format format_of(detail::ElementKind kind) {
   }
 }
 
-/// A fingerprint is the sum of this over all words of eight bytes, the last filled up with zeros: of any order, so that
-/// each thread can add up its own. Different contents give the same with a probability of 2^-64.
+/// A fingerprint is the sum of this over all words of eight bytes, the last filled up with zeros. Different contents
+/// give the same with a probability of 2^-64.
 GPUBENCH_HOST_DEVICE constexpr std::uint64_t mix_word(std::uint64_t word, std::size_t index) {
   return mix(word + 0x2545F4914F6CDD1DULL * (index + 1));
 }
 
-/// Both wait for the device, before and after. They throw OutOfMemory and CudaError.
+/// Both wait for the device before and after. They throw OutOfMemory and CudaError.
 std::uint64_t device_fingerprint(const void* pointer, std::size_t bytes);
 void copy_within_device(void* to, const void* from, std::size_t bytes);
 

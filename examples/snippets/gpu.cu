@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_fp16.h>
 #include <gpubench/gpubench.h>
 
 #include <vector>

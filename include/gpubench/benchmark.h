@@ -29,8 +29,7 @@ namespace gpubench {
 using GoogleBenchmark = std::remove_pointer_t<decltype(benchmark::RegisterBenchmark(
     std::declval<const char*>(), std::declval<void (*)(benchmark::State&)>()))>;
 
-/// How the code that registers an operation was compiled. Times of unoptimised code say little about the optimised one,
-/// and reports say which it was.
+/// How the code that registers an operation was compiled. Reports say so where it was without optimisation.
 enum class Code { optimized, unoptimized };
 
 /// Registers an operation for a kind of device.
@@ -43,7 +42,7 @@ struct AxisValue {
   std::function<void(State&)> operation;  ///< called for that value
 };
 
-/// Several registered benchmarks that are given their arguments together, in Google Benchmark's words.
+/// Several registered benchmarks that get their arguments together, in Google Benchmark's words.
 class Benchmarks {
  public:
   explicit Benchmarks(std::vector<GoogleBenchmark*> registered) : registered_(std::move(registered)) {}  ///< each
@@ -106,7 +105,8 @@ template <class... Types, class Call>
 std::vector<AxisValue> axis_of_types(const char* names, Call call) {
   const std::vector<std::string> texts = split_names(names);
   std::vector<AxisValue> values;
-  (values.push_back({texts.at(values.size()), [call](State& state) { call.template operator()<Types>(state); }}), ...);
+  (values.push_back({texts.at(values.size()), [call](State& state) { call(state, std::type_identity<Types>()); }}),
+   ...);
   return values;
 }
 template <class Function>
@@ -138,11 +138,12 @@ std::vector<AxisValue> axis_of_texts(const char* names, Function function) {
   GPUBENCH_REGISTERED = ::gpubench::register_operation(       \
       #function "/" #case_name, ::gpubench::DeviceKind::kind, \
       [](::gpubench::State& state) { function(state, __VA_ARGS__); }, GPUBENCH_CODE)
-#define GPUBENCH_TYPES(kind, function, ...)                                                   \
-  GPUBENCH_REGISTERED = ::gpubench::register_axis(                                            \
-      #function, ::gpubench::DeviceKind::kind, "type",                                        \
-      ::gpubench::detail::axis_of_types<__VA_ARGS__>(                                         \
-          #__VA_ARGS__, []<class Type>(::gpubench::State& state) { function<Type>(state); }), \
+#define GPUBENCH_TYPES(kind, function, ...)                                                               \
+  GPUBENCH_REGISTERED = ::gpubench::register_axis(                                                        \
+      #function, ::gpubench::DeviceKind::kind, "type",                                                    \
+      ::gpubench::detail::axis_of_types<__VA_ARGS__>(                                                     \
+          #__VA_ARGS__,                                                                                   \
+          []<class Type>(::gpubench::State& state, std::type_identity<Type>) { function<Type>(state); }), \
       GPUBENCH_CODE)
 #define GPUBENCH_TEXTS(kind, function, argument, ...)                               \
   GPUBENCH_REGISTERED =                                                             \

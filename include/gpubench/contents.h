@@ -11,6 +11,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#ifdef __CUDACC__
+#include <cuda_fp8.h>  // and with it __half and __nv_bfloat16
+#else
 // CUDA's own types, declared so that host code needs no CUDA header.
 struct __half;
 struct __half2;
@@ -23,6 +26,7 @@ struct float3;
 struct float4;
 struct double2;
 struct double3;
+#endif
 
 namespace gpubench {
 
@@ -41,8 +45,8 @@ inline constexpr detail::Contents<detail::Filling::zeros> zeros;
 /// Not filled: the memory holds whatever was there.
 inline constexpr detail::Contents<detail::Filling::none> none;
 
-/// Says that a type is made of numbers of one type, which then decides how it is filled. Known without it: std::complex
-/// and CUDA's float2, float3, float4, double2, double3, __half2 and __nv_bfloat162.
+/// Says that a type consists of numbers of one type, which then decides how it is filled. Known without it:
+/// std::complex and CUDA's float2, float3, float4, double2, double3, __half2 and __nv_bfloat162.
 ///
 ///   struct Particle { float x, y, z, mass; };
 ///   template <> struct gpubench::made_of<Particle> { using type = float; };
@@ -108,7 +112,7 @@ constexpr ElementKind element_kind() {
     return ElementKind::other;
 }
 
-/// What fills one vector: decided at compile time, carried out by the library.
+/// What fills one vector.
 struct Fill {
   ElementKind kind = ElementKind::other;
   Filling filling = Filling::zeros;

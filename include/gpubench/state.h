@@ -37,7 +37,10 @@ namespace gpubench {
 
 namespace detail {
 struct Declaration;
-}
+/// Runs an operation so many times: on a stream, or on the host.
+using DeviceBatch = std::function<void(cudaStream_t stream, std::int64_t executions)>;
+using HostBatch = std::function<void(std::int64_t executions)>;
+}  // namespace detail
 
 #ifdef __clang__
 #define GPUBENCH_REGISTER_OR_MEMORY "+r,m"
@@ -63,16 +66,13 @@ class State {
 
   /// The number at `index` among the arguments that Arg, Args, Range, ... registered.
   [[nodiscard]] std::int64_t range(std::size_t index = 0) const;
-  /// The same by the name that ArgName or ArgNames gave it: `state.range("n")`. Throws std::invalid_argument, which
-  /// names the arguments there are.
+  /// The same by the name that ArgName or ArgNames gave it: `state.range("n")`. Throws std::invalid_argument.
   [[nodiscard]] std::int64_t range(std::string_view name) const;
-  /// The value of a text argument, as GPU_BENCHMARK_TYPES and GPU_BENCHMARK_TEXTS register them:
-  /// `state.text("layout")`.
+  /// The value of a text argument of GPU_BENCHMARK_TYPES or GPU_BENCHMARK_TEXTS: `state.text("layout")`.
   [[nodiscard]] const std::string& text(std::string_view name) const;
 
-  /// `count` elements on the GPU, of any trivially copyable type. `contents`: gpubench::normal, uniform, zeros or none;
-  /// without it floating point is normal, integers are uniform, and other types are zeros (gpubench/contents.h). Counts
-  /// towards the footprint. Counters that take several passes put these contents back before each.
+  /// `count` elements on the GPU, of any trivially copyable type. `contents`: gpubench::normal (the default of floating
+  /// point), uniform (of integers), zeros (of other types) or none. Counts towards the footprint.
   template <class T, detail::Filling filling = detail::Filling::automatic>
   [[nodiscard]] DeviceVector<T> device_vector(std::int64_t count, detail::Contents<filling> contents = {}) {
     (void)contents;
@@ -100,32 +100,30 @@ class State {
 
   /// Items one execution processes: keys, rows, tokens. Reports show them per second.
   void items(std::integral auto count) { set_items(static_cast<double>(count)); }
-  /// A figure of your own, kept and reported with the point: `state.counter("load", 0.7)`,
-  /// `state.counter("matrix", bytes, "bytes")`. A later call of the same name replaces it.
+  /// A figure of your own, reported with the point: `state.counter("matrix", bytes, "bytes")`. A later call of the same
+  /// name replaces it.
   void counter(std::string name, double value, std::string unit = "");
-  /// A text of your own, kept and reported with the point: the algorithm that was chosen, say.
+  /// A text of your own, reported with the point: the algorithm that was chosen, say.
   void label(std::string text);
 
   /// The blocks of the longest kernel, and how many of them fit on one multiprocessor at once
-  /// (cudaOccupancyMaxActiveBlocksPerMultiprocessor): with these a verdict can tell a small grid and an uneven last
-  /// wave. gpubench finds them itself where an operation can be captured and its kernels are alike.
+  /// (cudaOccupancyMaxActiveBlocksPerMultiprocessor). With these a verdict can name a small grid or an uneven last
+  /// wave. gpubench finds them itself where the operation can be captured and its kernels are alike.
   void grid(std::integral auto blocks, std::integral auto blocks_per_multiprocessor) {
     set_grid(static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks_per_multiprocessor));
   }
 
-  /// Checks the result: called once, after a first execution and before timing. Give it before `measure`. A check that
-  /// does not pass fails the point (exit code 2), and it is not timed.
+  /// Checks the result once, after a first execution and before timing. Call it before `measure`. A point whose check
+  /// does not pass fails (exit code 2) and is not timed.
   void verify(std::function<Check()> check);
 
-  /// Runs before each execution and is not timed: it brings back what an operation in place has changed.
+  /// Runs before each execution, untimed: restores what an operation in place has changed. Call it before `measure`.
   ///
   ///   state.reset([&] { std::ranges::copy(input.span(), keys.data()); });
   ///   state.measure([&] { std::sort(keys.data(), keys.data() + n); });
   ///
-  /// On a GPU it takes the stream, and enqueues on that and nowhere else. Executions are then timed one by one, each
-  /// right behind its reset: on a GPU by two events in a held stream, less two events around nothing behind a reset; on
-  /// the host by the steady clock, less what reading it costs. With --cache=cold the flush comes after the reset. Give
-  /// it before `measure`.
+  /// On a GPU it takes the stream, and enqueues on that alone. Executions are then timed one by one, each behind its
+  /// reset. With --cache=cold the flush comes after the reset.
   template <std::invocable<cudaStream_t> Reset>
   void reset(Reset reset) {
     set_reset([reset](cudaStream_t stream) mutable { reset(stream); }, nullptr);
@@ -135,10 +133,9 @@ class State {
     set_reset(nullptr, [reset]() mutable { reset(); });
   }
 
-  /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic, or of the traffic, and
-  /// all else as the operation does: `state.ablation(gpubench::less_arithmetic, 0.5, f)`. It is timed after the
-  /// operation, and whether its time falls is a vote on the verdict: "with half of its arithmetic it takes as long".
-  /// Give it before `measure`; it may overwrite results, for they were checked.
+  /// Offers a variant that does `remaining_fraction` (from 0 to less than 1) of the arithmetic or of the traffic:
+  /// `state.ablation(gpubench::less_arithmetic, 0.5, f)`. Whether it takes less time than the operation is a vote on
+  /// the verdict. Call it before `measure`. It may overwrite results.
   template <std::invocable<cudaStream_t> Operation>
   void ablation(Ablation kind, double remaining_fraction, Operation operation) {
     offer(kind, remaining_fraction, device_batch(std::move(operation)), nullptr);
@@ -152,7 +149,7 @@ class State {
   /// Leaves this point out, with the reason; not a failure.
   void skip(std::string reason);
 
-  /// Times an operation that enqueues its work on the stream it is handed, and nothing anywhere else. Call it once.
+  /// Times an operation that enqueues all its work on the stream. Call it once.
   template <std::invocable<cudaStream_t> Operation>
   void measure(Operation&& operation) {
     run(device_batch([&operation](cudaStream_t stream) { operation(stream); }), nullptr);
@@ -163,16 +160,12 @@ class State {
     run(nullptr, host_batch([&operation] { operation(); }));
   }
 
-  /// Google Benchmark's own state. Counters, a label and items that are set there are kept like those set here; include
-  /// <benchmark/benchmark.h> to use it.
+  /// Google Benchmark's own state. Counters, a label and items that are set there are kept like those set here.
   [[nodiscard]] benchmark::State& google();
 
  private:
-  using DeviceBatch = std::function<void(cudaStream_t, std::int64_t executions)>;
-  using HostBatch = std::function<void(std::int64_t executions)>;
-
   template <class Operation>
-  DeviceBatch device_batch(Operation operation) {
+  detail::DeviceBatch device_batch(Operation operation) {
     return [&buffers = buffers_, operation](cudaStream_t stream, std::int64_t executions) mutable {
       for (std::int64_t i = 0; i < executions; ++i) {
         buffers.next();
@@ -181,7 +174,7 @@ class State {
     };
   }
   template <class Operation>
-  HostBatch host_batch(Operation operation) {
+  detail::HostBatch host_batch(Operation operation) {
     return [&buffers = buffers_, operation](std::int64_t executions) mutable {
       for (std::int64_t i = 0; i < executions; ++i) {
         buffers.next();
@@ -200,8 +193,8 @@ class State {
   void set_items(double count);
   void set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor);
   void set_reset(std::function<void(cudaStream_t)> device, std::function<void()> host);
-  void offer(Ablation kind, double remaining_fraction, DeviceBatch device, HostBatch host);
-  void run(const DeviceBatch& device, const HostBatch& host);
+  void offer(Ablation kind, double remaining_fraction, detail::DeviceBatch device, detail::HostBatch host);
+  void run(const detail::DeviceBatch& device, const detail::HostBatch& host);
 
   detail::Declaration& declaration_;
   detail::Buffers& buffers_;

@@ -19,8 +19,7 @@ namespace gpubench {
 
 class State;
 
-/// Thrown when memory cannot be had; the point then fails with FailureKind::out_of_memory and the rest of the run goes
-/// on.
+/// Not enough memory: the point fails, and the run goes on.
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -35,8 +35,8 @@ constexpr std::string_view name_of(NumberFormat format) { return row_of(format).
 constexpr std::size_t bytes_of(NumberFormat format) { return row_of(format).bytes; }
 constexpr bool is_integer(NumberFormat format) { return row_of(format).integer; }
 
-/// An execution pipe with a ceiling of its own. `fp32` is the vector pipe; `tensor_bf16` the matrix unit fed with BF16.
-/// A CPU has no tensor pipes here: its matrix products count on the vector pipes.
+/// An execution pipe with a ceiling of its own. `fp32` is the vector pipe, `tensor_bf16` the matrix unit fed with BF16.
+/// On a CPU, matrix products count on the vector pipes.
 enum class Pipe {
   fp64,
   fp32,

@@ -22,16 +22,16 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  /// Where the contents are now. Notes that somebody asked: who keeps the answer goes on with the same copy.
+  /// Where the contents are now. Notes that somebody asked.
   [[nodiscard]] void* data() {
     if (!asked_.load(std::memory_order_relaxed)) asked_.store(true, std::memory_order_relaxed);
     return current_;
   }
-  /// The same without a note, for what does not keep the answer.
+  /// The same without the note, for what does not keep the pointer.
   [[nodiscard]] void* place() const { return current_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] Memory memory() const { return memory_; }
-  /// From one copy to the next: they share neither a line of cache nor what is fetched ahead of need.
+  /// From one copy to the next, so that they share neither cache lines nor prefetches.
   [[nodiscard]] std::size_t copy_stride() const;
 
  private:
@@ -63,7 +63,7 @@ struct BufferUse {
   bool kept = false;   ///< data() was called before it, so that it may have used a pointer of then
 };
 
-/// The memory that one State handed out, in that order. What its vectors let go of is left out.
+/// The buffers that one State handed out and that still exist, in that order.
 class Buffers {
  public:
   void add(const std::shared_ptr<Buffer>& buffer);
@@ -75,13 +75,12 @@ class Buffers {
     if (copies_ > 1) turn();
   }
 
-  /// Pointers given out up to now may be in the operation's keeping; those given out from now until `uses_of` are not.
+  /// The operation may have kept pointers given out before this.
   void mark_kept();
-  /// Runs one execution and tells how it got at the buffers in one memory.
+  /// Runs one execution and tells how it used the buffers in one memory.
   [[nodiscard]] std::vector<BufferUse> uses_of(Memory memory, const std::function<void()>& execution);
 
-  /// Makes `count` copies of every buffer in one memory, the original among them, with the contents it has now. Throws
-  /// OutOfMemory or CudaError, and has none then.
+  /// Makes `count` copies of every buffer in one memory, the original among them. Throws OutOfMemory or CudaError.
   void make_copies(Memory memory, std::int64_t count);
   /// Back to the originals.
   void drop_copies() noexcept;
@@ -95,7 +94,7 @@ class Buffers {
   std::int64_t current_ = 0;
 };
 
-/// The memory of a vector. Throws OutOfMemory, also where the product does not fit into a number.
+/// The memory of a vector. Throws OutOfMemory.
 std::shared_ptr<Buffer> make_buffer(Memory memory, std::size_t count, std::size_t element_bytes);
 
 void copy_from_device(void* host, const void* device, std::size_t bytes);
