@@ -61,6 +61,14 @@ Timing timing_of(const Samples& samples, const Timer& timer) {
   return timing;
 }
 
+/// The same of the first clock, with its samples.
+Timing primary_timing(Samples samples, const Timer& timer) {
+  Timing timing = timing_of(samples, timer);
+  timing.samples_seconds = std::move(samples.seconds);
+  timing.samples_clock_hz = std::move(samples.clocks_hz);
+  return timing;
+}
+
 /// What one clock that stands beside the first gave.
 Timing timing_beside(Clock clock, const DeviceTiming& chosen, const Samples* samples) {
   Timing timing;
@@ -267,17 +275,6 @@ void PointRunner::add_clock_rate(const Samples& samples) {
                                  : "median over samples, each by a chain of dependent additions right after it";
 }
 
-namespace {
-
-Timing primary_timing(Samples samples, const Timer& timer) {
-  Timing timing = timing_of(samples, timer);
-  timing.samples_seconds = std::move(samples.seconds);
-  timing.samples_clock_hz = std::move(samples.clocks_hz);
-  return timing;
-}
-
-}  // namespace
-
 DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, const DeviceBatch& batch,
                                     const ColdCache* cold) {
   Gpu& gpu = *device_.gpu();
@@ -300,19 +297,6 @@ DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, co
   return timing;
 }
 
-DeviceTiming PointRunner::timer_beside(Clock clock, const Declaration& declared, const DeviceBatch& batch,
-                                       const ColdCache* cold) {
-  try {
-    return timer_for(clock, declared, batch, cold);
-  } catch (const CudaError& error) {
-    // The point keeps its other times, unless the GPU is lost for what comes after.
-    if (device_.is_lost()) throw;
-    DeviceTiming none;
-    none.reason = error.what();
-    return none;
-  }
-}
-
 void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   Gpu& gpu = *device_.gpu();
   const LaunchedKernels launched = gpu.launched_by(batch);
@@ -321,9 +305,16 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   const auto cold = device_.chill(declared, batch, nullptr);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;
-  chosen.push_back(timer_for(asked.front(), declared, batch, cold.get()));
-  if (!chosen.front().clock) throw CudaError(no_time(asked.front(), chosen.front().reason));
-  for (std::size_t i = 1; i < asked.size(); ++i) chosen.push_back(timer_beside(asked[i], declared, batch, cold.get()));
+  for (const Clock clock : asked) {
+    try {
+      chosen.push_back(timer_for(clock, declared, batch, cold.get()));
+    } catch (const CudaError& error) {
+      // The point keeps its other times, unless the GPU is lost for what comes after.
+      if (chosen.empty() || device_.is_lost()) throw;
+      chosen.emplace_back().reason = error.what();
+    }
+    if (!chosen.front().clock) throw CudaError(no_time(clock, chosen.front().reason));
+  }
   std::vector<Timer*> timers;
   for (const auto& timing : chosen)
     if (timing.clock) timers.push_back(timing.clock.get());
@@ -332,10 +323,8 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   auto samples = AdaptiveSampler(sampling_, [&] { add_reading(conditions, gpu.conditions()); }).sample(timers);
   current_.conditions = std::move(conditions);
   if (samples.front().failure) std::rethrow_exception(samples.front().failure);
-  const bool any_failed = std::ranges::any_of(samples, [](const Samples& s) { return s.failure != nullptr; });
-  if (any_failed && gpu.lost())
-    for (const auto& each : samples)
-      if (each.failure) std::rethrow_exception(each.failure);
+  const auto failed = std::ranges::find_if(samples, [](const Samples& each) { return each.failure != nullptr; });
+  if (failed != samples.end() && gpu.lost()) std::rethrow_exception(failed->failure);
 
   for (const auto& each : samples)
     if (!each.host_seconds.empty()) {

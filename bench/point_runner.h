@@ -99,8 +99,6 @@ class PointRunner {
   void time_variants(const detail::Declaration& declared);
   DeviceTiming timer_for(Clock clock, const detail::Declaration& declared, const DeviceBatch& batch,
                          const ColdCache* cold);
-  DeviceTiming timer_beside(Clock clock, const detail::Declaration& declared, const DeviceBatch& batch,
-                            const ColdCache* cold);
   void add_clock_rate(const Samples& samples);
 
   OpenDevice device_;

@@ -98,7 +98,7 @@ void CuptiRangeProfiler::end_batch() {
   try {
     const auto [result, complete] = stop();
     library_->check(result, "cuptiRangeProfilerStop");
-    if (!complete) throw MetricsUnavailable("CUPTI wants more than the 1 passes that it planned; count fewer metrics");
+    if (!complete) throw MetricsUnavailable("CUPTI needs more than the one pass that it planned; count fewer metrics");
     decode();
     const auto places = ranges();
     for (const auto& [name, point] : batch_) {
@@ -158,15 +158,15 @@ CuptiRangeProfiler::Values CuptiRangeProfiler::attempt(bool keep, const Replay& 
   for (bool complete = false; !complete; ++passes) {
     if (passes >= max)
       throw MetricsUnavailable(
-          fmt::format("CUPTI wants more than the {} passes that it planned; count fewer metrics", max));
+          fmt::format("CUPTI needs more than the {} passes that it planned; count fewer metrics", max));
     replay.prepare();
     start();
     run_range(name, replay);
     const auto [result, done] = stop();
     if (by_kernel_ && result == CUPTI_ERROR_UNKNOWN)
       throw MetricsUnavailable(
-          "CUPTI gave up counting kernel by kernel, as it does where an operation launches a CUDA graph; ask for "
-          "counters that are not set against elapsed time, or launch the kernels one by one");
+          "CUPTI cannot count kernel by kernel, as where an operation launches a CUDA graph; ask for "
+          "counters that are not over elapsed time, or launch the kernels one by one");
     library_->check(result, "cuptiRangeProfilerStop");
     complete = done;
   }

@@ -61,10 +61,9 @@ Substitute substitute_for(const GraphContent& content) {
   Substitute result;
   for (const auto& kernel : content.kernels) result.shapes.push_back(one_block_each(kernel.shape));
   const std::size_t count = content.kernels.size();
-  result.note = count == 1 ? "less what one kernel costs before and after its work"
-                           : fmt::format("less what {} kernels cost before and after their work", count);
+  result.note = count == 1 ? "less the overhead of one kernel" : fmt::format("less the overhead of {} kernels", count);
   if (content.other_nodes > 0)
-    result.note += fmt::format("; {} copies, fills or host functions have no counterpart", content.other_nodes);
+    result.note += fmt::format("; {} copies, fills or host functions are not taken off", content.other_nodes);
   return result;
 }
 
@@ -186,9 +185,8 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
     }
     substitute = substitute_for(content);
   } else {
-    substitute = {
-        {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
-        "it cannot be captured in a graph; less what one kernel of one block costs before and after its work"};
+    substitute = {{{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
+                  "it cannot be captured in a graph; less the overhead of a kernel of one block"};
   }
   if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
   auto timer = std::make_unique<HeldChains>(stream, blocker, std::move(batch), in_graphs ? nodes : 0, chill_of(cold));

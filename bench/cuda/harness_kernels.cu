@@ -78,8 +78,8 @@ void Blocker::hold_while(const std::function<void()>& enqueue) {
 void Blocker::check() const {
   if (number_ == 0 || shared_->timed_out != number_) return;
   throw CudaError("the stream was held for " + std::to_string(static_cast<int>(limit_seconds)) +
-                  " s: the operation waits for the GPU, or fills its queue, while it is being enqueued, so that its "
-                  "time on the GPU cannot be told from the host's; --time=latency times the two together");
+                  " s: the operation waits for the GPU, or fills its queue, while it is enqueued, so that its time on "
+                  "the GPU cannot be separated from the host's; use --time=latency, which times both together");
 }
 
 namespace {

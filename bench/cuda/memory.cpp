@@ -10,6 +10,7 @@
 #include "bench/cuda/harness_kernels.h"
 #include "bench/memory/allocation.h"
 #include "core/base/time.h"
+#include "core/base/units.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -23,8 +24,9 @@ void* allocate_device(std::size_t bytes) {
     std::size_t total_bytes = 0;
     if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
       throw OutOfMemory(
-          fmt::format("the GPU has {} of {} bytes free, and {} are needed", free_bytes, total_bytes, bytes));
-    throw OutOfMemory(fmt::format("the GPU has no {} bytes free", bytes));
+          fmt::format("the GPU has {} of {} free, and {} are needed", format_bytes(static_cast<double>(free_bytes)),
+                      format_bytes(static_cast<double>(total_bytes)), format_bytes(static_cast<double>(bytes))));
+    throw OutOfMemory(fmt::format("the GPU does not have {} free", format_bytes(static_cast<double>(bytes))));
   }
   check_cuda(error, "cudaMalloc");
   return pointer;

@@ -42,26 +42,15 @@ const std::vector<Registration*>& registrations() { return all_registrations(); 
 
 GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation,
                                     Code code) {
-  bench::Registration registration;
-  registration.operation = name;
-  registration.kind = kind;
-  registration.function = std::move(operation);
-  registration.unoptimized_code = code == Code::unoptimized;
-  return add(std::move(registration));
+  return add({name, kind, std::move(operation), {}, code == Code::unoptimized});
 }
 
 Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::string& argument,
                          const std::vector<AxisValue>& values, Code code) {
   std::vector<GoogleBenchmark*> registered;
-  for (const AxisValue& value : values) {
-    bench::Registration registration;
-    registration.operation = name;
-    registration.kind = kind;
-    registration.function = value.operation;
-    registration.texts = {Argument{argument, 0, value.text}};
-    registration.unoptimized_code = code == Code::unoptimized;
-    registered.push_back(add(std::move(registration)));
-  }
+  for (const AxisValue& value : values)
+    registered.push_back(
+        add({name, kind, value.operation, {Argument{argument, 0, value.text}}, code == Code::unoptimized}));
   return Benchmarks(std::move(registered));
 }
 

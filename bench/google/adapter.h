@@ -27,9 +27,9 @@ struct Registration {
   bool unoptimized_code = false;
   GoogleBenchmark* google = nullptr;
   /// Of the numbers that Google Benchmark keeps, some perhaps empty; absent before anything was discovered.
-  std::optional<std::vector<std::string>> number_names;
+  std::optional<std::vector<std::string>> number_names = {};
   /// Registered numbers that --arg replaced by others.
-  std::set<std::vector<std::int64_t>> replaced;
+  std::set<std::vector<std::int64_t>> replaced = {};
 };
 
 /// All of this process, in the order of registration. They live as long as the process.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/units.h"
 #include "gpubench/state.h"
 
 namespace gpubench::bench {
@@ -42,7 +43,7 @@ std::string why_not_all(std::span<const detail::BufferUse> uses, const Work& dec
   const double needed = declared.footprint_bytes.value_or(std::max(declared.bytes_read, declared.bytes_written));
   if (!(used > 0.0)) return "it uses no memory of state.device_vector or state.host_vector";
   if (used < (1.0 - negligible_memory) * needed)
-    return fmt::format("it declares {:.0f} bytes, but its vectors hold {:.0f}", needed, used);
+    return fmt::format("it declares {}, but its vectors hold {}", format_bytes(needed), format_bytes(used));
   return {};
 }
 
@@ -68,8 +69,8 @@ BufferRotation plan_rotation(std::span<const detail::BufferUse> uses, const Work
   const std::int64_t wanted = std::clamp<std::int64_t>(times(caches_between_turns), 2, max_copies);
   const auto fitting = 1 + static_cast<std::int64_t>(std::min(usable_memory * free_bytes / copy_bytes, 1e9));
   if (fitting < 2) {
-    turns.why_not = fmt::format("a copy of its {:.0f} bytes does not fit into the {:.0f} bytes of memory that are free",
-                                copy_bytes, free_bytes);
+    turns.why_not = fmt::format("a copy of its {} does not fit into the {} of memory that are free",
+                                format_bytes(copy_bytes), format_bytes(free_bytes));
     return turns;
   }
   turns.copies = std::min(wanted, fitting);

@@ -61,16 +61,10 @@ GPUBENCH_HOST_DEVICE constexpr double unit_double(std::uint64_t bits) {
 }
 
 GPUBENCH_HOST_DEVICE constexpr Format format_of(detail::ElementKind kind) {
-  switch (kind) {
-    case detail::ElementKind::float16:
-      return {5, 10, 0x7BFFU};
-    case detail::ElementKind::bfloat16:
-      return {8, 7, 0x7F7FU};
-    case detail::ElementKind::fp8_e4m3:
-      return {4, 3, 0x7EU};
-    default:
-      return {5, 2, 0x7BU};  // fp8_e5m2
-  }
+  if (kind == detail::ElementKind::float16) return {5, 10, 0x7BFFU};
+  if (kind == detail::ElementKind::bfloat16) return {8, 7, 0x7F7FU};
+  if (kind == detail::ElementKind::fp8_e4m3) return {4, 3, 0x7EU};
+  return {5, 2, 0x7BU};  // fp8_e5m2
 }
 
 /// A fingerprint is the sum of this over all words of eight bytes, the last filled up with zeros. Different contents

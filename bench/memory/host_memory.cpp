@@ -13,6 +13,7 @@
 
 #include "bench/memory/allocation.h"
 #include "bench/memory/contents.h"
+#include "core/base/units.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::detail {
@@ -80,7 +81,8 @@ void* allocate_host(std::size_t bytes) {
   void* const pointer =
       mapped < bytes ? MAP_FAILED : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED)
-    throw OutOfMemory(fmt::format("the host has no {} bytes of memory left for this size", bytes));
+    throw OutOfMemory(
+        fmt::format("the host does not have {} of memory left", format_bytes(static_cast<double>(bytes))));
   if (mapped >= huge_page) madvise(pointer, mapped, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
   return pointer;
 }

@@ -105,7 +105,7 @@ TEST(BufferRotation, AHostVectorMayBeReadElementByElement) {
 
 TEST(BufferRotation, MemoryOfTheOperationsOwnEndsThem) {
   EXPECT_THAT(of({}).why_not, HasSubstr("no memory of state.device_vector"));
-  EXPECT_THAT(of({asked(1000)}, reading(2000)).why_not, HasSubstr("declares 2000 bytes, but its vectors hold 1000"));
+  EXPECT_THAT(of({asked(1000)}, reading(2000)).why_not, HasSubstr("declares 2 KiB, but its vectors hold 1000 B"));
   EXPECT_GT(of({asked(1000)}, reading(1040)).copies, 0) << "a few bytes do not matter";
   Work rereads = reading(5000);
   rereads.footprint_bytes = 1000;  // the same bytes five times

@@ -55,7 +55,7 @@ class GpuTroubles(unittest.TestCase):
 
     def test_failures_say_why(self):
         self.assertIn("cudaErrorInvalid", self.failure("too_many_threads"))
-        self.assertIn("bytes free", self.failure(f"too_large/{1 << 46}"))
+        self.assertIn(" free, and ", self.failure(f"too_large/{1 << 46}"))
         self.assertIn("cudaErrorIllegalAddress", self.failure("illegal_address"))
         self.assertIn("earlier error", self.failure("comes_after/1024"))
 
