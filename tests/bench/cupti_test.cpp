@@ -481,7 +481,7 @@ TEST_F(FakeCupti, LostRangesAndEndlessPassesAreErrors) {
   EXPECT_THAT(count_error(), HasSubstr("counted nothing"));
   unsetenv("FAKE_CUPTI_EMPTY");
   environment_.set("FAKE_CUPTI_ENDLESS", "1");
-  EXPECT_THAT(count_error(), HasSubstr("more than the 1 passes"));
+  EXPECT_THAT(count_error(), HasSubstr("more than the one pass"));
 }
 
 TEST_F(FakeCupti, WhateverIsMissingTheTimesStayAndTheRunIsToldOnce) {
