@@ -77,7 +77,7 @@ void saxpy(State& state) {
   const std::int64_t n = state.range(0);
   const auto x = state.device_vector<float>(n);
   auto y = state.device_vector<float>(n);
-  declare_saxpy(state, n);
+  declare_axpy(state, n);
   const DeviceSample sample(n);
   std::vector<float> expected = sample.of(y);  // y before the one execution that the check sees
   state.verify([&] {
@@ -92,7 +92,7 @@ void triad(State& state) {
   const auto b = state.device_vector<float>(n);
   const auto c = state.device_vector<float>(n);
   auto a = state.device_vector<float>(n);
-  declare_triad(state, n);
+  declare_axpy(state, n);
   state.verify([&] {
     const DeviceSample sample(n);
     std::vector<float> expected(static_cast<std::size_t>(sample.size()));

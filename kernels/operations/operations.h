@@ -6,9 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "gpubench/benchmark.h"
+#include "gpubench/check.h"
 #include "gpubench/state.h"
 
 namespace gpubench::operations {
@@ -41,12 +44,11 @@ void fma_chain(In x, Out y, std::int64_t fma_count);  ///< y = fma_count times v
 // The work of each, declared on the state; work.cpp lists what is counted. `pipe` of sum and dot is the one they
 // accumulate on.
 void declare_copy(State& state, std::int64_t n);
-void declare_saxpy(State& state, std::int64_t n);
-void declare_triad(State& state, std::int64_t n);
+void declare_axpy(State& state, std::int64_t n);  ///< saxpy and triad
 void declare_cosine(State& state, std::int64_t n);
 void declare_gelu(State& state, std::int64_t n);
-void declare_sum(State& state, std::int64_t n, Pipe pipe = fp64);
-void declare_dot(State& state, std::int64_t n, Pipe pipe = fp64);
+void declare_sum(State& state, std::int64_t n, Pipe pipe);
+void declare_dot(State& state, std::int64_t n, Pipe pipe);
 void skip_broken_rows(State& state, std::int64_t n);  ///< leaves out n elements that are no whole rows of row_length
 void declare_softmax(State& state, std::int64_t n);
 void declare_layer_norm(State& state, std::int64_t n);
@@ -61,5 +63,13 @@ void transpose_sizes(GoogleBenchmark* benchmark);  ///< n of an n x n matrix
 void gemm_sizes_host(GoogleBenchmark* benchmark);
 void gemm_sizes_cuda(GoogleBenchmark* benchmark);
 void fma_counts(GoogleBenchmark* benchmark);  ///< fused multiply-adds per element, at a fixed large vector
+
+/// Indices of up to about `samples` of n elements: all when they are few, else the first and last 1024 (where vectors
+/// and slices go wrong first) and the rest at an odd distance, so that no power-of-two stride hides a fault.
+std::vector<std::int64_t> sampled_indices(std::int64_t n, std::int64_t samples);
+/// Compares elements of a result with what a formula in double says they should be, as all_close does. Both take the
+/// index of an element.
+Check sampled_close(const std::vector<std::int64_t>& indices, const std::function<double(std::int64_t)>& actual,
+                    const std::function<double(std::int64_t)>& expected, double relative, double absolute);
 
 }  // namespace gpubench::operations

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include "kernels/operations/operations.h"
-#include "kernels/operations/sampled_check.h"
 #include "tests/kernels/close.h"
 #include "tests/kernels/naive.h"
 
