@@ -222,8 +222,8 @@ struct GemmPlan::Plan {
   void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
     library->check(library->desc_set(operation, attribute, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
   }
-  void propose(const Options& options);
-  void choose(const Options& options);
+  void propose();
+  void choose();
   /// Products by this algorithm, ready to be launched at once; absent when it is refused.
   [[nodiscard]] std::optional<bench::GraphExec> products(const cublasLtMatmulAlgo_t& candidate, int count,
                                                          cudaStream_t stream) const;
@@ -255,14 +255,15 @@ struct GemmPlan::Plan {
   std::string version;
 };
 
-void GemmPlan::Plan::propose(const Options& options) {
-  const std::size_t limit = options.workspace_bytes;
+void GemmPlan::Plan::propose() {
+  constexpr int max_proposals = 16;
+  const std::size_t limit = std::size_t{64} << 20;  // of the workspace
   library->check(library->preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof(limit)),
                  "cublasLtMatmulPreferenceSetAttribute");
-  proposals.resize(static_cast<std::size_t>(options.candidates));
+  proposals.resize(max_proposals);
   int found = 0;
   library->check(library->get_heuristic(library->handle, operation, layout, layout, result_layout, result_layout,
-                                        preference, options.candidates, proposals.data(), &found),
+                                        preference, max_proposals, proposals.data(), &found),
                  "cublasLtMatmulAlgoGetHeuristic");
   proposals.resize(static_cast<std::size_t>(found));
   std::erase_if(proposals, [](const auto& proposal) { return proposal.state != CUBLAS_STATUS_SUCCESS; });
@@ -300,14 +301,16 @@ double seconds_of(const bench::GraphExec& graph, bench::Event& start, bench::Eve
 
 }  // namespace
 
-void GemmPlan::Plan::choose(const Options& options) {
+void GemmPlan::Plan::choose() {
   // In graphs, because launches by the host scatter by more than algorithms differ; in rounds, because the clock
   // drifts. What is left of the scatter must not decide: of algorithms within 2 % the one that cuBLASLt proposed first
   // is taken, so that two processes choose the same.
   constexpr int products_each = 10;
   constexpr int rounds = 5;
   constexpr double equal_within = 1.02;
-  constexpr double hopeless_from = 1.2;    // after one round
+  constexpr double hopeless_from = 1.2;  // after one round
+  // After some 10 ms of products a GPU at its power limit lowers its clock, and the first candidate would look fastest.
+  constexpr double rest_seconds = 0.005;
   constexpr double long_seconds = 0.2e-3;  // one product is then enough of a sample, and heats the chip
   struct Candidate {
     std::size_t proposal;
@@ -339,7 +342,7 @@ void GemmPlan::Plan::choose(const Options& options) {
   for (int round = 0; round < rounds; ++round) {
     double best = std::numeric_limits<double>::infinity();
     for (Candidate& candidate : candidates) {
-      if (candidate.products == 1) std::this_thread::sleep_for(std::chrono::duration<double>(options.rest_seconds));
+      if (candidate.products == 1) std::this_thread::sleep_for(std::chrono::duration<double>(rest_seconds));
       candidate.seconds.push_back(seconds_of(candidate.graph, start, stop, stream) / candidate.products);
       best = std::min(best, candidate.seconds.back());
     }
@@ -362,20 +365,15 @@ void GemmPlan::Plan::choose(const Options& options) {
 }
 
 GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
-                   cudaStream_t stream, const Options& options)
+                   cudaStream_t stream)
     : plan_(std::make_unique<Plan>(library.library_, a, b, c)) {
   plan_->describe(type, n);
   plan_->version = library.version();
-  plan_->propose(options);
+  plan_->propose();
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));  // the matrices are there
-  plan_->choose(options);
+  plan_->choose();
 }
-GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
-                   cudaStream_t stream)
-    : GemmPlan(library, type, n, a, b, c, stream, Options{}) {}
 GemmPlan::~GemmPlan() = default;
-GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
-GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 
 void GemmPlan::run(cudaStream_t stream) const {
   plan_->library->check(plan_->run(plan_->algorithm, stream), "cublasLtMatmul");

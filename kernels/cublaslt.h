@@ -18,8 +18,7 @@ namespace gpubench::kernels {
 
 // A product is named by the format of A and B, and int32 has none:
 //   fp32, fp64   computed in that format throughout, TF32 not allowed
-//   fp16, bf16   accumulated in FP32, the result rounded to the input format, as in a network's forward pass. An FP32
-//                result stores twice the bytes and was 1 to 4 % slower on an H200 (n = 4096 and 8192).
+//   fp16, bf16   accumulated in FP32, the result rounded to the input format, as in a network's forward pass
 //   tf32         FP32 matrices whose elements are rounded to TF32
 //   fp8          E4M3 factors, the tensor cores' fast accumulation, a BF16 result
 //   int8         an INT32 result
@@ -52,26 +51,14 @@ class CublasLt {
 };
 
 /// One product C = A B of row-major n x n matrices (C = A B^T where takes_columns), with the fastest of the algorithms
-/// that cuBLASLt proposes. Movable.
+/// that cuBLASLt proposes.
 class GemmPlan {
  public:
-  struct Options {
-    int candidates = 16;  ///< how many of cuBLASLt's proposals to time
-    std::size_t workspace_bytes = 64 << 20;
-    /// Idle time before each candidate: after some 10 ms of matrix products a GPU at its power limit lowers its clock,
-    /// and whichever candidate comes first would look fastest.
-    double rest_seconds = 0.005;
-  };
-
   /// Times the candidates on the given matrices (device memory, aligned to 16 bytes; C is overwritten). Throws
   /// CudaError, also when cuBLASLt has no algorithm for this product, and OutOfMemory when the workspace does not fit.
   GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
-           cudaStream_t stream, const Options& options);
-  GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
            cudaStream_t stream);
   ~GemmPlan();
-  GemmPlan(GemmPlan&&) noexcept;
-  GemmPlan& operator=(GemmPlan&&) noexcept;
 
   /// Enqueues the product of the matrices it was made for. Throws CudaError when it is refused.
   void run(cudaStream_t stream) const;

@@ -17,16 +17,10 @@ CublasLt::CublasLt(std::initializer_list<std::string>) : CublasLt() {}
 const std::string& CublasLt::reason() const { return library_->reason; }
 std::string CublasLt::version() const { return ""; }
 
-GemmPlan::GemmPlan(const CublasLt& library, NumberFormat, std::int64_t, const void*, const void*, void*, cudaStream_t,
-                   const Options&) {
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat, std::int64_t, const void*, const void*, void*, cudaStream_t) {
   throw CudaError(library.reason());
 }
-GemmPlan::GemmPlan(const CublasLt& library, NumberFormat type, std::int64_t n, const void* a, const void* b, void* c,
-                   cudaStream_t stream)
-    : GemmPlan(library, type, n, a, b, c, stream, Options{}) {}
 GemmPlan::~GemmPlan() = default;
-GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
-GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 void GemmPlan::run(cudaStream_t) const {}
 void GemmPlan::run(const void*, const void*, void*, cudaStream_t) const {}
 std::string GemmPlan::description() const { return ""; }

@@ -10,9 +10,8 @@ endif()
 gpubench_room(cublaslt SOURCES ${cublaslt_source} PUBLIC gpubench::bench PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 
 target_sources(gpubench_probes PRIVATE probes/cuda_clock.cu probes/cuda_memory.cu probes/cuda_bulk.cu probes/cuda_cache.cu
-  probes/cuda_latency.cu probes/cuda_compute.cu probes/cuda_tensor.cu probes/cuda_atomics.cu probes/cuda_blocks.cu
-  probes/cuda_intensity.cu
-  probes/cuda_limits.cpp)
+  probes/cuda_latency.cu probes/cuda_compute.cu probes/cuda_tensor.cu probes/cuda_atomics.cu
+  probes/cuda_intensity.cu probes/cuda_limits.cpp)
 target_link_libraries(gpubench_probes PUBLIC CUDA::cudart_static)
 
 # wgmma is an instruction of sm_90a, which no other GPU runs and which every supported toolkit knows.
@@ -21,11 +20,10 @@ if("${CMAKE_CUDA_ARCHITECTURES}" MATCHES "(^|;)(90a?(-real|-virtual)?|native|all
   set_target_properties(gpubench_wgmma PROPERTIES CUDA_ARCHITECTURES 90a-real)
   target_include_directories(gpubench_wgmma PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_sources(gpubench_probes PRIVATE $<TARGET_OBJECTS:gpubench_wgmma>)
-else()
-  target_sources(gpubench_probes PRIVATE probes/cuda_wgmma_absent.cpp)
+  target_compile_definitions(gpubench_probes PRIVATE GPUBENCH_WGMMA)
 endif()
 
 # The kernels by themselves, for tests; the operations' registration lies in the same files.
-target_sources(gpubench_operations PRIVATE operations/copy_saxpy_triad.cu operations/elementwise.cu operations/reductions.cu
-  operations/softmax_layer_norm.cu operations/transpose.cu operations/gemm.cu operations/intensity.cu)
+target_sources(gpubench_operations PRIVATE operations/vectors.cu operations/reductions.cu
+  operations/softmax_layer_norm.cu operations/transpose.cu operations/gemm.cu)
 target_link_libraries(gpubench_operations PUBLIC gpubench::cublaslt CUDA::cudart_static)

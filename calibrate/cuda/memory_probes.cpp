@@ -10,7 +10,6 @@
 
 #include "bench/memory/allocation.h"
 #include "calibrate/cuda/workbench.h"
-#include "kernels/probes/cuda_bulk.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::calibrate {

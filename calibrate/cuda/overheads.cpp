@@ -15,7 +15,7 @@
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda_atomics.h"
-#include "kernels/probes/cuda_blocks.h"
+#include "kernels/probes/cuda_clock.h"
 
 namespace gpubench::calibrate {
 namespace {

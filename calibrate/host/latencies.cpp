@@ -14,7 +14,6 @@
 #include "calibrate/host/workbench.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/host_buffer.h"
-#include "kernels/probes/host_chase.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_contention.h"
 #include "kernels/probes/host_team.h"

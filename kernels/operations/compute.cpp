@@ -7,7 +7,7 @@
 
 #include "kernels/operations/operations.h"
 #include "kernels/operations/vector_kernels.h"
-#include "kernels/probes/host_gemm.h"
+#include "kernels/probes/host_kernels.h"
 #include "kernels/probes/host_isa_table.h"
 
 namespace gpubench::operations {

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdint>
 
-#include "kernels/probes/cuda_bulk.h"
+#include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
 namespace {

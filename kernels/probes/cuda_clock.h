@@ -21,6 +21,10 @@ double mean_hertz(std::span<const ClockReading> readings);
 /// `blocks` blocks of one thread that read both clocks until `nanoseconds` have passed, and leave a reading each.
 cudaError_t launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, cudaStream_t stream);
 
+inline constexpr int threads_of_empty_block = 256;
+/// A kernel of so many blocks of `threads_of_empty_block` threads that end at once: it takes as long as starting them.
+cudaError_t launch_empty_blocks(int blocks, cudaStream_t stream);
+
 /// How many threads a probe runs with.
 struct BlockShape {
   int threads = 256;

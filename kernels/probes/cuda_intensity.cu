@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "kernels/probes/cuda_intensity.h"
+#include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
 namespace {

@@ -10,10 +10,7 @@
 namespace gpubench::probes {
 namespace {
 
-// Measured on an H200 with 8 to 12 GiB of normal random data, GB/s of 4814: read {256, 4, 64} 4723, {128, 16, 1} 4717,
-// {256, 4, 1} 4705; write {256, 1, 1} 4701, {256, 4, 1} 4644; copy {128, 1, 1} 4284, {256, 1, 1} 4267, {1024, 1, 1}
-// 4083, {1024, 8, 1} 4111; triad {1024, 1, 1} 4415, {128, 1, 1} 4383, {256, 4, 1} 4304. A grid that stays on the
-// multiprocessors and loops loses up to 10 %.
+// The best of an H200 first. A grid that stays on the multiprocessors and loops loses up to 10 %.
 constexpr std::array read_shapes = {MemoryShape{256, 4, 64}, MemoryShape{128, 16, 1}, MemoryShape{256, 4, 1},
                                     MemoryShape{512, 8, 1}};
 constexpr std::array write_shapes = {MemoryShape{256, 1, 1}, MemoryShape{1024, 1, 1}, MemoryShape{512, 4, 1},

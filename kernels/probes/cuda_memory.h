@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do nothing but move memory. Plain C++ declarations; each launch is asynchronous on its stream and
+// Kernels that move memory. Plain C++ declarations; each launch is asynchronous on its stream and
 // returns what the launch itself reported.
 #pragma once
 
@@ -23,8 +23,7 @@ struct MemoryShape {
   int folds = 1;
 };
 
-/// Shapes worth trying, the one that was best on an H200 first. More bytes in flight help some GPUs, smaller blocks
-/// others.
+/// Shapes worth trying. More bytes in flight help some GPUs, smaller blocks others.
 std::span<const MemoryShape> memory_shapes(MemoryPattern pattern);
 
 /// Every shape of memory_shapes takes arrays of a multiple of this many floats.
@@ -41,8 +40,7 @@ double memory_bytes(MemoryPattern pattern, std::size_t count);
 
 /// Where the blocks of a working set's reader are. side_by_side: all together through the set, each block a part of
 /// every stride. neighbours: each goes through all of it, from a start of its own close behind another's, so that the
-/// GPU merges many of their requests on the way to L2 (an H200 counts 54 of 100 there; with starts strewn over the set
-/// 90).
+/// GPU merges many of their requests on the way to L2.
 enum class WorkingSetStart { side_by_side, neighbours };
 
 /// How the GPU goes through a working set: each thread has `loads` 16-byte loads in flight.
@@ -63,8 +61,32 @@ cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::si
                                double min_bytes, float* sink, ClockReading* clock, cudaStream_t stream,
                                Launched& launched);
 /// 16 bytes for each thread that the current GPU holds at once. In a smaller set several multiprocessors ask for one
-/// line at the same time, and the GPU merges their requests on the way: an H200 then shows up to 24 TB/s, more than its
-/// L2 delivers.
+/// line at the same time, and the GPU merges their requests: the rate is then more than L2 delivers.
 cudaError_t min_working_set(std::size_t& bytes);
+
+// Bulk copies through shared memory (TMA, from compute capability 9.0 on): one thread a block asks for many bytes at a
+// time.
+
+struct BulkShape {
+  int bytes = 16384;  ///< of one copy
+  int stages = 8;     ///< copies in flight in a block
+  int blocks = 1;     ///< on each multiprocessor
+};
+/// Shapes worth trying for a pattern; none for the triad, which computes.
+std::span<const BulkShape> bulk_shapes(MemoryPattern pattern);
+
+/// What launch_memory does, for read, write and copy; `write` stores a pattern of `bytes` again and again. Arrays hold
+/// `count` floats, a multiple of every shape's bytes (memory_granule is one). cudaErrorNotSupported where this build or
+/// the GPU has no bulk copies, or a block has too little shared memory for the shape.
+cudaError_t launch_bulk(MemoryPattern pattern, BulkShape shape, float* a, const float* b, std::size_t count,
+                        int multiprocessors, cudaStream_t stream);
+
+// Memory and arithmetic loaded together: each value read goes through so many multiply-adds.
+
+/// Single-precision multiply-adds on each float that is read; n of them are n / 2 FLOP a byte. Ascending.
+std::span<const int> intensity_steps();
+
+/// Reads `count` floats once (a multiple of memory_granule) and does `multiply_adds` of intensity_steps on each.
+cudaError_t launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink, cudaStream_t stream);
 
 }  // namespace gpubench::probes

@@ -260,4 +260,14 @@ cudaError_t launch_mma(NumberFormat type, BlockShape shape, const void* a, const
   return cudaErrorNotSupported;
 }
 
+#if !defined(GPUBENCH_WGMMA)  // a build for other GPUs than Hopper
+
+std::span<const BlockShape> wgmma_shapes() { return {}; }
+std::string wgmma_shape_text(BlockShape) { return ""; }
+cudaError_t launch_wgmma(NumberFormat, BlockShape, const void*, const void*, void*, const LoopLaunch&, Launched&) {
+  return cudaErrorNotSupported;
+}
+
+#endif
+
 }  // namespace gpubench::probes

@@ -8,6 +8,8 @@
 namespace gpubench::probes {
 
 GPUBENCH_CHOOSE_BY_ISA(HostArithmetic, host_arithmetic, arithmetic)
+GPUBENCH_CHOOSE_BY_ISA(HostKernels, host_kernels, kernels)
+GPUBENCH_CHOOSE_BY_ISA(GemmKernels, gemm_kernels, gemms)
 
 namespace {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/probes/host_arithmetic.h"
-#include "kernels/probes/host_gemm.h"
 #include "kernels/probes/host_kernels.h"
 
 namespace gpubench::probes {

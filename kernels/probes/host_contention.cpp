@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// Always optimised: a chase through the stack would be slower than the L1 it is to measure.
 #include "kernels/probes/host_contention.h"
 
 #include <pthread.h>
 #include <sched.h>
 
+#include <cstring>
 #include <latch>
 #include <memory>
 #include <system_error>
 #include <thread>
 
+#include "kernels/probes/chase_order.h"
 #include "kernels/probes/host_team.h"
 
 namespace gpubench::probes {
@@ -61,6 +64,23 @@ double pair_seconds(int first, int second, const Ask& ask, const Answer& answer)
 }
 
 }  // namespace
+
+void make_host_chain(std::byte* memory, std::uint32_t lines, std::uint64_t seed) {
+  const int half_bits = half_bits_for(lines);
+#pragma omp parallel for schedule(static)
+  for (std::uint32_t i = 0; i < lines; ++i) {
+    std::byte* const here = memory + shuffled(i, lines, half_bits, seed) * host_line_bytes;
+    std::byte* const next = memory + shuffled(i + 1 == lines ? 0 : i + 1, lines, half_bits, seed) * host_line_bytes;
+    std::memcpy(here, static_cast<const void*>(&next), sizeof next);
+  }
+}
+
+const std::byte* chase_host_chain(const std::byte* from, std::int64_t steps) {
+  const void* at = from;
+#pragma GCC unroll 16
+  for (std::int64_t i = 0; i < steps; ++i) at = *static_cast<const void* const*>(at);
+  return static_cast<const std::byte*>(at);
+}
 
 AtomicsProbe::AtomicsProbe() : counters_((static_cast<std::size_t>(team_size()) + 1) * stride_) {
   void* start = counters_.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores that meet at a cache line.
+// Pointer chases on the host, and cores that meet at a cache line.
 #pragma once
 
 #include <array>
@@ -10,6 +10,16 @@
 #include <vector>
 
 namespace gpubench::probes {
+
+/// Distance of the links: a cache line of x86-64 and of most AArch64 cores.
+inline constexpr std::size_t host_line_bytes = 64;
+
+/// Links the first `lines` lines of memory in one random cycle, another for each seed: the start of each holds the
+/// address of the next. By all threads of the team. `lines` > 0.
+void make_host_chain(std::byte* memory, std::uint32_t lines, std::uint64_t seed);
+
+/// Follows the links from `from` so many times and returns where that ends; each load waits for the one before it.
+const std::byte* chase_host_chain(const std::byte* from, std::int64_t steps);
 
 /// What the threads of a team add to.
 enum class Sharing { one_address, one_line, spread };

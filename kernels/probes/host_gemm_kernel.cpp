@@ -15,7 +15,7 @@
 #endif
 #include <Eigen/Core>
 
-#include "kernels/probes/host_gemm.h"
+#include "kernels/probes/host_kernels.h"
 
 namespace gpubench::probes::GPUBENCH_ISA {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of the host probes, for one thread and one vector extension.
+// The inner loops of the host probes, for one thread and one vector extension, and matrix products.
 #pragma once
 
 #include <cstddef>
@@ -45,5 +45,14 @@ struct HostKernels {
 
 /// The loops for an extension; throws std::invalid_argument when this CPU does not have it.
 const HostKernels& host_kernels(Isa isa);
+
+/// Matrix products through Eigen, by all threads. c = a b; all n x n, row-major, dense, not overlapping.
+struct GemmKernels {
+  void (*fp32)(const float* a, const float* b, float* c, std::int64_t n);
+  void (*fp64)(const double* a, const double* b, double* c, std::int64_t n);
+};
+
+/// The products for an extension; throws std::invalid_argument when this CPU does not have it.
+const GemmKernels& gemm_kernels(Isa isa);
 
 }  // namespace gpubench::probes

@@ -12,12 +12,11 @@
 
 #include "bench/memory/allocation.h"
 #include "kernels/probes/cuda_atomics.h"
-#include "kernels/probes/cuda_bulk.h"
 #include "kernels/probes/cuda_cache.h"
 #include "kernels/probes/cuda_compute.h"
-#include "kernels/probes/cuda_intensity.h"
 #include "kernels/probes/cuda_latency.h"
 #include "kernels/probes/cuda_limits.h"
+#include "kernels/probes/cuda_memory.h"
 #include "kernels/probes/cuda_tensor.h"
 #include "tests/kernels/cuda_fixture.h"
 

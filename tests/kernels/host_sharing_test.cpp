@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/probes/host_buffer.h"
-#include "kernels/probes/host_chase.h"
 #include "kernels/probes/host_contention.h"
 #include "kernels/probes/host_team.h"
 
