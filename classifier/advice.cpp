@@ -174,7 +174,7 @@ void advise_on_compute(const Case& it, List& list) {
     const double ratio = fast->per_second / slow->per_second;
     if (ratio <= 1.0) continue;
     list.add(code, action,
-             fmt::format("the {} ceiling is {} x the {} ceiling", label_of(name_of(to)), format_number(ratio),
+             fmt::format("the {} ceiling is {}x the {} ceiling", label_of(name_of(to)), format_number(ratio),
                          label_of(name_of(from))),
              it.time.seconds, it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }

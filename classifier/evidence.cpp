@@ -150,10 +150,10 @@ std::string overlap_note(const Prediction& prediction) {
 
 std::string excess_note(const Case& it) {
   if (it.binding.decision.limiter == block_start)
-    return fmt::format("; its blocks need {} x that time at {}, so the ceiling is too low",
+    return fmt::format("; its blocks need {}x that time at {}, so the ceiling is too low",
                        format_number(*it.excess_over_ceiling), ceiling_of(it));
   const bool memory = it.binding.decision.regime == Regime::memory;
-  return fmt::format("; the {} {} need {} x that time at {}: {}",
+  return fmt::format("; the {} {} need {}x that time at {}: {}",
                      it.prediction.counted && memory ? "counted" : "declared", memory ? "bytes" : "operations",
                      format_number(*it.excess_over_ceiling), ceiling_of(it),
                      memory ? "a nearer cache serves them, or it declares more than it moves"

@@ -128,7 +128,7 @@ std::string boundary_at_text(const Boundary& boundary) {
 }
 
 std::string advice_text(const Advice& advice) {
-  const std::string gain = advice.gain ? fmt::format(" (up to {} x)", format_number(*advice.gain)) : "";
+  const std::string gain = advice.gain ? fmt::format(" (up to {}x)", format_number(*advice.gain)) : "";
   return fmt::format("{}{}: {}", advice.action, gain, advice.evidence);
 }
 

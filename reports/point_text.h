@@ -18,7 +18,7 @@ std::string runner_up_text(const Verdict& verdict);
 /// "131 072", or "> 131 072" where the boundary lies above what was measured.
 std::string boundary_at_text(const Boundary& boundary);
 
-/// "batch the work (up to 3.5 x): 1.27 us of 2.10 us go to the launch"
+/// "batch the work (up to 3.5x): 1.27 us of 2.10 us go to the launch"
 std::string advice_text(const Advice& advice);
 /// All of a verdict's, with semicolons; likewise
 /// "batching agrees (overhead: 1.1 us each in a graph, 3.2 us launched one by one)".

@@ -25,15 +25,15 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
   return std::nullopt;
 }
 
-/// "3.1 x", "none of"; `low` to `high` is what may have been done over what was declared.
+/// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
 std::optional<std::string> difference(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
   const double ratio = low > 1.0 ? low : high < 1.0 ? high : 1.0;
   if (std::abs(ratio - 1.0) <= tolerated_work_difference) return std::nullopt;
   if (ratio < 0.005) return "none of";
-  return fmt::format("{} x", ratio >= 9.95   ? fmt::format("{:.0f}", ratio)
-                             : ratio >= 1.25 ? fmt::format("{:.1f}", ratio)
-                                             : fmt::format("{:.2f}", ratio));
+  return fmt::format("{}x", ratio >= 9.95   ? fmt::format("{:.0f}", ratio)
+                            : ratio >= 1.25 ? fmt::format("{:.1f}", ratio)
+                                            : fmt::format("{:.2f}", ratio));
 }
 
 void add_bytes(const Measurement& measurement, const Device& device, std::vector<std::string>& result) {

@@ -44,7 +44,7 @@ std::unique_ptr<probes::MemoryProbe> make_memory(const HostWorkbench& bench, std
   const auto bytes = static_cast<double>(memory->bytes());
   text = fmt::format("working set {}", format_bytes(bytes));
   if (cache > 0.0)
-    text += fmt::format(" ({} x the last-level cache{})", format_number(bytes / cache, 2),
+    text += fmt::format(" ({}x the last-level cache{})", format_number(bytes / cache, 2),
                         bytes >= 0.98 * wanted ? ""
                         : given < wanted       ? ", limited to a quarter of the free memory"
                                                : ", limited by the time it takes to get memory");

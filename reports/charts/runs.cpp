@@ -93,7 +93,7 @@ Json changes(const Several& several) {
                   {"type", "quantitative"},
                   {"title", "time over that of the first run"},
                   {"scale", {{"type", "log"}, {"base", 2}, {"nice", false}, {"padding", 14}}},
-                  {"axis", {{"labelExpr", "format(datum.value, '.3~g') + ' x'"}, {"labelOverlap", true}}}};
+                  {"axis", {{"labelExpr", "format(datum.value, '.3~g') + 'x'"}, {"labelOverlap", true}}}};
   const auto low = of_field(y, "ratio_low");
   auto points = run_points("", x, y, several);
   points["data"] = data("changes");
@@ -104,10 +104,7 @@ Json changes(const Several& several) {
                     points});
 }
 
-std::string times_text(double ratio) {
-  auto text = rounded(ratio).dump();
-  return text + " x";
-}
+std::string times_text(double ratio) { return rounded(ratio).dump() + "x"; }
 
 /// What a point is called across runs, and the device's id without the run's label.
 using Key = std::pair<std::string, std::string>;

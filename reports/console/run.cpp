@@ -167,7 +167,7 @@ std::string advice_lines(const Group& group, const ConsoleStyle& style) {
     if (line.advice->gain.value_or(0.0) < worth_a_line) continue;
     text += paragraph(
         "  advice: ",
-        fmt::format("where {}, {}, up to {} x faster at {}", name_of(line.regime), printable(line.advice->action),
+        fmt::format("where {}, {}, up to {}x faster at {}", name_of(line.regime), printable(line.advice->action),
                     format_number(*line.advice->gain, 2), printable(label(line.at->measurement))),
         color::dim, style);
   }

@@ -473,11 +473,11 @@ TEST(DeclaredWork, BytesThatAgreeAreNotMentioned) {
 }
 
 TEST(DeclaredWork, BytesThatDifferAreTold) {
-  EXPECT_THAT(work_differences(counted(4.2e6, 2e6), small_cache()), ElementsAre("moves 3.1 x the bytes it declares"));
-  EXPECT_THAT(work_differences(counted(1.2e6, 1e6), small_cache()), ElementsAre("moves 1.10 x the bytes it declares"));
-  EXPECT_THAT(work_differences(counted(1e6, 0), small_cache()), ElementsAre("moves 0.50 x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(4.2e6, 2e6), small_cache()), ElementsAre("moves 3.1x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(1.2e6, 1e6), small_cache()), ElementsAre("moves 1.10x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(1e6, 0), small_cache()), ElementsAre("moves 0.50x the bytes it declares"));
   EXPECT_THAT(work_differences(counted(1e3, 0), small_cache()), ElementsAre("moves none of the bytes it declares"));
-  EXPECT_THAT(work_differences(counted(26e6, 0), small_cache()), ElementsAre("moves 13 x the bytes it declares"));
+  EXPECT_THAT(work_differences(counted(26e6, 0), small_cache()), ElementsAre("moves 13x the bytes it declares"));
 }
 
 TEST(DeclaredWork, BytesThatACacheMayHoldSayNothing) {
@@ -504,7 +504,7 @@ TEST(DeclaredWork, FlopsAreComparedPipeByPipe) {
   Measurement measurement;
   measurement.work.flops = {{fp32, 2e6}, {tensor_bf16, 1e9}, {int32, 5e6}};
   measurement.counters = {{"flops_fp32", 1e6, "FLOP", "fake"}, {"flops_tensor_bf16", 1.01e9, "FLOP", "fake"}};
-  EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does 0.50 x the fp32 FLOPs it declares"));
+  EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does 0.50x the fp32 FLOPs it declares"));
   measurement.counters[0].value = 0.0;
   EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does none of the fp32 FLOPs it declares"));
 }
@@ -519,8 +519,8 @@ TEST(DeclaredWork, HalfFlopsAreHeldAgainstScalarAndPackedCode) {
   EXPECT_THAT(differences(1e6), IsEmpty()) << "all packed";
   EXPECT_THAT(differences(2e6), IsEmpty()) << "all scalar";
   EXPECT_THAT(differences(1.5e6), IsEmpty()) << "some of each";
-  EXPECT_THAT(differences(4e6), ElementsAre("does 2.0 x the bf16 FLOPs it declares"));
-  EXPECT_THAT(differences(0.5e6), ElementsAre("does 0.50 x the bf16 FLOPs it declares"));
+  EXPECT_THAT(differences(4e6), ElementsAre("does 2.0x the bf16 FLOPs it declares"));
+  EXPECT_THAT(differences(0.5e6), ElementsAre("does 0.50x the bf16 FLOPs it declares"));
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST(Classify, AboveTheCeilingIsSaid) {
   EXPECT_GT(*verdict.achieved, 1.4);
   EXPECT_LE(verdict.confidence, 0.75 / 1.4);
   EXPECT_EQ(verdict.certainty, Certainty::boundary);
-  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes need 1.43 x that time at DRAM's ceiling for this mix"));
+  EXPECT_THAT(verdict.evidence, HasSubstr("the declared bytes need 1.43x that time at DRAM's ceiling for this mix"));
   EXPECT_EQ(sum_of_shares(verdict), 1.0);
   const auto within = classify(measured(0.97e-3, streaming(2e9, 2e9)), gpu());
   EXPECT_EQ(within.certainty, Certainty::certain);
@@ -150,7 +150,7 @@ TEST(Classify, AboveTheCeilingIsSaid) {
   Work flops;
   flops.flops[fp32] = 40e9;  // 1 ms
   EXPECT_THAT(classify(measured(0.5e-3, flops), gpu()).evidence,
-              HasSubstr("the declared operations need 2 x that time at the FP32 ceiling"));
+              HasSubstr("the declared operations need 2x that time at the FP32 ceiling"));
 }
 
 TEST(Classify, AboveTheCeilingBesideTheLaunch) {
@@ -269,7 +269,7 @@ TEST(Classify, BlocksThatTakeLongestToStart) {
 
 TEST(Classify, BlocksThatStartFasterThanTheirCeiling) {
   const auto verdict = classify(measured_blocks(52e-6, streaming(4e6, 0.0), 100100), gpu_that_starts_blocks());
-  EXPECT_NE(verdict.evidence.find("its blocks need 1.92 x that time at the block-start ceiling"), std::string::npos)
+  EXPECT_NE(verdict.evidence.find("its blocks need 1.92x that time at the block-start ceiling"), std::string::npos)
       << verdict.evidence;
   EXPECT_LT(verdict.confidence, 0.8);
 }

@@ -116,10 +116,10 @@ TEST(Console, ColorAddsNothingButControlSequences) {
 TEST(Console, WorkThatIsNotAsDeclaredIsANotice) {
   gpubench::Run run = sample_run();
   EXPECT_EQ(console(run, {false, 80}).find("notice"), std::string::npos);
-  run.points[0].measurement.work_differences = {"moves 3.1 x the bytes it declares",
-                                                "does 0.50 x the fp32 FLOPs it declares"};
+  run.points[0].measurement.work_differences = {"moves 3.1x the bytes it declares",
+                                                "does 0.50x the fp32 FLOPs it declares"};
   const std::string text = console(run, {false, 140});
-  EXPECT_NE(text.find(" moves 3.1 x the bytes it declares, does 0.50 x the fp32 FLOPs it declares (counted)"),
+  EXPECT_NE(text.find(" moves 3.1x the bytes it declares, does 0.50x the fp32 FLOPs it declares (counted)"),
             std::string::npos)
       << text;
   run.points.assign(20, run.points[0]);

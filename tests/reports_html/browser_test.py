@@ -86,7 +86,7 @@ def test_table(page, folder):
     text = page.evaluate("document.querySelector('tr.about').textContent")
     expect("a name opens the facts", "event pairs around 20 executions" in text and "working set" in text)
     expect("the facts hold what was counted", all(part in text for part in (
-        "dram_read_bytes 6.442 GB", "occupancy 87.5 %", "moves 3.0 x the bytes", "l1_bytes, l2_bytes: no counter")))
+        "dram_read_bytes 6.442 GB", "occupancy 87.5 %", "moves 3.0x the bytes", "l1_bytes, l2_bytes: no counter")))
     page.evaluate("[...document.querySelectorAll('.chip')].find(c => c.textContent === 'overhead').click()")
     expect("a regime can be hidden", page.evaluate(rows) < 17)
     quiet(page, "table")

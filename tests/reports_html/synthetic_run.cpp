@@ -255,7 +255,7 @@ Point point(const std::string& name, std::vector<Argument> arguments, const Work
     measurement.counters = {{"dram_read_bytes", 3.0 * work.bytes_read, "bytes", "cupti range"},
                             {"occupancy", 87.5, "%", "cupti range"}};
     measurement.absent_counters = {{"l1_bytes", "no counter for it"}, {"l2_bytes", "no counter for it"}};
-    measurement.work_differences = {"moves 3.0 x the bytes it declares"};
+    measurement.work_differences = {"moves 3.0x the bytes it declares"};
     ActivityCheck check;
     check.agreement = Agreement::agrees;
     check.source = "cupti activity";

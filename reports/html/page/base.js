@@ -94,7 +94,7 @@ function quantity(value, unit) {
 function facts(row) {
   const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
     ["limiter", row.limiter], ["of its ceiling", percent(row.achieved)],
-    ["speed-up left", row.speed_up_left === undefined ? "" : digits(row.speed_up_left) + " x"],
+    ["speed-up left", row.speed_up_left === undefined ? "" : digits(row.speed_up_left) + "x"],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
     ["intensity", row.intensity === undefined ? "" : digits(row.intensity) + " FLOP/byte"], ["working set", bytes(row.working_set)],
