@@ -17,8 +17,7 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::array changes = {std::string_view("faster"), std::string_view("slower"), std::string_view("same"),
-                                std::string_view("inconclusive")};
+constexpr std::array<std::string_view, 4> changes = {"faster", "slower", "same", "inconclusive"};
 
 constexpr std::array shown_first = {compare::Change::slower, compare::Change::faster, compare::Change::inconclusive,
                                     compare::Change::same};
@@ -80,14 +79,12 @@ std::string change_text(const compare::ComparedPoint& point) {
 std::string change_text(const compare::LevelChange& step) { return change_of(step.ratio()); }
 
 std::string_view name_of(compare::CodeChange change) {
-  return change == compare::CodeChange::same      ? "same"
-         : change == compare::CodeChange::differs ? "differs"
-                                                  : "not known";
+  constexpr std::array<std::string_view, 3> names = {"not known", "same", "differs"};
+  return names[static_cast<std::size_t>(change)];
 }
 
 std::string_view name_of(compare::NoiseSource source) {
-  constexpr std::array names = {std::string_view("assumed"), std::string_view("given"), std::string_view("processes"),
-                                std::string_view("history")};
+  constexpr std::array<std::string_view, 4> names = {"assumed", "given", "processes", "history"};
   return names[static_cast<std::size_t>(source)];
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/storage/storage.h"
 #include "reports/charts/picture.h"
@@ -68,14 +70,15 @@ bool is_for_another_tool(const std::filesystem::path& file) {
 }
 
 std::string known_extensions() {
-  std::string text;
-  for (const Format& format : formats) text += fmt::format("{}{}", text.empty() ? "" : " ", format.extension);
-  return text;
+  std::vector<std::string_view> extensions;
+  for (const Format& format : formats) extensions.push_back(format.extension);
+  return fmt::format("{}", fmt::join(extensions, " "));
 }
 
 namespace {
 
-[[noreturn]] void refuse_extension(const std::filesystem::path& file) {
+const Format& known_format_of(const std::filesystem::path& file) {
+  if (const Format* format = format_of(file)) return *format;
   throw storage::WriteError(
       fmt::format("{}: cannot be written: the extension is unknown; use one of {}", file.string(), known_extensions()));
 }
@@ -83,9 +86,8 @@ namespace {
 }  // namespace
 
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart) {
-  const Format* format = format_of(file);
-  if (format == nullptr) refuse_extension(file);
-  storage::write_file(file, format->text != nullptr ? format->text(run) : picture(run, file, choice_of(file, chart)));
+  const auto text = known_format_of(file).text;
+  storage::write_file(file, text != nullptr ? text(run) : picture(run, file, choice_of(file, chart)));
 }
 
 bool can_write_several(const std::filesystem::path& file) {
@@ -94,14 +96,13 @@ bool can_write_several(const std::filesystem::path& file) {
 }
 
 void write(const Several& several, const std::filesystem::path& file, std::string_view chart) {
-  const Format* format = format_of(file);
-  if (format == nullptr) refuse_extension(file);
+  const Format& format = known_format_of(file);
   if (!can_write_several(file))
     throw storage::WriteError(
         fmt::format("{}: cannot be written: this format takes one run; give one, or use .html .png "
                     ".svg .pdf .vl.json",
                     file.string()));
-  storage::write_file(file, format->text == nullptr ? picture(several, file, choice_of(file, chart)) : html(several));
+  storage::write_file(file, format.text == nullptr ? picture(several, file, choice_of(file, chart)) : html(several));
 }
 
 }  // namespace gpubench::reports

@@ -2,6 +2,7 @@
 #include "reports/charts/picture.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -21,22 +22,13 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::array names = {std::string_view("overview"), std::string_view("roofline"), std::string_view("map"),
-                              std::string_view("strip"),    std::string_view("time"),     std::string_view("rate"),
-                              std::string_view("shares"),   std::string_view("samples"),  std::string_view("ladder"),
-                              std::string_view("latency"),  std::string_view("intensity")};
-constexpr std::array names_of_several = {std::string_view("rooflines"), std::string_view("times"),
-                                         std::string_view("changes")};
+const std::vector<std::string> names_of_several = {"rooflines", "times", "changes"};
+const std::vector<std::string> all_names = {"overview",  "roofline",  "map",     "strip",  "time",
+                                            "rate",      "shares",    "samples", "ladder", "latency",
+                                            "intensity", "rooflines", "times",   "changes"};
 
-std::vector<std::string> all_names() {
-  std::vector<std::string> all(names.begin(), names.end());
-  all.insert(all.end(), names_of_several.begin(), names_of_several.end());
-  return all;
-}
-
-bool is_name(const std::string& text) {
-  const auto all = all_names();
-  return std::find(all.begin(), all.end(), text) != all.end();
+bool is_among(const std::vector<std::string>& names, const std::string& text) {
+  return std::ranges::find(names, text) != names.end();
 }
 
 std::string lower(std::string text) {
@@ -74,11 +66,9 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
   const auto chart =
       std::find_if(list.begin(), list.end(), [&](const auto& known) { return known.id == choice.chart; });
   if (chart == list.end()) {
-    const bool of_several =
-        std::find(names_of_several.begin(), names_of_several.end(), choice.chart) != names_of_several.end();
     throw NoSuchChart(fmt::format(
         "{}: {}", file.string(),
-        of_several
+        is_among(names_of_several, choice.chart)
             ? fmt::format("the chart '{}' shows several runs. Give gpubench report two or more", choice.chart)
             : fmt::format("the run has no data for the chart '{}'. It needs a full calibration: --calibrate full",
                           choice.chart)));
@@ -109,11 +99,7 @@ bool is_picture(const std::filesystem::path& file) {
   return needs_renderer(file) || file_name(file).ends_with(".vl.json");
 }
 
-std::string known_charts() {
-  std::string text;
-  for (const std::string& name : all_names()) text += (text.empty() ? "" : " ") + name;
-  return text;
-}
+std::string known_charts() { return fmt::format("{}", fmt::join(all_names, " ")); }
 
 PictureChoice parse_chart(std::string_view text) {
   PictureChoice choice;
@@ -130,9 +116,9 @@ PictureChoice parse_chart(std::string_view text) {
     end = colon;
   }
   choice.chart = lower(std::string(text.substr(0, end)));
-  if (!is_name(choice.chart))
+  if (!is_among(all_names, choice.chart))
     throw NoSuchChart(fmt::format("There is no chart '{}'.{} The charts are {}", printable(choice.chart),
-                                  did_you_mean(choice.chart, all_names()), known_charts()));
+                                  did_you_mean(choice.chart, all_names), known_charts()));
   return choice;
 }
 
@@ -140,7 +126,7 @@ PictureChoice choice_of(const std::filesystem::path& file, std::string_view text
   if (!text.empty()) return parse_chart(text);
   std::vector<std::string> found;
   for (const auto& word : words_of(file_name(file)))
-    if (is_name(word)) found.push_back(word);
+    if (is_among(all_names, word)) found.push_back(word);
   if (found.size() != 1)
     throw NoSuchChart(fmt::format(
         "{}: the file's name holds {} name of a chart. Give --chart=NAME, or name the file after one, as in "

@@ -20,9 +20,7 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::array blocks = {std::string_view("\u2581"), std::string_view("\u2582"), std::string_view("\u2583"),
-                               std::string_view("\u2584"), std::string_view("\u2585"), std::string_view("\u2586"),
-                               std::string_view("\u2587"), std::string_view("\u2588")};
+constexpr std::array blocks = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
 constexpr std::size_t plot_rows = 12;
 constexpr std::size_t max_columns = 72;
 constexpr std::size_t min_columns = 30;
@@ -35,23 +33,12 @@ std::string braille(unsigned dots) {
 }
 
 std::string_view sign_of(Regime regime) {
-  switch (regime) {
-    case Regime::overhead:
-      return "\u25a0";
-    case Regime::latency:
-      return "\u25b2";
-    case Regime::memory:
-      return "\u25cf";
-    case Regime::compute:
-      return "\u25c6";
-    case Regime::unknown:
-      break;
-  }
-  return "?";
+  constexpr std::array<std::string_view, regime_names.size()> signs = {"\u25a0", "\u25b2", "\u25cf", "\u25c6", "?"};
+  return signs[static_cast<std::size_t>(regime)];
 }
 
 /// A range of logarithms onto 0 to 1.
-struct Scale {
+struct LogScale {
   double low = 0.0;
   double high = 0.0;
   void take(double value) {
@@ -117,8 +104,7 @@ std::string intensity_text(double flops_per_byte) {
 
 std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vector<Roof>& roofs,
                         const std::string& device, const ConsoleStyle& style) {
-  Scale x;
-  Scale y;
+  LogScale x, y;
   for (const auto& place : places) x.take(place.intensity), y.take(place.rate);
   for (const auto& roof : roofs)
     for (const std::size_t end : {0U, 1U}) y.take(roof.y[end]), x.take(roof.x[end]);

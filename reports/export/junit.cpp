@@ -42,10 +42,10 @@ std::string output_of(const Point& point) {
   if (const auto rate = flops_per_second(measurement)) text += format_flops_per_second(*rate) + "\n";
   if (!point.verdict) return text;
   const Verdict& verdict = *point.verdict;
-  text += xml(fmt::format("{}{}{}: {}", name_of(verdict.regime), verdict.limiter.empty() ? "" : ", ", verdict.limiter,
-                          verdict.evidence)) +
-          "\n";
-  return text;
+  return text +
+         xml(fmt::format("{}{}{}: {}", name_of(verdict.regime), verdict.limiter.empty() ? "" : ", ", verdict.limiter,
+                         verdict.evidence)) +
+         "\n";
 }
 
 std::string case_of(const Group& group, const Point& point) {

@@ -195,21 +195,19 @@ std::string runs(const Several& several) {
       {}};
   for (std::size_t i = 0; i < several.labels.size(); ++i) {
     const auto& context = several.contexts[i];
-    std::string names;
-    std::string drivers;
+    std::vector<std::string> names, drivers;
     for (const auto& device : several.devices[i]) {
-      names += (names.empty() ? "" : "; ") + device.name + " (" + device.id + ")";
+      names.push_back(device.name + " (" + device.id + ")");
       if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
-        drivers += (drivers.empty() ? "" : "; ") + driver->second;
+        drivers.push_back(driver->second);
     }
-    std::size_t points = 0;
-    for (const auto& point : several.merged.points)
-      if (const auto run = several.run_of_device.find(point.measurement.device);
-          run != several.run_of_device.end() && run->second == i)
-        ++points;
-    table.rows.push_back(
-        {several.labels[i], names, context.created_utc, context.host, context.program + " " + context.gpubench_version,
-         drivers, format_count(static_cast<double>(points)), fmt::to_string(fmt::join(context.arguments, " "))});
+    const auto points = std::ranges::count_if(several.merged.points, [&](const Point& point) {
+      return several.run_of_device.at(point.measurement.device) == i;
+    });
+    table.rows.push_back({several.labels[i], fmt::to_string(fmt::join(names, "; ")), context.created_utc, context.host,
+                          context.program + " " + context.gpubench_version, fmt::to_string(fmt::join(drivers, "; ")),
+                          format_count(static_cast<double>(points)),
+                          fmt::to_string(fmt::join(context.arguments, " "))});
   }
   return render(table);
 }
