@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "calibrate/cuda/workbench.h"
-#include "kernels/probes/cuda_atomics.h"
-#include "kernels/probes/cuda_cache.h"
-#include "kernels/probes/cuda_limits.h"
+#include "kernels/probes/cuda_compute.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::calibrate {

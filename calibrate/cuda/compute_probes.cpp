@@ -13,8 +13,6 @@
 #include "core/model/resources.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda_compute.h"
-#include "kernels/probes/cuda_limits.h"
-#include "kernels/probes/cuda_tensor.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -10,7 +10,6 @@
 #include "calibrate/cuda/workbench.h"
 #include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/cuda_cache.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::calibrate {

@@ -12,7 +12,6 @@
 #include "calibrate/cuda/workbench.h"
 #include "calibrate/ladder.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/cuda_latency.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::calibrate {

@@ -12,7 +12,6 @@
 
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
-#include "kernels/probes/cuda_latency.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::calibrate {

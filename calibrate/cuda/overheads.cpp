@@ -14,8 +14,8 @@
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/cuda_atomics.h"
 #include "kernels/probes/cuda_clock.h"
+#include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "kernels/operations/operations.h"
 #include "kernels/operations/vector_kernels.h"
-#include "kernels/probes/host_kernels.h"
 #include "kernels/probes/host_isa_table.h"
+#include "kernels/probes/host_kernels.h"
 
 namespace gpubench::operations {
 
@@ -47,6 +47,12 @@ void by_all_threads(std::size_t n, std::size_t grain, const Work& work) {
   }
 }
 
+/// kernel(pointers..., count) over each thread's slice of vectors of n elements.
+template <class Kernel, class... Pointers>
+void over_slices(std::size_t n, Kernel kernel, Pointers... pointers) {
+  by_all_threads(n, line_floats, [&](std::size_t first, std::size_t count) { kernel(pointers + first..., count); });
+}
+
 template <class Work>
 double sum_by_all_threads(std::size_t n, const Work& work) {
   double result = 0.0;
@@ -63,34 +69,13 @@ constexpr auto columns = static_cast<std::size_t>(row_length);
 }  // namespace
 
 void copy(In x, Out y) {
-  by_all_threads(x.size(), line_floats, [&](std::size_t first, std::size_t count) {
-    std::memcpy(y.data() + first, x.data() + first, count * sizeof(float));
-  });
+  const auto copy_slice = [](const float* from, float* to, std::size_t n) { std::memcpy(to, from, n * sizeof(float)); };
+  over_slices(x.size(), copy_slice, x.data(), y.data());
 }
-
-void saxpy(In x, Out y) {
-  by_all_threads(x.size(), line_floats, [&](std::size_t first, std::size_t count) {
-    kernels().saxpy(x.data() + first, y.data() + first, count);
-  });
-}
-
-void triad(In b, In c, Out a) {
-  by_all_threads(b.size(), line_floats, [&](std::size_t first, std::size_t count) {
-    kernels().triad(b.data() + first, c.data() + first, a.data() + first, count);
-  });
-}
-
-void cosine(In x, Out y) {
-  by_all_threads(x.size(), line_floats, [&](std::size_t first, std::size_t count) {
-    kernels().cosine(x.data() + first, y.data() + first, count);
-  });
-}
-
-void gelu(In x, Out y) {
-  by_all_threads(x.size(), line_floats, [&](std::size_t first, std::size_t count) {
-    kernels().gelu(x.data() + first, y.data() + first, count);
-  });
-}
+void saxpy(In x, Out y) { over_slices(x.size(), kernels().saxpy, x.data(), y.data()); }
+void triad(In b, In c, Out a) { over_slices(b.size(), kernels().triad, b.data(), c.data(), a.data()); }
+void cosine(In x, Out y) { over_slices(x.size(), kernels().cosine, x.data(), y.data()); }
+void gelu(In x, Out y) { over_slices(x.size(), kernels().gelu, x.data(), y.data()); }
 
 double sum(In x) {
   return sum_by_all_threads(

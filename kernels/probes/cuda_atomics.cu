@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cooperative_groups.h>
 
-#include "kernels/probes/clock_reading.cuh"
-#include "kernels/probes/cuda_atomics.h"
+#include "kernels/probes/cuda_clock.h"
+#include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {

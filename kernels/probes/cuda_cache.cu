@@ -2,8 +2,8 @@
 #include <array>
 #include <cstdint>
 
-#include "kernels/probes/clock_reading.cuh"
-#include "kernels/probes/cuda_cache.h"
+#include "kernels/probes/cuda_clock.h"
+#include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
 namespace {

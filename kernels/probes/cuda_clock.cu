@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/probes/clock_reading.cuh"
 #include "kernels/probes/cuda_clock.h"
 
 namespace gpubench::probes {

@@ -47,4 +47,26 @@ struct Launched {
   int clock_readings = 0;  ///< how many readings it leaves, at most max_blocks for each multiprocessor
 };
 
+#if defined(__CUDACC__)
+// For kernels: the two clocks around a loop.
+
+__device__ __forceinline__ std::uint64_t global_nanoseconds() {
+  std::uint64_t value;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value)::"memory");
+  return value;
+}
+
+__device__ __forceinline__ ClockReading read_clocks() {
+  return {static_cast<std::uint64_t>(clock64()), global_nanoseconds()};
+}
+
+/// The first thread of each block leaves what has passed since `start`.
+__device__ __forceinline__ void leave_reading(ClockReading* clock, const ClockReading& start) {
+  if (threadIdx.x != 0) return;
+  const ClockReading end = read_clocks();
+  clock[blockIdx.x] = {end.cycles - start.cycles, end.nanoseconds - start.nanoseconds};
+}
+
+#endif
+
 }  // namespace gpubench::probes

@@ -2,13 +2,14 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "kernels/probes/clock_reading.cuh"
+#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {
 
-// The best of an H200 first. A shorter body shows the loop's own instructions, a longer one leaves the instruction cache.
+// The best of an H200 first. A shorter body shows the loop's own instructions, a longer one leaves the instruction
+// cache.
 constexpr std::array vector_shape_table = {BlockShape{256, 4}, BlockShape{256, 8}, BlockShape{512, 2}};
 constexpr std::array fp64_shape_table = {BlockShape{256, 8}, BlockShape{256, 4}};
 constexpr int max_threads = 512;
@@ -158,27 +159,12 @@ std::string vector_shape_text(VectorOperation, BlockShape shape) {
 cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const LoopLaunch& launch, Launched& launched) {
   if (shape.threads < 32 || shape.threads > max_threads || shape.blocks < 1 || shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
-  switch (operation) {
-    case VectorOperation::fp64:
-      return launch_as<VectorOperation::fp64>(shape, launch, launched);
-    case VectorOperation::fp32:
-      return launch_as<VectorOperation::fp32>(shape, launch, launched);
-    case VectorOperation::fp16:
-      return launch_as<VectorOperation::fp16>(shape, launch, launched);
-    case VectorOperation::bf16:
-      return launch_as<VectorOperation::bf16>(shape, launch, launched);
-    case VectorOperation::int32:
-      return launch_as<VectorOperation::int32>(shape, launch, launched);
-    case VectorOperation::exp2:
-      return launch_as<VectorOperation::exp2>(shape, launch, launched);
-    case VectorOperation::rsqrt:
-      return launch_as<VectorOperation::rsqrt>(shape, launch, launched);
-    case VectorOperation::sin:
-      return launch_as<VectorOperation::sin>(shape, launch, launched);
-    case VectorOperation::division:
-      return launch_as<VectorOperation::division>(shape, launch, launched);
-  }
-  return cudaErrorInvalidValue;
+  using enum VectorOperation;
+  constexpr std::array launches = {launch_as<fp64>,  launch_as<fp32>,  launch_as<fp16>,
+                                   launch_as<bf16>,  launch_as<int32>, launch_as<exp2>,
+                                   launch_as<rsqrt>, launch_as<sin>,   launch_as<division>};
+  static_assert(launches.size() == vector_operation_names.size());
+  return launches[static_cast<std::size_t>(operation)](shape, launch, launched);
 }
 
 }  // namespace gpubench::probes

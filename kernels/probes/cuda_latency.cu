@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/probes/chase_order.h"
-#include "kernels/probes/clock_reading.cuh"
-#include "kernels/probes/cuda_latency.h"
+#include "kernels/probes/cuda_clock.h"
+#include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
 namespace {

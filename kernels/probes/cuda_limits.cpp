@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/probes/cuda_limits.h"
+#include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {

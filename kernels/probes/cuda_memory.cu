@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/probes/clock_reading.cuh"
+#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {

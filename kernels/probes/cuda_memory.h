@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that move memory. Plain C++ declarations; each launch is asynchronous on its stream and
+// Kernels that move memory or wait for it. Plain C++ declarations; each launch is asynchronous on its stream and
 // returns what the launch itself reported.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 
 #include "kernels/probes/cuda_clock.h"
 
@@ -88,5 +90,57 @@ std::span<const int> intensity_steps();
 
 /// Reads `count` floats once (a multiple of memory_granule) and does `multiply_adds` of intensity_steps on each.
 cudaError_t launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink, cudaStream_t stream);
+
+// What lies inside one multiprocessor: L1, shared memory, constant memory.
+
+/// How a multiprocessor reads its working set.
+struct CacheShape {
+  int threads = 1024;     ///< of the one block on each multiprocessor
+  int access_bytes = 16;  ///< 4, 8 or 16 a thread
+};
+/// Shapes worth trying, the most promising first.
+std::span<const CacheShape> cache_shapes();
+/// "16-byte loads, 8 in flight a thread, 1024 threads on each multiprocessor"
+std::string cache_shape_text(CacheShape shape);
+
+/// A working set is a multiple of this.
+inline constexpr std::size_t cache_granule = 8192;
+
+/// Each multiprocessor reads a set of `set_bytes` of its own again and again, through L1. `data` holds that for all
+/// multiprocessors. Work counts bytes. A shape whose threads together take more than the set is refused.
+cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_bytes, const LoopLaunch& launch,
+                         Launched& launched);
+
+/// How many of a warp's threads ask the same bank of shared memory for different words: 1, none: 16-byte loads; 2 or
+/// 32: 4-byte loads. Work counts the bytes that the threads get.
+cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched);
+
+/// Every warp reads one address of a constant array of 4 KiB after the other, 16 bytes for all its threads. Work counts
+/// these once for each warp.
+cudaError_t launch_constant(const LoopLaunch& launch, Launched& launched);
+
+// Pointer chases: one thread, each access depending on the one before.
+
+/// Distance between the pointers of a chain.
+inline constexpr std::size_t line_bytes = 128;
+
+/// What the chase goes past: nothing, so that small sets lie in L1; or L1.
+enum class ChaseCache { all, past_l1 };
+
+/// Writes to the start of each of `lines` lines a pointer to another, so that they form one cycle in random order (a
+/// pseudo-random permutation drawn by `seed`). Any memory that the current GPU can write.
+cudaError_t launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, cudaStream_t stream);
+
+/// Follows a chain of launch_chain for `steps` steps from its `from`-th line. One block reads all `warm_bytes` of it
+/// before, twice over, so that what fits into caches is there, and on the near side; 0 for none. Leaves cycles and
+/// nanoseconds of the steps in `clock`, and in `sink` (8 bytes) the address of the line that would come next.
+cudaError_t launch_chase(ChaseCache cache, const void* memory, std::size_t from, std::size_t warm_bytes, int steps,
+                         void* sink, ClockReading* clock, cudaStream_t stream);
+
+/// The same in shared memory: a chain of 4 KiB.
+cudaError_t launch_shared_chase(int steps, void* sink, ClockReading* clock, cudaStream_t stream);
+
+/// steps of a chase are done in whole passes of so many.
+inline constexpr int chase_unroll = 32;
 
 }  // namespace gpubench::probes

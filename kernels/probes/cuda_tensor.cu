@@ -5,8 +5,8 @@
 
 #include <type_traits>
 
-#include "kernels/probes/clock_reading.cuh"
-#include "kernels/probes/cuda_tensor.h"
+#include "kernels/probes/cuda_clock.h"
+#include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {

@@ -2,8 +2,8 @@
 // Compiled for sm_90a alone: wgmma is of that target and of no later one.
 #include <type_traits>
 
-#include "kernels/probes/clock_reading.cuh"
-#include "kernels/probes/cuda_tensor.h"
+#include "kernels/probes/cuda_clock.h"
+#include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {

@@ -10,15 +10,11 @@
 #include <string>
 
 namespace gpubench::probes {
-namespace {
-
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
-
-}  // namespace
 
 HostBuffer::HostBuffer(std::size_t bytes) {
   // The kernel aligns large anonymous mappings to huge pages by itself only in recent versions: round the size up
   // instead, so that at most the first part of it lies on small pages.
+  constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
   const std::size_t rounded = (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
   void* memory = ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -29,9 +25,7 @@ HostBuffer::HostBuffer(std::size_t bytes) {
   bytes_ = rounded;
 }
 
-HostBuffer::~HostBuffer() {
-  if (data_ != nullptr) ::munmap(data_, bytes_);
-}
+HostBuffer::~HostBuffer() { ::munmap(data_, bytes_); }
 
 std::optional<double> huge_page_share(const HostBuffer& buffer) {
   // /proc/self/smaps: "START-END perms ...", then "Key: N kB" lines. Adjacent mappings of one kind appear as one.

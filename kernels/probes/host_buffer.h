@@ -4,24 +4,14 @@
 
 #include <cstddef>
 #include <optional>
-#include <utility>
 
 namespace gpubench::probes {
 
 /// Page-aligned memory on huge pages where the system has them; pages come into being where they are first touched.
-/// Movable, not copyable.
 class HostBuffer {
  public:
-  HostBuffer() = default;
   /// Throws std::bad_alloc when it cannot be had.
   explicit HostBuffer(std::size_t bytes);
-  HostBuffer(HostBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  HostBuffer& operator=(HostBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer();

@@ -2,11 +2,9 @@
 // Pointer chases on the host, and cores that meet at a cache line.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace gpubench::probes {
@@ -23,9 +21,6 @@ const std::byte* chase_host_chain(const std::byte* from, std::int64_t steps);
 
 /// What the threads of a team add to.
 enum class Sharing { one_address, one_line, spread };
-inline constexpr std::array sharing_names = {std::string_view("one"), std::string_view("line"),
-                                             std::string_view("spread")};
-constexpr std::string_view name_of(Sharing sharing) { return sharing_names[static_cast<std::size_t>(sharing)]; }
 
 /// Counters for the threads of a team.
 class AtomicsProbe {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "kernels/cublaslt.h"
-#include "kernels/probes/cuda_tensor.h"
+#include "kernels/probes/cuda_compute.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::kernels {

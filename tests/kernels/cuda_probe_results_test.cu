@@ -11,13 +11,8 @@
 #include <set>
 
 #include "bench/memory/allocation.h"
-#include "kernels/probes/cuda_atomics.h"
-#include "kernels/probes/cuda_cache.h"
 #include "kernels/probes/cuda_compute.h"
-#include "kernels/probes/cuda_latency.h"
-#include "kernels/probes/cuda_limits.h"
 #include "kernels/probes/cuda_memory.h"
-#include "kernels/probes/cuda_tensor.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::probes {

@@ -67,7 +67,7 @@ TEST(HostAtomics, EveryThreadAddsAsOftenAsSaid) {
     for (const Sharing sharing : {Sharing::one_address, Sharing::one_line, Sharing::spread}) {
       EXPECT_GE(probe.add(sharing, 1000), 0.0);
       expected += 1000U * static_cast<std::uint64_t>(threads);
-      EXPECT_EQ(probe.total(), expected) << name_of(sharing) << ", " << threads;
+      EXPECT_EQ(probe.total(), expected) << static_cast<int>(sharing) << ", " << threads;
     }
   }
 }
