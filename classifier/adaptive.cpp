@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/adaptive.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <utility>
 
+#include "classifier/classifier.h"
 #include "classifier/sweeps.h"
 
 namespace gpubench::classifier {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/advice.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
+#include "classifier/case.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 
@@ -111,9 +108,8 @@ void advise_on_latency(const Case& it, List& list) {
              evidence, it.time.seconds, left);
 }
 
-/// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Sparing them leaves what the
-/// other resources need. Nothing is said where moving them takes less than a third of the time: what a kernel that
-/// moves next to nothing has counted besides, such as its own code, slows nothing.
+/// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Nothing is said where moving
+/// them takes less than a third of the time.
 void advise_on_waste(const Case& it, List& list) {
   const ResourceTime* const level = it.prediction.largest(ResourceKind::memory);
   const double declared = it.measurement.work.bytes();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/case.h"
 
-#include <cmath>
-#include <limits>
-#include <utility>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "classifier/classifier.h"
+#include "classifier/votes.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
@@ -38,24 +41,152 @@ bool below_launch(const Time& time, const Prediction& prediction) {
              statistics::normal_975 * std::hypot(time.sigma, prediction.launch->sigma, model_sigma);
 }
 
+Verdict undecided(std::string reason) {
+  Verdict verdict;
+  verdict.shares = {{std::string(resource::unexplained), 1.0}};
+  verdict.evidence = std::move(reason);
+  return verdict;
+}
+
+bool is_empty(const Machine& machine) {
+  return !machine.launch && machine.caches.empty() && machine.dram.empty() &&
+         std::ranges::none_of(machine.pipes, [](const auto& pipe) { return pipe.has_value(); });
+}
+
+bool is_finite(const Prediction& prediction) {
+  return std::isfinite(prediction.work_seconds()) &&
+         std::ranges::all_of(prediction.resources, [](const auto& r) { return std::isfinite(r.seconds); });
+}
+
+bool is_finite(const Verdict& verdict) {
+  return std::isfinite(verdict.confidence) && std::isfinite(verdict.model_seconds) &&
+         (!verdict.achieved || std::isfinite(*verdict.achieved)) &&
+         std::ranges::all_of(verdict.shares, [](const Share& share) { return std::isfinite(share.fraction); });
+}
+
+/// The part that one resource has in what keeps the multiprocessors busy, the tail left out.
+double part_of(const ResourceTime& resource, const Prediction& prediction) {
+  const double p = prediction.overlap.value;
+  const double busy = prediction.busy_seconds() / prediction.wave_factor;
+  if (resource.kind == ResourceKind::pipe) return std::pow(resource.seconds / busy, p);
+  const double memory = prediction.memory_seconds();
+  const double within = prediction.counted ? std::pow(resource.seconds / memory, p) : resource.seconds / memory;
+  return std::pow(memory / busy, p) * within;
+}
+
+Verdict decided(const Case& it) {
+  const auto confidence = confidence_of(it);
+  Verdict verdict;
+  verdict.regime = it.decision.regime;
+  verdict.limiter = it.decision.limiter;
+  verdict.shares = shares_of(it);
+  if (!is_launch(it.decision) && it.decision.regime != Regime::unknown) {
+    verdict.achieved = it.binding.seconds / it.time.seconds;
+    verdict.speed_up_left = it.time.seconds / it.binding.seconds;
+  }
+  verdict.confidence = confidence.probability;
+  verdict.certainty = certainty_of(confidence.probability);
+  verdict.runner_up = confidence.runner_up;
+  verdict.runner_up_probability = confidence.runner_up_probability;
+  // Without the launch or a ceiling that the work needs, the model has no time to give.
+  if (it.prediction.launch && it.prediction.missing.empty())
+    verdict.model_seconds = it.prediction.launch->seconds + it.prediction.work_seconds();
+  verdict.evidence = evidence_of(it);
+  verdict.advice = advice_for(it);
+  verdict.votes = votes_of(verdict, it.measurement, it.machine.units);
+  return verdict;
+}
+
 }  // namespace
 
-Case::Case(const Measurement& measurement, const Machine& machine, const Time& time, Prediction prediction)
-    : Case(measurement, machine, time, prediction, decide(time, prediction)) {}
-
 Case::Case(const Measurement& measured, const Machine& calibrated, const Time& timed, Prediction predicted,
-           const Decision& decided)
+           const std::optional<Decision>& given)
     : measurement(measured),
       machine(calibrated),
       time(timed),
       prediction(std::move(predicted)),
       figures(figures_of(time, prediction)),
       binding(binding_of(prediction)),
-      decision(decided),
+      decision(given ? *given : decide(time, prediction)),
       overhead_seconds(classifier::overhead_seconds(time, prediction)),
       beside_launch(figures.beside_launch()),
       memory_seconds(figures.memory_seconds),
       excess_over_ceiling(excess_of(*this)),
       is_below_launch(below_launch(time, prediction)) {}
+
+Time time_of(const Measurement& measurement) {
+  const Summary& summary = *judged_seconds(measurement);
+  Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
+  const Summary* const device = seconds_by(measurement, Clock::device);
+  const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= min_figure &&
+                      device->median <= max_figure;
+  if (!usable) return time;
+  time.device_seconds = device->median;
+  time.device_sigma = sigma_of(*device);
+  return time;
+}
+
+const Summary* judged_seconds(const Measurement& measurement) {
+  if (measurement.failure || !measurement.seconds()) return nullptr;
+  if (const Summary* stream = seconds_by(measurement, Clock::stream)) return stream;
+  return seconds_by(measurement, Clock::host);
+}
+
+bool has_time(const Measurement& measurement) {
+  const Summary* seconds = judged_seconds(measurement);
+  return seconds != nullptr && seconds->count > 0 && seconds->median >= min_figure && seconds->median <= max_figure;
+}
+
+bool is_sound(const Work& work) {
+  const auto sound = [](double x) { return x >= 0.0 && x <= max_figure; };
+  return sound(work.bytes_read) && sound(work.bytes_written) && sound(work.bytes()) &&
+         sound(work.footprint_bytes.value_or(0.0)) &&
+         std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
+}
+
+std::vector<Share> shares_of(const Case& it) {
+  const double seconds = it.time.seconds;
+  const Prediction& prediction = it.prediction;
+  constexpr double negligible = 1e-9;  // far above rounding, so that the last share may take up what rounding leaves
+  std::vector<Share> shares;
+  const auto add = [&shares](std::string_view resource, double fraction) {
+    if (fraction > negligible) shares.push_back({std::string(resource), fraction});
+  };
+  const double launch = it.overhead_seconds / seconds;
+  add(resource::launch, launch);
+  const double explained = std::min(prediction.work_seconds() / seconds, 1.0 - launch);
+  const double work = prediction.work_seconds();
+  const double busy =
+      work > 0.0 ? explained * std::pow(prediction.busy_seconds() / work, prediction.overlap.value) : 0.0;
+  const double without_tail = busy / prediction.wave_factor;
+  for (const auto& resource : prediction.resources)
+    if (resource.seconds > 0.0 && resource.kind != ResourceKind::start)
+      add(resource.resource, without_tail * part_of(resource, prediction));
+  add(resource::tail, busy - without_tail);
+  add(block_start, explained - busy);
+  add(resource::unexplained, 1.0 - launch - explained);
+  // s + (1 - s) is exactly 1 in binary floating point for 0 <= s <= 1, so the last share is what the others leave.
+  double sum = 0.0;
+  for (std::size_t i = 0; i + 1 < shares.size(); ++i) sum += shares[i].fraction;
+  shares.back().fraction = 1.0 - sum;
+  return shares;
+}
+
+Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device) {
+  if (!has_time(measurement)) return undecided("has no usable time");
+  if (!is_sound(measurement.work)) return undecided("declares work that is negative, not a number or too large");
+  if (!measurement.device.empty() && !calibrated_device.empty() && measurement.device != calibrated_device)
+    return undecided(
+        fmt::format("was measured on {}, but the ceilings belong to {}", measurement.device, calibrated_device));
+  if (is_empty(machine)) return undecided("the calibration holds no usable ceiling");
+  const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
+  if (!is_finite(prediction)) return undecided("declares too much work to compute with");
+  auto verdict = decided({measurement, machine, time_of(measurement), prediction});
+  return is_finite(verdict) ? verdict : undecided("has figures too large to compute with");
+}
+
+Verdict classify(const Measurement& measurement, const Calibration& calibration) {
+  return verdict_of(measurement, machine_of(calibration), calibration.device.id);
+}
 
 }  // namespace gpubench::classifier

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// One point as every step of its judgement sees it.
+// One point as every step of its judgement sees it, and the steps.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "classifier/rules.h"
 #include "core/model/measurement.h"
+#include "core/model/verdict.h"
 
 namespace gpubench::classifier {
 
 /// What was measured, what the model says of it, and what follows from both, each computed once. The measurement and
 /// the machine outlive it.
 struct Case {
-  Case(const Measurement& measurement, const Machine& machine, const Time& time, Prediction prediction);
-  /// The same where the rules are not asked.
+  /// `given` takes the place of what the rules would decide.
   Case(const Measurement& measurement, const Machine& machine, const Time& time, Prediction prediction,
-       const Decision& decision);
+       const std::optional<Decision>& given = std::nullopt);
 
   const Measurement& measurement;
   const Machine& machine;
@@ -27,10 +29,53 @@ struct Case {
   double overhead_seconds;  ///< what the launch takes of the time
   double beside_launch;     ///< what it leaves
   double memory_seconds;    ///< of all memory levels
-  /// How far the work exceeds what its ceiling lets through in the time there is, as a ratio (1.2: by 20 %), judged
-  /// beside the launch where that is not the limit. Absent within 5 % or within the uncertainty.
+  /// How far the work exceeds what its ceiling allows in this time, as a ratio (1.2: by 20 %). Absent within 5 % or
+  /// within the uncertainty.
   std::optional<double> excess_over_ceiling;
   bool is_below_launch;  ///< the time is below the launch ceiling by more than both uncertainties
 };
+
+/// Relative standard deviation of a summary's median, at least `unknown_sigma` below six samples.
+double sigma_of(const Summary& summary);
+
+/// The most that accesses of four bytes each may move beyond what they declare.
+inline constexpr double max_waste = 8.0;
+
+struct Confidence {
+  double probability = 0.0;
+  Regime runner_up = Regime::unknown;
+  double runner_up_probability = 0.0;
+};
+
+/// The probability that the regime is right: the part of 2000 draws of all uncertain figures that agree, lowered for
+/// what is missing and for contradictions. The runner-up has the next most draws; where all agree, it is the first that
+/// shows with errors three, nine or 27 times as wide.
+Confidence confidence_of(const Case& it);
+
+Certainty certainty_of(double probability);
+
+/// As `classify`; `calibrated_device` is the id of the device that `machine` was made from.
+Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device);
+
+/// The time that includes the launch: by the clock "stream" on a GPU, else "host". Null when there is none.
+const Summary* judged_seconds(const Measurement& measurement);
+/// Whether the classifier can use it: at least one sample, and a median within the bounds of a figure.
+bool has_time(const Measurement& measurement);
+
+/// That time, and the device's part of it where the clock "device" stands beside it. Needs `has_time`.
+Time time_of(const Measurement& measurement);
+
+/// Whether no declared figure is negative, not a number or beyond `max_figure`.
+bool is_sound(const Work& work);
+
+/// Shares of the time, exactly adding to 1: the launch, each resource by its part T_r^p of the modelled work time,
+/// "tail", "block-start", and "unexplained" for the rest.
+std::vector<Share> shares_of(const Case& it);
+
+std::string evidence_of(const Case& it);
+
+/// Advice that follows from the decision, by falling gain; none that gains less than 5 %. A gain is an upper limit: the
+/// time over what is left of it if that one thing cost nothing and all else stayed.
+std::vector<Advice> advice_for(const Case& it);
 
 }  // namespace gpubench::classifier

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/confidence.h"
-
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <span>
-#include <vector>
 
-#include "classifier/draws.h"
+#include "classifier/case.h"
+#include "classifier/machine.h"
 
 namespace gpubench::classifier {
 namespace {

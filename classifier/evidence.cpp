@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/evidence.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <vector>
 
-#include "classifier/confidence.h"
+#include "classifier/case.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 

@@ -5,16 +5,12 @@
 //   W_i = l + [ S_i^p + (T_start / e_start)^p ]^(1/p)                                 the device's part
 //   t_i = t0 + f_i - f + W_i,  or with a launch floor h  ( h^q + (t0 + f_i - f + W_i)^q )^(1/q)
 //
-// f_i is what the kernels' launch shapes cost before and after their work, as measured beside the time, and f the mean
-// of that over the sweep: a launch of 132 blocks takes longer than one of a single block (0.08 us on an H200).
-// t0, h, l, the efficiencies e, the caches' capacities, the hit exponent m and p are fitted in logarithms to the
-// logarithms of the times: Huber's loss on residuals over their standard deviations, with normal priors from the
-// calibration, so that a few sizes suffice and what no size shows stays at its prior. Solved by Levenberg and
-// Marquardt's steps with re-weighting (Holland and Welsch, 1977). The floor is there because a host that hands over
-// launches more slowly than the device takes them hides the device's work behind them (on an H200 a copy of 8 MB
-// launched back to back takes as long as an empty kernel). Whether there is a floor, and how many memory levels there
-// are, is decided by Akaike's criterion for small samples, with the trace of data's part in the curvature as the number
-// of parameters.
+// f_i is the kernel overhead of a size's launch shapes, as measured, and f its mean over the sweep. t0, h, l, the
+// efficiencies e, the caches' capacities, the hit exponent m and p are fitted in logarithms to the logarithms of the
+// times: Huber's loss, with normal priors from the calibration, by Levenberg and Marquardt's steps with re-weighting
+// (Holland and Welsch, 1977). With the floor, launches that the host hands over slowly hide the device's work. Akaike's
+// criterion for small samples decides on the floor and on the number of memory levels; its number of parameters is the
+// trace of the data's part in the curvature.
 #pragma once
 
 #include <Eigen/Core>
@@ -24,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "classifier/machine.h"
 #include "classifier/model.h"
 
 namespace gpubench::classifier {
@@ -63,8 +60,8 @@ struct Fit {
   Layout layout;
   double kernel_overhead_seconds = 0.0;  ///< f; 0 where no size has one
   Eigen::VectorXd parameters;
-  /// Draws from the parameters' distribution: residuals resampled in blocks of neighbouring sizes (they are correlated
-  /// along the sweep), priors drawn, one Gauss-Newton step each from the solution.
+  /// Draws from the parameters' distribution: residuals resampled in blocks of neighbouring sizes, priors drawn, one
+  /// Gauss-Newton step each from the solution.
   std::vector<Eigen::VectorXd> replicates;
   double residual_rms = 0.0;  ///< of the logarithms of time
   double criterion = 0.0;     ///< Akaike's, for small samples; smaller is better
@@ -77,7 +74,7 @@ struct Fit {
   [[nodiscard]] double efficiency(std::string_view resource, const Eigen::VectorXd& by) const;
 };
 
-/// The best of all forms. Every observation must have a launch, and seconds > 0. At least one observation.
+/// The best of all forms. At least one observation, each with a launch and seconds > 0.
 Fit fit_operation(const std::vector<Observation>& observations, std::size_t replicates = 0);
 /// The same with a given form.
 Fit fit_form(const std::vector<Observation>& observations, const Form& form);
@@ -91,5 +88,14 @@ FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const 
 
 /// The machine with the fit's capacities, hit exponent and p in place of its own.
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters);
+
+/// One point of a sweep over arithmetic intensity.
+struct SweptIntensity {
+  double memory_seconds = 0.0;  ///< at the ceilings
+  double pipe_seconds = 0.0;
+  double seconds = 0.0;  ///< measured, without the launch
+};
+/// p of a machine from such a sweep. Absent with fewer than five usable points or with none near the ridge.
+std::optional<Exponent> fit_overlap(const std::vector<SweptIntensity>& points);
 
 }  // namespace gpubench::classifier

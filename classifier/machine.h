@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,13 +17,12 @@
 
 namespace gpubench::classifier {
 
-/// Relative standard deviation of a modelled time beside its ceiling's own: accesses that are not the probe's, work not
-/// declared.
+/// Relative standard deviation of a modelled time beside its ceiling's own.
 inline constexpr double model_sigma = 0.05;
 /// Relative standard deviation taken for a figure that comes without a usable interval.
 inline constexpr double unknown_sigma = 0.05;
 
-/// Figures outside are damage, not measurements; inside, no product or ratio of them leaves the range of a double.
+/// Figures outside are damage, not measurements.
 inline constexpr double min_figure = 1e-15;
 inline constexpr double max_figure = 1e30;
 
@@ -32,13 +33,11 @@ struct Exponent {
   double value = 1.0;
   double sigma = 0.0;
 };
-/// p where no mixed-intensity sweep was fitted: 4.4 and 8.9 on two GPUs, 25 and more on two others.
+/// p where no intensity sweep was fitted.
 inline constexpr Exponent overlap_prior = {8.0, 0.4};
-/// m of the hit fraction 1 / (1 + (footprint / capacity)^m) where no ladder was fitted: about 10 fits the passage from
-/// L2 to DRAM of a GH200.
+/// m of the hit fraction 1 / (1 + (footprint / capacity)^m) where no ladder was fitted.
 inline constexpr Exponent hit_prior = {10.0, 0.4};
 
-/// The resource that starts the blocks of a grid.
 using resource::block_start;
 
 /// A rate with its relative standard deviation.
@@ -77,7 +76,7 @@ struct Machine {
   std::optional<Rate> block_start;   ///< blocks a second
   std::vector<Cache> caches;         ///< from the smallest to the largest
   std::vector<DramMix> dram;         ///< by growing share of writes; may be empty
-  /// Of all multiprocessors together, and of counted traffic alone: nobody declares what goes through these.
+  /// Of all multiprocessors together. For counted traffic alone: nobody declares it.
   std::optional<Rate> unit_l1;
   std::optional<Rate> unit_shared;
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
@@ -85,32 +84,40 @@ struct Machine {
   std::size_t overlap_points = 0;    ///< of the intensity sweep that p was fitted to; 0: the prior
 };
 
-/// Ceilings that are not within the bounds of a figure are left out, as are cache levels without a bandwidth. A cache's
-/// hit exponent is fitted to the calibration's ladder where that has rungs enough, p to its intensity sweep.
+/// Ceilings outside the bounds of a figure are left out, as are cache levels without a bandwidth.
 Machine machine_of(const Calibration& calibration);
 
-/// The machine with every figure drawn from its interval; the same for the same `draw`, which counts from 0 to
-/// draw_count - 1.
+/// The machine with every figure drawn from its interval. `draw` counts from 0 to draw_count - 1.
 Machine drawn(const Machine& machine, std::size_t draw);
 
 /// DRAM's time per byte and its relative standard deviation at a share of writes, linear between the measured mixes and
-/// constant beyond them. `mixes` must not be empty.
+/// constant beyond. `mixes` must not be empty.
 std::pair<double, double> dram_seconds_per_byte(double write_fraction, const std::vector<DramMix>& mixes);
 
-/// What a rate is to be multiplied with at another clock than its own: 1 where the resource does not follow the clock,
-/// or either clock is not known or misread.
+/// What a rate is to be multiplied with at another clock than its own; 1 where it does not follow the clock or a clock
+/// is not known.
 double clock_ratio(std::string_view resource, const Rate& rate, const std::optional<double>& clock_hz);
 
 /// Part of the accesses to a footprint that a cache serves: 1 / (1 + (footprint / capacity)^m).
 double hit_fraction(double footprint_bytes, double capacity_bytes, double exponent);
 
-/// The hit exponent that the rungs of a ladder between half and twice the capacity show, by least squares on the
-/// logarithms of their bandwidths; `hit_prior` with fewer than three of them.
+/// The hit exponent that the rungs between half and twice the capacity show, by least squares on logarithms of
+/// bandwidth; `hit_prior` with fewer than three of them.
 Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity_bytes, double seconds_per_byte_inside,
                          double seconds_per_byte_beyond);
 
-/// Relative standard deviation that a 95 % interval of `value` stands for; `unknown_sigma` when the interval says
-/// nothing.
+/// Relative standard deviation that a 95 % interval stands for; `unknown_sigma` when it says nothing.
 double sigma_of(double value, const Interval& ci95, std::int64_t repeats);
+
+/// Random numbers of every Monte Carlo computation: the same in every process and on every platform, so that a verdict
+/// never changes.
+inline constexpr std::size_t draw_count = 2000;
+
+/// `draw_count` standard normal numbers: one column for each uncertain figure, stratified and shuffled (McKay, Beckman
+/// and Conover, Technometrics 21, 1979). The first quarter is stratified as well. Columns repeat beyond 64.
+std::span<const double> normal_draws(std::size_t column);
+
+/// The standard normal number below which the probability is `p`, 0 < p < 1.
+double normal_quantile(double p);
 
 }  // namespace gpubench::classifier

@@ -1,24 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "classifier/model.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
 
-/// Where a pipe's work counts. A CPU has no matrix units: their work counts on the vector pipe of the same element
-/// type.
+std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+  for (const Counter& each : measurement.counters)
+    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
+  return std::nullopt;
+}
+
+void count_pipes(const Measurement& measurement, CountedWork& counted) {
+  const auto& declared = measurement.work.flops;
+  for (const PipeCounter& each : pipe_counters()) {
+    const auto count = counter(measurement, each.name);
+    // A count of none where work is declared means that the chip counts it elsewhere.
+    if (!count || *count <= 0.0) continue;
+    if (each.pipes.size() == 1) {
+      counted.flops[each.pipes.front()] = *count;
+      continue;
+    }
+    std::vector<Pipe> used;
+    for (const Pipe pipe : each.pipes)
+      if (declared.contains(pipe)) used.push_back(pipe);
+    if (used.size() > 1) continue;  // nobody knows what part is whose
+    const Pipe pipe = used.empty() ? each.pipes.front() : used.front();
+    const double said = used.empty() ? 0.0 : declared.at(pipe);
+    if (said < each.min_share * *count || said > *count) counted.flops[pipe] = *count;
+  }
+}
+
+/// A CPU has no matrix units: their work counts on the vector pipe of the same element type.
 Pipe pipe_on(DeviceKind kind, Pipe pipe) {
   if (kind == DeviceKind::cpu && pipe == tensor_fp64) return fp64;
   if (kind == DeviceKind::cpu && pipe == tensor_tf32) return fp32;
   return pipe;
 }
 
-/// Bytes that count against a cache's ceiling, which is one of reading. In a CPU's caches, lines come and go on paths
-/// of their own, so the busier direction counts (an EPYC's saxpy in L2 moves 1.2 times what reading alone does). In a
-/// GPU's L2, reads and writes share the slices (an H200's copy and saxpy reach 72 to 91 % of reading alone, both
-/// counted).
+/// Bytes that count against a cache's ceiling, which is one of reading. In a CPU's caches lines come and go on paths of
+/// their own, so the busier direction counts. In a GPU's L2 reads and writes share the slices.
 double bytes_on_cache_path(DeviceKind kind, const Work& work) {
   return kind == DeviceKind::cpu ? std::max(work.bytes_read, work.bytes_written) : work.bytes();
 }
@@ -108,9 +132,8 @@ void add_pipes(const Work& work, const ModelInput& conditions, const Machine& ma
   }
 }
 
-/// A pipe's instructions are issued, so its time and that of issuing them are one time seen twice, and do not overlap
-/// as two resources would: taken for two, they move the boundary to memory by a sixth on an H200. The pipe stands for
-/// both, unless so much else is issued that issuing is clearly what takes longest.
+/// A pipe's instructions are issued, so its time and that of issuing them are one time seen twice. The pipe stands for
+/// both, unless issuing clearly takes longest.
 void add_issue(const ModelInput& conditions, Prediction& prediction) {
   constexpr double clearly_more = 1.1;
   if (!conditions.counted.issue_seconds) return;
@@ -132,6 +155,54 @@ void add_block_start(const ModelInput& conditions, const Machine& machine, Predi
 }
 
 }  // namespace
+
+double CountedWork::bytes_of(std::string_view resource) const {
+  if (resource == resource::dram) return dram_bytes();
+  if (resource == resource::l2) return bytes_through_l2();
+  if (resource == resource::l1) return l1_bytes.value_or(0.0);
+  return resource == resource::shared ? shared_bytes.value_or(0.0) : 0.0;
+}
+
+CountedWork counted_in(const Measurement& measurement) {
+  CountedWork counted;
+  counted.dram_read_bytes = counter(measurement, "dram_read_bytes");
+  counted.dram_write_bytes = counter(measurement, "dram_write_bytes");
+  // lts__t_bytes also counts traffic between the halves of the L2 and fills; l1tex__t_bytes also counts what L1 serves.
+  // What the multiprocessors ask of the L2, which is what its ceiling is of, is no more than either.
+  const auto l2 = counter(measurement, "l2_bytes");
+  const auto l1 = counter(measurement, "l1_bytes");
+  // Loads by the tensor memory accelerator pass L1's counter by, which then shows less than must have moved.
+  const bool l1_sees_all = l1 && *l1 > 0.0 && *l1 >= 0.9 * measurement.work.bytes();
+  if (l2) counted.l2_bytes = l1_sees_all ? std::min(*l2, *l1) : *l2;
+  // More written to DRAM than the multiprocessors moved at all are dirty lines that another operation left in L2.
+  if (l1_sees_all && counted.dram_write_bytes) counted.dram_write_bytes = std::min(*counted.dram_write_bytes, *l1);
+  counted.l1_bytes = l1;
+  // What the calibration confirms its ceiling of shared memory with; 128 bytes each, on every chip so far.
+  constexpr double bytes_in_wavefront = 128.0;
+  if (const auto wavefronts = counter(measurement, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"))
+    counted.shared_bytes = *wavefronts * bytes_in_wavefront;
+  const auto issue = counter(measurement, "issue_active");
+  const auto cycles = counter(measurement, "sm_active_cycles");
+  const auto clock = counter(measurement, "sm_clock");
+  if (issue && cycles && clock && *clock >= 1.0 && *issue <= 100.0)
+    counted.issue_seconds = *issue / 100.0 * *cycles / *clock;
+  count_pipes(measurement, counted);
+  return counted;
+}
+
+ModelInput model_input_of(const Measurement& measurement) {
+  ModelInput conditions{measurement.clock_hz,
+                        measurement.cache_state == "cold",
+                        counted_in(measurement),
+                        measurement.grid,
+                        std::nullopt,
+                        0.0,
+                        std::nullopt};
+  if (measurement.launches) conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
+  if (const Estimate* const fixed = kernel_overhead_of(measurement); fixed != nullptr && fixed->value <= max_figure)
+    conditions.kernel_overhead_seconds = std::max(fixed->value, 0.0);
+  return conditions;
+}
 
 void MemoryDemand::split(std::vector<double>& bytes) const {
   bytes.clear();

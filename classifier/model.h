@@ -3,24 +3,56 @@
 //
 //   t = t0 + ( (kappa S)^p + T_start^p )^(1/p)      S = (sum_r T_r^p)^(1/p)
 //
-// The launch t0 adds; throughput resources overlap; kappa is what an uneven last wave of blocks costs. T_start is what
-// a GPU needs to start the blocks of a grid, one after another (an H200: 0.60 ns each, of whatever size). On published
-// sweeps of small kernels the additive form leaves 2 to 3 % rms where max(t0, V/B) leaves 13 to 16 %, and
-// mixed-intensity sweeps fit p = 4 to 9 on two GPUs, more on others. Without counters the memory levels share the bytes
-// through a hit fraction and are one resource: their times follow one another, because one stream of accesses is served
-// now by this level, now by that. With counters each level has the bytes that were counted on it and overlaps with the
-// others.
+// The launch t0 adds; throughput resources overlap. kappa is what an uneven last wave of blocks costs, T_start what a
+// GPU needs to start the blocks of a grid one after another. Without counters the memory levels share the bytes through
+// a hit fraction, and their times add up. With counters each level has its counted bytes and overlaps with the others.
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "classifier/machine.h"
-#include "classifier/model_input.h"
+#include "core/model/measurement.h"
+#include "gpubench/work.h"
 
 namespace gpubench::classifier {
+
+/// What the counters saw of one execution. Absent is not counted.
+struct CountedWork {
+  std::optional<double> dram_read_bytes;
+  std::optional<double> dram_write_bytes;
+  std::optional<double> l1_bytes;       ///< through the tag stage, as the ceiling of L1 is confirmed
+  std::optional<double> shared_bytes;   ///< shared memory's wavefronts of 128 bytes: bank conflicts count as they cost
+  std::optional<double> l2_bytes;       ///< asked for by the multiprocessors, as far as the counters can tell
+  std::optional<double> issue_seconds;  ///< that the schedulers were busy issuing
+  std::map<Pipe, double> flops;
+
+  [[nodiscard]] bool has_levels() const { return dram_read_bytes && dram_write_bytes; }
+  /// Read and written. This and the next need `has_levels`.
+  [[nodiscard]] double dram_bytes() const { return *dram_read_bytes + *dram_write_bytes; }
+  /// At least what DRAM moves, all of which comes through it.
+  [[nodiscard]] double bytes_through_l2() const { return std::max(l2_bytes.value_or(0.0), dram_bytes()); }
+  /// What a memory level moved; 0 of one that nobody counts.
+  [[nodiscard]] double bytes_of(std::string_view resource) const;
+};
+/// `flops_half` counts both half types, and twice in scalar code: it replaces the declared work only where the two
+/// differ by more than that.
+CountedWork counted_in(const Measurement& measurement);
+
+struct ModelInput {
+  std::optional<double> clock_hz;  ///< ceilings that follow the clock are scaled to it
+  bool cold = false;               ///< the caches hold nothing: the first touch of each byte goes to DRAM
+  CountedWork counted;
+  std::optional<Grid> grid;
+  std::optional<double> wave_factor;              ///< in place of the grid's
+  double later_blocks = 0.0;                      ///< blocks whose start is no part of the launch; 0 where nobody knows
+  std::optional<double> kernel_overhead_seconds;  ///< of its launch shapes
+};
+ModelInput model_input_of(const Measurement& measurement);
 
 /// The time that one resource needs at its ceiling.
 struct ResourceTime {
@@ -30,7 +62,7 @@ struct ResourceTime {
   double sigma = 0.0;  ///< relative, of the ceiling; `model_sigma` not included
 };
 
-/// What the memory levels are asked for, so that their times can be had again under other figures.
+/// What the memory levels are asked for, so that their times can be computed again with other figures.
 struct MemoryDemand {
   struct Level {
     double capacity_bytes = std::numeric_limits<double>::infinity();  ///< infinite: DRAM
@@ -43,12 +75,11 @@ struct MemoryDemand {
   double footprint_bytes = 0.0;
   std::vector<Level> levels;  ///< as the memory resources of the prediction; empty when the levels were counted
 
-  /// Bytes served by each level and, last, by what lies beyond them; they add to all bytes. A cache holds the fraction
-  /// 1 / (1 + (footprint / capacity)^m) of what the caches before it did not.
+  /// Bytes served by each level and, last, by what lies beyond; they add to all bytes.
   void split(std::vector<double>& bytes) const;
 };
 
-/// The last cache where levels were counted: how much of its traffic its nearer half serves is not.
+/// The last cache where levels were counted. How much of its traffic the nearer half serves is not counted.
 struct CountedCache {
   std::string_view resource;  ///< lives as long as the machine
   double capacity_bytes = 0.0;
@@ -85,11 +116,8 @@ Prediction predict(const Work& work, const ModelInput& conditions, const Machine
 /// How often its blocks fill all multiprocessors; absent where either is not known.
 std::optional<double> waves_of(const std::optional<Grid>& grid, int units);
 
-/// What an uneven last wave of blocks costs: ceil(b) / b for b blocks a multiprocessor, the most that one of them has
-/// over the mean, below four waves, beyond which the others even it out; 1 when nothing is known. Not ceil(W) / W of
-/// the waves W: the few blocks of a last wave have what the multiprocessor can do to themselves. On an H200 a dot
-/// product of 1056 blocks, 6 at once on each of 132 multiprocessors, is at 95 % of DRAM's ceiling, and not at the 67 %
-/// of 1.33 waves.
+/// What an uneven last wave of blocks costs: ceil(b) / b for b blocks a multiprocessor below four waves, else 1. Not
+/// ceil(W) / W of the waves W: the few blocks of a last wave share what their multiprocessor can do.
 double wave_factor(const std::optional<Grid>& grid, int units);
 
 /// (sum x^p)^(1/p) of non-negative numbers.

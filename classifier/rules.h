@@ -46,7 +46,7 @@ struct Figures {
 
   /// 1 where overhead begins to bind, more where it does; 0 when nothing is known of it.
   [[nodiscard]] double overhead_excess() const;
-  /// What memory, the slowest pipe and the start of blocks need side by side: near a ridge none can have its ceiling.
+  /// What memory, the slowest pipe and the start of blocks need side by side.
   [[nodiscard]] double needed_seconds() const;
   /// The time beside the launch: the device's own, else what an empty-kernel launch leaves.
   [[nodiscard]] double beside_launch() const;
@@ -81,8 +81,7 @@ Decision decide(const Time& time, const Prediction& prediction);
 /// What the launch takes of the point's time, in seconds; 0 when nothing is known of it.
 double overhead_seconds(const Time& time, const Prediction& prediction);
 
-/// Zero where `from` and `to` meet, in logarithms of time: which of launch, latency and two resources it compares
-/// follows from them.
+/// Zero where `from` and `to` meet, in logarithms of time.
 double margin(const Decision& from, const Decision& to, const Time& time, const Prediction& prediction);
 
 }  // namespace gpubench::classifier

@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
-#include "classifier/confidence.h"
-#include "classifier/point_verdict.h"
+#include "classifier/case.h"
+#include "classifier/sweeps.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "classifier/rules.h"
-#include "classifier/sweeps.h"
 #include "core/model/measurement.h"
 #include "core/model/run.h"
 #include "core/model/verdict.h"
 
 namespace gpubench::classifier {
+
+struct Sweep;
 
 /// A slope between logarithms with its standard deviation.
 struct Slope {
@@ -24,25 +25,22 @@ struct Slope {
   double sigma = 0.0;
 };
 
-/// d ln t / d ln w over a size and its neighbours, w being what the limits there need for the work; absent for the
-/// first and the last size, and where the work hardly changes. `needed_seconds` stands for w, one a size.
+/// d ln t / d ln w over a size and its neighbours; `needed_seconds` stands for the work w, one a size. Absent for the
+/// first and the last size, and where the work hardly changes.
 std::optional<Slope> elasticity_at(const Sweep& sweep, std::size_t size, std::span<const double> needed_seconds);
 
-/// Time that follows the work (slope over 0.5) is not overhead; time that does not is neither memory nor compute. With
-/// an additive launch the slope is the share of the work.
+/// Time that follows the work (slope over 0.5) is not overhead; time that does not is neither memory nor compute.
 Vote elasticity_vote(const Decision& decision, const Slope& slope);
 
-/// What an execution costs when many go in one graph, against launching each: the device's own time and its kernel
-/// overhead against the stream's. Absent without both clocks.
+/// An execution in a graph of many against launching each. Absent without both clocks.
 std::optional<Vote> batching_vote(const Decision& decision, const Measurement& measurement);
 
-/// What the variants of an operation say that do less of one kind of work: the share of the time that goes with it,
-/// (1 - t_variant / t) / (1 - part left). Over 0.5 of arithmetic is compute, of traffic memory; under it is neither.
-/// None without variants that were timed.
+/// Variants with less work of one kind: the share of the time that goes with it, (1 - t_variant / t) / (1 - part left),
+/// over 0.5 is compute for arithmetic and memory for traffic.
 std::vector<Vote> perturbation_votes(Regime regime, const Measurement& measurement);
 
 /// -d ln t / d ln f over samples, by least squares; absent with fewer than eight samples or a clock that varies by less
-/// than 1 % (95 % of its spread).
+/// than 1 %.
 std::optional<Slope> clock_sensitivity(std::span<const double> seconds, std::span<const double> clock_hz);
 
 /// A slope near 1 is work of the cores (compute, L1, L2), near 0 something with a clock of its own (DRAM, the launch).
@@ -60,8 +58,8 @@ inline constexpr std::string_view memory_throughput =
 /// Absent when the counters are not among the measurement's. `units`: multiprocessors, 0 when not known.
 std::optional<SpeedOfLight> speed_of_light(const Measurement& measurement, int units);
 
-/// What its rule SOLBottleneck says, in its words: "high throughput" from 80 % on, "small grid" or "latency" below
-/// 60 %, "high compute", "high memory", or "balanced" within 10 points.
+/// What its rule SOLBottleneck says: "high throughput" from 80 % on, "small grid" or "latency" below 60 %, "high
+/// compute", "high memory", or "balanced" within 10 points.
 std::string_view speed_of_light_class(const SpeedOfLight& figures);
 
 /// The rule's class beside ours, with the reason where they differ.

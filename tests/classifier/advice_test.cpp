@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/advice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "classifier/case.h"
 #include "classifier/classifier.h"
 #include "tests/classifier/machines.h"
 

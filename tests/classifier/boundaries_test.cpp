@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sweeps simulated from the model itself, so that the true boundaries are known.
-#include "classifier/boundaries.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 
+#include "classifier/case.h"
 #include "classifier/classifier.h"
-#include "classifier/point_verdict.h"
 #include "classifier/rules.h"
+#include "classifier/sweeps.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

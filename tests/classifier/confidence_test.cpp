@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "classifier/confidence.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "classifier/draws.h"
+#include "classifier/case.h"
+#include "classifier/machine.h"
 
 namespace gpubench::classifier {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "classifier/overlap.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "classifier/point_verdict.h"
+#include "classifier/case.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "classifier/boundaries.h"
 #include "classifier/classifier.h"
 #include "classifier/sweeps.h"
 #include "tests/classifier/machines.h"

@@ -4,9 +4,8 @@
 
 #include <numeric>
 
+#include "classifier/case.h"
 #include "classifier/classifier.h"
-#include "classifier/confidence.h"
-#include "classifier/point_verdict.h"
 #include "tests/classifier/machines.h"
 
 namespace gpubench::classifier {

@@ -17,9 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "classifier/boundaries.h"
+#include "classifier/case.h"
 #include "classifier/classifier.h"
-#include "classifier/point_verdict.h"
 #include "classifier/sweeps.h"
 #include "classifier/votes.h"
 #include "core/storage/storage.h"
