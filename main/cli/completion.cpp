@@ -1,71 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/cli/completion.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "main/cli/option_table.h"
 
 namespace gpubench {
 namespace {
 
-struct Flag {
-  std::string name;                 ///< "--color"
-  std::vector<std::string> values;  ///< where it takes one of a few words
-  bool takes_value = false;
+struct Word {
+  std::string name;  ///< "--color", "gate"
   std::string help;
+  bool takes_value = false;
+  std::string choices = {};  ///< "auto always never" where it takes one of a few words
 };
 
 struct Place {
   std::string path;  ///< words of the subcommand: "calibration show"; empty at the top
-  std::vector<std::string> subcommands;
-  std::vector<std::string> helps;  ///< of the subcommands
-  std::vector<Flag> flags;
+  std::vector<Word> subcommands;
+  std::vector<Word> flags;
 };
 
 std::string first_sentence(std::string text) {
   for (const char* const end : {". ", "; ", ": ", " ("})
     if (const auto at = text.find(end); at != std::string::npos && at > 12) text.resize(at);
-  std::erase_if(
-      text, [](char c) { return c == '\'' || c == '"' || c == '`' || c == '[' || c == ']' || c == '\\' || c == '$'; });
+  std::erase_if(text, [](char c) { return std::string_view("'\"`[]\\$").find(c) != std::string_view::npos; });
   return text;
 }
 
 std::vector<Place> places_of_table() {
   std::vector<Place> places;
   for (const CommandRow& command : command_table()) {
-    Place place{command.path, {}, {}, {}};
+    Place& place = places.emplace_back(Place{command.path, {}, {}});
     for (const OptionRow& row : option_table())
       if ((row.scope & command.scope) != 0 && row.rank != Rank::hidden)
-        place.flags.push_back({row.flag, choices_of(row.value), *row.value != '\0', first_sentence(row.help)});
-    place.flags.push_back({"--help", {}, false, "Print help"});
-    for (const CommandRow& other : command_table()) {
-      const std::string path = other.path;
-      const auto space = path.rfind(' ');
-      if (path.empty() || (space == std::string::npos ? "" : path.substr(0, space)) != place.path) continue;
-      place.subcommands.push_back(space == std::string::npos ? path : path.substr(space + 1));
-      place.helps.push_back(first_sentence(other.summary));
-    }
-    places.push_back(std::move(place));
+        place.flags.push_back({row.flag, first_sentence(row.help), *row.value != '\0',
+                               fmt::format("{}", fmt::join(choices_of(row.value), " "))});
+    place.flags.push_back({"--help", "Print help"});
+    for (const CommandRow* const child : children_of(command))
+      place.subcommands.push_back({name_of(*child), first_sentence(child->summary)});
   }
   return places;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+/// The names of words, with '=' behind flags that take a value.
+std::string names_of(const std::vector<Word>& words) {
   std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
+  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.name + (word.takes_value ? "=" : "");
   return text;
-}
-
-std::string flag_words(const Place& place) {
-  std::vector<std::string> words;
-  for (const auto& flag : place.flags) words.push_back(flag.takes_value ? flag.name + "=" : flag.name);
-  return joined(words);
 }
 
 /// bash's patterns of "PLACE:FLAG" with the words that the flag takes there: "*:--color" where they are the same
@@ -74,8 +58,8 @@ std::string value_cases(const std::vector<Place>& places) {
   std::map<std::string, std::map<std::string, std::string>> patterns;  // by flag, by its words
   for (const auto& place : places)
     for (const auto& flag : place.flags)
-      if (!flag.values.empty()) {
-        std::string& pattern = patterns[flag.name][joined(flag.values)];
+      if (!flag.choices.empty()) {
+        std::string& pattern = patterns[flag.name][flag.choices];
         pattern += fmt::format("{}'{}:{}'", pattern.empty() ? "" : "|", place.path, flag.name);
       }
   std::string cases;
@@ -96,8 +80,8 @@ std::string path_pattern(const std::vector<Place>& places) {
 std::string bash(const std::vector<Place>& places, const std::string& program) {
   std::string cases;
   for (const auto& place : places)
-    cases += fmt::format("    '{}') words='{}' subcommands='{}' ;;\n", place.path, flag_words(place),
-                         joined(place.subcommands));
+    cases += fmt::format("    '{}') words='{}' subcommands='{}' ;;\n", place.path, names_of(place.flags),
+                         names_of(place.subcommands));
   return fmt::format(
       R"(# Completion of {0} for bash: source this, or put it into ~/.local/share/bash-completion/completions/{0}
 _gpubench() {{
@@ -144,14 +128,13 @@ std::string zsh(const std::vector<Place>& places, const std::string& program) {
   for (const auto& place : places) {
     cases += fmt::format("    '{}')\n      flags=(", place.path);
     for (const auto& flag : place.flags) {
-      const auto value = !flag.takes_value     ? std::string()
-                         : flag.values.empty() ? std::string(":value:_files")
-                                               : fmt::format(":value:({})", joined(flag.values));
+      const auto value = !flag.takes_value      ? std::string()
+                         : flag.choices.empty() ? std::string(":value:_files")
+                                                : fmt::format(":value:({})", flag.choices);
       cases += fmt::format("\n        '{}{}[{}]{}'", flag.name, flag.takes_value ? "=" : "", flag.help, value);
     }
     cases += ")\n      subcommands=(";
-    for (std::size_t i = 0; i < place.subcommands.size(); ++i)
-      cases += fmt::format("\n        '{}:{}'", place.subcommands[i], place.helps[i]);
+    for (const auto& command : place.subcommands) cases += fmt::format("\n        '{}:{}'", command.name, command.help);
     cases += ") ;;\n";
   }
   return fmt::format(R"(#compdef {0}
@@ -182,17 +165,16 @@ std::string fish(const std::vector<Place>& places, const std::string& program) {
       fmt::format("# Completion of {0} for fish: put it into ~/.config/fish/completions/{0}.fish\n", program);
   for (const auto& place : places) {
     // The last word of the path has been said, or at the top none of the subcommands.
-    const auto last = place.path.substr(place.path.rfind(' ') == std::string::npos ? 0 : place.path.rfind(' ') + 1);
+    const auto last = place.path.substr(place.path.rfind(' ') + 1);
     const auto when =
         place.path.empty() ? std::string("__fish_use_subcommand") : fmt::format("__fish_seen_subcommand_from {}", last);
-    for (std::size_t i = 0; i < place.subcommands.size(); ++i)
-      text +=
-          fmt::format("complete -c {} -n '{}' -f -a {} -d '{}'\n", program, when, place.subcommands[i], place.helps[i]);
+    for (const auto& command : place.subcommands)
+      text += fmt::format("complete -c {} -n '{}' -f -a {} -d '{}'\n", program, when, command.name, command.help);
     for (const auto& flag : place.flags)
       text += fmt::format("complete -c {} -n '{}' -l {}{} -d '{}'\n", program, when, flag.name.substr(2),
-                          !flag.takes_value     ? std::string()
-                          : flag.values.empty() ? std::string(" -r")
-                                                : fmt::format(" -x -a '{}'", joined(flag.values)),
+                          !flag.takes_value      ? std::string()
+                          : flag.choices.empty() ? std::string(" -r")
+                                                 : fmt::format(" -x -a '{}'", flag.choices),
                           flag.help);
   }
   return text;

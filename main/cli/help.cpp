@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/cli/help.h"
-
 #include <fmt/format.h>
 
-#include <string_view>
-#include <vector>
+#include <sstream>
 
 #include "core/base/text.h"
+#include "main/cli/option_table.h"
 
 namespace gpubench {
 namespace {
@@ -46,9 +44,11 @@ std::string with_default(const OptionRow& row) {
                                     : fmt::format("{} Default: {}.", row.help, row.default_value);
 }
 
-/// With the program's name in place of "gpubench".
-std::string example(std::string_view text, const std::string& program) {
-  return program + std::string(text.substr(std::string_view("gpubench").size()));
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 std::string usage(const CommandRow& command, const std::string& program) {
@@ -56,27 +56,12 @@ std::string usage(const CommandRow& command, const std::string& program) {
                      *command.inputs != '\0' ? " " : "", command.inputs);
 }
 
-/// The actions of a group: "update", "check", "history" for "gate". Of the top, the commands.
-std::vector<const CommandRow*> children_of(const CommandRow& group) {
-  const std::string_view path = group.path;
-  std::vector<const CommandRow*> children;
-  for (const CommandRow& row : command_table()) {
-    const std::string_view of = row.path;
-    const auto space = of.rfind(' ');
-    const std::string_view parent = space == std::string_view::npos ? std::string_view() : of.substr(0, space);
-    if (!of.empty() && parent == path) children.push_back(&row);
-  }
-  return children;
-}
-
 bool has_children(const CommandRow& command) { return *command.path == '\0' || command.scope == 0; }
 
 std::string list_of_commands(const CommandRow& command) {
   std::string text;
-  for (const CommandRow* child : children_of(command)) {
-    const std::string_view path = child->path;
-    text += entry(command.scope == 0 ? path.substr(path.rfind(' ') + 1) : path, std::string(child->summary) + ".");
-  }
+  for (const CommandRow* child : children_of(command))
+    text += entry(name_of(*child), std::string(child->summary) + ".");
   return text;
 }
 
@@ -111,8 +96,9 @@ std::string help_text(const CommandRow& command, const std::string& program, boo
     if (!short_form) text += (is_run ? "\nFurther options:\n" : "") + list_of_options(command.scope, Rank::other);
   }
   if (is_run && all) text += "\n" + paragraph(google_flags);
-  if (!command.examples.empty()) text += "\nExamples:\n";
-  for (const char* const line : command.examples) text += fmt::format("  {}\n", example(line, program));
+  if (*command.examples != '\0') text += "\nExamples:\n";
+  for (const std::string& line : lines_of(command.examples))
+    text += fmt::format("  {}{}\n", program, line.substr(line.find(' ')));
   text += "\n" + paragraph(exit_code_lines());
   if (short_form)
     text += paragraph(fmt::format("{0} --help=all prints every option, {0} help COMMAND those of a command.", program));
@@ -164,8 +150,7 @@ std::string help_markdown() {
     text += options_markdown(row.scope);
     if (is_run) text += fmt::format("\n{}\n", google_flags);
     text += "\nExamples:\n\n```sh\n";
-    for (const char* const line : row.examples) text += fmt::format("{}\n", line);
-    text += "```\n";
+    text += fmt::format("{}\n```\n", row.examples);
   }
   text += "\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n";
   for (const auto& [number, meaning] : exit_code_rows) text += fmt::format("| {} | {} |\n", number, meaning);

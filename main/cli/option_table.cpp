@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "bench/counters/metric_names.h"
+#include "gpubench/version.h"
+#include "main/commands/commands.h"
 #include "reports/overlaid_runs.h"
 
 namespace gpubench {
@@ -93,137 +94,69 @@ void use_checks(Options& options, const OptionRow& row, const std::string& value
 }  // namespace
 
 const std::vector<CommandRow>& command_table() {
+  static constexpr const char* run_files =
+      "Run files, or folders of them. All are of the same code, one file for each process.";
   static const std::vector<CommandRow> rows = {
-      {in_run,
-       "",
-       "Measure the operations of this program, say what limits each, and how sure that is",
-       "",
-       "",
+      {in_run, "", "Measure the operations of this program, say what limits each, and how sure that is", "", "", 0, 0,
+       "gpubench --filter='^copy' --out=run.json --out=run.html\n"
+       "gpubench --calibrate full\n"
+       "gpubench --device=cpu --list",
+       run_command},
+      {in_compare, "compare", "Compare stored runs, point by point", "BASE NEW",
+       "Each is a run file, or a folder of run files of one program: one file for each process.", 0, 2,
+       "gpubench compare base.json new.json\n"
+       "gpubench compare base/ new/ --out=changes.md\n"
+       "gpubench compare base.json new.json --min-effect=3 --fail-on=never",
+       compare_command},
+      {in_ab, "ab", "Run two programs in turn and compare them", "BASE_PROGRAM NEW_PROGRAM",
+       "Two benchmark programs. Their own options follow after --.", 2, 2,
+       "gpubench ab build-old/bench build-new/bench\n"
+       "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
+       ab_command},
+      {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, "", nullptr},
+      {in_gate_update, "gate update", "Add runs to the baseline of this machine", "RUN...", run_files, 1, 10'000,
+       "gpubench gate update run-*.json\n"
+       "gpubench gate update runs/ --label=v1.4",
+       gate_update},
+      {in_gate_check, "gate check", "Compare runs with the baseline of this machine", "RUN...", run_files, 1, 10'000,
+       "gpubench gate check run-*.json\n"
+       "gpubench gate check runs/ --summary=summary.md --out=gate.json",
+       gate_check},
+      {in_gate_history, "gate history", "Name the entry of the store at which the time of a point changed", "", "", 0,
        0,
-       0,
-       {"gpubench --filter='^copy' --out=run.json --out=run.html", "gpubench --calibrate full",
-        "gpubench --device=cpu --list"},
-       Command::run},
-      {in_compare,
-       "compare",
-       "Compare stored runs, point by point",
-       "BASE NEW",
-       "Each is a run file, or a folder of run files of one program: one file for each process.",
-       0,
-       2,
-       {"gpubench compare base.json new.json", "gpubench compare base/ new/ --out=changes.md",
-        "gpubench compare base.json new.json --min-effect=3 --fail-on=never"},
-       Command::compare},
-      {in_ab,
-       "ab",
-       "Run two programs in turn and compare them",
-       "BASE_PROGRAM NEW_PROGRAM",
-       "Two benchmark programs. Their own options follow after --.",
-       2,
-       2,
-       {"gpubench ab build-old/bench build-new/bench", "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'"},
-       Command::ab},
-      {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, {}, Command::gate},
-      {in_gate_update,
-       "gate update",
-       "Add runs to the baseline of this machine",
-       "RUN...",
-       "Run files, or folders of them. All are of the same code, one file for each process.",
-       1,
-       10'000,
-       {"gpubench gate update run-*.json", "gpubench gate update runs/ --label=v1.4"},
-       Command::gate,
-       static_cast<int>(GateAction::update)},
-      {in_gate_check,
-       "gate check",
-       "Compare runs with the baseline of this machine",
-       "RUN...",
-       "Run files, or folders of them. All are of the same code, one file for each process.",
-       1,
-       10'000,
-       {"gpubench gate check run-*.json", "gpubench gate check runs/ --summary=summary.md --out=gate.json"},
-       Command::gate,
-       static_cast<int>(GateAction::check)},
-      {in_gate_history,
-       "gate history",
-       "Name the entry of the store at which the time of a point changed",
-       "",
-       "",
-       0,
-       0,
-       {"gpubench gate history", "gpubench gate history --min-effect=5"},
-       Command::gate,
-       static_cast<int>(GateAction::history)},
-      {in_report,
-       "report",
-       "Show stored runs, or write them in other formats",
-       "RUN...",
-       "Run files. Each is judged anew. Several are drawn over one another.",
-       1,
-       reports::max_runs,
-       {"gpubench report run.json", "gpubench report run.json --out=run.html",
-        "gpubench report a.json b.json --out=both-roofline.svg"},
-       Command::report},
-      {in_doctor,
-       "doctor",
-       "Say what works on this machine, what does not, and how to put it right",
-       "",
-       "",
-       0,
-       0,
-       {"gpubench doctor", "gpubench doctor --out=doctor.json"},
-       Command::doctor},
-      {0, "calibration", "List, show, move and compare stored calibrations", "", "", 0, 0, {}, Command::calibration},
-      {in_calibration_list,
-       "calibration list",
-       "List the stored calibrations, and say which fit this machine",
-       "",
-       "",
-       0,
-       0,
-       {"gpubench calibration list"},
-       Command::calibration,
-       static_cast<int>(CalibrationAction::list)},
-      {in_calibration_show,
-       "calibration show",
-       "Print a calibration, or write it with --out",
-       "[CALIBRATION]",
-       "A name of the list, a device such as cuda:0, or a file. Without it, all that fit this machine.",
-       0,
-       1,
-       {"gpubench calibration show cuda:0", "gpubench calibration show run.json --out=ceilings.html"},
-       Command::calibration,
-       static_cast<int>(CalibrationAction::show)},
-      {in_calibration_export,
-       "calibration export",
-       "Write a stored calibration to a file",
-       "CALIBRATION FILE",
-       "What to write (a name of the list or a device), and the file.",
-       2,
-       2,
-       {"gpubench calibration export cuda:0 h200.json"},
-       Command::calibration,
-       static_cast<int>(CalibrationAction::export_one)},
-      {in_calibration_import,
-       "calibration import",
-       "Store a calibration from a file; it replaces that of the same device",
-       "FILE",
-       "A calibration or a run. FILE@cuda:1 chooses one of several.",
-       1,
-       1,
-       {"gpubench calibration import h200.json"},
-       Command::calibration,
-       static_cast<int>(CalibrationAction::import_one)},
-      {in_calibration_diff,
-       "calibration diff",
-       "Compare two calibrations, ceiling by ceiling",
-       "BASE NEW",
-       "Names of the list, devices or files.",
-       2,
-       2,
-       {"gpubench calibration diff cuda:0 cuda:1", "gpubench calibration diff old.json cuda:0"},
-       Command::calibration,
-       static_cast<int>(CalibrationAction::diff)},
+       "gpubench gate history\n"
+       "gpubench gate history --min-effect=5",
+       gate_history},
+      {in_report, "report", "Show stored runs, or write them in other formats", "RUN...",
+       "Run files. Each is judged anew. Several are drawn over one another.", 1, reports::max_runs,
+       "gpubench report run.json\n"
+       "gpubench report run.json --out=run.html\n"
+       "gpubench report a.json b.json --out=both-roofline.svg",
+       report_command},
+      {in_doctor, "doctor", "Say what works on this machine, what does not, and how to put it right", "", "", 0, 0,
+       "gpubench doctor\n"
+       "gpubench doctor --out=doctor.json",
+       doctor_command},
+      {0, "calibration", "List, show, move and compare stored calibrations", "", "", 0, 0, "", nullptr},
+      {in_calibration_list, "calibration list", "List the stored calibrations, and say which fit this machine", "", "",
+       0, 0, "gpubench calibration list", list_calibrations},
+      {in_calibration_show, "calibration show", "Print a calibration, or write it with --out", "[CALIBRATION]",
+       "A name of the list, a device such as cuda:0, or a file. Without it, all that fit this machine.", 0, 1,
+       "gpubench calibration show cuda:0\n"
+       "gpubench calibration show run.json --out=ceilings.html",
+       show_calibrations},
+      {in_calibration_export, "calibration export", "Write a stored calibration to a file", "CALIBRATION FILE",
+       "What to write (a name of the list or a device), and the file.", 2, 2,
+       "gpubench calibration export cuda:0 h200.json", export_calibration},
+      {in_calibration_import, "calibration import",
+       "Store a calibration from a file; it replaces that of the same device", "FILE",
+       "A calibration or a run. FILE@cuda:1 chooses one of several.", 1, 1, "gpubench calibration import h200.json",
+       import_calibration},
+      {in_calibration_diff, "calibration diff", "Compare two calibrations, ceiling by ceiling", "BASE NEW",
+       "Names of the list, devices or files.", 2, 2,
+       "gpubench calibration diff cuda:0 cuda:1\n"
+       "gpubench calibration diff old.json cuda:0",
+       diff_calibrations},
   };
   return rows;
 }
@@ -358,13 +291,33 @@ const std::vector<OptionRow>& option_table() {
        "into a pipe.",
        choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
       {in_run, "--completion", "bash|zsh|fish", "", "", other, once,
-       "Print the completion script of a shell, and stop.", text(&Options::completion)},
+       "Print the completion script of a shell, and stop.",
+       [](Options& options, const OptionRow&, const std::string& shell) {
+         options.text = completion_script(options.name(), shell);
+       }},
       {in_run, "--version", "", "", "", other, once, "Print the version, and stop.",
-       [](Options& options, const OptionRow&, const std::string&) { options.command = Command::version; }},
+       [](Options& options, const OptionRow&, const std::string&) {
+         options.text = fmt::format("gpubench {}\n", version);
+       }},
       {in_run, "--help-markdown", "", "", "", hidden, once, "Print docs/reference/command-line.md, and stop.",
-       set(&Options::help_markdown)},
+       [](Options& options, const OptionRow&, const std::string&) { options.text = help_markdown(); }},
   };
   return rows;
+}
+
+std::vector<const CommandRow*> children_of(const CommandRow& row) {
+  const std::string head = *row.path == '\0' ? "" : fmt::format("{} ", row.path);
+  std::vector<const CommandRow*> children;
+  for (const CommandRow& other : command_table()) {
+    const std::string name = name_of(other);
+    if (!name.empty() && other.path == head + name) children.push_back(&other);
+  }
+  return children;
+}
+
+std::string name_of(const CommandRow& row) {
+  const std::string_view path = row.path;
+  return std::string(path.substr(path.rfind(' ') + 1));
 }
 
 std::vector<std::string> choices_of(std::string_view value) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "main/cli/options.h"
@@ -41,9 +42,8 @@ struct CommandRow {
   const char* inputs_help;
   std::size_t min_inputs;
   std::size_t max_inputs;
-  std::vector<const char*> examples;  ///< each begins with "gpubench"
-  Command command;
-  int action = 0;  ///< GateAction or CalibrationAction
+  const char* examples;        ///< one a line; each begins with "gpubench"
+  int (*run)(const Options&);  ///< null for a group
 };
 
 enum class Rank { common, other, hidden };
@@ -61,6 +61,11 @@ struct OptionRow {
 };
 
 const std::vector<CommandRow>& command_table();
+/// The commands one level below: of the run (the first row) all, of "gate" its actions.
+std::vector<const CommandRow*> children_of(const CommandRow& row);
+/// The last word of its path: "check" of "gate check".
+std::string name_of(const CommandRow& row);
+
 const std::vector<OptionRow>& option_table();
 
 /// "quick|full" is {"quick", "full"}; what stands for other texts, as in "cpu|cuda:N|all", is no list: empty.
@@ -68,5 +73,15 @@ std::vector<std::string> choices_of(std::string_view value);
 
 /// "--calibrate[=quick|full]".
 std::string usage_of(const OptionRow& row);
+
+/// In 80 columns. Of a run only the options that most people need, unless `all`.
+std::string help_text(const CommandRow& command, const std::string& program, bool all);
+
+/// docs/reference/command-line.md.
+std::string help_markdown();
+
+/// `shell` is "bash", "zsh" or "fish". The script completes subcommands, flags, and the values of flags that take one
+/// of a few words; of others, and of arguments, file names.
+std::string completion_script(std::string program, std::string_view shell);
 
 }  // namespace gpubench

@@ -3,23 +3,103 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
-#include <string_view>
-#include <utility>
 
 #include "classifier/votes.h"
-#include "core/base/nearest.h"
 #include "core/base/text.h"
-#include "main/cli/completion.h"
-#include "main/cli/help.h"
 #include "main/cli/option_table.h"
-#include "main/cli/parser.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
 
 namespace gpubench {
 namespace {
+
+struct ParsedCommand {
+  const CommandRow* command;
+  CLI::App* app;
+  std::vector<std::pair<const OptionRow*, CLI::Option*>> options;
+};
+
+void add_options(ParsedCommand& place) {
+  for (const OptionRow& row : option_table()) {
+    if ((row.scope & place.command->scope) == 0) continue;
+    CLI::Option* const option =
+        *row.value == '\0'
+            ? place.app->add_flag(row.flag)
+            : place.app->add_option(row.flag, CLI::callback_t([](const CLI::results_t&) { return true; }))
+                  ->type_size(1)
+                  ->expected(1);
+    place.options.emplace_back(&row, option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+  }
+}
+
+/// One place a command, each under its group. `inputs` outlives the application.
+std::vector<ParsedCommand> add_commands(CLI::App& app, std::vector<std::string>& inputs) {
+  std::vector<ParsedCommand> places;
+  for (const CommandRow& row : command_table()) {
+    const std::string path = row.path, name = name_of(row);
+    CLI::App* place = &app;
+    if (path != name) place = place->get_subcommand(path.substr(0, path.size() - name.size() - 1));
+    if (!path.empty()) place = place->add_subcommand(name);
+    place->set_help_flag();
+    place->allow_extras();
+    if (row.max_inputs > 0) place->add_option("inputs", inputs)->expected(0, static_cast<int>(row.max_inputs));
+    places.push_back({&row, place, {}});
+    add_options(places.back());
+  }
+  return places;
+}
+
+/// In the terms of the table where CLI11 names an option: "--filter: 1 required TEXT missing".
+std::string message_of(const CLI::ParseError& error) {
+  const std::string_view text = error.what();
+  const std::string_view flag = text.substr(0, std::min(text.find_first_of(": "), text.size()));
+  const auto& rows = option_table();
+  const auto row = std::ranges::find_if(rows, [&](const OptionRow& one) { return one.flag == flag; });
+  if (row == rows.end()) return fmt::format("{}.", text.substr(0, text.find_last_not_of('.') + 1));
+  if (*row->value == '\0') return fmt::format("{} takes no value.", flag);
+  return fmt::format("{} needs a value: {}.", flag, usage_of(*row));
+}
+
+struct ParsedWords {
+  const CommandRow* command = nullptr;
+  std::vector<std::string> inputs;                                ///< what is no option
+  std::vector<std::pair<const OptionRow*, std::string>> options;  ///< the value is empty for a switch
+  std::vector<std::string> unknown;                               ///< neither option nor input of the command
+};
+
+/// The words sorted by the tables. Throws UsageError for an option without its value, and the like; what is unknown is
+/// the caller's to judge.
+ParsedWords parse_words(const std::vector<std::string>& words) {
+  ParsedWords parsed;
+  CLI::App app;
+  const std::vector<ParsedCommand> places = add_commands(app, parsed.inputs);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(message_of(error));
+  }
+  for (const ParsedCommand& place : places)
+    if (*place.command->path == '\0' || place.app->parsed()) parsed.command = place.command;
+  for (const ParsedCommand& place : places)
+    for (const auto& [row, option] : place.options) {
+      const auto& values = option->results();
+      if (values.size() > 1 && !row->repeatable && *row->value != '\0')
+        throw UsageError(fmt::format("{} is given {} times; it takes one value.", row->flag, values.size()));
+      if (!values.empty() && (row->scope & parsed.command->scope) == 0) {
+        parsed.unknown.emplace_back(row->flag);
+        continue;
+      }
+      for (const std::string& value : values) {
+        if (*row->value == '\0' && value != "true") throw UsageError(fmt::format("{} takes no value.", row->flag));
+        parsed.options.emplace_back(row, *row->value == '\0' ? std::string() : value);
+      }
+    }
+  const auto rest = app.remaining(true);
+  parsed.unknown.insert(parsed.unknown.end(), rest.begin(), rest.end());
+  return parsed;
+}
 
 std::string quoted_path(const CommandRow& command) {
   return *command.path == '\0' ? std::string("a run") : fmt::format("'{}'", command.path);
@@ -44,23 +124,12 @@ const CommandRow& command_of(const std::vector<std::string>& words) {
   return *found;
 }
 
-/// The last words of the commands one level below: "update", "check", "history" below "gate".
-std::vector<std::string> names_below(std::string_view path) {
+/// "update", "check", "history" below "gate".
+std::vector<std::string> names_below(const CommandRow& row) {
   std::vector<std::string> names;
-  for (const CommandRow& row : command_table()) {
-    const std::string_view of = row.path;
-    const bool below = path.empty() ? !of.empty() && of.find(' ') == std::string_view::npos
-                                    : of.size() > path.size() && of.starts_with(path) && of[path.size()] == ' ';
-    if (below) names.emplace_back(path.empty() ? of : of.substr(path.size() + 1));
-  }
-  if (path.empty()) names.emplace_back("help");
+  for (const CommandRow* const child : children_of(row)) names.push_back(name_of(*child));
+  if (*row.path == '\0') names.emplace_back("help");
   return names;
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? std::string() : std::string(between)) + word;
-  return text;
 }
 
 std::string see_help(const CommandRow& command, const std::string& program) {
@@ -87,7 +156,7 @@ std::optional<std::string> help_asked_for(const std::vector<std::string>& words,
   const CommandRow& command = command_of(named);
   if (by_word && *command.path == '\0' && !named.empty() && !all && !named.front().starts_with('-'))
     throw UsageError(fmt::format("There is no command '{}'.{} {} --help lists the commands.", printable(named.front()),
-                                 did_you_mean(named.front(), names_below("")), program));
+                                 did_you_mean(named.front(), names_below(command_table().front())), program));
   return help_text(command, program, all);
 }
 
@@ -130,8 +199,8 @@ std::vector<std::string> prepare(const std::vector<std::string>& words, std::vec
         if ((row.scope & other.scope) != 0) others.push_back(*other.path == '\0' ? "a run" : other.path);
     }
     if (!others.empty())
-      throw UsageError(fmt::format("{} belongs to {}, not to {}.{}", flag, joined(others, ", "), quoted_path(command),
-                                   see_help(command, program)));
+      throw UsageError(fmt::format("{} belongs to {}, not to {}.{}", flag, fmt::join(others, ", "),
+                                   quoted_path(command), see_help(command, program)));
     const std::string suggestion = did_you_mean(flag, known);
     throw UsageError(fmt::format("There is no option {}.{}", printable(flag),
                                  suggestion.empty() ? see_help(command, program) : suggestion));
@@ -141,8 +210,9 @@ std::vector<std::string> prepare(const std::vector<std::string>& words, std::vec
     std::vector<std::string> files;
     for (const std::string& one : unknown)
       if (one.ends_with(".json")) files.push_back(printable(one));
-    const std::string other =
-        files.size() == 2 ? fmt::format(" To compare them: {} compare {}", program, joined(files, " ")) : std::string();
+    const std::string other = files.size() == 2
+                                  ? fmt::format(" To compare them: {} compare {}", program, fmt::join(files, " "))
+                                  : std::string();
     throw UsageError(fmt::format("{} is a file, not a command. To show it: {} report {}{}", files.front(), program,
                                  files.front(), other));
   }
@@ -151,7 +221,7 @@ std::vector<std::string> prepare(const std::vector<std::string>& words, std::vec
   if (is_run || command.scope == 0)
     throw UsageError(fmt::format("There is no {} '{}'{}.{}{}", is_run ? "command" : "action", printable(word),
                                  is_run ? std::string() : fmt::format(" of {}", command.path),
-                                 did_you_mean(word, names_below(command.path)), see_help(command, program)));
+                                 did_you_mean(word, names_below(command)), see_help(command, program)));
   throw UsageError(command.max_inputs == 0
                        ? fmt::format("'{}' takes no arguments, but got '{}'.{}", command.path, printable(word),
                                      see_help(command, program))
@@ -163,7 +233,7 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
   const CommandRow& command = *parsed.command;
   if (!parsed.unknown.empty()) refuse_unknown(parsed.unknown, command, program);
   if (command.scope == 0)
-    throw UsageError(fmt::format("'{}' needs an action: {}.{}", command.path, joined(names_below(command.path), ", "),
+    throw UsageError(fmt::format("'{}' needs an action: {}.{}", command.path, fmt::join(names_below(command), ", "),
                                  see_help(command, program)));
   if (parsed.inputs.size() < command.min_inputs)
     throw UsageError(fmt::format("'{0}' needs more arguments: {1} {0} {2}", command.path, program, command.inputs));
@@ -172,12 +242,12 @@ void check_inputs(const ParsedWords& parsed, const std::string& program) {
 void use(const OptionRow& row, const std::string& value, Options& options) {
   const std::vector<std::string> choices = choices_of(row.value);
   if (!choices.empty() && std::ranges::find(choices, value) == choices.end())
-    throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, joined(choices, ", "), printable(value)));
+    throw UsageError(fmt::format("{} takes {}, not '{}'.", row.flag, fmt::join(choices, ", "), printable(value)));
   row.use(options, row, value);
 }
 
 /// A picture that cannot be drawn is better refused before anything is measured.
-void check_pictures(const Options& options) {
+void check_pictures(const Options& options, const CommandRow& command) {
   try {
     bool renderer = false;
     if (!options.chart.empty()) (void)reports::parse_chart(options.chart);
@@ -190,8 +260,7 @@ void check_pictures(const Options& options) {
     }
     if (!options.chart.empty() && !any)
       throw UsageError("--chart chooses what a picture shows. Give --out=FILE with .png, .svg, .pdf or .vl.json too.");
-    const bool is_run_or_report = options.command == Command::run || options.command == Command::report;
-    if (renderer && is_run_or_report) reports::check_can_draw();
+    if (renderer && (command.scope & (in_run | in_report)) != 0) reports::check_can_draw();
   } catch (const reports::NoSuchChart& error) {
     throw UsageError(fmt::format("{}.", error.what()));
   } catch (const reports::DrawingError& error) {
@@ -200,7 +269,7 @@ void check_pictures(const Options& options) {
 }
 
 /// What options say together.
-void check_together(Options& options) {
+void check_together(Options& options, const CommandRow& command) {
   if (options.dry && !options.once) throw UsageError("--dry goes with --once; give that too.");
   if (options.once &&
       (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||
@@ -220,12 +289,11 @@ void check_together(Options& options) {
     if (!reports::can_write(output))
       throw UsageError(
           fmt::format("--out={}: the extension is unknown. Use one of {}.", output, reports::known_extensions()));
-  if (options.command == Command::compare || options.command == Command::ab || options.command == Command::gate ||
-      options.command == Command::doctor)
+  if ((command.scope & (in_any_comparison | in_gate | in_doctor)) != 0)
     for (const std::string& output : options.outputs)
       if (reports::is_for_another_tool(output))
         throw UsageError(fmt::format("--out={}: this format is for runs. Use .json.", output));
-  check_pictures(options);
+  check_pictures(options, command);
   // One point may well take what its sampling is allowed; a limit the user gave stands.
   options.isolate_timeout_seconds = options.given_isolate_timeout_seconds.value_or(
       options.isolate_timeout_seconds +
@@ -241,7 +309,7 @@ void check_together(Options& options) {
 }
 
 void take_google_flags(const std::vector<std::string>& flags, const CommandRow& command, Options& options) {
-  if (options.command != Command::run && options.command != Command::version && !flags.empty())
+  if (command.scope != in_run && !flags.empty())
     throw UsageError(fmt::format("{} belongs to a run, not to {}.", flags.front(), quoted_path(command)));
   try {
     options.google = bench::parse_google_flags(flags);
@@ -254,33 +322,25 @@ void take_google_flags(const std::vector<std::string>& flags, const CommandRow& 
 
 Options parse_command_line(int argc, char** argv) {
   Options options;
-  const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : std::string("gpubench");
+  options.program = argc > 0 ? argv[0] : "gpubench";
+  options.words.assign(argv + std::min(1, argc), argv + argc);
+  const std::string program = options.name();
   const int end = end_of_own_words(argc, argv);
   const std::vector<std::string> words(argv + std::min(1, argc), argv + end);
   options.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
-  if (auto help = help_asked_for(words, program)) {
-    options.command = Command::help;
-    options.help_text = *std::move(help);
-    return options;
-  }
+  options.text = help_asked_for(words, program);
+  if (options.text) return options;
   std::vector<std::string> google;
   const ParsedWords parsed = parse_words(prepare(words, google));
   check_inputs(parsed, program);
-  options.command = parsed.command->command;
-  options.gate_action = static_cast<GateAction>(parsed.command->action);
-  options.calibration_action = static_cast<CalibrationAction>(parsed.command->action);
+  options.run = parsed.command->run;
   options.inputs = parsed.inputs;
   for (const OptionRow& row : option_table())
     if (*row.default_value != '\0' && (row.scope & parsed.command->scope) != 0) use(row, row.default_value, options);
   for (const auto& [row, value] : parsed.options) use(*row, value, options);
-  if (options.command == Command::version) return options;
-  if (options.help_markdown || !options.completion.empty()) {
-    options.command = Command::help;
-    options.help_text = options.help_markdown ? help_markdown() : completion_script(program, options.completion);
-    return options;
-  }
+  if (options.text) return options;
   take_google_flags(google, *parsed.command, options);
-  check_together(options);
+  check_together(options, *parsed.command);
   return options;
 }
 

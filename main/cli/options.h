@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,17 +16,11 @@
 
 namespace gpubench {
 
-enum class Command { run, compare, ab, gate, report, doctor, calibration, help, version };
-enum class GateAction { update, check, history };
-enum class CalibrationAction { list, show, export_one, import_one, diff };
-
 struct Options {
-  Command command = Command::run;
-  CalibrationAction calibration_action = CalibrationAction::list;  ///< for Command::calibration
-  GateAction gate_action = GateAction::check;                      ///< for Command::gate
-  std::string help_text;                                           ///< for Command::help
-  bool help_markdown = false;
-  std::string completion;  ///< a shell's name
+  int (*run)(const Options&) = nullptr;  ///< the command; returns the exit code
+  std::optional<std::string> text;       ///< to be printed instead: help, the version, a completion script
+  std::string program;                   ///< as it was called
+  std::vector<std::string> words;        ///< all that follow the program
 
   // run
   std::optional<calibrate::Mode> calibrate;
@@ -77,6 +72,9 @@ struct Options {
   std::string chart;  ///< what pictures among the outputs show; empty: their names say
   ColorChoice color = ColorChoice::automatic;
   bool quiet = false;
+
+  /// The program's name without its folder.
+  [[nodiscard]] std::string name() const { return std::filesystem::path(program).filename().string(); }
 };
 
 /// Wrong usage (exit code 64); what() is one sentence.

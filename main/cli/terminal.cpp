@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -68,6 +67,19 @@ std::string time_left(double elapsed, double done) {
   return rest >= 90.0 ? fmt::format("about {:.0f} min left", rest / 60.0) : fmt::format("about {:.0f} s left", rest);
 }
 
+// A handler reaches nothing but what is global.
+volatile std::sig_atomic_t noted_signal = 0;
+const char* volatile words = nullptr;
+
+extern "C" void note_signal(int number) {
+  noted_signal = number;
+  const char* const text = words;
+  if (text != nullptr) {
+    const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
+    (void)written;  // nothing can be done about it here
+  }
+}
+
 }  // namespace
 
 ConsoleStyle stdout_style(ColorChoice choice) {
@@ -110,6 +122,32 @@ void ProgressLine::clear() {
   fmt::print(stderr, "\r\x1b[K");
   (void)std::fflush(stderr);
   shown_ = false;
+}
+
+Interruption::Interruption(const char* say) {
+  noted_signal = 0;
+  words = say;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waiting ends when a signal comes
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    sigaction(signals[i], nullptr, &previous_[i]);
+    if (previous_[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, nullptr);
+  }
+}
+
+Interruption::~Interruption() {
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &previous_[i], nullptr);
+}
+
+int Interruption::noted() { return noted_signal; }
+
+void Interruption::end() {
+  const int number = noted_signal;
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+  std::_Exit(128 + number);  // not reached but where the signal is blocked
 }
 
 }  // namespace gpubench

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the terminal can do, and a progress line on it.
+// What the terminal can do, a progress line on it, and Ctrl-C kept back until what is finished has been saved.
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,9 +14,9 @@ namespace gpubench {
 
 enum class ColorChoice { automatic, always, never };
 
-/// Colour and width for standard output: colour when asked for, or when it is a terminal that is not dumb, as NO_COLOR,
-/// CLICOLOR_FORCE and CLICOLOR allow; whole names where it is no terminal; drawings for the same terminals, and for any
-/// with --color=always, if the locale is UTF-8; width from the terminal, else from COLUMNS, else 100.
+/// Colour as asked for, or on a terminal that is not dumb, as NO_COLOR, CLICOLOR_FORCE and CLICOLOR allow. Whole names
+/// where it is no terminal. Drawings where there is colour by choice or a terminal, if the locale is UTF-8. Width from
+/// the terminal, else from COLUMNS, else 100.
 ConsoleStyle stdout_style(ColorChoice choice);
 
 /// One line on standard error that is overwritten in place; nothing at all when standard error is no terminal or
@@ -39,6 +41,25 @@ class ProgressLine {
   bool active_ = false;
   double start_seconds_ = 0.0;
   double last_step_ = 0.0;
+};
+
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP is only noted (and `say` written to standard error, unless
+/// null); a second one ends the process as usual. Ignored signals stay ignored. One at a time.
+class Interruption {
+ public:
+  explicit Interruption(const char* say);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  /// The signal that was noted; 0 for none.
+  [[nodiscard]] static int noted();
+  /// Ends the process by the signal that was noted, so that whoever started it can see why.
+  [[noreturn]] static void end();
+
+ private:
+  static constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, 3> previous_{};
 };
 
 }  // namespace gpubench

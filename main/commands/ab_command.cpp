@@ -4,21 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numbers>
-#include <optional>
 #include <stdexcept>
-#include <string_view>
-#include <utility>
 
 #include "core/base/process.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
-#include "main/cli/interruption.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/comparing.h"
 #include "main/worker/isolation.h"
 
 namespace gpubench {
@@ -88,9 +82,8 @@ class Alternation {
     return compare::compare(base, next, compare_options);
   }
 
-  /// Every point narrow or decided. Width says nothing of the sign of a difference, so that stopping on it raises no
-  /// alarms; stopping on a decision would, so the look's share of the significance must do: of look k, 6 / (pi k)^2 of
-  /// it, which adds up to all of it.
+  /// Every point narrow or decided. Stopping on a decision would raise false alarms, so look k gets the share 6 / (pi
+  /// k)^2 of the significance, which adds up to 1.
   bool enough(const compare::Comparison& comparison, int look) {
     const double share = 6.0 / (std::numbers::pi * std::numbers::pi * look * look);
     std::size_t open = 0;

@@ -3,13 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "bench/devices.h"
 #include "bench/gpu.h"
@@ -24,7 +19,6 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/context.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
 
@@ -43,13 +37,13 @@ std::filesystem::path cache_folder() {
 }
 
 /// Which device of this machine a calibration is of, or why none.
-struct Fit {
+struct FittingDevice {
   std::string device;
   std::string reason;
 };
 
-Fit fit_of(const Calibration& calibration, const std::vector<Device>& devices) {
-  Fit fit{"", fmt::format("this machine has no {}", calibration.device.name)};
+FittingDevice fit_of(const Calibration& calibration, const std::vector<Device>& devices) {
+  FittingDevice fit{"", fmt::format("this machine has no {}", calibration.device.name)};
   for (const Device& device : devices) {
     const auto why = calibrate::why_not_fitting(calibration, device);
     if (!why) return {device.id, ""};
@@ -108,7 +102,22 @@ Calibration one_calibration_of(const std::string& name) {
                                printable(all.front().device.id)));
 }
 
-int list(const Options& options) {
+std::vector<Calibration> shown(const Options& options) {
+  if (!options.inputs.empty()) return calibrations_of(options.inputs.front());
+  std::vector<Calibration> all;
+  for (const Device& device : devices_here())
+    if (auto cached = calibrate::load_cached(device); cached.calibration) {
+      cached.calibration->device.id = device.id;
+      all.push_back(*std::move(cached.calibration));
+    }
+  if (all.empty())
+    throw UsageError("No stored calibration fits a device of this machine. To measure one: gpubench --calibrate");
+  return all;
+}
+
+}  // namespace
+
+int list_calibrations(const Options& options) {
   const auto folder = cache_folder();
   const auto all = calibrate::stored_calibrations();
   if (all.empty()) {
@@ -126,7 +135,7 @@ int list(const Options& options) {
     std::string reason = stored.reason;
     if (stored.calibration) {
       const Calibration& one = *stored.calibration;
-      const Fit fit = fit_of(one, devices);
+      const FittingDevice fit = fit_of(one, devices);
       reason = fit.reason;
       const auto driver = one.device.properties.find("driver");
       cells = {stored.name,
@@ -154,20 +163,7 @@ int list(const Options& options) {
   return exit_codes::fine;
 }
 
-std::vector<Calibration> shown(const Options& options) {
-  if (!options.inputs.empty()) return calibrations_of(options.inputs.front());
-  std::vector<Calibration> all;
-  for (const Device& device : devices_here())
-    if (auto cached = calibrate::load_cached(device); cached.calibration) {
-      cached.calibration->device.id = device.id;
-      all.push_back(*std::move(cached.calibration));
-    }
-  if (all.empty())
-    throw UsageError("No stored calibration fits a device of this machine. To measure one: gpubench --calibrate");
-  return all;
-}
-
-int show(const Options& options) {
+int show_calibrations(const Options& options) {
   for (const std::string& output : options.outputs) storage::check_writable(output);
   Run run;
   run.context = gather_context("gpubench", {});
@@ -187,7 +183,7 @@ int show(const Options& options) {
   return exit_codes::fine;
 }
 
-int export_one(const Options& options) {
+int export_calibration(const Options& options) {
   const std::string& file = options.inputs.at(1);
   Calibration calibration = one_calibration_of(options.inputs.at(0));
   calibration.drift.reset();  // of a run
@@ -197,7 +193,7 @@ int export_one(const Options& options) {
   return exit_codes::fine;
 }
 
-int import_one(const Options& options) {
+int import_calibration(const Options& options) {
   const std::string& name = options.inputs.at(0);
   const Calibration calibration = one_calibration_of(name);
   if (const auto reason = calibrate::why_not_acceptable(calibration))
@@ -211,13 +207,13 @@ int import_one(const Options& options) {
       replaced = ", in place of one that cannot be read";
     }
   calibrate::store(calibration);
-  const Fit fit = fit_of(calibration, devices_here());
+  const FittingDevice fit = fit_of(calibration, devices_here());
   say(fmt::format("imported as {}{}; {}", target.string(), replaced,
                   fit.reason.empty() ? "it fits " + fit.device : "no run here will use it: " + printable(fit.reason)));
   return exit_codes::fine;
 }
 
-int diff(const Options& options) {
+int diff_calibrations(const Options& options) {
   const Calibration base = one_calibration_of(options.inputs.at(0));
   const Calibration next = one_calibration_of(options.inputs.at(1));
   const auto style = stdout_style(options.color);
@@ -228,24 +224,6 @@ int diff(const Options& options) {
     fmt::print("{}", paragraph("note: ", printable(*reason), color::yellow, style));
   fmt::print("\n{}", reports::console(compare::diff(base, next), style));
   return exit_codes::fine;
-}
-
-}  // namespace
-
-int calibration_command(const Options& options) {
-  switch (options.calibration_action) {
-    case CalibrationAction::list:
-      return list(options);
-    case CalibrationAction::show:
-      return show(options);
-    case CalibrationAction::export_one:
-      return export_one(options);
-    case CalibrationAction::import_one:
-      return import_one(options);
-    case CalibrationAction::diff:
-      return diff(options);
-  }
-  return exit_codes::wrong_usage;
 }
 
 }  // namespace gpubench

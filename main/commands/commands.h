@@ -2,11 +2,16 @@
 // The commands behind the command line. Each returns its exit code and throws on what it cannot do.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "compare/compare.h"
 #include "core/model/run.h"
+#include "core/storage/storage.h"
 #include "main/cli/options.h"
+#include "reports/comparisons.h"
 
 namespace gpubench {
 
@@ -18,19 +23,58 @@ inline constexpr int wrong_usage = 64;
 }  // namespace exit_codes
 
 /// Calibrates, measures, classifies and reports.
-int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
+int run_command(const Options& options);
+int report_command(const Options& options);
 int compare_command(const Options& options);
 /// Runs two programs in turn and compares them.
 int ab_command(const Options& options);
-/// Keeps baselines and holds runs against them.
-int gate_command(const Options& options);
-int report_command(const Options& options);
-/// Lists, shows, moves and compares stored calibrations.
-int calibration_command(const Options& options);
+// Baselines, and runs held against them.
+int gate_update(const Options& options);
+int gate_check(const Options& options);
+int gate_history(const Options& options);
+// Stored calibrations. They measure nothing.
+int list_calibrations(const Options& options);
+int show_calibrations(const Options& options);
+int export_calibration(const Options& options);
+int import_calibration(const Options& options);
+int diff_calibrations(const Options& options);
 /// Says what works here, what does not, and the remedy; exit code 2 when something does not.
-int doctor_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments);
+int doctor_command(const Options& options);
 
 /// One line on standard error: "gpubench: message".
 void say(const std::string& message);
+
+/// The runs of files and folders; of a folder all *.json, by name. Throws storage::ReadError, and UsageError for a
+/// folder without any.
+std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
+
+compare::CompareOptions compare_options(const Options& options);
+
+/// Refuses what a comparison cannot be written as. Throws UsageError or storage::WriteError.
+void check_comparison_outputs(const Options& options);
+
+/// ".json" of "run.JSON".
+std::string extension_of(const std::filesystem::path& file);
+
+/// Writes a comparison or a history to each output, as its extension says: .json, .csv or .md.
+template <class Result>
+void write_results(const Result& result, const Options& options) {
+  for (const std::string& output : options.outputs) {
+    const std::string extension = extension_of(output);
+    storage::write_file(output, extension == ".json"  ? reports::json(result)
+                                : extension == ".csv" ? reports::csv(result)
+                                                      : reports::markdown(result));
+  }
+}
+
+/// Prints and writes it. Returns the exit code.
+int report_comparison(const compare::Comparison& comparison, const Options& options);
+
+Context gather_context(const std::string& program, const std::vector<std::string>& arguments);
+
+/// Hashes (64-bit FNV-1a) of sections of an ELF executable: "host_code" of .text, "device_code" of .nv_fatbin, which
+/// holds the SASS and PTX of all kernels. Dates, paths and debug information do not matter. A section or file that is
+/// not sound has no key.
+std::map<std::string, std::string> code_identity(const std::filesystem::path& executable);
 
 }  // namespace gpubench

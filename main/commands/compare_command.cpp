@@ -3,32 +3,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <future>
-#include <iterator>
 #include <utility>
 
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/comparing.h"
 #include "reports/comparisons.h"
 
 namespace gpubench {
 namespace {
-
-std::string extension_of(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
-std::string comparison_text(const compare::Comparison& comparison, const std::string& extension) {
-  if (extension == ".json") return reports::json(comparison);
-  if (extension == ".csv") return reports::csv(comparison);
-  return reports::markdown(comparison);
-}
 
 std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
@@ -72,6 +56,13 @@ std::pair<std::vector<Run>, std::vector<Run>> read_sides(const std::vector<std::
 
 }  // namespace
 
+std::string extension_of(const std::filesystem::path& file) {
+  std::string extension = file.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   std::vector<Run> runs;
   for (const std::string& name : files_and_folders) {
@@ -106,8 +97,7 @@ void check_comparison_outputs(const Options& options) {
 
 int report_comparison(const compare::Comparison& comparison, const Options& options) {
   if (!options.quiet) fmt::print("{}", reports::console(comparison, stdout_style(options.color)));
-  for (const std::string& output : options.outputs)
-    storage::write_file(output, comparison_text(comparison, extension_of(output)));
+  write_results(comparison, options);
   return compare::exit_code(comparison, options.fail_on);
 }
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "core/storage/storage.h"
 #include "doctor/facts.h"
 #include "doctor/judge.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/context.h"
 
 namespace gpubench {
 
-int doctor_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments) {
+int doctor_command(const Options& options) {
   for (const std::string& output : options.outputs) {
     if (std::filesystem::path(output).extension() != ".json")
       throw UsageError(fmt::format("--out={}: doctor writes .json only.", output));
@@ -22,7 +17,7 @@ int doctor_command(const Options& options, const std::string& program, const std
   }
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
   if (!options.quiet) fmt::print("{}", doctor::console(lines, stdout_style(options.color)));
-  const std::string text = doctor::json(lines, gather_context(program, arguments));
+  const std::string text = doctor::json(lines, gather_context(options.program, options.words));
   for (const std::string& output : options.outputs) storage::write_file(output, text);
   return doctor::worst(lines) == doctor::State::red ? exit_codes::operation_failed : exit_codes::fine;
 }

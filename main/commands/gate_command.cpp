@@ -3,12 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "compare/comparability.h"
 #include "compare/gate.h"
@@ -18,7 +13,6 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
-#include "main/commands/comparing.h"
 #include "reports/comparisons.h"
 
 namespace gpubench {
@@ -58,28 +52,6 @@ void say_without_clock(const Run& run, std::optional<Clock> clock) {
                     fmt::join(names, ", ")));
 }
 
-int update(const Options& options) {
-  const std::vector<Run> runs = read_runs(options.inputs);
-  require_alike(runs);
-  const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
-      runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
-  storage::BaselineEntry entry;
-  entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
-  entry.added_utc = utc_now();
-  entry.fingerprint = compare::fingerprint_of(runs.front());
-  entry.clock = options.compared_clock;
-  say_without_clock(runs.front(), entry.clock);
-  for (const Run& run : runs) entry.runs.push_back(storage::slim(run));
-  const auto file = storage::BaselineStore(options.store).add(entry);
-  if (!options.quiet)
-    say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
-                    runs.size() == 1 ? "" : "s"));
-  if (failed > 0) say(fmt::format("{} points failed and have no baseline", failed));
-  if (runs.size() == 1 && !options.quiet)
-    say("one run does not show how much results vary between processes. Give several runs, each from its own process");
-  return exit_codes::fine;
-}
-
 /// What keeps a stored machine from being this one, in words.
 std::string difference(const storage::Fingerprint& stored, const storage::Fingerprint& here) {
   for (const auto& [key, value] : here) {
@@ -90,6 +62,16 @@ std::string difference(const storage::Fingerprint& stored, const storage::Finger
   return "its description has more entries than these runs";
 }
 
+/// The command that fills the store that was given.
+std::string update_words(const Options& options) {
+  const bool is_default = options.store == Options().store;
+  return fmt::format("gpubench gate update {}RUN...", is_default ? "" : fmt::format("--store={} ", options.store));
+}
+
+std::string no_baseline(const Options& options) {
+  return fmt::format("{} has no baseline. To make one: {}", options.store, update_words(options));
+}
+
 /// The entries to check against; empty when the store has none of this machine, which has been said.
 std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& options) {
   const storage::BaselineStore store(options.store);
@@ -98,15 +80,13 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
   if (!entries.empty()) return entries;
   const auto others = store.newest_of_each();
   if (others.empty()) {
-    say(fmt::format("{} has no baseline. To make one: gpubench gate update RUN... --store={}", options.store,
-                    options.store));
+    say(no_baseline(options));
     return {};
   }
   const storage::BaselineEntry& newest = others.back();
   if (options.force) return store.entries(newest.fingerprint, max_entries_to_check);
-  say(fmt::format(
-      "{} has no baseline of this machine ({}). To make one: gpubench gate update RUN... To compare anyway: --force",
-      options.store, difference(newest.fingerprint, here)));
+  say(fmt::format("{} has no baseline of this machine ({}). To make one: {} To compare anyway: --force", options.store,
+                  difference(newest.fingerprint, here), update_words(options)));
   return {};
 }
 
@@ -130,7 +110,31 @@ void add_to_job_summary(const std::string& text) {
     say(fmt::format("GITHUB_STEP_SUMMARY={} cannot be written, so the page of the job has no summary", file));
 }
 
-int check(const Options& options) {
+}  // namespace
+
+int gate_update(const Options& options) {
+  const std::vector<Run> runs = read_runs(options.inputs);
+  require_alike(runs);
+  const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
+      runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
+  storage::BaselineEntry entry;
+  entry.label = options.label.empty() ? from_environment({"GITHUB_SHA", "CI_COMMIT_SHA"}) : options.label;
+  entry.added_utc = utc_now();
+  entry.fingerprint = compare::fingerprint_of(runs.front());
+  entry.clock = options.compared_clock;
+  say_without_clock(runs.front(), entry.clock);
+  for (const Run& run : runs) entry.runs.push_back(storage::slim(run));
+  const auto file = storage::BaselineStore(options.store).add(entry);
+  if (!options.quiet)
+    say(fmt::format("wrote {}: entry {}, {} run{}", file.string(), entry.number, runs.size(),
+                    runs.size() == 1 ? "" : "s"));
+  if (failed > 0) say(fmt::format("{} points failed and have no baseline", failed));
+  if (runs.size() == 1 && !options.quiet)
+    say("one run does not show how much results vary between processes. Give several runs, each from its own process");
+  return exit_codes::fine;
+}
+
+int gate_check(const Options& options) {
   check_comparison_outputs(options);
   if (options.summary_file) storage::check_writable(*options.summary_file);
   const std::vector<Run> runs = read_runs(options.inputs);
@@ -144,12 +148,11 @@ int check(const Options& options) {
   return code;
 }
 
-int history(const Options& options) {
+int gate_history(const Options& options) {
   check_comparison_outputs(options);
   const storage::BaselineStore store(options.store);
   const auto machines = store.newest_of_each();
-  if (machines.empty())
-    throw UsageError(fmt::format("{} has no baseline. To make one: gpubench gate update RUN...", options.store));
+  if (machines.empty()) throw UsageError(no_baseline(options));
   if (machines.size() > 1 && !options.outputs.empty())
     throw UsageError(fmt::format("{} has baselines of {} machines, but --out writes one. Leave --out out.",
                                  options.store, machines.size()));
@@ -161,28 +164,9 @@ int history(const Options& options) {
         if (machines.size() > 1) fmt::print("{}: {}\n", printable(key), printable(value));
       fmt::print("{}", reports::console(history, stdout_style(options.color)));
     }
-    for (const std::string& output : options.outputs) {
-      const std::string extension = std::filesystem::path(output).extension().string();
-      storage::write_file(output, extension == ".json"  ? reports::json(history)
-                                  : extension == ".csv" ? reports::csv(history)
-                                                        : reports::markdown(history));
-    }
+    write_results(history, options);
   }
   return exit_codes::fine;
-}
-
-}  // namespace
-
-int gate_command(const Options& options) {
-  switch (options.gate_action) {
-    case GateAction::update:
-      return update(options);
-    case GateAction::check:
-      return check(options);
-    case GateAction::history:
-      return history(options);
-  }
-  return exit_codes::wrong_usage;
 }
 
 }  // namespace gpubench

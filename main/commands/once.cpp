@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/commands/once.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 
 #include "bench/google/google_runner.h"
 #include "main/commands/commands.h"
+#include "main/commands/plan.h"
 
 namespace gpubench {
 namespace {
@@ -46,15 +44,14 @@ std::string include_of(const std::string& name) {
 
 }  // namespace
 
-int print_once_commands(const std::vector<Plan>& plans, const std::string& program,
-                        const std::vector<std::string>& arguments) {
-  std::string command = quoted(program);
-  for (const std::string& argument : arguments)
+int print_once_commands(const std::vector<Plan>& plans, const Options& options) {
+  std::string command = quoted(options.program);
+  for (const std::string& argument : options.words)
     if (argument != "--dry") command += " " + quoted(argument);
   std::vector<std::string> names;
   for (const Plan& plan : plans)
     for (const bench::PointName& point : plan.points) names.push_back(short_name(point));
-  const std::string report = std::filesystem::path(program).filename().string() + "-once";
+  const std::string report = options.name() + "-once";
   fmt::print("# a timeline of {} point{}, each once\n", names.size(), names.size() == 1 ? "" : "s");
   fmt::print("nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=none -o {} {}\n",
              quoted(report), command);

@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/commands/plan.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "classifier/classifier.h"
+
 namespace gpubench {
+namespace {
+
+bool has(const Plan& plan, const AddedSize& size) {
+  return std::ranges::any_of(plan.points, [&](const bench::PointName& point) {
+    return point.operation == size.operation && point.arguments == size.arguments;
+  });
+}
+
+std::size_t count_points(const std::vector<Plan>& plans) {
+  std::size_t count = 0;
+  for (const Plan& plan : plans) count += plan.points.size();
+  return count;
+}
+
+}  // namespace
 
 PointKey Keys::next(const std::string& device, const std::string& name, int repetition) {
   PointKey key{device, name, repetition, 0};
@@ -24,6 +44,66 @@ Measurement named(Measurement measurement, const bench::PointName& name) {
   measurement.arguments = name.arguments;
   measurement.repetition = name.repetition;
   return measurement;
+}
+
+bool AddedSizes::is_known(const AddedSize& size) const { return std::ranges::find(all_, size) != all_.end(); }
+
+void AddedSizes::replan(std::vector<Plan>& plans) const {
+  for (Plan& plan : plans) plan = plan_of(plan.device, filter_);
+}
+
+void AddedSizes::take_over(const Run& earlier, std::vector<Plan>& plans) {
+  for (const Point& point : earlier.points) {
+    const AddedSize size{point.measurement.operation, point.measurement.arguments};
+    for (const Plan& plan : plans) {
+      if (plan.device.id != point.measurement.device || has(plan, size) || is_known(size)) continue;
+      if (!bench::add_arguments(plan.points, size.operation, size.arguments)) continue;
+      all_.push_back(size);
+      ++counts_[size.operation];
+    }
+  }
+  replan(plans);
+}
+
+std::size_t AddedSizes::add(const Run& classified, std::vector<Plan>& plans) {
+  const std::size_t before = count_points(plans);
+  std::vector<AddedSize> fresh;
+  for (const auto& next : classifier::next_points(classified)) {
+    AddedSize size{next.operation, next.arguments};
+    if (is_known(size) || counts_[size.operation] >= max_) continue;
+    const auto plan = std::ranges::find(plans, next.device, [](const Plan& each) { return each.device.id; });
+    if (plan == plans.end() || !bench::add_arguments(plan->points, size.operation, size.arguments)) continue;
+    ++counts_[size.operation];
+    all_.push_back(size);
+    fresh.push_back(std::move(size));
+  }
+  if (fresh.empty()) return 0;
+  replan(plans);
+  for (const AddedSize& size : fresh)
+    if (std::ranges::none_of(plans, [&](const Plan& plan) { return has(plan, size); })) ++filtered_;
+  return count_points(plans) - before;
+}
+
+std::string AddedSizes::summary(const Run& classified) const {
+  std::size_t narrow = 0;
+  std::vector<std::string> wide;
+  for (const Boundary& boundary : classified.boundaries) {
+    if (boundary.placement != Placement::at) continue;
+    if (classifier::is_narrow(boundary)) {
+      ++narrow;
+      continue;
+    }
+    const auto found = counts_.find(boundary.operation);
+    const std::size_t count = found == counts_.end() ? 0 : found->second;
+    wide.push_back(fmt::format(
+        "{}'s {} to {} ({})", boundary.operation, boundary.from, boundary.to,
+        count >= max_ ? fmt::format("the limit of {} sizes is reached", max_) : "more sizes would not narrow it"));
+  }
+  std::string text = fmt::format("{} sizes added; {} of {} boundaries are within {:.0f} %", all_.size() - filtered_,
+                                 narrow, narrow + wide.size(), 100.0 * classifier::wanted_half_width);
+  if (!wide.empty()) text += fmt::format("; not {}", fmt::join(wide, ", "));
+  if (filtered_ > 0) text += fmt::format("; {} more sizes are left out by the filter", filtered_);
+  return text;
 }
 
 }  // namespace gpubench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of a run before they are measured, and what tells one from another across processes and runs.
+// The points of a run before they are measured, sizes that are added to them, and runs of each point once.
 #pragma once
 
 #include <compare>
@@ -11,6 +11,8 @@
 #include "bench/google/google_runner.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
+#include "core/model/run.h"
+#include "main/cli/options.h"
 
 namespace gpubench {
 
@@ -41,5 +43,44 @@ Plan plan_of(const Device& device, const std::string& filter);
 
 /// The measurement as the reporter will name it.
 Measurement named(Measurement measurement, const bench::PointName& name);
+
+/// A size of an operation that its author did not register.
+struct AddedSize {
+  std::string operation;
+  std::vector<Argument> arguments;
+  friend bool operator==(const AddedSize&, const AddedSize&) = default;
+};
+
+class AddedSizes {
+ public:
+  /// At most `max` for each operation; `filter` is the run's.
+  AddedSizes(std::string filter, std::size_t max) : filter_(std::move(filter)), max_(max) {}
+
+  /// Registers the sizes that an earlier run had added, and makes the plans anew.
+  void take_over(const Run& earlier, std::vector<Plan>& plans);
+  /// Registers what classifier::next_points asks for after this run, and makes the plans anew. Returns how many points
+  /// that adds.
+  std::size_t add(const Run& classified, std::vector<Plan>& plans);
+
+  [[nodiscard]] const std::vector<AddedSize>& all() const { return all_; }
+  /// How many sizes were added, how many boundaries are within 5 %, and why the others are not.
+  [[nodiscard]] std::string summary(const Run& classified) const;
+
+ private:
+  bool is_known(const AddedSize& size) const;
+  void replan(std::vector<Plan>& plans) const;
+
+  std::string filter_;
+  std::size_t max_;
+  std::vector<AddedSize> all_;
+  std::map<std::string, std::size_t> counts_;  ///< by operation
+  std::size_t filtered_ = 0;                   ///< sizes that the filter does not choose
+};
+
+/// Prints the commands of Nsight Systems and Nsight Compute that go with this program and its arguments.
+int print_once_commands(const std::vector<Plan>& plans, const Options& options);
+
+/// Runs each point once and names it on standard output. Returns the exit code.
+int run_points_once(const std::vector<Plan>& plans, const Options& options);
 
 }  // namespace gpubench

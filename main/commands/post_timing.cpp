@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -12,33 +11,33 @@
 #include "bench/counters/counter_pass.h"
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
-#include "main/cli/interruption.h"
+#include "main/cli/terminal.h"
 #include "main/worker/isolation.h"
 
 namespace gpubench {
 
 std::vector<PostTimingStep> post_timing_steps(const Options& options) {
-  std::vector<PostTimingStep> phases;
+  std::vector<PostTimingStep> passes;
   if (std::find(options.checks.begin(), options.checks.end(), "activity") != options.checks.end())
-    phases.push_back(
+    passes.push_back(
         {"--check", "checking", "checked", [](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
            return std::make_unique<bench::ActivityPass>(device);
          }});
   if (!options.metrics.empty())
-    phases.push_back({"--metrics", "counting", "counted",
+    passes.push_back({"--metrics", "counting", "counted",
                       [names = options.metrics](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
                         return std::make_unique<bench::CounterPass>(device, names);
                       }});
-  return phases;
+  return passes;
 }
 
-PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan, const std::string& filter,
+PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, const std::string& filter,
                                   const Options& options, std::span<Point> points,
                                   const std::function<void(std::size_t position, double done)>& begins) {
   PostTimingOutcome outcome;
   if (options.google.interleaves_at_random()) {
     outcome.warnings = {
-        fmt::format("{} was skipped: it cannot be combined with randomly interleaved repetitions.", phase.flag)};
+        fmt::format("{} was skipped: it cannot be combined with randomly interleaved repetitions.", pass.flag)};
     return outcome;
   }
   const double start = steady_seconds();
@@ -54,7 +53,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
     return found == known.end() ? nullptr : found->second;
   };
   std::set<std::size_t> gone_over;
-  auto later = phase.begin(plan.device);
+  auto later = pass.begin(plan.device);
   try {
     bench::CountingRunner runner(plan.device, options.cache_state == "cold", std::move(later));
     const auto all = static_cast<double>(std::max<std::size_t>(runner.rounds() * known.size(), 1));
@@ -73,7 +72,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& phase, const Plan& plan,
     outcome.warnings = runner.warnings();
     outcome.points = gone_over.size();
   } catch (const CudaError& error) {  // the GPU was lost while points were timed
-    const auto nothing = phase.begin(plan.device);
+    const auto nothing = pass.begin(plan.device);
     for (const auto& [key, point] : known)
       if (point->measurement.seconds()) nothing->give_up(point->measurement, error.what());
     outcome.warnings = nothing->warnings();

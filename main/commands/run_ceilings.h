@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibrate/calibrate.h"
+#include "calibrate/check/drift.h"
 #include "core/model/calibration.h"
 #include "core/model/device.h"
 #include "core/model/run.h"
@@ -26,13 +27,22 @@ struct CeilingSources {
   Isolation* isolation = nullptr;  ///< measures them elsewhere
 };
 
-/// The ceilings of one device: those of --calibration, of the run that is gone on with, of the cache, or measured now.
-/// A stored calibration of this device is checked for drift, unless the options say otherwise; one of the cache that
-/// has drifted is measured anew. What the reader must know goes to `warnings`.
+/// The ceilings of one device: those of --calibration, of the resumed run, of the cache, or measured now. A stored
+/// calibration is checked for drift unless the options say otherwise; one of the cache that has drifted is measured
+/// anew. What the reader must know goes to `warnings`.
 Calibration ceilings_for(const Device& device, const Options& options, const CeilingSources& sources,
                          std::vector<std::string>& warnings);
 
 /// What a drift check found, in one sentence; empty when everything agrees. Pure.
 std::string drift_text(const DriftCheck& check, const Device& device);
+
+/// Compares the GPUs of one kind, then loads all GPUs at once; prints both and puts what stands out among the warnings.
+/// Does nothing for fewer than two GPUs.
+void compare_several_gpus(const Options& options, Run& run);
+
+/// "cuda:3 is the slowest of 8 NVIDIA H200 in dram-read: 4.21 TB/s, 8.9 % below their median." Pure.
+std::string slowest_text(const GpuSpread& spread);
+/// "cuda:3 reaches 4.10 TB/s in dram-copy while all GPUs work, 4.7 % below 4.30 TB/s alone." Pure.
+std::string together_text(const calibrate::TogetherReading& reading);
 
 }  // namespace gpubench

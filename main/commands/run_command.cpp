@@ -5,13 +5,9 @@
 #include <cctype>
 #include <cstdio>
 #include <exception>
-#include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "bench/clocks/condition_readings.h"
 #include "bench/devices.h"
@@ -20,34 +16,22 @@
 #include "bench/memory/cold_cache.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
-#include "core/base/nearest.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/storage/storage.h"
-#include "main/cli/interruption.h"
 #include "main/cli/terminal.h"
-#include "main/commands/added_sizes.h"
 #include "main/commands/commands.h"
-#include "main/commands/context.h"
-#include "main/commands/once.h"
 #include "main/commands/plan.h"
 #include "main/commands/post_timing.h"
 #include "main/commands/run_ceilings.h"
-#include "main/commands/several_gpus.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
-#include "main/worker/job.h"
 #include "reports/point_text.h"
 #include "reports/reports.h"
 
 namespace gpubench {
 namespace {
-
-/// Everything that can be refused is refused before anything is measured.
-void check_outputs(const Options& options) {
-  for (const std::string& output : options.outputs) storage::check_writable(output);
-  if (options.google.out) storage::check_writable(*options.google.out);
-}
 
 /// The longest plain word of a filter: "gemm" in "^gemm/.*".
 std::string longest_word(const std::string& filter) {
@@ -199,20 +183,20 @@ void measure(const Plan& plan, Unknown unknown, const Calibration& calibration, 
 }
 
 /// Checks and counts on every device, once all of them are timed.
-void run_later_phases(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
-  for (const PostTimingStep& phase : post_timing_steps(options))
+void run_passes(const std::vector<Plan>& plans, const Options& options, ProgressLine& progress, Run& run) {
+  for (const PostTimingStep& pass : post_timing_steps(options))
     for (const Plan& plan : plans) {
       const auto is_here = [&](const Point& point) { return point.measurement.device == plan.device.id; };
       const auto first = std::find_if(run.points.begin(), run.points.end(), is_here);
       const auto last = std::find_if_not(first, run.points.end(), is_here);
       const auto outcome =
-          run_post_timing(phase, plan, options.filter, options, {first, last}, [&](std::size_t position, double done) {
-            progress.step(fmt::format("{} {}", phase.doing, plan.points.at(position).name), done);
+          run_post_timing(pass, plan, options.filter, options, {first, last}, [&](std::size_t position, double done) {
+            progress.step(fmt::format("{} {}", pass.doing, plan.points.at(position).name), done);
           });
       run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
       if (outcome.points == 0 || options.quiet) continue;
       progress.clear();
-      say(fmt::format("{} {} points on {} in {} s", phase.done, outcome.points, plan.device.id,
+      say(fmt::format("{} {} points on {} in {} s", pass.done, outcome.points, plan.device.id,
                       format_number(outcome.seconds)));
     }
 }
@@ -322,11 +306,6 @@ void measure_first(const Options& options, std::optional<Isolation>& isolation, 
   } while (true);
 }
 
-bool keeps_a_run(const Options& options) {
-  return std::any_of(options.outputs.begin(), options.outputs.end(),
-                     [](const std::string& file) { return Checkpoint::keeps(file); });
-}
-
 /// Code that its author compiled without -O, or with -G, is slow for no reason that a verdict could name.
 void add_compiler_warnings(Run& run) {
   std::set<std::string> names;
@@ -346,8 +325,8 @@ void add_condition_warnings(Run& run) {
   run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
 }
 
-/// The ceilings of all devices. Those of a GPU are measured and checked in a process of their own, `isolation` or not:
-/// what that takes would make every later kernel of this one slower (bench/cuda/handles.h).
+/// The ceilings of all devices. Those of a GPU are always measured and checked in a process of their own: what that
+/// takes would make every later kernel of this one slower (bench/cuda/handles.h).
 void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
   std::optional<Interruption> interruption;
   std::optional<Isolation> elsewhere;
@@ -384,7 +363,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   GoogleOutputs google(options.google);
   {
     ProgressLine progress(options.quiet);
-    if (!isolation && keeps_a_run(options))
+    if (!isolation && std::ranges::any_of(options.outputs, &Checkpoint::keeps))
       interruption.emplace("\ngpubench: stopping after this point; press again to stop at once\n");
     if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
     isolation.reset();
@@ -393,7 +372,7 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     for (std::size_t i = 0; i < plans.size(); ++i)
       measure(plans[i], unknown, run.calibrations[i], options, google, progress, kept, run);
     if (!options.isolate)
-      run_later_phases(plans, options, progress, run);
+      run_passes(plans, options, progress, run);
     else if (auto warning = mark_uncounted(run.points, options))
       run.warnings.push_back(*std::move(warning));
   }
@@ -428,19 +407,21 @@ bench::PointRunner::Settings runner_settings(const Options& options) {
   return settings;
 }
 
-int run_command(const Options& options, const std::string& program, const std::vector<std::string>& arguments) {
+int run_command(const Options& options) {
   if (const auto taken = take_job())
-    return run_job(*taken, options, program, [&](const Device& device) {
+    return run_job(*taken, options, [&](const Device& device) {
       return measure_ceilings(device, calibrate::Mode::quick, options.quiet);
     });
-  bench::initialize_google(program, options.google);
+  bench::initialize_google(options.program, options.google);
   bench::choose_arguments(options.arguments);
   const std::vector<Device> devices = bench::choose_devices(options.device);
   if (options.list) {
     list_points(devices, options.filter, !options.arguments.empty());
     return exit_codes::fine;
   }
-  check_outputs(options);
+  // Everything that can be refused is refused before anything is measured.
+  for (const std::string& output : options.outputs) storage::check_writable(output);
+  if (options.google.out) storage::check_writable(*options.google.out);
   if (options.cache_state == "cold")
     for (const Device& device : devices)
       if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave out --cache=cold.");
@@ -451,7 +432,7 @@ int run_command(const Options& options, const std::string& program, const std::v
     say(fmt::format("device {}: {}{}", device.id, device.name, why));
   }
   Run run;
-  run.context = gather_context(program, arguments);
+  run.context = gather_context(options.program, options.words);
   if (run.context.environment["build"] == "debug")
     run.warnings.push_back("This is a debug build. Measure an optimised one instead: its times differ.");
   if (options.calibrate) return calibrate_only(options, devices, std::move(run));
@@ -461,7 +442,7 @@ int run_command(const Options& options, const std::string& program, const std::v
   for (const Device& device : devices) plans.push_back(plan_of(device, options.filter));
   if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
     throw UsageError(nothing_to_measure(devices, options.filter));
-  if (options.dry) return print_once_commands(plans, program, arguments);
+  if (options.dry) return print_once_commands(plans, options);
   if (options.once) return run_points_once(plans, options);
   run.devices = devices;
   return measure_all(options, plans, std::move(run));

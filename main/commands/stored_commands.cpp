@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <string>
 
 #include "classifier/classifier.h"
-#include "classifier/transfer.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"

@@ -45,13 +45,13 @@ Run Checkpoint::so_far() const {
 
 std::size_t Checkpoint::resume(const Run& earlier) {
   std::vector<PointKey> wanted = order_;
-  std::sort(wanted.begin(), wanted.end());
+  std::ranges::sort(wanted);
   std::size_t left_out = 0;
   Keys keys;
   for (const Point& point : earlier.points) {
     const Measurement& measurement = point.measurement;
     const PointKey key = keys.next(measurement.device, measurement.name, measurement.repetition);
-    if (std::binary_search(wanted.begin(), wanted.end(), key))
+    if (std::ranges::binary_search(wanted, key))
       points_[key] = point;
     else
       ++left_out;
@@ -74,16 +74,12 @@ bool Checkpoint::due() const { return !files_.empty() && steady_seconds() >= las
 void Checkpoint::write() {
   if (points_.empty()) return;  // no reason yet to replace what an older run left there
   const double start = steady_seconds();
-  Run run = base_;
-  for (const PointKey& key : order_) {
-    const auto place = points_.find(key);
-    if (place == points_.end()) continue;
-    Point& point = place->second;
+  for (auto& [key, point] : points_) {
     const Calibration* const calibration = base_.calibration_of(key.device);
     if (!point.verdict && point.measurement.seconds() && calibration != nullptr)
       point.verdict = classifier::classify(point.measurement, *calibration);
-    run.points.push_back(point);
   }
+  Run run = so_far();
   if (run.points.size() < order_.size())
     run.warnings.push_back(
         fmt::format("This run is unfinished: it has {} of {} points and no boundaries. To continue it: --resume.",
@@ -114,8 +110,7 @@ std::optional<std::string> why_not_resumable(const Run& earlier, const Context& 
       return fmt::format("its caches were {}, but this run measures with {} caches", measurement.cache_state,
                          cache_state);
   for (const Device& device : devices) {
-    const auto same = std::find_if(earlier.devices.begin(), earlier.devices.end(),
-                                   [&](const Device& each) { return each.id == device.id; });
+    const auto same = std::ranges::find(earlier.devices, device.id, &Device::id);
     if (same == earlier.devices.end()) continue;  // no points of it to take over
     Calibration then;
     then.device = *same;

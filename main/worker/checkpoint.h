@@ -15,8 +15,8 @@ namespace gpubench {
 
 class Checkpoint {
  public:
-  /// `base` is the run without points. Of `outputs` those that are runs (.json) are written while the run goes on: at
-  /// most once a second, and never for more than a tenth of the time.
+  /// `base` is the run without points. Those of `outputs` that are runs (.json) are written while the run goes on: at
+  /// most once a second, and for at most a tenth of the time.
   Checkpoint(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans);
 
   /// Whether such an output is written while the run goes on.
@@ -27,7 +27,7 @@ class Checkpoint {
 
   /// The plans have changed: points were added. Those that are kept stay.
   void replan(const std::vector<Plan>& plans);
-  /// The run as far as it is known, in the job of the plans; verdicts and boundaries are left to the caller.
+  /// The run as far as it is known, in the order of the plans.
   [[nodiscard]] Run so_far() const;
 
   /// What is known of a point, or null. The pointer stays good until the same point is put again.
@@ -39,8 +39,7 @@ class Checkpoint {
   void put(const PointKey& key, Measurement measurement);
   /// Whether `put` would write now.
   [[nodiscard]] bool due() const;
-  /// Writes what is kept, in the job of the plans. A file that cannot be written is said once and then left alone:
-  /// the end of the run will tell of it again.
+  /// Writes what is kept. A file that cannot be written is reported once and then left alone.
   void write();
   /// The first file that is written; empty when there is none.
   [[nodiscard]] std::string file() const { return files_.empty() ? std::string() : files_.front(); }
@@ -54,8 +53,7 @@ class Checkpoint {
   double pause_ = 0.0;       ///< before the next
 };
 
-/// Why points of this run cannot be taken over by a run of the program on these devices, in that state of their caches;
-/// absent when they can.
+/// Why points of this run cannot be taken over by a run of the program on these devices, with caches in that state.
 std::optional<std::string> why_not_resumable(const Run& earlier, const Context& context,
                                              const std::vector<Device>& devices, const std::string& cache_state);
 

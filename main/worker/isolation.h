@@ -1,31 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations measured each in a process of its own, so that what one of them breaks costs the points it breaks.
+// Operations measured each in a process of its own, so that what one breaks costs only its own points. The program is
+// started again with its command line, and a job in the environment.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/point_runner.h"
 #include "calibrate/calibrate.h"
 #include "core/base/files.h"
+#include "core/base/process.h"
 #include "core/model/calibration.h"
 #include "main/cli/options.h"
 #include "main/commands/plan.h"
 #include "main/worker/checkpoint.h"
-#include "main/worker/job.h"
 
 namespace gpubench {
+
+struct Job {
+  enum class Task { measure, calibrate, check_drift, launch, overheads };
+  Task task = Task::measure;
+  int parent = 0;         ///< process id
+  std::string device;     ///< its id
+  std::string operation;  ///< of all points
+  std::vector<PointKey> points;
+  std::vector<AddedSize> added;  ///< of the operation, to be registered before points are looked for
+  std::filesystem::path result;  ///< where the run file goes
+  std::filesystem::path input;   ///< for check_drift: the calibration
+};
+
+/// "CHANNEL:FILE", the open file to report to and the job.
+inline constexpr const char* job_variable = "GPUBENCH_WORKER_JOB";
+
+std::string job_to_json(const Job& job);
+/// Throws storage::ReadError.
+Job job_from_json(const std::string& text, const std::string& origin);
+
+struct TakenJob {
+  Job job;
+  int channel = -1;
+};
+/// The job of this process, if it has one; its environment is cleared of it, so that processes it starts have none.
+/// Throws storage::ReadError.
+std::optional<TakenJob> take_job();
+
+/// A filter of Google Benchmark that chooses all points of an operation, and perhaps some more.
+std::string filter_for(const std::string& operation);
+
+/// This program, started again in a process of its own.
+class ChildProcess {
+ public:
+  /// Starts /proc/self/exe with the command line of this process, a job in its environment, nothing on its standard
+  /// input, and a process group of its own. Throws std::system_error.
+  explicit ChildProcess(const std::filesystem::path& job);
+
+  /// The next line that it reported; absent after its end, after `seconds`, or when a signal came.
+  std::optional<std::string> next_line(double seconds);
+  [[nodiscard]] const std::optional<ProcessEnd>& ended() const { return process_->ended(); }
+  /// Ends it and all of its group by force, and waits until it is gone, but not for ever.
+  void kill();
+
+ private:
+  void read_channel();
+  std::optional<std::string> take_line();
+
+  Descriptor channel_;
+  std::string received_;
+  std::optional<Process> process_;
+};
 
 /// How points are to be run, as the command line asks for.
 bench::PointRunner::Settings runner_settings(const Options& options);
 
-/// Starts the processes of one run.
+/// Starts the processes of one run. What measures ceilings throws std::runtime_error.
 class Isolation {
  public:
-  /// `limit_seconds`: the longest that one point may take, and a process to get to its first.
-  /// `on_point` is called when a point begins.
+  /// Called when a point begins.
   using OnPoint = std::function<void(const Plan& plan, std::size_t position)>;
+  /// `limit_seconds`: maximum time of one point, and of a process before its first.
   explicit Isolation(double limit_seconds) : limit_seconds_(limit_seconds) {}
 
   /// Sizes that the processes are to register before they look for their points.
@@ -33,21 +88,18 @@ class Isolation {
   /// Measures all points of a plan that `kept` does not know yet, and keeps them there, failed ones with the reason.
   /// Returns warnings. Ends early when a signal has been noted (see Interruption).
   std::vector<std::string> measure(const Plan& plan, Checkpoint& kept, const OnPoint& on_point);
-  /// A quick calibration, measured in a process of its own, so that this one never holds the device. Throws
-  /// std::runtime_error.
+  /// A quick calibration.
   Calibration calibrate(const Device& device);
-  /// The overheads that belong to a calibration of this mode, and nothing else, measured in a process of their own.
-  /// Throws std::runtime_error.
+  /// Only the overheads that belong to a calibration of this mode.
   Calibration overheads(const Device& device, calibrate::Mode mode);
-  /// Checks a calibration for drift in a process of its own. Throws std::runtime_error.
   DriftCheck check_drift(const Device& device, const Calibration& stored);
 
  private:
   struct Attempt;
   void attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt);
   [[nodiscard]] std::filesystem::path write_job(Job& job);
-  /// Has one job about ceilings carried out; `what` names it: "The calibration". The run's only calibration, or an
-  /// empty one after a signal. Throws std::runtime_error.
+  /// Runs a job about ceilings; `what` names it: "The calibration". Returns the calibration, or an empty one after a
+  /// signal.
   Calibration run_ceilings_job(Job& job, const std::string& what);
 
   PrivateFolder folder_;
@@ -56,8 +108,8 @@ class Isolation {
   int jobs_ = 0;
 };
 
-/// What the process of an job does. `measure_ceilings` calibrates a device, quickly. Returns the exit code.
-int run_job(const TakenJob& taken, const Options& options, const std::string& program,
+/// What the process of a job does. `measure_ceilings` calibrates a device, quickly. Returns the exit code.
+int run_job(const TakenJob& taken, const Options& options,
             const std::function<Calibration(const Device&)>& measure_ceilings);
 
 }  // namespace gpubench

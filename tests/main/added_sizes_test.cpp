@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/commands/added_sizes.h"
-
 #include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
 
 #include "bench/google/google_runner.h"
+#include "main/commands/plan.h"
 
 namespace gpubench {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/commands/code_identity.h"
-
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +9,8 @@
 #include <iterator>
 #include <random>
 #include <string>
+
+#include "main/commands/commands.h"
 
 namespace gpubench {
 namespace {

@@ -195,7 +195,7 @@ class Commands(unittest.TestCase):
     def test_gate_from_the_first_baseline_to_a_regression(self):
         store = f"--store={self.folder}/store"
         base = self.processes("gate-base")
-        self.assert_refused(self.gpubench("gate", "check", base, store), "has no baseline", code=3)
+        self.assert_refused(self.gpubench("gate", "check", base, store), "has no baseline", f"gate update {store} RUN...", code=3)
         updated = self.gpubench("gate", "update", base, store, GITHUB_SHA="abc123")
         self.assertEqual(updated.returncode, 0, updated.stderr)
         self.assertIn("entry 1, 4 runs", updated.stderr)
@@ -272,7 +272,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.gpubench("gate", "check", base, f"--store={folder}").returncode, 0)
         self.assert_refused(self.gpubench("gate", "update", base, "--store=/dev/null/store"), "/dev/null/store")
         self.assert_refused(self.gpubench("gate", "check", base, f"--store={folder}", "--summary=/nowhere-at-all\0/x.md".replace("\0", "") if os.geteuid() else "--summary=/dev/null/x.md"), "x.md")
-        self.assert_refused(self.gpubench("gate", "history", f"--store={self.folder}/no-store"), "has no baseline")
+        self.assert_refused(self.gpubench("gate", "history", f"--store={self.folder}/no-store"), "has no baseline", f"gate update --store={self.folder}/no-store RUN...")
         self.assert_refused(self.gpubench("gate"), "'gate' needs an action")
 
     def test_gate_updates_at_once_all_stay(self):

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/worker/job.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,7 @@
 #include <fstream>
 
 #include "core/storage/storage.h"
-#include "main/worker/child_process.h"
+#include "main/worker/isolation.h"
 
 namespace gpubench {
 namespace {
@@ -22,7 +20,7 @@ Job a_job() {
   job.operation = "sort<float, 4>";
   job.result = "/tmp/a folder/result.json";
   job.points = {{"cuda:1", "sort<float, 4>/n:7/manual_time", 2, 0}, {"cuda:1", "x\"y\\", 0, 1}};
-  job.added = {{job.operation, {{"n", 8}, {"", -1}}}};
+  job.added = {{job.operation, {{"n", 8}, {"", -1}, {"dtype", 0, "bf16"}}}};
   return job;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said of several GPUs, and of a calibration that has drifted.
-#include "main/commands/several_gpus.h"
-
 #include <gtest/gtest.h>
 
 #include "main/commands/run_ceilings.h"
