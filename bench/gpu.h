@@ -11,7 +11,6 @@
 #include "bench/clocks/timer.h"
 #include "bench/memory/cold_cache.h"
 #include "core/model/device.h"
-#include "core/model/device_conditions.h"
 #include "core/model/estimate.h"
 #include "core/model/measurement.h"
 #include "gpubench/state.h"

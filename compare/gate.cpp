@@ -15,7 +15,6 @@
 #include "compare/point_table.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
-#include "core/statistics/steps.h"
 
 namespace gpubench::compare {
 namespace {

@@ -44,9 +44,9 @@ struct History {
   std::vector<LevelChange> steps;  ///< by entry, the newest first; within one the largest first
 };
 
-/// Steps of more than the least effect (core/statistics/steps.h), found with a chance of 5 % for one or more false ones
-/// among all points. The noise is that of processes of the same code, and no less than what entries next to each other
-/// differ by.
+/// Steps of more than the least effect (core/statistics/statistics.h), found with a chance of 5 % for one or more false
+/// ones among all points. The noise is that of processes of the same code, and no less than what entries next to each
+/// other differ by.
 History history_of(const std::vector<storage::BaselineEntry>& entries, double min_effect);
 
 }  // namespace gpubench::compare

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "core/statistics/statistics.h"
-#include "core/statistics/student.h"
 
 namespace gpubench::compare {
 namespace {

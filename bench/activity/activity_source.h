@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/activity_check.h"
 #include "core/model/device.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::bench {
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/model/device_conditions.h"
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {

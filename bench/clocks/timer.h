@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/model/clock.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::bench {
 

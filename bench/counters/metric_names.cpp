@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/base/nearest.h"
+#include "core/base/text.h"
 
 namespace gpubench::bench {
 namespace {

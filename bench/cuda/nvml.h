@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/device_conditions.h"
+#include "core/model/measurement.h"
 
 namespace gpubench::bench {
 

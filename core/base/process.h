@@ -53,8 +53,7 @@ class Spawn {
   explicit Spawn(std::string failure) : failure_(std::move(failure)) {}
   /// The process's file `number` is this open file; standard input and output are else /dev/null and this process's.
   void give(int number, const Descriptor& file) { given_.emplace_back(file.number(), number); }
-  /// It is to end by SIGKILL when the thread that starts it ends, however that ends. posix_spawn has no such attribute,
-  /// so that it is forked: not for a process that works with a GPU.
+  /// It is to end by SIGKILL when the thread that starts it ends. This forks: not for a process that works with a GPU.
   void end_with_parent() { ends_with_parent_ = true; }
   /// Starts a program, looked for in PATH where its name has no slash; words[0] is the name that it is told.
   pid_t start(const char* program, std::vector<std::string> words) const {

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <span>
 
@@ -56,26 +55,14 @@ std::string scaled(double value, int digits, std::span<const Step> steps) {
   return fmt::format("{} {}", significant(snapped, digits), steps[chosen].unit);
 }
 
-/// Reads exactly the digits of [first, first + count).
-std::optional<int> digits_at(std::string_view text, std::size_t first, std::size_t count) {
-  if (text.size() < first + count) return std::nullopt;
-  int value = 0;
-  const char* const end = text.data() + first + count;
-  const auto [stop, error] = std::from_chars(text.data() + first, end, value);
-  if (error != std::errc() || stop != end || value < 0) return std::nullopt;
-  return value;
-}
-
-/// "2026-07-01T12:34:56Z" (fractions of a second are passed over).
-std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text) {
-  const auto year = digits_at(text, 0, 4), month = digits_at(text, 5, 2), day = digits_at(text, 8, 2);
-  const auto hour = digits_at(text, 11, 2), minute = digits_at(text, 14, 2), second = digits_at(text, 17, 2);
-  if (!year || !month || !day || !hour || !minute || !second || text.back() != 'Z') return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
-         std::chrono::seconds(*second);
+/// "2026-07-01T12:34:56Z" as seconds since 1970 (fractions of a second are passed over).
+std::optional<std::time_t> parse_utc(std::string_view text) {
+  std::tm parts{};
+  if (!text.ends_with('Z') || strptime(std::string(text).c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr)
+    return std::nullopt;
+  const int day = parts.tm_mday;
+  const std::time_t seconds = timegm(&parts);
+  return day == parts.tm_mday ? std::optional(seconds) : std::nullopt;  // not the 31st of June
 }
 
 }  // namespace
@@ -156,7 +143,7 @@ std::string format_interval(const Interval& interval, std::string_view unit, int
 std::string format_age(std::string_view utc, std::string_view now_utc) {
   const auto then = parse_utc(utc), now = parse_utc(now_utc);
   if (!then || !now || *then > *now) return {};
-  const long long seconds = (*now - *then).count();
+  const long long seconds = *now - *then;
   if (seconds < 60) return "less than a minute";
   if (seconds < 3600) return plural(seconds / 60, "minute");
   if (seconds < 2 * 86400) return plural(seconds / 3600, "hour");

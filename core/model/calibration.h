@@ -1,25 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measured limits of one device.
+// The measured limits of one device, and what they were checked against: the device now, and other GPUs of its kind.
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/model/calibration_checks.h"
 #include "core/model/device.h"
 #include "core/model/estimate.h"
 #include "core/model/resources.h"
 
 namespace gpubench {
 
-/// How long the load had lasted: burst, a few milliseconds after idling; sustained, so long that power and clocks had
-/// settled.
+/// unchecked: nothing could be measured. unsteady: the repetitions contradict each other. disturbed: it is low, and
+/// something else than the device explains it. The ceiling is kept in all three cases.
+enum class DriftOutcome { unchecked, agrees, unsteady, disturbed, drifted };
+inline constexpr auto drift_outcome_names =
+    std::to_array<std::string_view>({"unchecked", "agrees", "unsteady", "disturbed", "drifted"});
+constexpr std::string_view name_of(DriftOutcome outcome) {
+  return drift_outcome_names[static_cast<std::size_t>(outcome)];
+}
+
+/// One ceiling, stored and measured again.
+struct DriftReading {
+  std::string resource;
+  std::string unit;
+  Estimate stored;
+  Estimate now;         ///< median of the last set of samples
+  double change = 0.0;  ///< of the medians: 0.03 is 3 % more than stored
+  double beyond = 0.0;  ///< the part of it that both intervals leave over, as a fraction of the stored value; signed
+  int samples = 0;
+  int sets = 0;  ///< 2 when the first set called for another
+  DriftOutcome outcome = DriftOutcome::agrees;
+  std::string method;
+  std::string disturbance;  ///< what else was going on: "another process computes on this GPU"; mostly empty
+  friend bool operator==(const DriftReading&, const DriftReading&) = default;
+};
+
+/// The check of a stored calibration at the start of a run.
+struct DriftCheck {
+  std::string calibration_utc;  ///< when the calibration was measured that was checked; one that drifted was replaced
+  std::string checked_utc;
+  double seconds_taken = 0.0;
+  DriftOutcome outcome = DriftOutcome::unchecked;  ///< the worst of the readings
+  std::vector<DriftReading> readings;
+  std::vector<std::string> not_checked;  ///< "dram-copy: the calibration has no such ceiling"
+  friend bool operator==(const DriftCheck&, const DriftCheck&) = default;
+};
+
+/// Where a ceiling lies beside what is known of its kind, intervals considered.
+enum class Standing { inside, below, above };
+inline constexpr auto standing_names = std::to_array<std::string_view>({"inside", "below", "above"});
+constexpr std::string_view name_of(Standing standing) { return standing_names[static_cast<std::size_t>(standing)]; }
+
+struct BandCheck {
+  std::string resource;
+  std::string unit;
+  double value = 0.0;
+  Interval reference;   ///< lowest and highest figure known
+  double margin = 0.0;  ///< how far outside of them one GPU may be and yet be like its kind, as a fraction
+  Standing standing = Standing::inside;
+  double difference = 0.0;  ///< to the nearer end of `reference`, as a fraction; 0 between the two
+  bool worse = false;       ///< slower than its kind: a rate below, a time above
+  std::string source;
+  friend bool operator==(const BandCheck&, const BandCheck&) = default;
+};
+
+/// A calibration beside the reference figures of its kind of GPU.
+struct Health {
+  std::string kind;  ///< "NVIDIA H200"; empty when nothing is known of this one
+  std::vector<BandCheck> checks;
+  std::string reason;  ///< why there is no check
+  friend bool operator==(const Health&, const Health&) = default;
+};
+
+/// One resource on several GPUs of one kind.
+struct GpuSpread {
+  std::string kind;
+  std::string resource;
+  std::string unit;
+  int gpus = 0;
+  double median = 0.0;
+  double spread = 0.0;  ///< between the fastest and the slowest, over the median
+  std::string slowest;  ///< its id
+  double slowest_value = 0.0;
+  double slowest_difference = 0.0;  ///< to the median, as a fraction; negative for a rate
+  bool certain = false;             ///< the intervals of the slowest and the fastest do not meet
+};
+
+/// burst: a few milliseconds after idling. sustained: so long that power and clocks have settled.
 enum class Load { burst, sustained };
-inline constexpr std::array load_names = {std::string_view("burst"), std::string_view("sustained")};
+inline constexpr auto load_names = std::to_array<std::string_view>({"burst", "sustained"});
 constexpr std::string_view name_of(Load load) { return load_names[static_cast<std::size_t>(load)]; }
 
 /// Whether the device's own counters saw the work that a probe declares.
@@ -110,11 +184,9 @@ struct Calibration {
   std::vector<LadderPoint> ladder;  ///< by growing working set
 
   // Of full calibrations; empty in others and in files of older versions.
-  std::vector<CacheLevel> unit_levels;  ///< caches of one multiprocessor, each of which walks a working set of its own;
-                                        ///< of a CPU those that one core sees by itself, called l1-one-core, ...
-  std::vector<LadderPoint> unit_ladder;     ///< working set of one multiprocessor, bytes/s of all together; of a CPU
-                                            ///< working set and bytes/s of one core by itself
-  std::vector<LatencyPoint> latency_curve;  ///< by growing working set
+  std::vector<CacheLevel> unit_levels;   ///< caches of one multiprocessor; of one CPU core by itself: l1-one-core, ...
+  std::vector<LadderPoint> unit_ladder;  ///< working set of one multiprocessor, bytes/s of all; of a CPU, of one core
+  std::vector<LatencyPoint> latency_curve;      ///< by growing working set
   std::vector<IntensityPoint> intensity_sweep;  ///< by growing intensity
   std::vector<std::string> warnings;            ///< what bears on all ceilings: "2 other processes use this GPU"
 

@@ -21,9 +21,8 @@ struct Device {
   std::int64_t last_level_cache_bytes = 0;       ///< as the system declares it; 0 when it does not
   std::optional<double> max_clock_hz;            ///< SM or core clock, as the system declares it
   std::optional<double> memory_bandwidth_limit;  ///< theoretical, bytes/s: memory clock x bus width x 2
-  /// Whatever else names the device and its state: "uuid", "driver", "cuda", "vbios", "ecc", "mig", "power_limit_w",
-  /// ... A key that could not be read is absent. Together with `name` these decide whether a stored calibration still
-  /// fits.
+  /// "uuid", "driver", "cuda", "ecc", "mig", "power_limit_w", ... With `name` these decide whether a stored calibration
+  /// fits. A key that could not be read is absent.
   std::map<std::string, std::string> properties;
 
   friend bool operator==(const Device&, const Device&) = default;

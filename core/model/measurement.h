@@ -1,22 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// What timing one point gave.
+// What timing one point gave: the clocks that were asked, the device's state, and what an independent clock says.
 #pragma once
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/model/activity_check.h"
-#include "core/model/clock.h"
-#include "core/model/device_conditions.h"
 #include "core/model/estimate.h"
 #include "gpubench/work.h"
 
 namespace gpubench {
+
+/// device: the operation's own duration on the GPU. stream: the cost of each execution launched back to back. latency:
+/// from the launch until the host knows that it has finished. host: wall time of an operation on the CPU.
+enum class Clock { device, stream, latency, host };
+inline constexpr auto clock_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
+constexpr std::string_view name_of(Clock clock) { return clock_names[static_cast<std::size_t>(clock)]; }
+
+/// What the device's management library reported while a point was measured: the lowest and highest readings.
+struct DeviceConditions {
+  std::int64_t readings = 0;
+  std::optional<Interval> sm_clock_hz;
+  std::optional<Interval> memory_clock_hz;
+  std::optional<Interval> power_watts;          ///< of the whole board
+  std::optional<Interval> temperature_celsius;  ///< of the chip
+  /// What held the clocks down in any reading: "power cap", "thermal slowdown (hardware)", ...
+  std::vector<std::string> throttle_reasons;
+  std::string absent_reason;  ///< why some of this is not there; empty when all is
+  friend bool operator==(const DeviceConditions&, const DeviceConditions&) = default;
+};
+
+/// A kernel of one execution, as its record tells.
+struct KernelLaunch {
+  std::string name;                        ///< as in the source, with its parameters
+  std::array<std::int64_t, 3> grid = {};   ///< blocks along x, y and z
+  std::array<std::int64_t, 3> block = {};  ///< threads of a block along x, y and z
+  std::int64_t registers = 0;              ///< of a thread
+  std::int64_t static_shared_bytes = 0;    ///< of a block
+  std::int64_t dynamic_shared_bytes = 0;   ///< of a block
+  std::int64_t launches = 1;               ///< of this kernel in this shape, in one execution
+  /// Local memory of a thread, for spilt registers. Absent in older runs.
+  std::optional<std::int64_t> local_bytes = std::nullopt;
+  /// Hash of its machine code: "fnv1a64 of sm_90 SASS: 85944171f73967e8". Empty in older runs, and where
+  /// `code_absent_reason` says why.
+  std::string code = {};
+  std::string code_absent_reason = {};
+  friend auto operator<=>(const KernelLaunch&, const KernelLaunch&) = default;
+};
+
+enum class Agreement { not_compared, agrees, disagrees };
+inline constexpr auto agreement_names = std::to_array<std::string_view>({"not_compared", "agrees", "disagrees"});
+
+/// The driver's own records of a point's kernels. They include the kernel overhead, which is therefore added to the
+/// device time that they are compared with.
+struct ActivityCheck {
+  Agreement agreement = Agreement::not_compared;
+  std::string reason;           ///< why there are no records, or nothing that they could be compared with
+  std::string source;           ///< who recorded: "cupti activity"
+  std::int64_t executions = 0;  ///< recorded, each by itself
+  /// Of one execution: the durations of all that it runs, added up; the interquartile mean over the executions.
+  std::optional<Estimate> seconds;
+  /// From the start of its first kernel or copy to the end of its last; absent when it has only one.
+  std::optional<Estimate> span_seconds;
+  std::vector<KernelLaunch> kernels;         ///< of one execution, in the order they start
+  std::int64_t copies = 0;                   ///< copies and fills of one execution
+  std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
+  std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
+  friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
+};
+
+/// What was recorded less what was expected, in seconds; absent when the two were not compared.
+inline std::optional<double> difference_seconds(const ActivityCheck& check) {
+  if (check.agreement == Agreement::not_compared || !check.seconds || !check.expected_seconds) return std::nullopt;
+  return check.seconds->value - check.expected_seconds->value;
+}
 
 /// Location and spread of samples, all in the unit of the samples.
 struct Summary {
@@ -28,14 +90,12 @@ struct Summary {
   double maximum = 0.0;
   double mean = 0.0;
   double mad = 0.0;  ///< median absolute deviation from the median, not scaled
-  /// 95 % interval of the median, over blocks of samples where there are several; with one sample it is that sample and
-  /// says nothing.
+  /// 95 % interval, over blocks of samples where there are several. Of one sample it is that sample, and says nothing.
   Interval median_ci95;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 
-/// One argument of a point: a number, or a text such as the type in {"dtype", 0, "bf16"}. Sweeps run over numbers; a
-/// text tells sweeps apart.
+/// A number, or a text such as the type in {"dtype", 0, "bf16"}. Sweeps run over numbers; a text tells sweeps apart.
 struct Argument {
   std::string name;                                ///< empty unless the operation names its arguments
   std::int64_t value = 0;                          ///< 0 where there is a text
@@ -49,8 +109,8 @@ inline std::string value_text(const Argument& argument) {
 }
 
 enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
-inline constexpr std::array failure_kind_names = {std::string_view("error"), std::string_view("wrong_result"),
-                                                  std::string_view("out_of_memory"), std::string_view("cuda_error")};
+inline constexpr auto failure_kind_names =
+    std::to_array<std::string_view>({"error", "wrong_result", "out_of_memory", "cuda_error"});
 
 /// Why a point has no time.
 struct Failure {
@@ -61,8 +121,7 @@ struct Failure {
 
 /// Why sampling ended: the interval was narrow enough, the time budget was spent, or a fixed count was asked for.
 enum class StopReason { interval, budget, count };
-inline constexpr std::array stop_reason_names = {std::string_view("interval"), std::string_view("budget"),
-                                                 std::string_view("count")};
+inline constexpr auto stop_reason_names = std::to_array<std::string_view>({"interval", "budget", "count"});
 
 /// What one clock says of a point.
 struct Timing {
@@ -76,12 +135,12 @@ struct Timing {
   std::int64_t executions_per_sample = 0;  ///< how many back-to-back executions share one sample
   std::string method;                      ///< how it was timed, in words
   StopReason stop_reason = StopReason::interval;
-  /// Of Clock::device: what kernels of these launch shapes cost before and after their work, in seconds; taken off.
+  /// Of Clock::device: what kernels of these launch shapes cost before and after their work. It is taken off.
   std::optional<Estimate> kernel_overhead_seconds;
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-/// A variant of the operation that was timed beside it: a check of the verdict that needs no ceiling.
+/// A variant of the operation, timed beside it: a check of the verdict that needs no ceiling.
 struct Variant {
   Ablation ablation = Ablation::less_arithmetic;
   double remaining_fraction = 1.0;  ///< of that work, as the operation says: 0.5 is half of it, 0 none
@@ -90,7 +149,7 @@ struct Variant {
   friend bool operator==(const Variant&, const Variant&) = default;
 };
 
-/// What the hardware counted during one execution, in a phase of its own after the timing.
+/// What the hardware counted during one execution, in a pass of its own after the timing.
 struct Counter {
   std::string name;  ///< gpubench's portable name, "dram_read_bytes", or the profiler's own: "lts__t_sectors.sum"
   double value = 0.0;
@@ -133,11 +192,10 @@ struct Measurement {
   int repetition = 0;  ///< counts from 0 under --benchmark_repetitions
 
   Work work;
-  /// What each clock says of it, the primary clock first: its time is the point's. A point that failed or was skipped
-  /// before it was timed has none; one that failed while it was timed has a primary timing without seconds.
+  /// What each clock says, the primary clock first: its time is the point's. Empty where a point failed or was skipped
+  /// before timing; the primary timing of a point that failed later has no seconds.
   std::vector<Timing> timings;
-  /// What the host takes to launch one execution, in seconds; absent where no clock tells. A stream that is fed by the
-  /// host alone runs no faster.
+  /// What the host takes to launch one execution; absent where no clock tells.
   std::optional<Estimate> launch_seconds;
   std::vector<Variant> variants;               ///< with less work of one kind; empty unless the operation offers any
   std::string cache_state;                     ///< "warm" or "cold"
@@ -155,8 +213,7 @@ struct Measurement {
   std::optional<ActivityCheck> activity;   ///< absent when none was asked for
   std::vector<UserCounter> user_counters;  ///< in the order the operation gave them
   std::string label;                       ///< the operation's own, as printed beside the point; mostly empty
-  /// Whether the translation unit that registered the operation was compiled without optimisation. Absent in older
-  /// runs.
+  /// Whether the operation's translation unit was compiled without optimisation. Absent in older runs.
   std::optional<bool> unoptimized_code;
   std::optional<Failure> failure;
   std::optional<std::string> skipped;  ///< why the operation chose not to run here; such a point is not a failure
@@ -168,7 +225,7 @@ struct Measurement {
   }
   /// The primary timing to be filled in; added where there is none.
   Timing& make_primary() { return timings.empty() ? timings.emplace_back() : timings.front(); }
-  /// The time of the point: seconds per execution by the primary clock. Absent when it failed or was skipped.
+  /// The time of the point, by the primary clock. Absent when it failed or was skipped.
   [[nodiscard]] const std::optional<Summary>& seconds() const { return primary().seconds; }
 
   friend bool operator==(const Measurement&, const Measurement&) = default;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "core/statistics/statistics.h"
 

@@ -21,8 +21,7 @@ std::string_view name_of(Status status);
 /// Why there is no time: the kind of failure and its message, or why it was skipped. Empty for a timed point.
 std::string reason_of(const Measurement& measurement);
 
-/// The name of a point without Google Benchmark's suffix: "saxpy/1024/manual_time" is "saxpy/1024"; a repetition after
-/// the first is counted: "saxpy/1024 #2". Raw text: not yet made safe for any format.
+/// The name without Google Benchmark's suffix; a repetition after the first is counted: "saxpy/1024 #2". Raw text.
 std::string label(const Measurement& measurement);
 /// A Google Benchmark name without its "/manual_time".
 std::string without_suffix(std::string_view name);
@@ -33,8 +32,7 @@ std::optional<double> bytes_per_second(const Measurement& measurement);
 std::optional<double> flops_per_second(const Measurement& measurement);
 /// The items that the operation declared over the median time; absent likewise.
 std::optional<double> items_per_second(const Measurement& measurement);
-/// Half the width of the median's 95 % interval over the median; absent when there is no time, or fewer than six
-/// samples.
+/// Half the width of the median's interval over the median; absent without a time or with fewer than six samples.
 std::optional<double> relative_half_width(const Measurement& measurement);
 
 /// Whether any point was measured with cold caches.

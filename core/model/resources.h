@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resource table: all that is known of each resource by its name. What one has a ceiling of, what a verdict names
-// as the limit and what a share of the time is called are all resources.
+// The resource table: all that is known of each resource by its name.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +14,8 @@ namespace gpubench {
 
 /// What a ceiling is a limit of.
 enum class CeilingGroup { memory, latency, compute, overhead, link, atomics };
-inline constexpr std::array ceiling_group_names = {std::string_view("memory"),  std::string_view("latency"),
-                                                   std::string_view("compute"), std::string_view("overhead"),
-                                                   std::string_view("link"),    std::string_view("atomics")};
+inline constexpr auto ceiling_group_names =
+    std::to_array<std::string_view>({"memory", "latency", "compute", "overhead", "link", "atomics"});
 constexpr std::string_view name_of(CeilingGroup group) { return ceiling_group_names[static_cast<std::size_t>(group)]; }
 
 /// How a resource enters the time of an operation.

@@ -19,10 +19,9 @@ struct Context {
   std::string gpubench_version;
   std::string created_utc;  ///< ISO 8601
   std::string host;
-  std::string program;                 ///< base name of the program
-  std::vector<std::string> arguments;  ///< its command line
-  std::map<std::string, std::string>
-      environment;  ///< "os", "kernel", "cpu", "compiler", "google_benchmark", "cuda_runtime", ...
+  std::string program;                             ///< base name of the program
+  std::vector<std::string> arguments;              ///< its command line
+  std::map<std::string, std::string> environment;  ///< "os", "kernel", "cpu", "compiler", "cuda_runtime", ...
   friend bool operator==(const Context&, const Context&) = default;
 };
 

@@ -15,15 +15,13 @@ namespace gpubench {
 
 /// `unknown` means that what is known does not decide it; the verdict's `evidence` says why.
 enum class Regime { overhead, latency, memory, compute, unknown };
-inline constexpr std::array regime_names = {std::string_view("overhead"), std::string_view("latency"),
-                                            std::string_view("memory"), std::string_view("compute"),
-                                            std::string_view("unknown")};
+inline constexpr auto regime_names =
+    std::to_array<std::string_view>({"overhead", "latency", "memory", "compute", "unknown"});
 constexpr std::string_view name_of(Regime regime) { return regime_names[static_cast<std::size_t>(regime)]; }
 
 /// certain: confidence >= 0.95; likely: >= 0.8; boundary: less.
 enum class Certainty { certain, likely, boundary };
-inline constexpr std::array certainty_names = {std::string_view("certain"), std::string_view("likely"),
-                                               std::string_view("boundary")};
+inline constexpr auto certainty_names = std::to_array<std::string_view>({"certain", "likely", "boundary"});
 constexpr std::string_view name_of(Certainty certainty) { return certainty_names[static_cast<std::size_t>(certainty)]; }
 
 /// The share of a point's measured time that one resource accounts for; a verdict's shares add to 1.
@@ -46,12 +44,9 @@ enum class AdviceCode {
   smaller_format,
   tensor_cores
 };
-inline constexpr std::array advice_code_names = {
-    std::string_view("batch_launches"),        std::string_view("fuse"),
-    std::string_view("fewer_blocks"),          std::string_view("larger_grid"),
-    std::string_view("even_last_wave"),        std::string_view("more_bytes_in_flight"),
-    std::string_view("more_independent_work"), std::string_view("coalesce"),
-    std::string_view("smaller_format"),        std::string_view("tensor_cores")};
+inline constexpr auto advice_code_names = std::to_array<std::string_view>(
+    {"batch_launches", "fuse", "fewer_blocks", "larger_grid", "even_last_wave", "more_bytes_in_flight",
+     "more_independent_work", "coalesce", "smaller_format", "tensor_cores"});
 constexpr std::string_view name_of(AdviceCode code) { return advice_code_names[static_cast<std::size_t>(code)]; }
 
 /// What could be done about the limit, why, and what that could gain.
@@ -64,15 +59,13 @@ struct Advice {
 };
 
 enum class Outcome { agrees, disagrees, undecided };
-inline constexpr std::array outcome_names = {std::string_view("agrees"), std::string_view("disagrees"),
-                                             std::string_view("undecided")};
+inline constexpr auto outcome_names = std::to_array<std::string_view>({"agrees", "disagrees", "undecided"});
 constexpr std::string_view name_of(Outcome outcome) { return outcome_names[static_cast<std::size_t>(outcome)]; }
 
 /// An experiment that does not rest on the model.
 enum class Experiment { elasticity, batching, ablation, clock, ncu_rule };
-inline constexpr std::array experiment_names = {std::string_view("elasticity"), std::string_view("batching"),
-                                                std::string_view("perturbation"), std::string_view("clock"),
-                                                std::string_view("ncu-rule")};
+inline constexpr auto experiment_names =
+    std::to_array<std::string_view>({"elasticity", "batching", "perturbation", "clock", "ncu-rule"});
 constexpr std::string_view name_of(Experiment experiment) {
   return experiment_names[static_cast<std::size_t>(experiment)];
 }
@@ -90,10 +83,9 @@ struct Verdict {
   Regime regime = Regime::unknown;
   std::string limiter;  ///< the resource that binds: "launch", "dram", "l2", "fp32", "tensor-bf16"; empty when unknown
   std::vector<Share> shares;
-  /// Rate reached on the limiter over its ceiling, the launch overhead not taken off: 0.93 = 93 %. Absent when unknown
-  /// or overhead.
+  /// Rate reached on the limiter over its ceiling: 0.93 = 93 %. Absent when unknown or overhead.
   std::optional<double> achieved;
-  /// How many times faster it would be if the limiter alone, at its ceiling, took all the time. Absent likewise.
+  /// How many times faster it would be if the limiter alone took all the time. Absent likewise.
   std::optional<double> speed_up_left;
   double confidence = 0.0;  ///< probability that `regime` is right
   Certainty certainty = Certainty::boundary;
@@ -108,8 +100,7 @@ struct Verdict {
 
 /// How a boundary's figure is meant: there, or somewhere beyond it, outside of what was measured.
 enum class Placement { at, above, below };
-inline constexpr std::array placement_names = {std::string_view("at"), std::string_view("above"),
-                                               std::string_view("below")};
+inline constexpr auto placement_names = std::to_array<std::string_view>({"at", "above", "below"});
 constexpr std::string_view name_of(Placement placement) { return placement_names[static_cast<std::size_t>(placement)]; }
 
 /// Where an operation changes regime along its first varying argument.
@@ -119,8 +110,7 @@ struct Boundary {
   std::string argument;  ///< name of the argument; "size" when it has none
   std::string from;      ///< "launch", "l2", "dram", "fp32": what binds below
   std::string to;        ///< what binds above
-  double at = 0.0;       ///< value of the argument; twice the largest or half the smallest measured one where it lies
-                         ///< beyond
+  double at = 0.0;       ///< the argument; where it lies beyond: twice the largest or half the smallest one
   std::optional<Interval> ci95;
   Placement placement = Placement::at;
   friend bool operator==(const Boundary&, const Boundary&) = default;

@@ -2,7 +2,9 @@
 // Pure functions over samples. No state, no I/O; each is tested on known answers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -20,26 +22,21 @@ double quantile(std::span<const double> sorted, double q);
 /// Median of unsorted samples; throws std::invalid_argument on none.
 double median(std::span<const double> samples);
 
-/// Mean of the middle half of ascending samples: as steady as the median against a few wild ones, and finer where
-/// samples go by steps. A quarter of the samples, rounded down, is left out at either end. Throws std::invalid_argument
-/// without samples.
-double interquartile_mean(std::span<const double> sorted);
-/// Its 95 % interval, which holds it: t(h-1) times the winsorised standard deviation over (h / n) sqrt(n), h being how
-/// many samples are left in (Tukey and McLaughlin, Sankhya A 25, 1963). One sample is its own interval. Throws
+/// Mean of the middle half of ascending samples. A quarter, rounded down, is left out at either end. Throws
 /// std::invalid_argument without samples.
+double interquartile_mean(std::span<const double> sorted);
+/// Its 95 % interval: t(h-1) times the winsorised standard deviation over (h / n) sqrt(n), with h of n samples left in
+/// (Tukey and McLaughlin, Sankhya A 25, 1963). One sample is its own interval. Throws likewise.
 Interval interquartile_mean_ci95(std::span<const double> sorted);
 
-/// Distribution-free 95 % interval of the median from order statistics: the narrowest symmetric pair of ranks whose
-/// binomial(n, 1/2) coverage is at least 95 % (David and Nagaraja, Order Statistics, 3rd ed., section 7.1). Below six
-/// samples no pair covers 95 %: the whole range is given.
+/// Distribution-free 95 % interval of the median from order statistics (David and Nagaraja, Order Statistics, 3rd ed.,
+/// section 7.1). Below six samples it is the whole range.
 Interval median_ci95(std::span<const double> sorted);
 
-/// 95 % interval of the median of samples that were taken in blocks apart in time: samples of one block resemble each
-/// other (the same clock, the same neighbours), so blocks are the independent unit. Two-stage percentile bootstrap:
-/// blocks are drawn with replacement, then as many samples within each (Davison and Hinkley, Bootstrap Methods and
-/// their Application, 1997, section 3.8), widened by t(K-1) / z * sqrt(K / (K-1)) because K blocks understate how much
-/// blocks differ. The same input gives the same interval. `block_sizes` are positive and add up to the samples, in
-/// their order; with fewer than two blocks it is the interval above. Throws std::invalid_argument otherwise.
+/// 95 % interval of the median of samples taken in blocks apart in time. Two-stage percentile bootstrap over blocks and
+/// samples within them (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8), widened by
+/// t(K-1) / z * sqrt(K / (K-1)) for K blocks. Deterministic. `block_sizes` add up to the samples, in their order;
+/// throws std::invalid_argument otherwise. Fewer than two blocks: the interval above.
 Interval median_ci95(std::span<const double> samples, std::span<const std::int64_t> block_sizes);
 
 /// All of `Summary`; throws std::invalid_argument on no samples or on one that is not finite.
@@ -50,8 +47,42 @@ Summary summarize(std::span<const double> samples, std::span<const std::int64_t>
 /// Half-width of the median's interval over the median; infinity below six samples or when the median is 0.
 double relative_half_width(const Summary& summary);
 
-/// 95 % interval of a mean from independent repeats, by Student's t; {x, x} for one repeat. Throws
-/// std::invalid_argument on no repeats or on one that is not finite.
+/// 95 % interval of a mean from independent repeats, by Student's t; {x, x} for one. Throws std::invalid_argument on
+/// none or on one that is not finite.
 Interval mean_ci95(std::span<const double> repeats);
+
+/// P(T > t) of Student's t, by the incomplete beta function (Abramowitz and Stegun 26.7.1 and 26.5.8), right to about
+/// 1e-12. `degrees` > 0, or infinity for the normal distribution.
+double student_tail(double t, double degrees);
+
+/// The t with P(T > t) = `tail`, 0 < tail < 1, by bisection.
+double student_quantile(double tail, double degrees);
+
+/// Adjusted p-values, in the order given: rejecting those of at most alpha keeps the chance of any false rejection at
+/// alpha, whatever the dependence (Holm, Scandinavian Journal of Statistics 6, 1979).
+std::vector<double> holm(std::span<const double> p_values);
+
+/// Two-sided exact sign test: the chance that fair coins split at least as unevenly; 1 for none.
+double sign_test(int positive, int negative);
+
+double digamma(double x);           ///< x > 0; Abramowitz and Stegun 6.3.5 and 6.3.18
+double trigamma(double x);          ///< x > 0; Abramowitz and Stegun 6.4.6 and 6.4.12
+double inverse_trigamma(double y);  ///< x with trigamma(x) = y > 0, by bisection of the logarithm
+
+/// Where the level of a series changes: the index of the first value of each new level, ascending. The partition into
+/// constant levels with the least sum of squared deviations over `variance` plus `penalty` for each step, found exactly
+/// by dynamic programming (Jackson and others, IEEE Signal Processing Letters 12, 2005). Unlike E-divisive (Matteson
+/// and James, JASA 109, 2014) it uses the known noise and finds all steps at once. A level between two others holds at
+/// least two values. `variance` is that of each value, positive.
+std::vector<std::size_t> find_steps(std::span<const double> values, std::span<const double> variance, double penalty);
+
+/// The penalty with which a series without steps gets one with a chance of at most about `significance` (Bonferroni
+/// over the places, Student's t with the degrees of freedom of the variance).
+double step_penalty(std::size_t length, double significance, double degrees = std::numeric_limits<double>::infinity());
+
+/// The same with a variance known only to be at least `min_variance`: what values differ from their levels by beyond
+/// that is added to it.
+std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> min_variance,
+                                              double significance);
 
 }  // namespace gpubench::statistics

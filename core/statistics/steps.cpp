@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/statistics/steps.h"
-
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
-#include "core/statistics/student.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::statistics {
 namespace {

@@ -9,14 +9,12 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <optional>
 #include <system_error>
 #include <thread>
-#include <utility>
 
+#include "core/base/elf_image.h"
 #include "core/base/files.h"
 #include "core/storage/document.h"
-#include "core/storage/json.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
@@ -40,16 +38,13 @@ std::string slug(std::string_view text) {
 
 /// The folder of a machine: words for people, and a hash (64-bit FNV-1a) of all of the fingerprint.
 std::string folder_name(const Fingerprint& machine) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  Fnv1a64 hash;
   std::string words;
   for (const auto& [key, value] : machine) {
-    for (const std::string_view text : {std::string_view(key), std::string_view(value)}) {
-      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-      hash = (hash ^ 0xff) * 0x100000001b3;
-    }
+    for (const std::string& text : {key, value}) hash.add(text + '\xff');
     if (words.empty() && key.find(' ') == std::string::npos && key != "build") words = slug(value);
   }
-  return fmt::format("{}-{:016x}", words.empty() ? "machine" : words, hash);
+  return fmt::format("{}-{:016x}", words.empty() ? "machine" : words, hash.value());
 }
 
 /// The number in "000012.json".

@@ -1,15 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document as a whole: parsed within limits, of the right schema; and written.
+// A JSON document: parsed within limits, of the right schema, with typed and checked access. Every error is a ReadError
+// that names the file and the place in it.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "core/storage/node.h"
+#include "core/model/run.h"
 
 namespace gpubench::storage {
+
+/// What a number may be; all are finite.
+enum class Domain {
+  any,           ///< an interval's end may lie below zero
+  not_negative,  ///< seconds, bytes, rates
+  probability,   ///< 0 to 1
+};
+
+/// One value of a document. The document and `origin` must outlive it. Its path is looked for only when an error names
+/// it.
+class Node {
+ public:
+  Node(const nlohmann::json& document, std::string_view origin, int version)
+      : value_(&document), root_(&document), origin_(origin), version_(version) {}
+
+  /// Of the document's schema.
+  [[nodiscard]] int version() const { return version_; }
+
+  /// A member that must be there; a member that may be missing (null counts as missing).
+  [[nodiscard]] Node at(std::string_view key) const;
+  [[nodiscard]] std::optional<Node> find(std::string_view key) const;
+
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool flag() const;
+  [[nodiscard]] double number(Domain domain) const;
+  [[nodiscard]] std::int64_t integer(std::int64_t min, std::int64_t max) const;
+  [[nodiscard]] std::vector<double> numbers(Domain domain) const;
+
+  /// The enumerator of that name, from a table in the order of the enumeration.
+  template <class Enum, std::size_t N>
+  [[nodiscard]] Enum name(const std::array<std::string_view, N>& names) const {
+    return static_cast<Enum>(index_in(names.data(), N));
+  }
+
+  /// read(element) for each element of an array.
+  template <class Read>
+  [[nodiscard]] auto list(Read read) const {
+    std::vector<decltype(read(*this))> result;
+    const std::size_t size = array_size();
+    result.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) result.push_back(read(element(i)));
+    return result;
+  }
+  /// visit(key, member) for each member of an object, by key.
+  template <class Visit>
+  void each(Visit visit) const {
+    expect_object();
+    for (const auto& item : value_->items()) visit(item.key(), inner(item.value()));
+  }
+
+  /// Throws ReadError: "run.json: /points/3/name: <what>; <remedy>".
+  [[noreturn]] void fail(std::string_view what) const;
+
+ private:
+  [[nodiscard]] Node inner(const nlohmann::json& value) const {
+    Node node = *this;
+    node.value_ = &value;
+    return node;
+  }
+  [[nodiscard]] Node element(std::size_t index) const { return inner((*value_)[index]); }
+  [[nodiscard]] std::string path() const;  ///< a JSON Pointer (RFC 6901)
+  [[nodiscard]] std::size_t array_size() const;
+  [[nodiscard]] std::size_t index_in(const std::string_view* names, std::size_t count) const;
+  void expect_object() const;
+  [[noreturn]] void fail_type(std::string_view wanted) const;
+
+  const nlohmann::json* value_;
+  const nlohmann::json* root_;  ///< what `value_` is somewhere inside of
+  std::string_view origin_;
+  int version_;
+};
+
+inline constexpr std::size_t max_array = 1'000'000;
+inline constexpr std::int64_t max_integer = std::numeric_limits<std::int64_t>::max();
 
 inline constexpr std::string_view run_schema = "gpubench-run";
 inline constexpr std::string_view baseline_schema = "gpubench-baseline";
@@ -17,8 +97,7 @@ inline constexpr std::string_view calibration_schema = "gpubench-calibration";
 inline constexpr std::string_view remedy = "give a file written by gpubench, whole and unchanged";
 
 inline constexpr int deepest_nesting = 64;
-/// A JSON value takes up to 40 bytes for one byte of text ("[[],[],..."): this bounds the memory a hostile file can
-/// take.
+/// A JSON value takes up to 40 bytes for one byte of text: this bounds the memory that a hostile file can take.
 inline constexpr std::size_t max_values = std::size_t{1} << 26;
 
 /// A text of a file as an error shows it: short and without control characters, for it may be anything.
@@ -42,5 +121,11 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
 /// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
 std::string document_text(nlohmann::ordered_json body, std::string_view schema, int version);
+
+/// Keys stand in the order of core/storage/json.cpp; what is absent has no key.
+nlohmann::ordered_json runs_json(const std::vector<Run>& runs);
+std::vector<Run> read_runs(const Node& node);
+Run read_run(const Node& node);
+Point read_point(const Node& node);
 
 }  // namespace gpubench::storage

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <system_error>
 
 #include "core/storage/storage.h"
@@ -86,57 +85,34 @@ void check_sticky(const std::filesystem::path& file) {
 
 }  // namespace
 
-namespace {
-
-/// A regular file within the limit, open for reading.
-class InputFile {
- public:
-  explicit InputFile(const std::filesystem::path& file)
-      // Not blocking, so that a pipe without a writer is refused below instead of waited for.
-      : file_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (!descriptor_.open())
-      fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
-                errno == ENOENT ? "check the name" : "check the file and its permissions");
-    struct stat status {};
-    if (::fstat(descriptor_.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
-    if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
-    if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store its contents in a file first");
-    size_ = static_cast<std::uintmax_t>(status.st_size);
-    if (size_ > max_file_bytes)
-      fail_read(file, fmt::format("has {} bytes, over the limit of {}", size_, max_file_bytes),
-                "give a file written by gpubench");
-  }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }
-  /// Fewer bytes than asked for only at the end.
-  std::size_t read(char* target, std::size_t bytes) {
-    std::size_t done = 0;
-    while (done < bytes) {
-      const ssize_t count = ::read(descriptor_.number(), target + done, bytes - done);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail_read(file_, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
-      if (count == 0) break;  // it may have shrunk while it was read; the parser tells whether it is whole
-      done += static_cast<std::size_t>(count);
-    }
-    return done;
-  }
-
- private:
-  std::filesystem::path file_;
-  Descriptor descriptor_;
-  std::uintmax_t size_ = 0;
-};
-
-}  // namespace
-
-/// Parsers may read beyond the end of a text, if its memory goes on; else they would have to copy it.
-constexpr std::size_t room_behind_text = 64;
-
 std::string read_text(const std::filesystem::path& file) {
-  InputFile input(file);
+  // Not blocking, so that a pipe without a writer is refused below instead of waited for.
+  const Descriptor input(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!input.open())
+    fail_read(file, fmt::format("cannot be read: {}", words_of(errno)),
+              errno == ENOENT ? "check the name" : "check the file and its permissions");
+  struct stat status {};
+  if (::fstat(input.number(), &status) != 0) fail_read(file, words_of(errno), "check the file");
+  if (S_ISDIR(status.st_mode)) fail_read(file, "is a folder", "give a file inside it");
+  if (!S_ISREG(status.st_mode)) fail_read(file, "is not a regular file", "store its contents in a file first");
+  const auto size = static_cast<std::uintmax_t>(status.st_size);
+  if (size > max_file_bytes)
+    fail_read(file, fmt::format("has {} bytes, over the limit of {}", size, max_file_bytes),
+              "give a file written by gpubench");
+  // Parsers may read beyond the end of a text, if its memory goes on; else they would have to copy it.
+  constexpr std::size_t room_behind_text = 64;
   std::string text;
-  text.reserve(input.size() + room_behind_text);
-  text.resize(input.size());
-  text.resize(input.read(text.data(), text.size()));
+  text.reserve(size + room_behind_text);
+  text.resize(size);
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::read(input.number(), text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_read(file, fmt::format("cannot be read: {}", words_of(errno)), "check the disk");
+    if (count == 0) break;  // it may have shrunk while it was read; the parser tells whether it is whole
+    done += static_cast<std::size_t>(count);
+  }
+  text.resize(done);
   return text;
 }
 

@@ -1,13 +1,324 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/storage/json.h"
+// The fields of every structure that files hold, in the order in which they are written. docs/reference/json-schema.md
+// says what they mean.
+#include <algorithm>
+#include <type_traits>
 
-#include <utility>
-
+#include "core/model/points.h"
 #include "core/storage/document.h"
-#include "core/storage/fields.h"
 #include "core/storage/storage.h"
+#include "core/storage/visitors.h"
 
 namespace gpubench::storage {
+
+/// T is the structure, const where it is written.
+template <class T, class As>
+concept is_a = std::is_same_v<std::remove_const_t<T>, As>;
+
+/// Several plain fields: key, value, key, value, ...
+template <class V, class T, class... More>
+void fields(V& visit, const char* key, T& value, More&... more) {
+  visit.field(key, value);
+  if constexpr (sizeof...(more) > 0) fields(visit, more...);
+}
+
+void describe(auto& visit, is_a<Device> auto& it) {
+  fields(visit, "id", it.id, "kind", it.kind, "name", it.name, "architecture", it.architecture, "units", it.units,
+         "memory_bytes", it.memory_bytes, "last_level_cache_bytes", it.last_level_cache_bytes, "max_clock_hz",
+         it.max_clock_hz, "memory_bandwidth_limit_bytes_per_second", it.memory_bandwidth_limit, "properties",
+         it.properties);
+}
+
+void describe(auto& visit, is_a<Estimate> auto& it) {
+  visit.field("value", it.value, visit.domain());
+  visit.field("ci95", it.ci95);
+}
+
+// Calibrations.
+
+void describe(auto& visit, is_a<Confirmation> auto& it) {
+  visit.filled("counter", it.counter);
+  visit.field("ratio", it.ratio);
+  visit.filled("reason", it.reason);
+}
+
+void describe(auto& visit, is_a<Ceiling> auto& it) {
+  fields(visit, "resource", it.resource, "value", it.value, "unit", it.unit, "ci95", it.ci95, "repeats", it.repeats,
+         "method", it.method, "clock_hz", it.clock_hz, "theoretical_limit", it.theoretical_limit, "group", it.group);
+  visit.filled("shape", it.shape);
+  visit.filled("conditions", it.conditions);
+  visit.field("load", it.load);
+  visit.field("work_per_run", it.work_per_run);
+  visit.filled("work_unit", it.work_unit);
+  fields(visit, "rate_per_clock", it.rate_per_clock, "cycles", it.cycles, "power_watts", it.power_watts);
+  visit.field("temperature_celsius", it.temperature_celsius, Domain::any);
+  visit.field("confirmation", it.confirmation);
+  visit.filled("caveats", it.caveats);
+}
+
+void describe(auto& visit, is_a<AbsentCeiling> auto& it) {
+  fields(visit, "resource", it.resource, "reason", it.reason);
+}
+
+void describe(auto& visit, is_a<CacheLevel> auto& it) {
+  fields(visit, "resource", it.resource, "capacity_bytes", it.capacity_bytes, "capacity_ci95", it.capacity_ci95);
+}
+
+void describe(auto& visit, is_a<LadderPoint> auto& it) {
+  fields(visit, "working_set_bytes", it.working_set_bytes, "bytes_per_second", it.bytes_per_second);
+}
+
+void describe(auto& visit, is_a<LatencyPoint> auto& it) {
+  fields(visit, "working_set_bytes", it.working_set_bytes, "seconds", it.seconds, "cycles", it.cycles);
+}
+
+void describe(auto& visit, is_a<IntensityPoint> auto& it) {
+  fields(visit, "flops_per_byte", it.flops_per_byte, "flops_per_second", it.flops_per_second, "bytes_per_second",
+         it.bytes_per_second, "clock_hz", it.clock_hz);
+}
+
+void describe(auto& visit, is_a<DriftReading> auto& it) {
+  fields(visit, "resource", it.resource, "unit", it.unit, "stored", it.stored, "now", it.now);
+  visit.field("change", it.change, Domain::any);
+  visit.field("beyond", it.beyond, Domain::any);
+  fields(visit, "samples", it.samples, "sets", it.sets, "outcome", it.outcome, "method", it.method);
+  visit.filled("disturbance", it.disturbance);
+}
+
+void describe(auto& visit, is_a<DriftCheck> auto& it) {
+  fields(visit, "calibration_utc", it.calibration_utc, "checked_utc", it.checked_utc, "seconds_taken", it.seconds_taken,
+         "outcome", it.outcome, "readings", it.readings);
+  visit.filled("not_checked", it.not_checked);
+}
+
+void describe(auto& visit, is_a<BandCheck> auto& it) {
+  fields(visit, "resource", it.resource, "unit", it.unit, "value", it.value, "reference", it.reference, "margin",
+         it.margin, "standing", it.standing);
+  visit.field("difference", it.difference, Domain::any);
+  visit.field("worse", it.worse);
+  visit.field("source", it.source);
+}
+
+void describe(auto& visit, is_a<Health> auto& it) {
+  visit.field("kind", it.kind);
+  visit.field("checks", it.checks);
+  visit.filled("reason", it.reason);
+}
+
+void describe(auto& visit, is_a<Calibration> auto& it) {
+  fields(visit, "device", it.device, "mode", it.mode, "created_utc", it.created_utc, "gpubench_version",
+         it.gpubench_version, "seconds_taken", it.seconds_taken, "ceilings", it.ceilings, "absent", it.absent, "levels",
+         it.levels, "ladder", it.ladder);
+  visit.filled("unit_levels", it.unit_levels);
+  visit.filled("unit_ladder", it.unit_ladder);
+  visit.filled("latency_curve", it.latency_curve);
+  visit.filled("intensity_sweep", it.intensity_sweep);
+  visit.filled("warnings", it.warnings);
+  visit.field("drift", it.drift);
+  visit.field("health", it.health);
+}
+
+// Measurements.
+
+void describe(auto& visit, is_a<Summary> auto& it) {
+  visit.field("count", it.count);
+  visit.field("minimum", it.minimum, visit.domain());
+  visit.field("lower_quartile", it.lower_quartile, visit.domain());
+  visit.field("median", it.median);
+  visit.field("upper_quartile", it.upper_quartile, visit.domain());
+  visit.field("maximum", it.maximum, visit.domain());
+  visit.field("mean", it.mean, visit.domain());
+  visit.field("mad", it.mad);
+  visit.field("median_ci95", it.median_ci95);
+}
+
+void describe(auto& visit, is_a<Argument> auto& it) {
+  visit.filled("name", it.name);
+  visit.field("text", it.text);
+  if (!it.text) visit.field("value", it.value, Domain::any);
+}
+
+void describe(auto& visit, is_a<Work> auto& it) {
+  fields(visit, "bytes_read", it.bytes_read, "bytes_written", it.bytes_written, "footprint_bytes", it.footprint_bytes,
+         "flops", it.flops);
+}
+
+/// Whether the blocks hold so many samples, each block at least one.
+inline bool add_up(const std::vector<std::int64_t>& block_sizes, std::size_t samples) {
+  auto left = static_cast<std::int64_t>(samples);
+  for (const std::int64_t size : block_sizes) {
+    if (size < 1 || size > left) return false;
+    left -= size;
+  }
+  return left == 0;
+}
+
+void describe(auto& visit, is_a<Timing> auto& it) {
+  visit.field("clock", it.clock);
+  // Samples of a clock that takes a cost off may fall below zero; no other time does.
+  const Domain domain = it.clock == Clock::device ? Domain::any : Domain::not_negative;
+  visit.field("seconds", it.seconds, domain);
+  visit.filled("reason", it.reason);
+  visit.filled("samples_seconds", it.samples_seconds, domain);
+  visit.filled("samples_clock_hz", it.samples_clock_hz);
+  visit.filled("block_sizes", it.block_sizes);
+  const std::size_t samples = it.samples_seconds.size();
+  if (samples > 0 && !it.block_sizes.empty())
+    visit.require(add_up(it.block_sizes, samples), "block_sizes", "does not add up to the number of samples");
+  if (!it.samples_clock_hz.empty())
+    visit.require(it.samples_clock_hz.size() == samples, "samples_clock_hz", "does not have one clock for each sample");
+  visit.filled("dropped_samples", it.dropped_samples);
+  fields(visit, "executions_per_sample", it.executions_per_sample, "method", it.method, "stop_reason", it.stop_reason);
+  visit.field(visit.key("kernel_overhead_seconds", "fixed_seconds"), it.kernel_overhead_seconds, Domain::any);
+}
+
+void describe(auto& visit, is_a<Variant> auto& it) {
+  const char* const remaining = visit.key("remaining_fraction", "part_left");
+  visit.field(visit.key("ablation", "perturbation"), it.ablation);
+  visit.field(remaining, it.remaining_fraction);
+  visit.require(it.remaining_fraction < 1.0, remaining, "leaves all of the work, or more");
+  visit.field("seconds", it.seconds);
+  visit.filled("reason", it.reason);
+}
+
+void describe(auto& visit, is_a<DeviceConditions> auto& it) {
+  fields(visit, "readings", it.readings, "sm_clock_hz", it.sm_clock_hz, "memory_clock_hz", it.memory_clock_hz,
+         "power_watts", it.power_watts, "temperature_celsius", it.temperature_celsius);
+  visit.filled("throttle_reasons", it.throttle_reasons);
+  visit.filled("absent_reason", it.absent_reason);
+}
+
+void describe(auto& visit, is_a<Launches> auto& it) {
+  fields(visit, "kernels", it.kernels, "blocks", it.blocks, "later_blocks", it.later_blocks);
+}
+
+void describe(auto& visit, is_a<Grid> auto& it) {
+  fields(visit, "blocks", it.blocks, "blocks_per_multiprocessor", it.blocks_per_multiprocessor);
+}
+
+void describe(auto& visit, is_a<Counter> auto& it) {
+  visit.field("name", it.name);
+  visit.field("value", it.value, Domain::any);
+  visit.field("unit", it.unit);
+  visit.filled("source", it.source);
+}
+
+void describe(auto& visit, is_a<AbsentCounter> auto& it) { fields(visit, "name", it.name, "reason", it.reason); }
+
+void describe(auto& visit, is_a<UserCounter> auto& it) {
+  visit.field("name", it.name);
+  visit.field("value", it.value, Domain::any);
+  visit.filled("unit", it.unit);
+}
+
+void describe(auto& visit, is_a<KernelLaunch> auto& it) {
+  fields(visit, "name", it.name, "grid", it.grid, "block", it.block, "registers", it.registers, "static_shared_bytes",
+         it.static_shared_bytes, "dynamic_shared_bytes", it.dynamic_shared_bytes, "launches", it.launches,
+         "local_bytes", it.local_bytes);
+  visit.filled("code", it.code);
+  visit.filled("code_absent_reason", it.code_absent_reason);
+}
+
+void describe(auto& visit, is_a<ActivityCheck> auto& it) {
+  visit.field("agreement", it.agreement);
+  visit.filled("reason", it.reason);
+  visit.filled("source", it.source);
+  visit.field("executions", it.executions);
+  visit.field("seconds", it.seconds, Domain::any);
+  visit.field("span_seconds", it.span_seconds, Domain::any);
+  visit.filled("kernels", it.kernels);
+  visit.field("copies", it.copies);
+  visit.field("expected_seconds", it.expected_seconds, Domain::any);
+  visit.field("tolerance_seconds", it.tolerance_seconds);
+}
+
+void describe(auto& visit, is_a<Failure> auto& it) { fields(visit, "kind", it.kind, "message", it.message); }
+
+/// Schema 1 has the primary timing's fields beside the measurement's own, the other timings in a list, and an empty
+/// name of the clock where a point was never timed.
+inline void read_timings_of_schema_1(const Node& node, std::vector<Timing>& timings) {
+  if (!node.at("clock").text().empty() || node.find("seconds")) read_value(node, timings.emplace_back());
+  if (const auto others = node.find("other_clocks"))
+    for (Timing& other : read_as<std::vector<Timing>>(*others)) timings.push_back(std::move(other));
+}
+
+void describe(auto& visit, is_a<Measurement> auto& it) {
+  fields(visit, "name", it.name, "operation", it.operation, "arguments", it.arguments, "device", it.device,
+         "repetition", it.repetition);
+  visit.filled("label", it.label);
+  visit.field("work", it.work);
+  if constexpr (std::is_same_v<decltype(visit), Reader&>) {
+    it.name = without_suffix(it.name);  // runs of 0.1 have one
+    if (visit.node().version() == 1)
+      read_timings_of_schema_1(visit.node(), it.timings);
+    else
+      visit.field("timings", it.timings);
+  } else {
+    visit.field("timings", it.timings);
+  }
+  visit.field("launch_seconds", it.launch_seconds, Domain::any);
+  visit.filled("variants", it.variants);
+  fields(visit, "cache_state", it.cache_state, "verified", it.verified, "unoptimized_code", it.unoptimized_code,
+         "clock_hz", it.clock_hz);
+  visit.filled("clock_hz_source", it.clock_hz_source);
+  fields(visit, "conditions", it.conditions, "launches", it.launches, "grid", it.grid);
+  visit.filled("counters", it.counters);
+  visit.filled("absent_counters", it.absent_counters);
+  visit.filled("user_counters", it.user_counters);
+  visit.filled("work_differences", it.work_differences);
+  fields(visit, "activity", it.activity, "failure", it.failure, "skipped", it.skipped);
+}
+
+// Verdicts.
+
+void describe(auto& visit, is_a<Share> auto& it) {
+  visit.field("resource", it.resource);
+  visit.field("fraction", it.fraction, Domain::any);
+}
+
+void describe(auto& visit, is_a<Advice> auto& it) {
+  fields(visit, "action", it.action, "evidence", it.evidence, "gain", it.gain, "code", it.code);
+}
+
+void describe(auto& visit, is_a<Vote> auto& it) {
+  fields(visit, "check", it.experiment, "outcome", it.outcome, "says", it.says, "evidence", it.evidence);
+}
+
+void describe(auto& visit, is_a<Verdict> auto& it) {
+  fields(visit, "regime", it.regime, "limiter", it.limiter, "shares", it.shares, "achieved", it.achieved,
+         "speed_up_left", it.speed_up_left);
+  visit.field("confidence", it.confidence, Domain::probability);
+  visit.field("certainty", it.certainty);
+  visit.field("runner_up", it.runner_up);
+  visit.later("runner_up_probability", it.runner_up_probability, Domain::probability);
+  visit.field("model_seconds", it.model_seconds);
+  visit.field("evidence", it.evidence);
+  visit.filled("advice", it.advice);
+  visit.filled("votes", it.votes);
+}
+
+void describe(auto& visit, is_a<Boundary> auto& it) {
+  fields(visit, "operation", it.operation, "device", it.device, "argument", it.argument, "from", it.from, "to", it.to);
+  visit.field("at", it.at, Domain::any);
+  visit.field("ci95", it.ci95);
+  visit.filled("placement", it.placement);
+}
+
+// Runs.
+
+void describe(auto& visit, is_a<Context> auto& it) {
+  fields(visit, "gpubench_version", it.gpubench_version, "created_utc", it.created_utc, "host", it.host, "program",
+         it.program, "arguments", it.arguments, "environment", it.environment);
+}
+
+void describe(auto& visit, is_a<Point> auto& it) {
+  fields(visit, "measurement", it.measurement, "verdict", it.verdict);
+}
+
+void describe(auto& visit, is_a<Run> auto& it) {
+  fields(visit, "context", it.context, "devices", it.devices, "calibrations", it.calibrations, "points", it.points,
+         "boundaries", it.boundaries, "warnings", it.warnings);
+}
 
 nlohmann::ordered_json runs_json(const std::vector<Run>& runs) { return json_of(runs); }
 std::vector<Run> read_runs(const Node& node) { return read_as<std::vector<Run>>(node); }

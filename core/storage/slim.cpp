@@ -2,15 +2,9 @@
 // Runs as comparing needs them. Most of a run file is samples; simdjson passes over what is left out without a look.
 #include <simdjson.h>
 
-#include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "core/storage/document.h"
-#include "core/storage/json.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {

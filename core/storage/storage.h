@@ -27,9 +27,8 @@ struct WriteError : std::runtime_error {
 
 inline constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 30;
 
-/// JSON text, full precision: what `run_from_json` reads back is equal to what was written (but bytes that are not
-/// UTF-8 become U+FFFD). Throws WriteError on a number that is not finite: JSON has none, and null would read as "not
-/// measured".
+/// JSON text at full precision: what is read back equals what was written. Bytes that are not UTF-8 become U+FFFD.
+/// Throws WriteError on a number that is not finite.
 std::string to_json(const Run& run);
 std::string to_json(const Calibration& calibration);
 /// `origin` names the source in errors. Throws ReadError.
@@ -47,11 +46,10 @@ std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
 /// like one of these, by kind and name, else the first of the same kind, else the first.
 Calibration read_calibration_for(const std::filesystem::path& file, const std::vector<Device>& devices);
 
-/// A run without what comparing does not need: samples, hardware counters, variants, calibrations, evidence, advice and
-/// votes. Its medians, intervals and verdicts are as they were.
+/// A run without samples, hardware counters, variants, calibrations, evidence, advice and votes, which comparing does
+/// not need.
 Run slim(Run run);
-/// slim(read_run(file)), in less time and memory: points are read one by one. Of what is left out no more is checked
-/// than that its brackets match.
+/// slim(read_run(file)), in less time and memory. What is left out is not checked beyond its brackets.
 Run read_slim_run(const std::filesystem::path& file);
 Run slim_run_from_json(std::string text, std::string_view origin);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one description of a structure's fields serves both ways. For each structure there is one function
+// One description of a structure's fields serves reading and writing. For each structure there is one function
 //   template <class Visitor, class T> void describe(Visitor& visit, T& object)
-// that names its fields in their order (core/storage/fields.h). A Writer makes JSON of them; a Reader takes them from
-// JSON and checks what it takes.
+// that names its fields in their order (core/storage/json.cpp). A Writer makes JSON of them, a Reader takes and checks
+// them.
 #pragma once
 
 #include <array>
@@ -19,10 +19,29 @@
 #include <vector>
 
 #include "core/model/estimate.h"
-#include "core/storage/enum_names.h"
-#include "core/storage/node.h"
+#include "core/model/run.h"
+#include "core/storage/document.h"
 
 namespace gpubench::storage {
+
+inline constexpr auto device_kind_names = std::to_array<std::string_view>({"cpu", "cuda"});
+
+constexpr const auto& names_of(DeviceKind) { return device_kind_names; }
+constexpr const auto& names_of(Clock) { return clock_names; }
+constexpr const auto& names_of(StopReason) { return stop_reason_names; }
+constexpr const auto& names_of(FailureKind) { return failure_kind_names; }
+constexpr const auto& names_of(Ablation) { return ablation_names; }
+constexpr const auto& names_of(Agreement) { return agreement_names; }
+constexpr const auto& names_of(CeilingGroup) { return ceiling_group_names; }
+constexpr const auto& names_of(Load) { return load_names; }
+constexpr const auto& names_of(DriftOutcome) { return drift_outcome_names; }
+constexpr const auto& names_of(Standing) { return standing_names; }
+constexpr const auto& names_of(Regime) { return regime_names; }
+constexpr const auto& names_of(Certainty) { return certainty_names; }
+constexpr const auto& names_of(Outcome) { return outcome_names; }
+constexpr const auto& names_of(AdviceCode) { return advice_code_names; }
+constexpr const auto& names_of(Experiment) { return experiment_names; }
+constexpr const auto& names_of(Placement) { return placement_names; }
 
 using Json = nlohmann::ordered_json;  ///< for writing alone: its look-up is linear, so reading goes through Node
 
@@ -46,7 +65,6 @@ void read_value(const Node& node, T& value, Domain domain = Domain::not_negative
 
 class Writer {
  public:
-  static constexpr bool reading = false;
   [[nodiscard]] Json take() { return std::move(object_); }
 
   /// A field that is always there; an optional one while it has a value.
@@ -78,7 +96,6 @@ class Writer {
 
 class Reader {
  public:
-  static constexpr bool reading = true;
   Reader(const Node& node, Domain domain) : node_(node), domain_(domain) {}
 
   template <class T>

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/nearest.h"
 #include "core/base/process.h"
 #include "core/base/text.h"
 #include "reports/charts/charts.h"

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "compare/noise.h"
-#include "core/statistics/steps.h"
-#include "core/statistics/student.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::compare {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/nearest.h"
-
 #include <gtest/gtest.h>
+
+#include "core/base/text.h"
 
 namespace gpubench {
 namespace {

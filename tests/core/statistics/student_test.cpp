@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/statistics/student.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "core/statistics/steps.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::statistics {
 namespace {
