@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "reports/charts/parts.h"
 #include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
@@ -111,70 +112,48 @@ std::vector<std::string> regime_colors(bool dark) {
 }
 
 Json theme(bool dark) {
-  const auto* ink = dark ? "#e8ebef" : "#1b222b";
-  const auto* soft = dark ? "#a3adb8" : "#57606b";
-  const auto* line = dark ? "#39424d" : "#d5dbe2";
-  const auto* grid = dark ? "#262e37" : "#eceff3";
-  const auto* accent = dark ? "#c9d1da" : "#3d4650";
-  const auto* paper = dark ? "#171c22" : "#ffffff";
-  constexpr auto font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-  const Json styles = {{"roof", {{"color", accent}, {"strokeWidth", 1.6}}},
-                       {"roof-interval", {{"color", accent}, {"fillOpacity", 0.22}}},
-                       {"roof-label", {{"color", soft}, {"fontSize", 11}, {"fontWeight", 500}, {"limit", 300}}},
-                       {"thread", {{"color", soft}, {"strokeWidth", 0.8}, {"opacity", 0.45}}},
-                       {"sample", {{"color", regime_colors(dark)[2]}, {"size", 22}, {"opacity", 0.8}}},
-                       {"histogram", {{"color", regime_colors(dark)[2]}, {"opacity", 0.75}, {"stroke", paper}}},
-                       {"boundary-tick", {{"color", ink}, {"thickness", 1.4}, {"bandSize", 23}}},
-                       {"run-line", {{"strokeWidth", 1.3}, {"opacity", 0.75}}},
-                       {"run-roof", {{"strokeWidth", 1.3}, {"opacity", 0.85}}},
-                       {"run-point", {{"size", 46}, {"opacity", 0.8}}},
-                       {"measured", {{"size", 52}, {"opacity", 0.85}}},
-                       {"whisker", {{"strokeWidth", 1.4}, {"opacity", 0.75}}},
-                       {"model", {{"color", accent}, {"strokeWidth", 1.3}, {"strokeDash", Json::array({4, 3})}}},
-                       {"band", {{"opacity", dark ? 0.16 : 0.11}}},
-                       {"boundary", {{"color", soft}, {"strokeWidth", 1}, {"strokeDash", Json::array({3, 3})}}},
-                       {"boundary-interval", {{"color", soft}, {"fillOpacity", 0.14}}},
-                       {"boundary-label",
-                        {{"color", soft},
-                         {"fontSize", 10.5},
-                         {"angle", 270},
-                         {"align", "right"},
-                         {"baseline", "bottom"},
-                         {"dy", -3},
-                         {"limit", 160}}},
-                       {"cell", {{"stroke", paper}, {"strokeWidth", 1.5}}},
-                       {"cell-label", {{"color", ink}, {"fontSize", 10.5}, {"fontWeight", 500}}},
-                       {"share", {{"stroke", paper}, {"strokeWidth", 0.5}}},
-                       {"level", {{"color", regime_colors(dark)[2]}, {"strokeWidth", 2.2}}},
-                       {"level-interval", {{"color", regime_colors(dark)[2]}, {"fillOpacity", 0.2}}},
-                       {"ladder", {{"color", accent}, {"strokeWidth", 1.4}}}};
-  return {{"background", nullptr},
-          {"font", font},
-          {"view", {{"stroke", line}}},
-          {"axis",
-           {{"labelColor", soft},
-            {"titleColor", soft},
-            {"titleFontWeight", 500},
-            {"titlePadding", 10},
-            {"labelFontSize", 11},
-            {"titleFontSize", 12},
-            {"titleLimit", 220},
-            {"gridColor", grid},
-            {"domainColor", line},
-            {"tickColor", line}}},
-          {"title", {{"color", ink}, {"fontSize", 13}, {"fontWeight", 600}}},
-          {"axisX", {{"tickCount", 10}}},
-          {"axisY", {{"tickCount", 8}}},
-          {"legend",
-           {{"labelColor", ink},
-            {"titleColor", soft},
-            {"labelFontSize", 11.5},
-            {"symbolStrokeWidth", 0},
-            {"symbolOpacity", 1}}},
-          {"range",
-           {{"category", regime_colors(dark)},
-            {"ordinal", run_colors(dark)},
-            {"symbol", Json::array({"square", "triangle-up", "circle", "diamond", "cross"})}}},
-          {"style", styles}};
+  const Parts own = {{"ink", dark ? "#e8ebef" : "#1b222b"},    {"soft", dark ? "#a3adb8" : "#57606b"},
+                     {"line", dark ? "#39424d" : "#d5dbe2"},   {"grid", dark ? "#262e37" : "#eceff3"},
+                     {"accent", dark ? "#c9d1da" : "#3d4650"}, {"paper", dark ? "#171c22" : "#ffffff"},
+                     {"blue", regime_colors(dark)[2]},         {"band", dark ? 0.16 : 0.11},
+                     {"regimes", regime_colors(dark)},         {"runs", run_colors(dark)}};
+  return filled(R"({
+    "background": null, "view": {"stroke": "@line"}, "axisX": {"tickCount": 10}, "axisY": {"tickCount": 8},
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+    "axis": {"labelColor": "@soft", "titleColor": "@soft", "titleFontWeight": 500, "titlePadding": 10,
+     "labelFontSize": 11, "titleFontSize": 12, "titleLimit": 220, "gridColor": "@grid", "domainColor": "@line",
+     "tickColor": "@line"},
+    "title": {"color": "@ink", "fontSize": 13, "fontWeight": 600},
+    "legend": {"labelColor": "@ink", "titleColor": "@soft", "labelFontSize": 11.5, "symbolStrokeWidth": 0,
+     "symbolOpacity": 1},
+    "range": {"category": "@regimes", "ordinal": "@runs",
+     "symbol": ["square", "triangle-up", "circle", "diamond", "cross"]},
+    "style": {
+     "roof": {"color": "@accent", "strokeWidth": 1.6},
+     "roof-interval": {"color": "@accent", "fillOpacity": 0.22},
+     "roof-label": {"color": "@soft", "fontSize": 11, "fontWeight": 500, "limit": 300},
+     "thread": {"color": "@soft", "strokeWidth": 0.8, "opacity": 0.45},
+     "sample": {"color": "@blue", "size": 22, "opacity": 0.8},
+     "histogram": {"color": "@blue", "opacity": 0.75, "stroke": "@paper"},
+     "boundary-tick": {"color": "@ink", "thickness": 1.4, "bandSize": 23},
+     "run-line": {"strokeWidth": 1.3, "opacity": 0.75},
+     "run-roof": {"strokeWidth": 1.3, "opacity": 0.85},
+     "run-point": {"size": 46, "opacity": 0.8},
+     "measured": {"size": 52, "opacity": 0.85},
+     "whisker": {"strokeWidth": 1.4, "opacity": 0.75},
+     "model": {"color": "@accent", "strokeWidth": 1.3, "strokeDash": [4, 3]},
+     "band": {"opacity": "@band"},
+     "boundary": {"color": "@soft", "strokeWidth": 1, "strokeDash": [3, 3]},
+     "boundary-interval": {"color": "@soft", "fillOpacity": 0.14},
+     "boundary-label": {"color": "@soft", "fontSize": 10.5, "angle": 270, "align": "right", "baseline": "bottom",
+      "dy": -3, "limit": 160},
+     "cell": {"stroke": "@paper", "strokeWidth": 1.5},
+     "cell-label": {"color": "@ink", "fontSize": 10.5, "fontWeight": 500},
+     "share": {"stroke": "@paper", "strokeWidth": 0.5},
+     "level": {"color": "@blue", "strokeWidth": 2.2},
+     "level-interval": {"color": "@blue", "fillOpacity": 0.2},
+     "ladder": {"color": "@accent", "strokeWidth": 1.4}}})",
+                own);
 }
+
 }  // namespace gpubench::reports::charts

@@ -13,95 +13,78 @@
 namespace gpubench::reports::charts {
 namespace {
 
-constexpr auto of_shown_regime = "datum.seconds > 0 && indexof(regimes, datum.regime) >= 0";
-constexpr auto of_chosen_line = "datum.line === line";
-
-Json labels_list(const Several& several) {
-  auto list = Json::array();
-  for (const auto& label : several.labels) list.push_back(printable(label));
-  return list;
+/// What all three charts are made of: colours and shapes of runs, and the mark of a point.
+Parts parts_of(const Several& several, Json x, Json y) {
+  auto labels = Json::array();
+  for (const auto& label : several.labels) labels.push_back(printable(label));
+  const auto by_run = [&](Json range) -> Json {
+    return {{"field", "run"},
+            {"type", "nominal"},
+            {"scale", {{"domain", labels}, {"range", std::move(range)}}},
+            {"legend", {{"title", nullptr}, {"orient", "top"}, {"labelLimit", 320}}}};
+  };
+  auto tooltip = filled("\"@point\"");
+  tooltip.insert(tooltip.begin(), Json::object({{"field", "run"}}));
+  return {{"x", std::move(x)},
+          {"y", std::move(y)},
+          {"run", by_run("ordinal")},  // the theme's colours for runs
+          {"run_shape", by_run({"circle", "triangle-up", "square", "diamond", "cross", "triangle-down",
+                                "triangle-right", "triangle-left"})},
+          {"run_point", std::move(tooltip)},
+          {"shown", "datum.seconds > 0 && indexof(regimes, datum.regime) >= 0"},
+          {"filled", Json::object({{"filled", true}, {"cursor", "pointer"}})}};
 }
 
-/// By the theme's colours for runs.
-Json run_color(const Several& several) {
-  return {{"field", "run"},
-          {"type", "nominal"},
-          {"scale", {{"domain", labels_list(several)}, {"range", "ordinal"}}},
-          {"legend", {{"title", nullptr}, {"orient", "top"}, {"labelLimit", 320}}}};
-}
-Json run_shape(const Several& several) {
-  auto shape = run_color(several);
-  shape["scale"]["range"] = Json::array(
-      {"circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"});
-  return shape;
-}
-
-Json run_tooltip() {
-  auto list = point_tooltip();
-  list.insert(list.begin(), Json::object({{"field", "run"}}));
-  return list;
-}
-
-/// All points, coloured and shaped by their run.
-Json run_points(std::string_view condition, const Json& x, const Json& y, const Several& several) {
-  return layer(
-      "points", condition, style("point", "run-point", {{"filled", true}, {"cursor", "pointer"}}),
-      {{"x", x}, {"y", y}, {"color", run_color(several)}, {"shape", run_shape(several)}, {"tooltip", run_tooltip()}});
-}
-
+/// Of each run the outermost memory roof and the pipes that its points use: all of them would be a thicket.
 Json rooflines(const Several& several) {
-  const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
-  const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
-  const auto point_y = of_field(y, "flops_per_second");
-  // Of each run the outermost memory roof and the pipes that its points use: all of them would be a thicket.
-  constexpr auto main_roof = "datum.kind === 'memory' ? datum.rank === 0 : datum.used";
-  const auto band_y = of_field(y, "rate_low");
-  const auto identity = Json::array({like("run"), like("device"), like("roof")});
-  const auto label = style("text", "roof-label",
-                           {{"align", {{"expr", "datum.kind === 'memory' ? 'left' : 'right'"}}},
-                            {"dx", {{"expr", "datum.kind === 'memory' ? 6 : -4"}}},
-                            {"dy", -7},
-                            {"angle", {{"expr", std::string("datum.kind === 'memory' ? ") + roof_angle + " : 0"}}}});
-  return spec(420, {layer("roofs", main_roof, style("area", "roof-interval"),
-                          {{"x", x}, {"y", band_y}, {"y2", like("rate_high")}, {"detail", identity}}),
-                    layer("roofs", main_roof, style("line", "run-roof"),
-                          {{"x", x},
-                           {"y", y},
-                           {"detail", identity},
-                           {"color", run_color(several)},
-                           {"tooltip", tooltip({{"run", ""}, {"label", ""}, {"interval", ""}, {"method", ""}})}}),
-                    layer("roofs", "isValid(datum.run_label)", label,
-                          {{"x", x}, {"y", y}, {"text", like("run_label")}, {"color", run_color(several)}}),
-                    run_points(both(of_shown_regime, "datum.intensity > 0"), x, point_y, several)});
+  auto own = parts_of(
+      several, decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')"),
+      decimal_axis("y", "rate", "speed", si_label("FLOP/s")));
+  own["main_roof"] = "datum.kind === 'memory' ? datum.rank === 0 : datum.used";
+  own["angle"] = "datum.kind === 'memory' ? " + filled("\"@roof_angle\"").get<std::string>() + " : 0";
+  return spec(420, own, R"json([
+    {"data": "roofs", "filter": "@main_roof", "mark": "area roof-interval",
+     "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "detail": ["@.run", "@.device", "@.roof"]}},
+    {"data": "roofs", "filter": "@main_roof", "mark": "line run-roof",
+     "encoding": {"x": "@x", "y": "@y", "detail": ["@.run", "@.device", "@.roof"], "color": "@run",
+      "tooltip": ["run", "label", "interval", "method"]}},
+    {"data": "roofs", "filter": "isValid(datum.run_label)", "mark": "text roof-label",
+     "with": {"align": {"expr": "datum.kind === 'memory' ? 'left' : 'right'"},
+      "dx": {"expr": "datum.kind === 'memory' ? 6 : -4"}, "dy": -7, "angle": {"expr": "@angle"}},
+     "encoding": {
+    "x" : "@x", "y" : "@y", "text" : "@.run_label", "color" : "@run"}
+},
+    {"data": "points", "filter": ["@shown", "datum.intensity > 0"], "mark": "point run-point", "with": "@filled",
+     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@run", "shape": "@run_shape",
+      "tooltip": "@run_point"}}])json");
 }
 
 Json times(const Several& several) {
-  const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
-  const auto shown = both(both(of_shown_regime, of_chosen_line), "datum.size > 0");
-  const auto low = of_field(y, "low");
-  return spec(340, {layer("points", both(shown, "datum.repetition === 0"), style("line", "run-line"),
-                          {{"x", x}, {"y", y}, {"color", run_color(several)}, {"detail", like("device")}}),
-                    layer("points", both(shown, "datum.low > 0"), style("rule", "whisker"),
-                          {{"x", x}, {"y", low}, {"y2", like("high")}, {"color", run_color(several)}}),
-                    run_points(shown, x, y, several)});
+  auto own =
+      parts_of(several, binary_axis("size", "size", size_label), decimal_axis("y", "seconds", "time", si_label("s")));
+  own["shown"] = own["shown"].get<std::string>() + " && datum.line === line && datum.size > 0";
+  return spec(340, own, R"([
+    {"data": "points", "filter": ["@shown", "datum.repetition === 0"], "mark": "line run-line",
+     "encoding": {"x": "@x", "y": "@y", "color": "@run", "detail": "@.device"}},
+    {"data": "points", "filter": ["@shown", "datum.low > 0"], "mark": "rule whisker",
+     "encoding": {"x": "@x", "y": "@y.low", "y2": "@.high", "color": "@run"}},
+    {"data": "points", "filter": "@shown", "mark": "point run-point", "with": "@filled",
+     "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape", "tooltip": "@run_point"}}])");
 }
 
 Json changes(const Several& several) {
-  const auto x = decimal_axis("x", "base_seconds", "time in " + printable(several.labels.front()), si_label("s"));
-  const Json y = {{"field", "ratio"},
-                  {"type", "quantitative"},
-                  {"title", "time over that of the first run"},
-                  {"scale", {{"type", "log"}, {"base", 2}, {"nice", false}, {"padding", 14}}},
-                  {"axis", {{"labelExpr", "format(datum.value, '.3~g') + 'x'"}, {"labelOverlap", true}}}};
-  const auto low = of_field(y, "ratio_low");
-  auto points = run_points("", x, y, several);
-  points["data"] = data("changes");
-  points["encoding"]["tooltip"] = tooltip({{"name", ""}, {"run", ""}, {"ratio_text", ""}, {"bounds", ""}});
-  return spec(340, {unit_line(),
-                    layer("changes", "datum.ratio_low > 0", style("rule", "whisker"),
-                          {{"x", x}, {"y", low}, {"y2", like("ratio_high")}, {"color", run_color(several)}}),
-                    points});
+  auto own = parts_of(several,
+                      decimal_axis("x", "base_seconds", "time in " + printable(several.labels.front()), si_label("s")),
+                      filled(R"({"field": "ratio", "type": "quantitative", "title": "time over that of the first run",
+                 "scale": {"type": "log", "base": 2, "nice": false, "padding": 14},
+                 "axis": {"labelExpr": "format(datum.value, '.3~g') + 'x'", "labelOverlap": true}})"));
+  own["unit_line"] = filled(unit_line);
+  return spec(340, own, R"(["@unit_line",
+    {"data": "changes", "filter": "datum.ratio_low > 0", "mark": "rule whisker",
+     "encoding": {"x": "@x", "y": "@y.ratio_low", "y2": "@.ratio_high", "color": "@run"}},
+    {"data": "changes", "mark": "point run-point", "with": "@filled",
+     "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape",
+      "tooltip": ["name", "run", "ratio_text", "bounds"]}}])");
 }
 
 std::string times_text(double ratio) { return rounded(ratio).dump() + "x"; }

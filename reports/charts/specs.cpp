@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The specifications themselves, one function a chart.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/model/points.h"
@@ -15,102 +16,123 @@
 namespace gpubench::reports::charts {
 namespace {
 
-const Json label_tooltip = tooltip({{"label", ""}});
-
-/// What a chart over the sizes of one operation has behind its points: a colour for each stretch of one regime.
-Json band_layer(const Json& x) {
-  return layer("bands", of_line, style("rect", "band"),
-               {{"x", of_field(x, "from")}, {"x2", like("to")}, {"color", regime_color()}});
+/// An axis with so many pixels free at its ends.
+Json padded(Json axis, int pixels) {
+  axis["scale"]["padding"] = pixels;
+  return axis;
 }
 
-/// A text beside what it names, `dx` and `dy` pixels from it.
-Json label_style(std::string_view align, int dx, int dy) {
-  return style("text", "roof-label", {{"align", align}, {"dx", dx}, {"dy", dy}});
+constexpr int label_room = 24;  ///< for a label above the highest line
+
+Json size_axis() { return binary_axis("size", "size", size_label); }
+
+/// As high as it has rows.
+Json row_spec(const Parts& own, std::string_view layers) {
+  auto result = spec(0, own, layers);
+  result["height"] = {{"step", 27}};
+  return result;
 }
 
-/// Measured points joined by a line.
-Json dotted_line(int size) { return style("line", "ladder", {{"point", {{"filled", true}, {"size", size}}}}); }
+/// A text in each cell of a map; `visible` is an expression of its opacity.
+Json cell_text(const Parts& own, std::string_view visible, const std::string& expression) {
+  Parts parts = own;
+  parts["visible"] = visible;
+  parts["expression"] = expression;
+  return filled(
+      R"({"data": "points", "filter": "@shown", "transform": [{"calculate": "@expression", "as": "cell_text"}],
+                    "mark": "text cell-label", "with": {"opacity": {"expr": "@visible"}},
+                    "encoding": {"x": "@middle", "y": "@operations", "text": "@.cell_text"}})",
+      parts);
+}
 
 }  // namespace
 
 Json roofline() {
-  const auto x = decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')");
-  const auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
-  const auto low_y = of_field(y, "rate_low");
-  const Json faint = {{"condition", {{"test", "datum.used"}, {"value", 1}}}, {"value", 0.45}};
-  const Json dash = {{"condition", {{"test", "datum.kind === 'memory'"}, {"value", Json::array({1, 0})}}},
-                     {"value", Json::array({7, 3})}};
-  auto memory_label = label_style("left", 14, -6);
-  memory_label["dx"] = {{"expr", "width < 500 ? 8 + 68 * datum.rank : 14"}};
-  memory_label["angle"] = {{"expr", roof_angle}};
+  const Parts own = {
+      {"x", decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')")},
+      {"y", decimal_axis("y", "rate", "speed", si_label("FLOP/s"))},
+      {"faint", {{"condition", {{"test", "datum.used"}, {"value", 1}}}, {"value", 0.45}}}};
   // Of roofs that lie close together those that no point uses have no label, others theirs aside and below.
-  auto pipe_label = label_style("right", 0, 0);
-  pipe_label["dx"] = {{"expr", "-4 - 168 * min(datum.column, 2)"}};
-  pipe_label["dy"] = {{"expr", "datum.column > 0 ? 9 : -6"}};
-  pipe_label["fillOpacity"] = {{"expr", "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"}};
-  const auto shown = both(shown_points, "datum.intensity > 0");
-  return spec(460, {layer("roofs", of_device, style("area", "roof-interval"),
-                          {{"x", x}, {"y", low_y}, {"y2", like("rate_high")}, {"detail", like("roof")}}),
-                    layer("roofs", of_device, style("line", "roof"),
-                          {{"x", x},
-                           {"y", y},
-                           {"detail", Json::array({like("roof"), like("used"), like("kind")})},
-                           {"opacity", faint},
-                           {"strokeDash", dash},
-                           {"tooltip", tooltip({{"label", ""}, {"interval", ""}, {"method", ""}})}}),
-                    layer("roofs", both(of_device, "datum.kind === 'memory' && datum.place === 'label'"), memory_label,
-                          {{"x", x}, {"y", y}, {"text", like("label")}}),
-                    layer("roofs", both(of_device, "datum.kind === 'pipe' && datum.place === 'label'"), pipe_label,
-                          {{"x", x}, {"y", y}, {"text", like("label")}, {"opacity", faint}}),
-                    layer("points", both(shown, "datum.rate_low > 0"), style("rule", "whisker"),
-                          {{"x", x}, {"y", low_y}, {"y2", like("rate_high")}, {"color", regime_color()}}),
-                    point_layer(shown, x, of_field(y, "flops_per_second"))});
+  return spec(460, own, R"json([
+    {"data": "roofs", "filter": "@of_device", "mark": "area roof-interval",
+     "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "detail": "@.roof"}},
+    {"data": "roofs", "filter": "@of_device", "mark": "line roof",
+     "encoding": {"x": "@x", "y": "@y", "detail": ["@.roof", "@.used", "@.kind"], "opacity": "@faint",
+      "strokeDash": {"condition": {"test": "datum.kind === 'memory'", "value": [1, 0]}, "value": [7, 3]},
+      "tooltip": ["label", "interval", "method"]}},
+    {"data": "roofs", "filter": ["@of_device", "datum.kind === 'memory' && datum.place === 'label'"],
+     "mark": "text roof-label", "with": {"align": "left", "dx": {"expr": "width < 500 ? 8 + 68 * datum.rank : 14"},
+      "dy": -6, "angle": {"expr": "@roof_angle"}},
+     "encoding": {"x": "@x", "y": "@y", "text": "@.label"}},
+    {"data": "roofs", "filter": ["@of_device", "datum.kind === 'pipe' && datum.place === 'label'"],
+     "mark": "text roof-label", "with": {"align": "right", "dx": {"expr": "-4 - 168 * min(datum.column, 2)"
+}
+, "dy" : {"expr" : "datum.column > 0 ? 9 : -6"}, "fillOpacity" : {
+  "expr" : "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"
+}
+}
+, "encoding" : { "x" : "@x", "y" : "@y", "text" : "@.label", "opacity" : "@faint" }
+},
+    {"data": "points", "filter": ["@shown_points", "datum.intensity > 0", "datum.rate_low > 0"], "mark": "rule whisker",
+     "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "color": "@color"}},
+    {"data": "points", "filter": ["@shown_points", "datum.intensity > 0"],
+     "mark": "point measured", "with": {"filled": true, "cursor": "pointer"},
+     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])json");
 }
 
 Json strip() {
-  auto x = binary_axis("cell_from", "working set", bytes_label);
-  x["scale"]["padding"] = 0;
-  const auto shown = both(shown_points, "datum.cell_to > 0 && datum.repetition === 0");
+  const auto x = padded(binary_axis("cell_from", "working set", bytes_label), 0);
+  Parts own = {
+      {"x", x},
+      {"shown", filled("\"@shown_points\"").get<std::string>() + " && datum.cell_to > 0 && datum.repetition === 0"}};
+  own["middle"] = filled("\"@x.working_set\"", own);
   const std::string number = "isValid(datum.achieved) ? format(100 * datum.achieved, '.0f')";
-  const auto text = [&](const char* visible, const std::string& expression) {
-    return cell_text(shown, of_field(x, "working_set"), rows_of_operations(), visible, expression);
-  };
-  return row_spec(
-      {cell_layer(shown, x, "cell_to", "isValid(datum.achieved) ? datum.achieved : 0.3", {0, 1}, {0.1, 0.68}),
-       text("width >= 700 ? 1 : 0", std::string(regime_sign) + " + (" + number + " : '')"),
-       text("width < 700 && width >= 430 ? 1 : 0", number + " : " + regime_sign),
-       text("width < 430 ? 1 : 0", regime_sign)});
+  own["wide"] = cell_text(own, "width >= 700 ? 1 : 0", fmt::format("{} + ({} : '')", regime_sign, number));
+  own["middling"] = cell_text(own, "width < 700 && width >= 430 ? 1 : 0", fmt::format("{} : {}", number, regime_sign));
+  own["narrow"] = cell_text(own, "width < 430 ? 1 : 0", regime_sign);
+  return row_spec(own, R"([
+    {"data": "points", "filter": "@shown", "mark": "rect cell", "with": {"cursor": "pointer"},
+     "transform": [{"calculate": "isValid(datum.achieved) ? datum.achieved : 0.3", "as": "strength"}],
+     "encoding": {"x": "@x", "x2": "@.cell_to", "y": "@operations", "color": "@color", "tooltip": "@point",
+      "opacity": {"field": "strength", "type": "quantitative", "legend": null,
+       "scale": {"domain": [0, 1], "range": [0.1, 0.68], "clamp": true}}}}, "@wide", "@middling", "@narrow"])");
 }
 
 Json time() {
-  const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis("y", "seconds", "time", si_label("s"));
-  const auto shown = both(shown_points, "datum.line === line && datum.size > 0");
-  const auto at = of_field(x, "at");
-  return spec(320, {band_layer(x),
-                    layer("boundaries", both(of_line, "datum.low > 0"), style("rect", "boundary-interval"),
-                          {{"x", of_field(x, "low")}, {"x2", like("high")}}),
-                    layer("boundaries", of_line, style("rule", "boundary"),
-                          {{"x", at}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}),
-                    layer("boundaries", of_line, style("text", "boundary-label"),
-                          {{"x", at}, {"y", constant(4)}, {"text", like("label")}}),
-                    layer("points", both(shown, "datum.model > 0 && datum.repetition === 0"), style("line", "model"),
-                          {{"x", x}, {"y", of_field(y, "model")}}),
-                    layer("points", both(shown, "datum.low > 0"), style("rule", "whisker"),
-                          {{"x", x}, {"y", of_field(y, "low")}, {"y2", like("high")}, {"color", regime_color()}}),
-                    point_layer(shown, x, y)});
+  const Parts own = {{"x", size_axis()}, {"y", decimal_axis("y", "seconds", "time", si_label("s"))}};
+  return spec(320, own, R"([
+    {"data": "bands", "filter": "@of_line", "mark": "rect band",
+     "encoding": {"x": "@x.from", "x2": "@.to", "color": "@color"}},
+    {"data": "boundaries", "filter": ["@of_line", "datum.low > 0"], "mark": "rect boundary-interval",
+     "encoding": {"x": "@x.low", "x2": "@.high"}},
+    {"data": "boundaries", "filter": "@of_line", "mark": "rule boundary",
+     "encoding": {"x": "@x.at", "tooltip": ["label", "at .4~s"]}},
+    {"data": "boundaries", "filter": "@of_line", "mark": "text boundary-label",
+     "encoding": {"x": "@x.at", "y": {"value": 4}, "text": "@.label"}},
+    {"data": "points", "mark": "line model",
+     "filter": ["@shown_points", "datum.line === line && datum.size > 0", "datum.model > 0 && datum.repetition === 0"],
+     "encoding": {"x": "@x", "y": "@y.model"}},
+    {"data": "points", "filter": ["@shown_points", "datum.line === line && datum.size > 0", "datum.low > 0"],
+     "mark": "rule whisker", "encoding": {"x": "@x", "y": "@y.low", "y2": "@.high", "color": "@color"}},
+    {"data": "points", "filter": ["@shown_points", "datum.line === line && datum.size > 0"],
+     "mark": "point measured", "with": {"filled": true, "cursor": "pointer"},
+     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])");
 }
 
 Json rate() {
-  const auto x = binary_axis("size", "size", size_label);
-  const auto y = decimal_axis("y", "bytes_per_second", "bytes moved per second", si_label("B/s"));
-  const auto roof_y = of_field(y, "rate");
-  const auto shown = both(shown_points, "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0");
-  return spec(320, {band_layer(x),
-                    layer("ceilings", of_device, style("rule", "roof"), {{"y", roof_y}, {"tooltip", label_tooltip}}),
-                    layer("ceilings", of_device, label_style("left", 5, -6),
-                          {{"x", constant(0)}, {"y", roof_y}, {"text", like("label")}}),
-                    point_layer(shown, x, y)});
+  const Parts own = {{"x", size_axis()},
+                     {"y", decimal_axis("y", "bytes_per_second", "bytes moved per second", si_label("B/s"))}};
+  return spec(320, own, R"([
+    {"data": "bands", "filter": "@of_line", "mark": "rect band",
+     "encoding": {"x": "@x.from", "x2": "@.to", "color": "@color"}},
+    {"data": "ceilings", "filter": "@of_device", "mark": "rule roof",
+     "encoding": {"y": "@y.rate", "tooltip": ["label"]}},
+    {"data": "ceilings", "filter": "@of_device", "mark": "text roof-label", "with": {"align": "left", "dx": 5, "dy": -6},
+     "encoding": {"x": {"value": 0}, "y": "@y.rate", "text": "@.label"}},
+    {"data": "points",
+     "filter": ["@shown_points", "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0"],
+     "mark": "point measured", "with": {"filled": true, "cursor": "pointer"},
+     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])");
 }
 
 Json shares(const Run& run) {
@@ -131,83 +153,85 @@ Json shares(const Run& run) {
   std::size_t next = 0;
   for (const auto& resource : seen) domain.push_back(resource), range.push_back(pipes.at(next++ % pipes.size()));
   if (is_unexplained) domain.push_back(unexplained), range.push_back(find_resource(unexplained)->color);
-  const Json x = {{"field", "size"},
-                  {"type", "ordinal"},
-                  {"title", "size"},
-                  {"axis", {{"labelExpr", size_label}, {"labelOverlap", true}, {"labelAngle", 0}}}};
-  const Json y = {{"field", "fraction"},
-                  {"type", "quantitative"},
-                  {"stack", "normalize"},
-                  {"title", "share of the measured time"},
-                  {"axis", {{"format", "%"}}}};
-  const Json color = {{"field", "resource"},
-                      {"type", "nominal"},
-                      {"scale", {{"domain", domain}, {"range", range}}},
-                      {"legend", {{"title", nullptr}, {"orient", "top"}}}};
-  const auto shown = both(of_line, "datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)");
-  auto bars = layer("points", shown, style("bar", "share"),
-                    {{"x", x},
-                     {"y", y},
-                     {"color", color},
-                     {"order", quantity("order")},
-                     {"tooltip", tooltip({{"resource", ""}, {"fraction", ".1%"}})}});
-  bars["transform"].push_back({{"flatten", Json::array({"shares"})}, {"as", Json::array({"share"})}});
-  for (const auto& [name, expression] : {std::pair("resource", "datum.share[0]"),
-                                         {"fraction", "datum.share[1]"},
-                                         {"order", "indexof(resources, datum.resource)"}})
-    bars["transform"].push_back({{"calculate", expression}, {"as", name}});
-  auto result = spec(320, Json::array({bars}));
+  auto result = spec(320, {{"domain", domain}, {"range", range}, {"size_label", size_label}}, R"json([
+    {"data": "points", "filter": ["@of_line", "datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)"],
+     "transform": [{"flatten": ["shares"], "as": ["share"]},
+      {"calculate": "datum.share[0]", "as": "resource"}, {"calculate": "datum.share[1]", "as": "fraction"},
+      {"calculate": "indexof(resources, datum.resource)", "as": "order"}],
+     "mark": "bar share",
+     "encoding": {
+    "x" : {
+      "field" : "size",
+      "type" : "ordinal",
+      "title" : "size",
+      "axis" : {"labelExpr" : "@size_label", "labelOverlap" : true, "labelAngle" : 0}
+    },
+          "y" : {
+            "field" : "fraction",
+            "type" : "quantitative",
+            "stack" : "normalize",
+            "title" : "share of the measured time",
+            "axis" : {"format" : "%"}
+          },
+                "color" : {
+                  "field" : "resource",
+                  "type" : "nominal",
+                  "scale" : {"domain" : "@domain", "range" : "@range"},
+                  "legend" : {"title" : null, "orient" : "top"}
+                },
+                          "order" : {"field" : "order", "type" : "quantitative"},
+                                    "tooltip" : [ "resource", "fraction .1%" ]}
+}])json");
   // Names out of a run are values, never part of an expression.
   result["params"].push_back({{"name", "resources"}, {"value", std::move(domain)}});
-  return result;
+return result;
 }
 
 Json ladder() {
-  const auto x = binary_axis("working_set", "working set", bytes_label);
-  const auto y = decimal_axis("y", "rate", "read bandwidth", si_label("B/s"));
-  const auto from = of_field(x, "from"), capacity = of_field(x, "capacity");
-  const auto plateau = both(of_device, "datum.rate > 0"), end = both(of_device, "datum.capacity > 0");
-  return spec(340,
-              {layer("levels", both(of_device, "datum.capacity_low > 0"), style("rect", "boundary-interval"),
-                     {{"x", of_field(x, "capacity_low")}, {"x2", like("capacity_high")}}),
-               layer("levels", end, style("rule", "boundary"),
-                     {{"x", capacity}, {"tooltip", tooltip({{"capacity_label", ""}})}}),
-               layer("levels", end, style("text", "boundary-label"),
-                     {{"x", capacity}, {"y", constant(4)}, {"text", like("capacity_label")}}),
-               layer("levels", plateau, style("rect", "level-interval"),
-                     {{"x", from}, {"x2", like("to")}, {"y", of_field(y, "rate_low")}, {"y2", like("rate_high")}}),
-               layer("levels", plateau, style("rule", "level"),
-                     {{"x", from}, {"x2", like("to")}, {"y", y}, {"tooltip", label_tooltip}}),
-               layer("levels", plateau, label_style("left", 4, -9), {{"x", from}, {"y", y}, {"text", like("label")}}),
-               layer("ladder", of_device, dotted_line(26),
-                     {{"x", x}, {"y", y}, {"tooltip", tooltip({{"working_set_text", ""}, {"rate_text", ""}})}})});
+  const Parts own = {{"x", binary_axis("working_set", "working set", bytes_label)},
+                     {"y", decimal_axis("y", "rate", "read bandwidth", si_label("B/s"))}};
+  return spec(340, own, R"([
+    {"data": "levels", "filter": ["@of_device", "datum.capacity_low > 0"], "mark": "rect boundary-interval",
+     "encoding": {"x": "@x.capacity_low", "x2": "@.capacity_high"}},
+    {"data": "levels", "filter": ["@of_device", "datum.capacity > 0"], "mark": "rule boundary",
+     "encoding": {"x": "@x.capacity", "tooltip": ["capacity_label"]}},
+    {"data": "levels", "filter": ["@of_device", "datum.capacity > 0"], "mark": "text boundary-label",
+     "encoding": {"x": "@x.capacity", "y": {"value": 4}, "text": "@.capacity_label"}},
+    {"data": "levels", "filter": ["@of_device", "datum.rate > 0"], "mark": "rect level-interval",
+     "encoding": {"x": "@x.from", "x2": "@.to", "y": "@y.rate_low", "y2": "@.rate_high"}},
+    {"data": "levels", "filter": ["@of_device", "datum.rate > 0"], "mark": "rule level",
+     "encoding": {"x": "@x.from", "x2": "@.to", "y": "@y", "tooltip": ["label"]}},
+    {"data": "levels", "filter": ["@of_device", "datum.rate > 0"],
+     "mark": "text roof-label", "with": {"align": "left", "dx": 4, "dy": -9},
+     "encoding": {"x": "@x.from", "y": "@y", "text": "@.label"}},
+    {"data": "ladder", "filter": "@of_device", "mark": "line ladder", "with": {"point": {"filled": true, "size": 26}},
+     "encoding": {"x": "@x", "y": "@y", "tooltip": ["working_set_text", "rate_text"]}}])");
 }
 
 Json latency() {
-  const auto x = binary_axis("working_set", "working set", bytes_label);
-  auto y = decimal_axis("y", "seconds", "latency of one access", si_label("s"));
-  y["scale"]["padding"] = label_room;
-  const auto points_tooltip = tooltip({{"working_set_text", ""}, {"time_text", ""}, {"cycles_text", ""}});
-  return spec(320,
-              {layer("latency_levels", of_device, style("rule", "boundary"), {{"y", y}, {"tooltip", label_tooltip}}),
-               layer("latency_levels", of_device, label_style("right", -6, -7),
-                     {{"x", {{"value", "width"}}}, {"y", y}, {"text", like("label")}}),
-               layer("latencies", of_device, dotted_line(26), {{"x", x}, {"y", y}, {"tooltip", points_tooltip}})});
+  const Parts own = {{"x", binary_axis("working_set", "working set", bytes_label)},
+                     {"y", padded(decimal_axis("y", "seconds", "latency of one access", si_label("s")), label_room)}};
+  return spec(320, own, R"([
+    {"data": "latency_levels", "filter": "@of_device", "mark": "rule boundary",
+     "encoding": {"y": "@y", "tooltip": ["label"]}},
+    {"data": "latency_levels", "filter": "@of_device",
+     "mark": "text roof-label", "with": {"align": "right", "dx": -6, "dy": -7},
+     "encoding": {"x": {"value": "width"}, "y": "@y", "text": "@.label"}},
+    {"data": "latencies", "filter": "@of_device", "mark": "line ladder", "with": {"point": {"filled": true, "size": 26}},
+     "encoding": {"x": "@x", "y": "@y", "tooltip": ["working_set_text", "time_text", "cycles_text"]}}])");
 }
 
 Json intensity() {
-  const auto x = binary_axis("intensity", "arithmetic intensity, FLOP/byte", "format(datum.value, '.3~g')");
-  auto y = decimal_axis("y", "rate", "speed", si_label("FLOP/s"));
-  y["scale"]["padding"] = label_room;
-  const Json roof = {{"field", "roof"}, {"type", "nominal"}};
-  const auto points_tooltip =
-      tooltip({{"intensity_text", ""}, {"rate_text", ""}, {"bandwidth_text", ""}, {"clock_text", ""}});
-  return spec(320,
-              {layer("intensity_roofs", of_device, style("line", "roof"),
-                     {{"x", x}, {"y", y}, {"detail", roof}, {"tooltip", label_tooltip}}),
-               layer("intensity_roofs", both(of_device, "datum.labelled"), label_style("right", -6, -8),
-                     {{"x", x}, {"y", y}, {"text", like("label")}}),
-               layer("intensities", of_device, dotted_line(34), {{"x", x}, {"y", y}, {"tooltip", points_tooltip}})});
+  const Parts own = {{"x", binary_axis("intensity", "arithmetic intensity, FLOP/byte", "format(datum.value, '.3~g')")},
+                     {"y", padded(decimal_axis("y", "rate", "speed", si_label("FLOP/s")), label_room)}};
+  return spec(320, own, R"([
+    {"data": "intensity_roofs", "filter": "@of_device", "mark": "line roof",
+     "encoding": {"x": "@x", "y": "@y", "detail": {"field": "roof", "type": "nominal"}, "tooltip": ["label"]}},
+    {"data": "intensity_roofs", "filter": ["@of_device", "datum.labelled"],
+     "mark": "text roof-label", "with": {"align": "right", "dx": -6, "dy": -8},
+     "encoding": {"x": "@x", "y": "@y", "text": "@.label"}},
+    {"data": "intensities", "filter": "@of_device", "mark": "line ladder", "with": {"point": {"filled": true, "size": 34}},
+     "encoding": {"x": "@x", "y": "@y", "tooltip": ["intensity_text", "rate_text", "bandwidth_text", "clock_text"]}}])");
 }
 
 namespace {
@@ -217,22 +241,26 @@ constexpr auto shown_lines =
     "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0 && (line === '' || datum.line "
     "=== line)";
 
-/// How sure the regime is: from faint (a toss-up between two) to strong.
-Json map_layers(const char* from, const char* to, const char* middle, const char* title, const char* label,
-                bool with_text) {
-  auto x = binary_axis(from, title, label);
-  x["scale"]["padding"] = 0;
-  const auto at = of_field(x, middle);
-  const auto y = rows_of_operations();
-  const std::string shown = both(both(shown_lines, std::string("datum.") + to + " > 0"), "datum.repetition === 0");
-  auto layers = Json::array(
-      {cell_layer(shown, x, to, "isValid(datum.confidence) ? datum.confidence : 0", {0.4, 1}, {0.12, 0.72})});
-  const std::string unsure = "isValid(datum.confidence) && datum.confidence < 0.95";
+/// How sure the regime is: from faint (a toss-up between two) to strong. The fields' names: where a cell begins, where
+/// it ends, and where its text stands.
+Json map_layers(const Json& x, const std::string& to, const std::string& middle, bool with_text) {
+  Parts own = {{"x", x},
+               {"x2", {{"field", to}}},
+               {"shown", fmt::format("{} && datum.{} > 0 && datum.repetition === 0", shown_lines, to)}};
+  own["middle"] = filled("\"@x." + middle + "\"", own);
+  auto layers = filled(R"([
+    {"data": "points", "filter": "@shown", "mark": "rect cell", "with": {"cursor": "pointer"},
+     "transform": [{"calculate": "isValid(datum.confidence) ? datum.confidence : 0", "as": "strength"}],
+     "encoding": {"x": "@x", "x2": "@x2", "y": "@operations", "color": "@color", "tooltip": "@point",
+      "opacity": {"field": "strength", "type": "quantitative", "legend": null,
+       "scale": {"domain": [0.4, 1], "range": [0.12, 0.72], "clamp": true}}}}])",
+                       own);
   if (with_text)
-    layers.push_back(
-        cell_text(shown, at, y, "width >= 700 ? 1 : 0",
-                  std::string(regime_sign) + " + (" + unsure + " ? format(100 * datum.confidence, '.0f') : '')"));
-  layers.push_back(cell_text(shown, at, y, with_text ? "width < 700 ? 1 : 0" : "1", regime_sign));
+    layers.push_back(cell_text(own, "width >= 700 ? 1 : 0",
+                               fmt::format("{} + (isValid(datum.confidence) && datum.confidence < 0.95 ? format(100 * "
+                                           "datum.confidence, '.0f') : '')",
+                                           regime_sign)));
+  layers.push_back(cell_text(own, with_text ? "width < 700 ? 1 : 0" : "1", regime_sign));
   return layers;
 }
 
@@ -244,121 +272,86 @@ Json framed(const char* title, Json layers) {
           {"layer", std::move(layers)}};
 }
 
-/// Thin lines join the sizes of an operation.
-Json panel(const char* title, const Json& y, Json below = Json::array()) {
-  const auto x = binary_axis("working_set", "working set", bytes_label);
-  const auto field = y["field"].get<std::string>();
-  const std::string shown = both(both(shown_lines, "datum.working_set > 0"), "datum['" + field + "'] > 0");
-  auto layers = std::move(below);
-  auto mark = point_mark();
-  mark["clip"] = false;  // the highest lie on the edge
-  layers.push_back(layer("points", both(shown, "datum.repetition === 0 && datum.cell_to > 0"), style("line", "thread"),
-                         {{"x", x}, {"y", y}, {"detail", like("line")}}));
-  layers.push_back(
-      layer("points", shown, std::move(mark),
-            {{"x", x}, {"y", y}, {"color", regime_color()}, {"shape", regime_shape()}, {"tooltip", point_tooltip()}}));
-  return framed(title, std::move(layers));
-}
-
-bool has_flops(const Run& run) {
-  return std::any_of(run.points.begin(), run.points.end(),
-                     [](const Point& point) { return flops_per_second(point.measurement).has_value(); });
-}
-
-bool has_dram(const Run& run) {
-  return std::any_of(run.calibrations.begin(), run.calibrations.end(),
-                     [](const Calibration& calibration) { return dram_of(calibration) != nullptr; });
+/// Thin lines join the sizes of an operation; the highest points lie on the edge, so they are not cut off there.
+Json panel(const char* title, const Json& y) {
+  const auto shown =
+      fmt::format("{} && datum.working_set > 0 && datum['{}'] > 0", shown_lines, y["field"].get<std::string>());
+  return framed(title,
+                filled(R"([
+    {"data": "points", "filter": ["@shown", "datum.repetition === 0 && datum.cell_to > 0"], "mark": "line thread",
+     "encoding": {"x": "@x", "y": "@y", "detail": "@.line"}},
+    {"data": "points", "filter": "@shown", "mark": "point measured",
+     "with": {"filled": true, "cursor": "pointer", "clip": false},
+     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])",
+                       {{"x", binary_axis("working_set", "working set", bytes_label)}, {"y", y}, {"shown", shown}}));
 }
 
 }  // namespace
 
 Json map() {
-  auto layers = map_layers("size_from", "size_to", "size", "size (the operation's own argument)", size_label, true);
-  auto at = binary_axis("at", "size (the operation's own argument)", size_label);
-  at["scale"]["padding"] = 0;
-  Json tick = style("tick", "boundary-tick");
-  layers.push_back(
-      layer("boundaries", "datum.device === device && (line === '' || datum.line === line)", tick,
-            {{"x", at}, {"y", rows_of_operations()}, {"tooltip", tooltip({{"label", ""}, {"at", ".4~s"}})}}));
-  return row_spec(std::move(layers));
+  constexpr auto title = "size (the operation's own argument)";
+  auto result = row_spec({{"at", padded(binary_axis("at", title, size_label), 0)}}, R"json([
+    {"data": "boundaries", "filter": "datum.device === device && (line === '' || datum.line === line)",
+     "mark": "tick boundary-tick", "encoding": {
+    "x" : "@at", "y" : "@operations", "tooltip" : [ "label", "at .4~s" ]}
+}])json");
+  auto layers = map_layers(padded(binary_axis("size_from", title, size_label), 0), "size_to", "size", true);
+layers.push_back(std::move(result["layer"][0]));
+result["layer"] = std::move(layers);
+return result;
 }
 
 Json overview(const Run& run) {
-  const auto time_y = decimal_axis("concat_0_y", "seconds", "time", si_label("s"));
-  const bool flops = has_flops(run);
-  const auto throughput_y = flops ? decimal_axis("concat_1_y", "flops_per_second", "speed", si_label("FLOP/s"))
-                                  : decimal_axis("concat_1_y", "bytes_per_second", "bytes moved", si_label("B/s"));
-  const bool dram = has_dram(run);
-  const Json share_y = {{"field", "of_dram"},
-                        {"type", "quantitative"},
-                        {"title", "bytes over the DRAM ceiling"},
-                        {"axis", {{"format", ".0%"}, {"tickCount", 6}}}};
-  auto panels = Json::array(
-      {panel("Time", time_y), panel(flops ? "Throughput (operations that declare FLOPs)" : "Throughput", throughput_y),
-       dram ? panel("Bandwidth utilisation", share_y, Json::array({unit_line()}))
-            : panel("Bandwidth",
-                    decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second", si_label("B/s"))),
-       framed("Regime", map_layers("cell_from", "cell_to", "working_set", "working set", bytes_label, false))});
-  return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
-          {"params", parameters()},
-          {"columns", 2},
-          {"spacing", 24},
-          {"resolve", {{"scale", {{"color", "shared"}, {"shape", "shared"}}}}},
-          {"concat", std::move(panels)}};
+  const bool flops = std::ranges::any_of(
+      run.points, [](const Point& point) { return flops_per_second(point.measurement).has_value(); });
+  const bool dram = std::ranges::any_of(run.calibrations,
+                                        [](const Calibration& calibration) { return dram_of(calibration) != nullptr; });
+  const Json moved = decimal_axis("concat_1_y", "bytes_per_second", "bytes moved", si_label("B/s"));
+  Parts own = {
+      {"time", panel("Time", decimal_axis("concat_0_y", "seconds", "time", si_label("s")))},
+      {"speed", flops ? panel("Throughput (operations that declare FLOPs)",
+                              decimal_axis("concat_1_y", "flops_per_second", "speed", si_label("FLOP/s")))
+                      : panel("Throughput", moved)},
+      {"bandwidth", dram ? panel("Bandwidth utilisation", filled(R"({"field": "of_dram", "type": "quantitative",
+                                            "title": "bytes over the DRAM ceiling",
+                                            "axis": {"format": ".0%", "tickCount": 6}})"))
+                         : panel("Bandwidth", decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second",
+                                                           si_label("B/s")))},
+      {"regime", framed("Regime", map_layers(padded(binary_axis("cell_from", "working set", bytes_label), 0), "cell_to",
+                                             "working_set", false))}};
+  if (auto& layers = own["bandwidth"]["layer"]; dram) layers.insert(layers.begin(), filled(unit_line));
+  return filled(R"({"$schema": "@schema", "params": "@parameters", "columns": 2, "spacing": 24,
+                    "resolve": {"scale": {"color": "shared", "shape": "shared"}},
+                    "concat": ["@time", "@speed", "@bandwidth", "@regime"]})",
+                own);
 }
 
 Json samples() {
-  const Json y = {{"field", "seconds"},
-                  {"type", "quantitative"},
-                  {"title", "time of one execution"},
-                  {"scale", {{"zero", false}, {"nice", false}, {"padding", 8}}},
-                  {"axis",
-                   {{"tickCount", 6},
-                    {"labelExpr",
-                     "replace(replace(format(datum.value, '.5s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), "
-                     "' $1') + 's'"}}}};
-  const Json order = {{"field", "index"},
-                      {"type", "quantitative"},
-                      {"title", "sample, in the order taken"},
-                      {"scale", {{"zero", false}, {"nice", false}, {"padding", 8}}},
-                      {"axis", {{"tickMinStep", 1}, {"tickCount", 8}, {"grid", false}}}};
-  const auto median = of_field(y, "median");
-  const auto low = of_field(y, "low");
-  const auto block = of_field(order, "block_from");
-  Json sequence = {
-      {"width", 480},
-      {"height", 170},
-      {"layer",
-       Json::array({{{"data", data("summary")},
-                     {"mark", style("rect", "level-interval")},
-                     {"encoding", {{"y", low}, {"y2", like("high")}}}},
-                    {{"data", data("blocks")}, {"mark", style("rule", "boundary")}, {"encoding", {{"x", block}}}},
-                    {{"data", data("summary")},
-                     {"mark", style("rule", "level")},
-                     {"encoding", {{"y", median}, {"tooltip", tooltip({{"text", ""}})}}}},
-                    {{"data", data("samples")},
-                     {"mark", {{"type", "point"}, {"style", "sample"}, {"filled", true}, {"clip", true}}},
-                     {"encoding", {{"x", order}, {"y", y}, {"tooltip", tooltip({{"text", ""}})}}}}})}};
-  auto binned = y;
-  binned["bin"] = {{"maxbins", 24}};
-  binned["title"] = nullptr;
+  const Parts own = {
+      {"order", filled(R"({"field": "index", "type": "quantitative", "title": "sample, in the order taken",
+                       "scale": {"zero": false, "nice": false, "padding": 8},
+                       "axis": {"tickMinStep": 1, "tickCount": 8, "grid": false}})")},
+      {"y", filled(R"({"field": "seconds", "type": "quantitative", "title": "time of one execution",
+                       "scale": {"zero": false, "nice": false, "padding": 8},
+                       "axis": {"tickCount": 6, "labelExpr":
+ "replace(replace(format(datum.value, '.5s'), '\u00b5', 'u'), regexp('([a-zA-Z]?)$'), ' $1') + 's'"}})")}};
+  auto result = filled(R"({"$schema": "@schema", "params": "@parameters", "spacing": 10,
+    "resolve": {"scale": {"y": "shared"}},
+    "hconcat": [
+     {"width": 480, "height": 170, "layer": [
+      {"data": "summary", "mark": "rect level-interval", "encoding": {"y": "@y.low", "y2": "@.high"}},
+      {"data": "blocks", "mark": "rule boundary", "encoding": {"x": "@order.block_from"}},
+      {"data": "summary", "mark": "rule level", "encoding": {"y": "@y.median", "tooltip": ["text"]}},
+      {"data": "samples", "mark": "point sample", "with": {"filled": true},
+       "encoding": {"x": "@order", "y": "@y", "tooltip": ["text"]}}]},
+     {"width": 140, "height": 170, "data": "samples", "mark": {"type": "bar", "style": "histogram"},
+      "encoding": {"y": "@y", "x": {"aggregate": "count", "type": "quantitative", "title": "samples",
+       "axis": {"tickMinStep": 1, "tickCount": 4}}}}]})",
+                       own);
+  auto& binned = result["hconcat"][1]["encoding"]["y"];
+  binned.update({{"bin", {{"maxbins", 24}}}, {"title", nullptr}});
   binned["axis"]["labels"] = false;
-  Json histogram = {{"width", 140},
-                    {"height", 170},
-                    {"data", data("samples")},
-                    {"mark", {{"type", "bar"}, {"style", "histogram"}}},
-                    {"encoding",
-                     {{"y", binned},
-                      {"x",
-                       {{"aggregate", "count"},
-                        {"type", "quantitative"},
-                        {"title", "samples"},
-                        {"axis", {{"tickMinStep", 1}, {"tickCount", 4}}}}}}}};
-  return {{"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
-          {"params", parameters()},
-          {"spacing", 10},
-          {"resolve", {{"scale", {{"y", "shared"}}}}},
-          {"hconcat", Json::array({std::move(sequence), std::move(histogram)})}};
+  return result;
 }
 
 }  // namespace gpubench::reports::charts

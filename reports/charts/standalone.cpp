@@ -140,14 +140,12 @@ void put_axis_name(Json& spec, const std::vector<const Json*>& rows) {
 /// Fonts that a renderer without a browser has, and sizes for a page of paper.
 Json paper_theme() {
   auto config = theme(false);
-  config["background"] = "white";
-  config["font"] = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif";
-  config["padding"] = 14;
-  config["axis"].update(
-      {{"labelFontSize", 12}, {"titleFontSize", 13}, {"labelColor", "#333b44"}, {"titleColor", "#1b222b"}});
-  config["legend"].update({{"labelFontSize", 12.5}, {"orient", "top"}});
-  config["title"] = {{"anchor", "start"},      {"frame", "group"},           {"fontSize", 16}, {"fontWeight", 600},
-                     {"subtitleFontSize", 12}, {"subtitleColor", "#57606b"}, {"offset", 12},   {"color", "#1b222b"}};
+  config.merge_patch(Json::parse(R"({
+    "background": "white", "font": "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif", "padding": 14,
+    "axis": {"labelFontSize": 12, "titleFontSize": 13, "labelColor": "#333b44", "titleColor": "#1b222b"},
+    "legend": {"labelFontSize": 12.5, "orient": "top"},
+    "title": {"anchor": "start", "frame": "group", "fontSize": 16, "fontWeight": 600, "subtitleFontSize": 12,
+     "subtitleColor": "#57606b", "offset": 12, "color": "#1b222b"}})"));
   return config;
 }
 
