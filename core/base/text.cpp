@@ -206,8 +206,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     if (begins || distance <= std::max<std::size_t>(1, word.size() / 3)) found.emplace_back(distance, candidate);
   }
   std::ranges::sort(found);
-  const auto same = std::ranges::unique(found);
-  found.erase(same.begin(), same.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());  // not of std::ranges, which clang 14 cannot take
   std::vector<std::string> words;
   for (auto& [distance, candidate] : found)
     if (words.size() < max) words.push_back(std::move(candidate));

@@ -61,8 +61,8 @@ HOST_BENCHMARK(triple)->ArgName("n")->Arg(1 << 16);
 void partition(gpubench::State& state) {
   const auto input = state.host_vector<float>(state.range("n"));
   auto x = state.host_vector<float>(state.range("n"), gpubench::none);
-  state.reset([&] { std::ranges::copy(input.span(), x.span().begin()); });
-  state.measure([&] { std::ranges::partition(x.span(), [](float value) { return value < 0.0F; }); });
+  state.reset([&] { std::copy(input.begin(), input.end(), x.begin()); });
+  state.measure([&] { std::partition(x.begin(), x.end(), [](float value) { return value < 0.0F; }); });
 }
 HOST_BENCHMARK(partition)->ArgName("n")->Arg(1 << 16);
 // --8<-- [end:reset]
@@ -81,7 +81,7 @@ HOST_BENCHMARK(figures);
 void needs_much(gpubench::State& state) {
   if (state.range("n") > 1'000'000) return state.skip("takes too long");
   auto x = state.host_vector<float>(state.range("n"));
-  state.measure([&] { std::ranges::sort(x.span()); });
+  state.measure([&] { std::sort(x.begin(), x.end()); });
 }
 HOST_BENCHMARK(needs_much)->ArgName("n")->Arg(1000)->Arg(10'000'000);
 // --8<-- [end:skip]
