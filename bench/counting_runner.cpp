@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/counting_runner.h"
-
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <cstring>
 #include <exception>
-#include <stdexcept>
-#include <utility>
 
-#include "bench/memory/allocation.h"
-#include "bench/memory/contents.h"
+#include "bench/memory/memory.h"
+#include "bench/point_runner.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 std::vector<std::uint64_t> fingerprints(const std::vector<BufferPlace>& buffers) {

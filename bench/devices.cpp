@@ -8,10 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <optional>
-#include <string_view>
-
-#include "bench/gpu.h"
 
 namespace gpubench::bench {
 namespace {

@@ -2,11 +2,12 @@
 // Which devices there are.
 #pragma once
 
-#include <stdexcept>
-#include <string>
-#include <vector>
-
+#include "bench/clocks/timer.h"
+#include "bench/memory/cold_cache.h"
 #include "core/model/device.h"
+#include "core/model/estimate.h"
+#include "core/model/measurement.h"
+#include "gpubench/state.h"
 
 namespace gpubench::bench {
 
@@ -20,5 +21,73 @@ struct NoSuchDevice : std::runtime_error {
 
 /// The devices a `--device` value stands for: "" (the best: cuda:0, else cpu), "cpu", "cuda", "cuda:N" or "all".
 std::vector<Device> choose_devices(const std::string& wanted);
+
+/// A clock for an operation on the GPU.
+struct DeviceTiming {
+  std::unique_ptr<Timer> clock;                     ///< null when it cannot be had
+  std::string reason;                               ///< then why
+  std::optional<Estimate> kernel_overhead_seconds;  ///< what its kernels cost before and after their work; taken off
+};
+
+/// What one execution launches; absent where it cannot be captured.
+struct LaunchedKernels {
+  std::optional<Launches> launches;
+  std::optional<Grid> grid;  ///< that of all its kernels, where they are alike
+};
+
+using detail::DeviceBatch;
+using detail::HostBatch;
+
+/// One GPU, selected for this thread, with a stream of its own. All members throw CudaError on a CUDA error.
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  [[nodiscard]] virtual cudaStream_t stream() const = 0;
+  /// Waits for the stream and reports what went wrong on it.
+  virtual void synchronize() = 0;
+  /// Waits for everything on the GPU, other streams and the clearing of freed memory (Scrubbing) included.
+  virtual void settle() = 0;
+  /// Times back-to-back executions on the stream, which the host fills ahead where it can.
+  virtual std::unique_ptr<Timer> stream_clock(DeviceBatch batch) = 0;
+  /// Times an operation alone, launches taken off. Runs it a few times to find out how.
+  virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
+  /// The same with cold caches: each chain of executions follows a flush.
+  virtual DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) = 0;
+  /// Times on the host, one by one, from launch to finished.
+  virtual std::unique_ptr<Timer> latency_clock(DeviceBatch batch) = 0;
+  /// Times executions one by one, each behind what `before` enqueues on the stream (a reset, a flush), untimed.
+  virtual DeviceTiming timing_behind(Clock clock, DeviceBatch batch, std::function<void()> before) = 0;
+  /// Looks at a captured execution.
+  virtual LaunchedKernels launched_by(const DeviceBatch& batch) = 0;
+  /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
+  /// first call also uploads the graph.
+  virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
+  /// Enqueues a flush of the L2.
+  virtual void flush_cache() = 0;
+  /// An empty kernel of one block of 32 threads.
+  virtual void launch_nothing(cudaStream_t stream) = 0;
+  /// Free memory, in bytes.
+  virtual double free_bytes() = 0;
+  /// One reading by the driver's management library. Never throws for lack of it.
+  virtual DeviceConditions conditions() = 0;
+  /// True once an error has left the GPU unusable for the rest of the process.
+  virtual bool lost() = 0;
+};
+
+/// Opens a device whose id is "cuda:N". Throws CudaError when it cannot be used or this build has no CUDA.
+std::unique_ptr<Gpu> open_gpu(const Device& device);
+
+/// The GPUs that CUDA shows.
+std::vector<Device> gpus();
+/// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
+std::string why_no_gpu();
+
+/// While it lives: an NVTX range of this name between cudaProfilerStart and cudaProfilerStop. Nothing without CUDA.
+class ProfilerRange {
+ public:
+  explicit ProfilerRange(const std::string& name);
+  ~ProfilerRange();
+  ProfilerRange& operator=(ProfilerRange&&) = delete;  ///< not copied, not moved
+};
 
 }  // namespace gpubench::bench

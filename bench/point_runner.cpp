@@ -7,15 +7,11 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
-#include <stdexcept>
 #include <thread>
-#include <utility>
 
-#include "bench/clocks/condition_readings.h"
-#include "bench/clocks/host_clock.h"
+#include "bench/clocks/conditions.h"
 #include "bench/google/google_compatibility.h"
-#include "bench/gpu.h"
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

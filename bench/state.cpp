@@ -5,17 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <stdexcept>
-#include <utility>
 
-#include "bench/declaration.h"
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
+#include "bench/point_runner.h"
+#include "core/base/units.h"
 #include "gpubench/check.h"
 
 namespace gpubench {
-
 namespace {
 
 template <class T>
@@ -39,18 +36,6 @@ Check all_close_of(std::span<const T> actual, std::span<const T> expected, doubl
   return {false, fmt::format("element {} of {} is {}, but the reference has {} (tolerance: {} relative + {} absolute)",
                              worst, actual.size(), actual[worst], expected[worst], relative, absolute)};
 }
-
-}  // namespace
-
-Check all_close(std::span<const float> actual, std::span<const float> expected, double relative, double absolute) {
-  return all_close_of(actual, expected, relative, absolute);
-}
-
-Check all_close(std::span<const double> actual, std::span<const double> expected, double relative, double absolute) {
-  return all_close_of(actual, expected, relative, absolute);
-}
-
-namespace {
 
 double not_negative(double value, const char* call) {
   if (value < 0.0) throw std::invalid_argument(fmt::format("{} got a negative number ({:.0f})", call, value));
@@ -80,15 +65,19 @@ const Argument& argument_named(const std::vector<Argument>& arguments, std::stri
 
 }  // namespace
 
-namespace detail {
+Check all_close(std::span<const float> actual, std::span<const float> expected, double relative, double absolute) {
+  return all_close_of(actual, expected, relative, absolute);
+}
 
-Work Declaration::work_with_footprint() const {
+Check all_close(std::span<const double> actual, std::span<const double> expected, double relative, double absolute) {
+  return all_close_of(actual, expected, relative, absolute);
+}
+
+Work detail::Declaration::work_with_footprint() const {
   Work result = work;
   if (!result.footprint_bytes && allocated_bytes > 0.0) result.footprint_bytes = allocated_bytes;
   return result;
 }
-
-}  // namespace detail
 
 State::State(detail::Declaration& declaration) : declaration_(declaration), buffers_(declaration.buffers) {}
 
@@ -99,8 +88,8 @@ std::int64_t State::range(std::size_t index) const {
     if (argument.text) continue;
     if (numbers++ == index) return argument.value;
   }
-  throw std::invalid_argument(fmt::format("state.range({}): this point has {} number{} among its arguments", index,
-                                          numbers, numbers == 1 ? "" : "s"));
+  throw std::invalid_argument(fmt::format("state.range({}): this point has {} among its arguments", index,
+                                          plural(static_cast<long long>(numbers), "number")));
 }
 
 std::int64_t State::range(std::string_view name) const {

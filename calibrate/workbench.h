@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "calibrate/calibrate.h"
 #include "core/model/calibration.h"

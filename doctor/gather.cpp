@@ -17,9 +17,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "bench/clocks/host_clock.h"
+#include "bench/clocks/timer.h"
 #include "bench/devices.h"
-#include "bench/gpu.h"
 #include "core/base/time.h"
 #include "doctor/facts.h"
 #include "doctor/parse.h"

@@ -1,34 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cublaslt.h"
 
+#include "gpubench/vectors.h"
+
+#if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <optional>
 #include <thread>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
-#include "gpubench/vectors.h"
 
 namespace gpubench::kernels {
+
+// clang-format off
+#define GPUBENCH_CUBLASLT_FUNCTIONS(each) \
+  each(cublasLtCreate) each(cublasLtDestroy) each(cublasLtGetVersion) each(cublasLtGetStatusString) \
+  each(cublasLtMatmulDescCreate) each(cublasLtMatmulDescDestroy) each(cublasLtMatmulDescSetAttribute) \
+  each(cublasLtMatrixLayoutCreate) each(cublasLtMatrixLayoutDestroy) each(cublasLtMatmulPreferenceCreate) \
+  each(cublasLtMatmulPreferenceDestroy) each(cublasLtMatmulPreferenceSetAttribute) \
+  each(cublasLtMatmulAlgoGetHeuristic) each(cublasLtMatmul)
+// clang-format on
 
 /// The functions used, each under the name it has in the library. The library stays loaded until the program ends: it
 /// registers code with the CUDA runtime that must not go away under a live context.
 struct CublasLt::Library {
   explicit Library(const std::vector<std::string>& files);
   ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
+  Library& operator=(Library&&) = delete;  ///< not copied, not moved
 
   /// True when the file is a cuBLASLt with all functions and gave a handle; else `why` says what was wrong.
   bool open(const std::string& file, std::string& why);
@@ -37,20 +43,9 @@ struct CublasLt::Library {
   std::string reason;
   cublasLtHandle_t handle = nullptr;
 
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtDestroy) destroy = nullptr;
-  decltype(&cublasLtGetVersion) get_version = nullptr;
-  decltype(&cublasLtGetStatusString) status_string = nullptr;
-  decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;
-  decltype(&cublasLtMatmul) matmul = nullptr;
+#define GPUBENCH_MEMBER(function) decltype(&::function) function = nullptr;  // NOLINT(bugprone-macro-parentheses)
+  GPUBENCH_CUBLASLT_FUNCTIONS(GPUBENCH_MEMBER)
+#undef GPUBENCH_MEMBER
 };
 
 namespace {
@@ -81,7 +76,7 @@ CublasLt::Library::Library(const std::vector<std::string>& files) {
 }
 
 CublasLt::Library::~Library() {
-  if (handle != nullptr) destroy(handle);
+  if (handle != nullptr) cublasLtDestroy(handle);
 }
 
 bool CublasLt::Library::open(const std::string& file, std::string& why) {
@@ -96,26 +91,15 @@ bool CublasLt::Library::open(const std::string& file, std::string& why) {
     function = reinterpret_cast<Function>(dlsym(library, name));
     complete = complete && function != nullptr;
   };
-  load(create, "cublasLtCreate");
-  load(destroy, "cublasLtDestroy");
-  load(get_version, "cublasLtGetVersion");
-  load(status_string, "cublasLtGetStatusString");
-  load(desc_create, "cublasLtMatmulDescCreate");
-  load(desc_destroy, "cublasLtMatmulDescDestroy");
-  load(desc_set, "cublasLtMatmulDescSetAttribute");
-  load(layout_create, "cublasLtMatrixLayoutCreate");
-  load(layout_destroy, "cublasLtMatrixLayoutDestroy");
-  load(preference_create, "cublasLtMatmulPreferenceCreate");
-  load(preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  load(preference_set, "cublasLtMatmulPreferenceSetAttribute");
-  load(get_heuristic, "cublasLtMatmulAlgoGetHeuristic");
-  load(matmul, "cublasLtMatmul");
+#define GPUBENCH_LOAD(function) load(function, #function);
+  GPUBENCH_CUBLASLT_FUNCTIONS(GPUBENCH_LOAD)
+#undef GPUBENCH_LOAD
   if (!complete) {
     why = file + " lacks a function that gpubench needs";
     return false;
   }
-  if (const cublasStatus_t status = create(&handle); status != CUBLAS_STATUS_SUCCESS) {
-    why = file + ": cublasLtCreate failed: " + status_string(status);
+  if (const cublasStatus_t status = cublasLtCreate(&handle); status != CUBLAS_STATUS_SUCCESS) {
+    why = file + ": cublasLtCreate failed: " + cublasLtGetStatusString(status);
     handle = nullptr;
     (void)cudaGetLastError();
     return false;
@@ -124,7 +108,8 @@ bool CublasLt::Library::open(const std::string& file, std::string& why) {
 }
 
 void CublasLt::Library::check(cublasStatus_t status, const char* call) const {
-  if (status != CUBLAS_STATUS_SUCCESS) throw CudaError(std::string(call) + " failed: " + status_string(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw CudaError(std::string(call) + " failed: " + cublasLtGetStatusString(status));
 }
 
 CublasLt::CublasLt() : library_(std::make_shared<Library>(usual_files())) {}
@@ -136,7 +121,7 @@ const std::string& CublasLt::reason() const { return library_->reason; }
 std::string CublasLt::version() const {
   if (!library_->reason.empty()) return "";
   // 13.1.0 is 130100, 12.6.4 is 120604: major x 10000 + minor x 100 + patch since version 12.
-  const auto number = library_->get_version();
+  const auto number = library_->cublasLtGetVersion();
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
 }
 
@@ -150,24 +135,14 @@ struct Types {
 };
 
 Types types_of(NumberFormat type) {
-  switch (type) {
-    case NumberFormat::fp64:
-      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
-    case NumberFormat::tf32:
-      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
-    case NumberFormat::fp16:
-      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case NumberFormat::bf16:
-      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case NumberFormat::fp8:
-      return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case NumberFormat::int8:
-      return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
-    case NumberFormat::fp32:
-      break;
-    case NumberFormat::int32:
-      throw CudaError("cuBLASLt has no matrix product of INT32 factors");
-  }
+  using enum NumberFormat;
+  if (type == fp64) return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+  if (type == tf32) return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+  if (type == fp16) return {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  if (type == bf16) return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  if (type == fp8) return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  if (type == int8) return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
+  if (type == int32) throw CudaError("cuBLASLt has no matrix product of INT32 factors");
   return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
 }
 
@@ -187,6 +162,15 @@ struct Scale {
   std::variant<float, double, std::int32_t> number;
 };
 
+/// Seconds of a graph's launch, between two events.
+double seconds_of(const bench::GraphExec& graph, bench::Event& start, bench::Event& stop, cudaStream_t stream) {
+  start.record(stream);
+  graph.launch(stream);
+  stop.record(stream);
+  stop.wait();
+  return bench::seconds_between(start, stop);
+}
+
 }  // namespace
 
 /// Descriptors, algorithm and workspace. cuBLASLt is column-major: with each row-major matrix read as its transpose,
@@ -198,29 +182,32 @@ struct GemmPlan::Plan {
     if (!library->reason.empty()) throw CudaError(library->reason);
   }
   ~Plan() {
-    if (preference != nullptr) library->preference_destroy(preference);
-    if (layout != nullptr) library->layout_destroy(layout);
-    if (result_layout != nullptr) library->layout_destroy(result_layout);
-    if (operation != nullptr) library->desc_destroy(operation);
+    if (preference != nullptr) library->cublasLtMatmulPreferenceDestroy(preference);
+    if (layout != nullptr) library->cublasLtMatrixLayoutDestroy(layout);
+    if (result_layout != nullptr) library->cublasLtMatrixLayoutDestroy(result_layout);
+    if (operation != nullptr) library->cublasLtMatmulDescDestroy(operation);
   }
-  Plan(const Plan&) = delete;
-  Plan& operator=(const Plan&) = delete;
+  Plan& operator=(Plan&&) = delete;  ///< not copied, not moved
 
   /// Makes the descriptors; apart from the constructor, so that the destructor frees those made before one that fails.
   void describe(NumberFormat type, std::int64_t n) {
     const auto size = static_cast<std::uint64_t>(n);
     const Types types = types_of(type);
     scale = types.scale;
-    library->check(library->desc_create(&operation, types.compute, types.scale), "cublasLtMatmulDescCreate");
+    library->check(library->cublasLtMatmulDescCreate(&operation, types.compute, types.scale),
+                   "cublasLtMatmulDescCreate");
     if (takes_columns(type)) set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
     if (type == NumberFormat::fp8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-    library->check(library->layout_create(&layout, types.factor, size, size, n), "cublasLtMatrixLayoutCreate");
-    library->check(library->layout_create(&result_layout, types.result, size, size, n), "cublasLtMatrixLayoutCreate");
-    library->check(library->preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+    library->check(library->cublasLtMatrixLayoutCreate(&layout, types.factor, size, size, n),
+                   "cublasLtMatrixLayoutCreate");
+    library->check(library->cublasLtMatrixLayoutCreate(&result_layout, types.result, size, size, n),
+                   "cublasLtMatrixLayoutCreate");
+    library->check(library->cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
   }
   template <class T>
   void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
-    library->check(library->desc_set(operation, attribute, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
+    library->check(library->cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
+                   "cublasLtMatmulDescSetAttribute");
   }
   void propose();
   void choose();
@@ -234,9 +221,9 @@ struct GemmPlan::Plan {
                      cudaStream_t stream) const {
     const Scale one(scale, 1);
     const Scale zero(scale, 0);
-    return library->matmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(), result,
-                           result_layout, result, result_layout, &which, const_cast<std::byte*>(workspace.data()),
-                           workspace.size(), stream);
+    return library->cublasLtMatmul(library->handle, operation, one.get(), second, layout, first, layout, zero.get(),
+                                   result, result_layout, result, result_layout, &which,
+                                   const_cast<std::byte*>(workspace.data()), workspace.size(), stream);
   }
 
   std::shared_ptr<const CublasLt::Library> library;
@@ -258,13 +245,15 @@ struct GemmPlan::Plan {
 void GemmPlan::Plan::propose() {
   constexpr int max_proposals = 16;
   const std::size_t limit = std::size_t{64} << 20;  // of the workspace
-  library->check(library->preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof(limit)),
+  library->check(library->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                               &limit, sizeof(limit)),
                  "cublasLtMatmulPreferenceSetAttribute");
   proposals.resize(max_proposals);
   int found = 0;
-  library->check(library->get_heuristic(library->handle, operation, layout, layout, result_layout, result_layout,
-                                        preference, max_proposals, proposals.data(), &found),
-                 "cublasLtMatmulAlgoGetHeuristic");
+  library->check(
+      library->cublasLtMatmulAlgoGetHeuristic(library->handle, operation, layout, layout, result_layout, result_layout,
+                                              preference, max_proposals, proposals.data(), &found),
+      "cublasLtMatmulAlgoGetHeuristic");
   proposals.resize(static_cast<std::size_t>(found));
   std::erase_if(proposals, [](const auto& proposal) { return proposal.state != CUBLAS_STATUS_SUCCESS; });
   if (proposals.empty()) throw CudaError("cuBLASLt has no algorithm for this matrix product on this GPU");
@@ -287,19 +276,6 @@ std::optional<bench::GraphExec> GemmPlan::Plan::products(const cublasLtMatmulAlg
   if (refused || error != cudaSuccess) return std::nullopt;
   return bench::GraphExec(graph);
 }
-
-namespace {
-
-/// Seconds of a graph's launch, between two events.
-double seconds_of(const bench::GraphExec& graph, bench::Event& start, bench::Event& stop, cudaStream_t stream) {
-  start.record(stream);
-  graph.launch(stream);
-  stop.record(stream);
-  stop.wait();
-  return bench::seconds_between(start, stop);
-}
-
-}  // namespace
 
 void GemmPlan::Plan::choose() {
   // In graphs, because launches by the host scatter by more than algorithms differ; in rounds, because the clock
@@ -389,3 +365,29 @@ std::string GemmPlan::description() const {
 }
 
 }  // namespace gpubench::kernels
+
+#else
+
+namespace gpubench::kernels {  // a build whose toolkit has no cublasLt.h
+
+struct CublasLt::Library {
+  std::string reason = "built without cublasLt.h; install cuBLAS's development package and configure again";
+};
+struct GemmPlan::Plan {};
+
+CublasLt::CublasLt() : library_(std::make_shared<Library>()) {}
+CublasLt::CublasLt(std::initializer_list<std::string>) : CublasLt() {}
+const std::string& CublasLt::reason() const { return library_->reason; }
+std::string CublasLt::version() const { return ""; }
+
+GemmPlan::GemmPlan(const CublasLt& library, NumberFormat, std::int64_t, const void*, const void*, void*, cudaStream_t) {
+  throw CudaError(library.reason());
+}
+GemmPlan::~GemmPlan() = default;
+void GemmPlan::run(cudaStream_t) const {}
+void GemmPlan::run(const void*, const void*, void*, cudaStream_t) const {}
+std::string GemmPlan::description() const { return ""; }
+
+}  // namespace gpubench::kernels
+
+#endif

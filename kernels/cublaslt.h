@@ -3,8 +3,6 @@
 // it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>

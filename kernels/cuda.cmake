@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA side of kernels/: probes, operations, and matrix products through cuBLASLt, which is loaded at run time.
 find_path(GPUBENCH_CUBLASLT_INCLUDE cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH)
-if(GPUBENCH_CUBLASLT_INCLUDE)
-  set(cublaslt_source cublaslt.cpp)
-else()
-  set(cublaslt_source cublaslt_absent.cpp)
+if(NOT GPUBENCH_CUBLASLT_INCLUDE)
   message(STATUS "gpubench: built without cuBLASLt, so without gemm on GPUs and tensor ceilings (no cublasLt.h in ${CUDAToolkit_INCLUDE_DIRS})")
 endif()
-gpubench_room(cublaslt SOURCES ${cublaslt_source} PUBLIC gpubench::bench PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
+gpubench_room(cublaslt SOURCES cublaslt.cpp PUBLIC gpubench::bench PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 
-target_sources(gpubench_probes PRIVATE probes/cuda_clock.cu probes/cuda_memory.cu probes/cuda_bulk.cu probes/cuda_cache.cu
-  probes/cuda_latency.cu probes/cuda_compute.cu probes/cuda_tensor.cu probes/cuda_atomics.cu
-  probes/cuda_intensity.cu probes/cuda_limits.cpp)
+target_sources(gpubench_probes PRIVATE probes/cuda_memory.cu probes/cuda_bulk.cu probes/cuda_cache.cu
+  probes/cuda_latency.cu probes/cuda_compute.cu probes/cuda_tensor.cu probes/cuda_atomics.cu)
 target_link_libraries(gpubench_probes PUBLIC CUDA::cudart_static)
 
 # wgmma is an instruction of sm_90a, which no other GPU runs and which every supported toolkit knows.

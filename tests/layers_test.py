@@ -78,7 +78,7 @@ class Layers(unittest.TestCase):
 
     def test_a_wrong_include_is_seen(self):
         cases = [
-            ("core/model/run.h", '#include "bench/gpu.h"', False),
+            ("core/model/run.h", '#include "bench/devices.h"', False),
             ("core/model/run.h", '#include "core/base/text.h"', True),
             ("core/model/run.h", "#include <cuda_runtime.h>", False),
             ("core/model/run.h", "#include <gpubench/state.h>", False),
@@ -86,9 +86,9 @@ class Layers(unittest.TestCase):
             ("compare/gate.cpp", '#include "reports/reports.h"', False),
             ("reports/write.cpp", '#include "compare/gate.h"', True),
             ("doctor/print.cpp", '#include "reports/reports.h"', False),
-            ("kernels/probes/cuda_clock.cu", '#include "bench/gpu.h"', False),
-            ("kernels/operations/gemm.cu", '#include "bench/gpu.h"', True),
-            ("calibrate/cuda/probe.cpp", '#include "kernels/operations/operations.h"', False),
+            ("kernels/probes/cuda_latency.cu", '#include "bench/devices.h"', False),
+            ("kernels/operations/gemm.cu", '#include "bench/devices.h"', True),
+            ("calibrate/cuda/workbench.cpp", '#include "kernels/operations/operations.h"', False),
             ("main/main.cpp", '#include "kernels/probes/host_isa.h"', False),
         ]
         for name, text, allowed in cases:

@@ -1,28 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/activity/activity_pass.h"
 
+#include <cxxabi.h>
+#include <elf.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
+#include <cstdlib>
+#include <set>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "bench/activity/activity_source.h"
-#include "bench/clocks/difference_clock.h"
-#include "bench/counters/metric_source.h"
-#include "bench/cuda/cupti_sources.h"
+#include "bench/clocks/timer.h"
+#include "core/base/elf_image.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
-
 namespace {
+
+constexpr std::uint64_t max_device_code_bytes = std::uint64_t{1} << 30;
+constexpr std::string_view device_code_section = ".nv_fatbin";
+constexpr std::string_view kernel_section = ".text.";
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+
+/// 90 for "sm_90", also for "sm_90a".
+std::optional<int> number_of(std::string_view architecture) {
+  if (!architecture.starts_with("sm_")) return std::nullopt;
+  architecture.remove_prefix(3);
+  int number = 0;
+  const auto [rest, error] = std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
+  return error == std::errc() && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+/// Of a cubin. Where its flags hold that: EF_CUDA_SM of LLVM's BinaryFormat/ELF.h, bits 0 to 7 until ABI version 7, 8
+/// to 15 from 8 on (CUDA 13).
+int architecture_of(const ElfImage& cubin) {
+  constexpr std::uint8_t first_of_new_flags = 8;
+  return static_cast<int>((cubin.abi_version >= first_of_new_flags ? cubin.flags >> 8 : cubin.flags) & 0xff);
+}
+
+/// A GPU runs code for its own major version, up to its own minor version.
+bool runs(int gpu, int code) { return gpu / 10 == code / 10 && code <= gpu; }
+
+/// Libraries of NVIDIA have kernels of their own, and many of them.
+bool is_of_nvidia(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  return std::ranges::any_of(std::vector<std::string_view>{"libcu", "libnv", "libnccl", "libnpp"},
+                             [&](std::string_view head) { return name.starts_with(head); });
+}
+
+/// dl_iterate_phdr's callback.
+int take_name(dl_phdr_info* object, std::size_t /*size*/, void* names) {
+  // The first one is the program itself, without a name; the kernel's own (linux-vdso) has no file.
+  if (object->dlpi_name != nullptr && object->dlpi_name[0] == '/')
+    static_cast<std::set<std::string>*>(names)->insert(object->dlpi_name);
+  return 0;
+}
 
 /// Recording makes the kernels of a chain wait for one another a little longer, and times under a power cap vary by
 /// some percent (docs/results/h200/agreement.md). Less than this is no finding.
@@ -107,7 +146,125 @@ std::string why_not_comparable(const Timing* time) {
   return {};
 }
 
+/// The GPU works for this long before anything is recorded, because clocks and power limits follow the load.
+constexpr double warm_up_seconds = 20e-3;
+constexpr int min_warm_up = 3;
+/// Odd, so that the median is one of the durations; its interval leaves out the five at either end.
+constexpr std::int64_t min_executions = 21;
+constexpr std::int64_t max_executions = 201;
+constexpr double executions_seconds = 10e-3;
+/// The first recorded executions pay for the recording's preparations. A chain is first run to upload it, and again for
+/// this long, because the GPU rested while it was made.
+constexpr double chain_warm_up_seconds = 10e-3;
+constexpr double max_chains = 5;
+constexpr std::int64_t first_executions = 3;
+
+/// Warms up, and returns what one execution takes on the host's clock.
+double warm_up(const Replay& replay) {
+  const double start = steady_seconds();
+  double before = start;
+  double one = 0.0;
+  double now = start;
+  for (int i = 0; i < min_warm_up || now - start < warm_up_seconds; ++i) {
+    replay.execute();
+    now = steady_seconds();
+    one = now - std::exchange(before, now);
+  }
+  return one;
+}
+
+std::int64_t executions_for(double one_execution_seconds) {
+  const double fitting = executions_seconds / std::max(one_execution_seconds, 1e-9);
+  return static_cast<std::int64_t>(
+             std::clamp(fitting, static_cast<double>(min_executions), static_cast<double>(max_executions))) |
+         1;
+}
+
+std::int64_t warm_up_chains_for(double chain_seconds) {
+  return static_cast<std::int64_t>(std::clamp(chain_warm_up_seconds / std::max(chain_seconds, 1e-9), 1.0, max_chains));
+}
+
 }  // namespace
+
+std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, Free> source(abi::__cxa_demangle(name, nullptr, nullptr, &status));
+  return source ? source.get() : name;
+}
+
+KernelCode::KernelCode(std::string_view architecture) : architecture_(number_of(architecture)) {}
+
+KernelCode KernelCode::of_process(std::string_view architecture) {
+  KernelCode result(architecture);
+  result.add_file("/proc/self/exe");
+  std::set<std::string> libraries;
+  dl_iterate_phdr(take_name, &libraries);
+  for (const std::string& library : libraries)
+    if (!is_of_nvidia(library)) result.add_file(library);
+  return result;
+}
+
+void KernelCode::add_file(const std::filesystem::path& file) {
+  FileBytes bytes(file);
+  const auto image = read_elf(bytes);
+  if (!image) return;
+  for (const ElfSection& section : image->sections) {
+    if (section.type != SHT_PROGBITS || section.name != device_code_section) continue;
+    if (const auto code = bytes.piece(section.offset, section.size, max_device_code_bytes)) add_device_code(*code);
+  }
+}
+
+void KernelCode::add_device_code(std::string_view bytes) {
+  device_code_bytes_ += bytes.size();
+  const std::string_view magic(ELFMAG, SELFMAG);
+  for (std::size_t at = bytes.find(magic); at != std::string_view::npos; at = bytes.find(magic, at))
+    at += std::max<std::size_t>(add_cubin(bytes.substr(at)), SELFMAG);
+}
+
+/// Of bytes that begin with a cubin and go on with something else. Returns how many of them are surely its own.
+std::size_t KernelCode::add_cubin(std::string_view bytes) {
+  TextBytes source(bytes);
+  const auto cubin = read_elf(source);
+  if (!cubin || cubin->machine != EM_CUDA) return 0;
+  ++cubins_;
+  const int architecture = architecture_of(*cubin);
+  std::uint64_t end = 0;
+  for (const ElfSection& section : cubin->sections) {
+    if (section.type != SHT_PROGBITS || section.offset > bytes.size() || section.size > bytes.size() - section.offset)
+      continue;
+    end = std::max(end, section.offset + section.size);
+    if (!section.name.starts_with(kernel_section)) continue;
+    Fnv1a64 hash;
+    hash.add(bytes.substr(section.offset, section.size));
+    add_kernel(demangled(section.name.c_str() + kernel_section.size()), architecture, hash.value());
+  }
+  return end;
+}
+
+void KernelCode::add_kernel(const std::string& kernel, int architecture, std::uint64_t hash) {
+  if (!architecture_ || !runs(*architecture_, architecture)) return;
+  Code& known = kernels_[kernel];
+  if (architecture < known.architecture) return;
+  const bool another = architecture == known.architecture && hash != known.hash;
+  known = {architecture, hash, another || (architecture == known.architecture && known.several)};
+}
+
+CodeOfKernel KernelCode::of(const std::string& kernel) const {
+  if (!architecture_) return {{}, "the device does not report its architecture"};
+  const auto place = kernels_.find(kernel);
+  if (place == kernels_.end()) {
+    if (device_code_bytes_ == 0) return {{}, "neither the program nor its libraries hold device code"};
+    return {
+        {},
+        fmt::format("not among the {} cubins of the program that are not compressed, for sm_{}. To record it, build "
+                    "gpubench with -DGPUBENCH_KERNEL_HASHES=ON and your own kernels with nvcc --no-compress. Code "
+                    "translated from PTX or in a library has none",
+                    cubins_, *architecture_)};
+  }
+  const Code& known = place->second;
+  if (known.several) return {{}, "the program has several kernels of this name, with different code"};
+  return {fmt::format("fnv1a64 of sm_{} SASS: {:016x}", known.architecture, known.hash), {}};
+}
 
 ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions) {
   ActivityCheck check;
@@ -183,48 +340,6 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   check.agreement =
       std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
 }
-
-namespace {
-
-/// The GPU works for this long before anything is recorded, because clocks and power limits follow the load.
-constexpr double warm_up_seconds = 20e-3;
-constexpr int min_warm_up = 3;
-/// Odd, so that the median is one of the durations; its interval leaves out the five at either end.
-constexpr std::int64_t min_executions = 21;
-constexpr std::int64_t max_executions = 201;
-constexpr double executions_seconds = 10e-3;
-/// The first recorded executions pay for the recording's preparations. A chain is first run to upload it, and again for
-/// this long, because the GPU rested while it was made.
-constexpr double chain_warm_up_seconds = 10e-3;
-constexpr double max_chains = 5;
-constexpr std::int64_t first_executions = 3;
-
-/// Warms up, and returns what one execution takes on the host's clock.
-double warm_up(const Replay& replay) {
-  const double start = steady_seconds();
-  double before = start;
-  double one = 0.0;
-  double now = start;
-  for (int i = 0; i < min_warm_up || now - start < warm_up_seconds; ++i) {
-    replay.execute();
-    now = steady_seconds();
-    one = now - std::exchange(before, now);
-  }
-  return one;
-}
-
-std::int64_t executions_for(double one_execution_seconds) {
-  const double fitting = executions_seconds / std::max(one_execution_seconds, 1e-9);
-  return static_cast<std::int64_t>(
-             std::clamp(fitting, static_cast<double>(min_executions), static_cast<double>(max_executions))) |
-         1;
-}
-
-std::int64_t warm_up_chains_for(double chain_seconds) {
-  return static_cast<std::int64_t>(std::clamp(chain_warm_up_seconds / std::max(chain_seconds, 1e-9), 1.0, max_chains));
-}
-
-}  // namespace
 
 ActivityPass::ActivityPass(Device device, Opener open, CodeReader read_code)
     : device_(std::move(device)), open_(std::move(open)), read_code_(std::move(read_code)) {}

@@ -4,16 +4,10 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <memory>
-#include <vector>
-
-#include "bench/clocks/host_clock.h"
-#include "bench/clocks/sampler.h"
-#include "bench/gpu.h"
+#include "bench/clocks/timer.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 /// An empty region could be dropped by the compiler; touching a thread-private value in each thread keeps it.

@@ -2,11 +2,7 @@
 // What timing and launching cost. Calibration takes the launch overhead from here.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "bench/gpu.h"
+#include "bench/devices.h"
 #include "core/model/calibration.h"
 #include "core/model/device.h"
 

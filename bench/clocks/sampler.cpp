@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/sampler.h"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/clocks/clock_rates.h"
+#include "bench/clocks/conditions.h"
+#include "bench/clocks/timer.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

@@ -3,9 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "core/base/time.h"
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {
@@ -34,6 +42,145 @@ class Timer {
   [[nodiscard]] virtual Clock clock() const = 0;
   /// How it times, for reports.
   [[nodiscard]] virtual std::string method(std::int64_t executions_per_sample) const = 0;
+};
+
+/// The smallest step the steady clock shows, in seconds, measured once a process.
+double steady_quantum_seconds();
+
+/// Times a callable of the host: from the call to its return.
+class HostClock : public Timer {
+ public:
+  using Batch = std::function<void(std::int64_t executions)>;
+  explicit HostClock(Batch batch) : batch_(std::move(batch)) {}
+
+  double time(std::int64_t executions) override;
+  [[nodiscard]] double min_batch_seconds() const override;
+  /// Read right after the batch, on the core of the calling thread.
+  [[nodiscard]] std::optional<double> device_clock_hz() override;
+  double now() override { return steady_seconds(); }
+  [[nodiscard]] Clock clock() const override { return Clock::host; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
+
+ protected:
+  Batch batch_;
+};
+
+/// Times each execution behind a reset that is not timed, less what reading the clock twice costs.
+class ResetHostClock final : public HostClock {
+ public:
+  ResetHostClock(Batch batch, std::function<void()> reset);
+
+  double time(std::int64_t executions) override;
+  /// As many as take 20 ms, resets included.
+  [[nodiscard]] std::int64_t max_executions() const override;
+  [[nodiscard]] bool may_be_negative() const override { return true; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
+
+ private:
+  std::function<void()> reset_;
+  double nothing_seconds_;
+  double wall_seconds_ = 0.0;  ///< of one execution and its reset
+};
+
+/// Chains of plain launches.
+inline constexpr std::string_view held_batches = "batches behind a held stream";
+
+/// Times chains of executions that the GPU runs without waiting for the host.
+class ChainTimer {
+ public:
+  virtual ~ChainTimer() = default;
+  struct Pair {
+    double short_seconds = 0.0;
+    double long_seconds = 0.0;
+  };
+  /// Runs a chain of `short_length` executions and one of `long_length`, in immediate succession.
+  virtual Pair time(std::int64_t short_length, std::int64_t long_length) = 0;
+  /// As Timer::device_clock_hz, of the last pair.
+  [[nodiscard]] virtual std::optional<double> device_clock_hz() { return std::nullopt; }
+  /// Longest chain it can run.
+  [[nodiscard]] virtual std::int64_t longest() const = 0;
+  /// "CUDA graphs" or `held_batches`.
+  [[nodiscard]] virtual std::string chains() const = 0;
+};
+
+/// Length of the short chain: none for an operation of 2 ms or more, one for 0.2 ms or more; else three to ten, because
+/// the first links of a chain start sooner than later ones.
+std::int64_t short_chain(double one_execution_seconds);
+
+class DifferenceClock final : public Timer {
+ public:
+  /// `kernel_overhead_seconds`: of the kernels of one execution; zero when it is not known, as `note` then says.
+  DifferenceClock(std::unique_ptr<ChainTimer> timer, std::int64_t short_length, double kernel_overhead_seconds,
+                  std::string note, Clock clock = Clock::device)
+      : timer_(std::move(timer)),
+        short_length_(short_length),
+        overhead_seconds_(kernel_overhead_seconds),
+        note_(std::move(note)),
+        clock_(clock) {}
+
+  /// May come out slightly negative for an operation that does nothing.
+  double time(std::int64_t executions) override;
+  /// The events' quantum (32 ns on current GPUs) and jitter are then below 0.05 %.
+  [[nodiscard]] double min_batch_seconds() const override { return 200e-6; }
+  [[nodiscard]] std::int64_t max_executions() const override { return timer_->longest() - short_length_; }
+  [[nodiscard]] bool may_be_negative() const override { return true; }
+  [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }
+  double now() override;
+  [[nodiscard]] Clock clock() const override { return clock_; }
+  [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
+
+ private:
+  std::unique_ptr<ChainTimer> timer_;
+  std::int64_t short_length_;
+  double overhead_seconds_;
+  std::string note_;
+  Clock clock_;
+};
+
+struct SamplingOptions {
+  double target_half_width = 0.005;  ///< of the median's 95 % interval, as a fraction of the median
+  double min_seconds = 0.0;          ///< sampling goes on at least this long, even when the interval is narrow
+  double budget_seconds = 0.25;      ///< wall time of a point under all its clocks, warm-up included
+  std::int64_t min_samples = 20;     ///< before the interval is believed
+  std::int64_t min_blocks = 5;       ///< likewise
+  std::int64_t max_samples = 2000;
+  std::optional<std::int64_t> exact_samples;  ///< take just so many, whatever the interval and the budget
+};
+
+/// What one clock gave.
+struct Samples {
+  std::vector<double> seconds;            ///< per execution, in the order taken
+  std::vector<std::int64_t> block_sizes;  ///< samples in each block; they add up to all
+  std::vector<double> clocks_hz;          ///< the device's clock during each sample; empty where it could not be read
+  std::vector<double> host_seconds;       ///< per execution, what the host took to launch it; may be empty
+  std::int64_t dropped = 0;               ///< samples under a throttled clock, not in the lists above
+  std::int64_t executions_per_sample = 1;
+  StopReason stop_reason = StopReason::interval;
+  std::exception_ptr failure;  ///< what the clock threw; there are no samples then
+
+  /// Throws std::invalid_argument without samples.
+  [[nodiscard]] Summary summary() const;
+};
+
+/// Warms up until two times in a row agree within 10 % or a tenth of the budget is gone, chooses the batch length by
+/// Timer::min_batch_seconds, and samples in blocks apart in time, because neighbouring samples share the state of the
+/// machine. A block begins with a batch that is not kept. Clocks of one operation take turns, block by block. A clock
+/// is done once the interval of its median over blocks is narrow enough, or the budget is spent and it has two blocks
+/// and three samples.
+class AdaptiveSampler {
+ public:
+  /// `between_blocks`, if any, is called before the first round of blocks and after each.
+  explicit AdaptiveSampler(SamplingOptions options, std::function<void()> between_blocks = {})
+      : options_(options), between_blocks_(std::move(between_blocks)) {}
+
+  /// One result for each clock. What a clock throws ends it and stands in its result.
+  [[nodiscard]] std::vector<Samples> sample(std::span<Timer* const> clocks) const;
+  /// The same of one clock. Throws what it throws.
+  [[nodiscard]] Samples sample(Timer& clock) const;
+
+ private:
+  SamplingOptions options_;
+  std::function<void()> between_blocks_;
 };
 
 }  // namespace gpubench::bench

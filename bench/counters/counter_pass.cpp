@@ -5,18 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <string_view>
 #include <utility>
 
-#include "bench/counters/metric_names.h"
-#include "bench/counters/metric_source.h"
-#include "bench/cuda/cupti_sources.h"
 #include "core/model/resources.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 std::optional<double> counter(const Measurement& measurement, std::string_view name) {
@@ -66,17 +59,6 @@ void add_flops(const Measurement& measurement, std::vector<std::string>& result)
   }
 }
 
-}  // namespace
-
-std::vector<std::string> work_differences(const Measurement& measurement, const Device& device) {
-  std::vector<std::string> result;
-  add_bytes(measurement, device, result);
-  add_flops(measurement, result);
-  return result;
-}
-
-namespace {
-
 void sort_by_name(Measurement& measurement) {
   const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
   std::sort(measurement.counters.begin(), measurement.counters.end(), by_name);
@@ -91,6 +73,13 @@ bool passed_kernels_over(const std::map<std::string, double>& values) {
 }
 
 }  // namespace
+
+std::vector<std::string> work_differences(const Measurement& measurement, const Device& device) {
+  std::vector<std::string> result;
+  add_bytes(measurement, device, result);
+  add_flops(measurement, result);
+  return result;
+}
 
 CounterPass::CounterPass(Device device, std::vector<std::string> names, Opener open)
     : device_(std::move(device)), names_(std::move(names)), open_(std::move(open)) {}

@@ -2,16 +2,7 @@
 // The pass after timing that fills a measurement's counters and compares them with the declared work.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "bench/counters/metric_source.h"
-#include "bench/counters/pass_plan.h"
+#include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"

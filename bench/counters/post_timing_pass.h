@@ -6,10 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/model/device.h"
 #include "core/model/measurement.h"
 
 namespace gpubench::bench {
@@ -53,5 +58,94 @@ class PostTimingPass {
   /// Sentences for the user, each once.
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 };
+
+/// What setting a profiler up took.
+struct CountingEffort {
+  std::size_t ranges = 0;      ///< counted, those that had to be counted again included
+  std::size_t configured = 0;  ///< how often it was told what to count
+  std::size_t enabled = 0;     ///< how often it took the counters
+};
+
+/// Each name that was asked for is in one of the two maps.
+struct MetricValues {
+  std::map<std::string, double> values;
+  std::map<std::string, std::string> absent;  ///< the reason by name
+  std::string lost;                           ///< the reason, if all are absent for one
+};
+
+/// Counting or recording is impossible, as one sentence with the remedy.
+struct MetricsUnavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class MetricSource {
+ public:
+  virtual ~MetricSource() = default;
+
+  /// What stands beside each value: "cupti range".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The chip by its maker's name, for messages: "GH100".
+  [[nodiscard]] virtual std::string chip() const = 0;
+  /// The unit of a metric of this chip; absent when the chip has no such metric.
+  [[nodiscard]] virtual std::optional<std::string> unit(const std::string& metric) = 0;
+  /// The executions that it takes to count all of these together; absent when that is impossible.
+  [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
+  /// Counts these from here on, all together. Values of others that were not read are lost. Throws MetricsUnavailable.
+  virtual void begin(const std::vector<std::string>& metrics) = 0;
+  /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
+  /// throw; earlier points are not affected.
+  virtual void count(std::size_t point, const Replay& replay) = 0;
+  /// The values of the points that were counted since the last call.
+  [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
+  [[nodiscard]] virtual CountingEffort effort() const { return {}; }
+};
+
+/// Counts one point by itself. Throws MetricsUnavailable, and whatever the replay throws.
+MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay);
+
+/// The source for a device; a GPU must be the current one. Throws MetricsUnavailable when there is none. Loads CUPTI.
+std::unique_ptr<MetricSource> open_metric_source(const Device& device);
+
+/// One kernel, copy or fill. Times by one clock of the device; both zero when the device gave none.
+struct ActivityRecord {
+  std::optional<KernelLaunch> kernel;  ///< absent for a copy or a fill
+  std::uint64_t start_nanoseconds = 0;
+  std::uint64_t end_nanoseconds = 0;
+};
+
+struct ActivityRecords {
+  std::vector<ActivityRecord> records;  ///< in no particular order
+  std::int64_t dropped = 0;             ///< records that were lost
+};
+
+class ActivitySource {
+ public:
+  virtual ~ActivitySource() = default;
+
+  /// What stands beside what was recorded: "cupti activity".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Calls `run`, which waits for the device, and returns what the device did meanwhile. Throws MetricsUnavailable, and
+  /// what `run` throws.
+  virtual ActivityRecords record(const std::function<void()>& run) = 0;
+};
+
+/// The source for a device. Throws MetricsUnavailable when there is none. Loads CUPTI.
+std::unique_ptr<ActivitySource> open_activity_source(const Device& device);
+
+}  // namespace gpubench::bench
+
+struct CUctx_st;  // CUDA's own declaration of what a CUcontext points to
+
+namespace gpubench::bench {
+
+/// Counters of a device, which must be the current one of this thread. Throws MetricsUnavailable with the remedy where
+/// CUPTI is missing, refuses, is busy or was not known to the build.
+std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
+
+/// The same for a context that is already known, by the index of its device.
+std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context);
+
+/// Records of all GPUs of this process. Throws MetricsUnavailable as above.
+std::unique_ptr<ActivitySource> open_cupti_activity();
 
 }  // namespace gpubench::bench

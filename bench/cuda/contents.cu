@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random data, fingerprints and copies in device memory.
-#include <cuda_runtime_api.h>
-
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
-#include "bench/memory/contents.h"
-#include "gpubench/vectors.h"
+#include "bench/memory/memory.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 constexpr unsigned threads = 256;

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/clocks/costs.h"
 
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-#include <utility>
-
-#include "bench/cuda/chains.h"
-#include "bench/cuda/cuda_error.h"
-#include "bench/cuda/handles.h"
-#include "bench/cuda/harness_kernels.h"
-#include "bench/gpu.h"
+#include "bench/cuda/device_timing.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 

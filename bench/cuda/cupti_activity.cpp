@@ -3,21 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "bench/activity/kernel_code.h"
-#include "bench/counters/metric_source.h"
+#include "bench/activity/activity_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cupti_library.h"
-#include "bench/cuda/cupti_profiler_host.h"
-#include "bench/cuda/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {
@@ -111,8 +103,7 @@ class Recording {
     }
   }
   ~Recording() { abandon(); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  Recording& operator=(Recording&&) = delete;  ///< not copied, not moved
 
   /// All buffers are handed over when this returns. Flushed before and after: records of a kind that is off already
   /// need not come any more, and some may come only then.

@@ -11,8 +11,9 @@
 #include <cupti_target.h>
 #include <cupti_version.h>
 
-#include <memory>
-#include <string>
+#include <utility>
+
+#include "bench/counters/post_timing_pass.h"
 
 namespace gpubench::bench {
 
@@ -63,5 +64,129 @@ Parameters sized(std::size_t size) {
 #define GPUBENCH_CUPTI_PARAMETERS(call) sized<CUpti_##call##_Params>(CUpti_##call##_Params_STRUCT_SIZE)
 /// Calls a function of the library. Throws MetricsUnavailable, as CuptiLibrary::check does.
 #define GPUBENCH_CUPTI_CALL(library, function, ...) (library).check((library).function(__VA_ARGS__), #function)
+
+}  // namespace gpubench::bench
+
+struct CUpti_Profiler_Host_Object;
+
+namespace gpubench::bench {
+
+class CuptiLibrary;
+
+/// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
+/// MetricsUnavailable.
+std::shared_ptr<const CuptiLibrary> load_cupti();
+
+class CuptiProfilerHost {
+ public:
+  /// `availability`: of the counters, by the GPU's context; empty without a GPU. Throws MetricsUnavailable for an
+  /// unknown chip.
+  CuptiProfilerHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
+                    std::vector<std::uint8_t> availability = {});
+
+  /// A set of metrics that are counted together.
+  class Configuration {
+   public:
+    Configuration(const CuptiProfilerHost& host,
+                  const std::vector<std::string>& metrics);  ///< throws MetricsUnavailable
+    [[nodiscard]] const std::vector<std::uint8_t>& image() const { return image_; }
+    [[nodiscard]] std::size_t passes() const { return passes_; }
+    [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
+    /// The values of the metrics, in their order, from decoded counter data; absent where CUPTI has none.
+    [[nodiscard]] std::vector<std::optional<double>> values(const std::vector<std::uint8_t>& counter_data,
+                                                            std::size_t range) const;
+
+   private:
+    /// All of `names` or, where one of them makes CUPTI refuse, none.
+    [[nodiscard]] std::optional<std::vector<double>> evaluate(std::vector<const char*> names,
+                                                              const std::vector<std::uint8_t>& counter_data,
+                                                              std::size_t range) const;
+
+    std::shared_ptr<const CuptiLibrary> library_;
+    std::vector<std::string> metrics_;
+    std::shared_ptr<CUpti_Profiler_Host_Object> object_;
+    std::vector<std::uint8_t> image_;
+    std::size_t passes_ = 0;
+  };
+
+  [[nodiscard]] const std::string& chip() const { return chip_; }
+  [[nodiscard]] std::optional<std::string> unit(const std::string& metric) const;
+  [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>& metrics) const;
+
+ private:
+  /// Metrics add up in a host object, so each set of them needs a new one.
+  [[nodiscard]] std::shared_ptr<CUpti_Profiler_Host_Object> new_object() const;
+
+  std::shared_ptr<const CuptiLibrary> library_;
+  std::string chip_;
+  std::vector<std::uint8_t> availability_;
+  std::shared_ptr<CUpti_Profiler_Host_Object> names_;
+};
+
+/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails.
+/// Starting and enabling are slow (docs/results/h200/counting.md). So up to 128 points that one pass counts share a
+/// start and a stop. A point of several passes is counted by itself, with the profiler as the point before left it, or
+/// else enabled anew. (An enabled profiler accepts another configuration, but gives no value then.)
+/// A range is a whole operation. Counters over elapsed time have a range for each kernel, which CUPTI lays itself, but
+/// not for kernels of a CUDA graph.
+class CuptiRangeProfiler {
+ public:
+  CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
+  ~CuptiRangeProfiler();
+  CuptiRangeProfiler& operator=(CuptiRangeProfiler&&) = delete;  ///< not copied, not moved
+
+  using Values = std::vector<std::optional<double>>;
+  struct RangeValues {
+    Values values;     ///< of the configuration's metrics, in their order
+    std::string lost;  ///< why there are none
+  };
+
+  /// Counts with this configuration from here on, which must outlive this. With a counter over elapsed time it needs
+  /// kernel_duration, too.
+  void begin(const CuptiProfilerHost::Configuration& configuration);
+  /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
+  void count(std::size_t point, const Replay& replay);
+  /// What was counted since the last call, by point.
+  [[nodiscard]] std::map<std::size_t, RangeValues> read();
+
+  [[nodiscard]] const CountingEffort& effort() const { return effort_; }
+
+ private:
+  void count_in_batch(std::size_t point, const Replay& replay);
+  Values count_by_itself(const Replay& replay);
+  Values attempt(bool keep, const Replay& replay);
+  [[nodiscard]] Values values_of(const std::string& name) const;
+  [[nodiscard]] Values values_of_kernels() const;
+  void open();
+  void configure(std::uint32_t max_ranges);
+  void reset();
+  void start();
+  std::string next_name();
+  void run_range(const std::string& name, const Replay& replay);
+  void end_batch();
+  void lose_batch(const std::string& reason);
+  void decode();
+  [[nodiscard]] std::map<std::string, std::size_t> ranges() const;
+  [[nodiscard]] std::size_t ranges_decoded() const;
+  CUptiResult pop();
+  std::pair<CUptiResult, bool> stop();
+  void close();
+
+  std::shared_ptr<const CuptiLibrary> library_;
+  CUcontext context_;
+  const CuptiProfilerHost::Configuration* configuration_ = nullptr;
+  bool by_kernel_ = false;  ///< each kernel has a range of its own
+  CUpti_RangeProfiler_Object* object_ = nullptr;
+  bool started_ = false;
+  bool in_range_ = false;
+  std::vector<std::uint8_t> image_;           ///< counter data; stays where it is while CUPTI may know of it
+  std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
+  std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
+  std::map<std::size_t, RangeValues> counted_;
+  std::size_t passes_ = 0;    ///< that the first range by itself took
+  bool keep_works_ = true;    ///< as far as is known: a profiler counts again after it was read out
+  bool keep_proven_ = false;  ///< it has counted something
+  CountingEffort effort_;
+};
 
 }  // namespace gpubench::bench

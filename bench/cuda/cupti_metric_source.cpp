@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "bench/counters/pass_plan.h"
+#include "bench/counters/metrics.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/cupti_library.h"
-#include "bench/cuda/cupti_profiler_host.h"
-#include "bench/cuda/cupti_range_profiler.h"
-#include "bench/cuda/cupti_sources.h"
 
 namespace gpubench::bench {
 namespace {
@@ -33,8 +22,7 @@ class Profiling {
     auto parameters = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeInitialize);
     library_.cuptiProfilerDeInitialize(&parameters);
   }
-  Profiling(const Profiling&) = delete;
-  Profiling& operator=(const Profiling&) = delete;
+  Profiling& operator=(Profiling&&) = delete;  ///< not copied, not moved
 
  private:
   const CuptiLibrary& library_;

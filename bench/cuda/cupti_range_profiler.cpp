@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/cupti_range_profiler.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <stdexcept>
-#include <string>
 
-#include "bench/counters/pass_plan.h"
+#include "bench/counters/metrics.h"
+#include "bench/cuda/cupti_library.h"
 
 namespace gpubench::bench {
 namespace {

@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_profiler_api.h>
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "bench/clocks/host_clock.h"
-#include "bench/cuda/chains.h"
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/device_timing.h"
-#include "bench/cuda/graph_content.h"
-#include "bench/cuda/handles.h"
-#include "bench/cuda/harness_kernels.h"
 #include "bench/cuda/nvml.h"
-#include "bench/gpu.h"
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "core/base/time.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
@@ -75,46 +60,6 @@ Device describe(int index) {
   add_nvml_properties(Nvml(bus_id), device.properties);
   return device;
 }
-
-}  // namespace
-
-std::vector<Device> gpus() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    (void)cudaGetLastError();
-    return {};
-  }
-  std::vector<Device> devices;
-  devices.reserve(static_cast<std::size_t>(count));
-  for (int index = 0; index < count; ++index) devices.push_back(describe(index));
-  return devices;
-}
-
-std::string why_no_gpu() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess) return count > 0 ? "" : "CUDA shows no GPU";
-  (void)cudaGetLastError();
-  return fmt::format("CUDA shows no GPU: {}", cudaGetErrorString(error));
-}
-
-static thread_local std::vector<cudaStream_t> working_streams;
-
-cudaStream_t working_stream() { return working_streams.empty() ? nullptr : working_streams.back(); }
-WorkingStream::WorkingStream(cudaStream_t stream) : stream_(stream) { working_streams.push_back(stream); }
-WorkingStream::~WorkingStream() { std::erase(working_streams, stream_); }
-
-ProfilerRange::ProfilerRange(const std::string& name) {
-  (void)cudaProfilerStart();
-  nvtxRangePushA(name.c_str());
-}
-
-ProfilerRange::~ProfilerRange() {
-  nvtxRangePop();
-  (void)cudaProfilerStop();
-}
-
-namespace {
 
 /// The steady clock from before the launch until the stream has run dry. Asks how long one waits for a result.
 class LatencyClock final : public Timer {
@@ -249,6 +194,42 @@ class CudaGpu final : public Gpu {
 };
 
 }  // namespace
+
+std::vector<Device> gpus() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return {};
+  }
+  std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(count));
+  for (int index = 0; index < count; ++index) devices.push_back(describe(index));
+  return devices;
+}
+
+std::string why_no_gpu() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess) return count > 0 ? "" : "CUDA shows no GPU";
+  (void)cudaGetLastError();
+  return fmt::format("CUDA shows no GPU: {}", cudaGetErrorString(error));
+}
+
+static thread_local std::vector<cudaStream_t> working_streams;
+
+cudaStream_t working_stream() { return working_streams.empty() ? nullptr : working_streams.back(); }
+WorkingStream::WorkingStream(cudaStream_t stream) : stream_(stream) { working_streams.push_back(stream); }
+WorkingStream::~WorkingStream() { std::erase(working_streams, stream_); }
+
+ProfilerRange::ProfilerRange(const std::string& name) {
+  (void)cudaProfilerStart();
+  nvtxRangePushA(name.c_str());
+}
+
+ProfilerRange::~ProfilerRange() {
+  nvtxRangePop();
+  (void)cudaProfilerStop();
+}
 
 std::unique_ptr<Gpu> open_gpu(const Device& device) {
   constexpr std::string_view head = "cuda:";

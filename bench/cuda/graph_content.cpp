@@ -4,7 +4,6 @@
 #include <cuda.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 
 #include "bench/cuda/cuda_error.h"

@@ -4,8 +4,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <utility>
-
 #include "bench/cuda/cuda_error.h"
 
 namespace gpubench::bench {
@@ -78,8 +76,7 @@ class WorkingStream {
  public:
   explicit WorkingStream(cudaStream_t stream);
   ~WorkingStream();
-  WorkingStream(const WorkingStream&) = delete;
-  WorkingStream& operator=(const WorkingStream&) = delete;
+  WorkingStream& operator=(WorkingStream&&) = delete;  ///< not copied, not moved
 
  private:
   cudaStream_t stream_;

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <new>
-#include <string>
 
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/harness_kernels.h"
 #include "core/statistics/statistics.h"
-#include "gpubench/vectors.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 __device__ unsigned long long global_nanoseconds() {
@@ -29,6 +25,96 @@ __global__ void hold_kernel(Blocker::Shared* shared, std::uint32_t number, unsig
       return;
     }
   }
+}
+
+/// %smid may be as large as %nsmid - 1, which may be more than the multiprocessors in use.
+constexpr unsigned max_multiprocessors = 1024;
+
+__global__ void note_kernel(SmNotes* notes, std::uint32_t number, bool at_begin) {
+  unsigned multiprocessor = 0;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= max_multiprocessors) return;
+  SmNotes& note = notes[multiprocessor];
+  // Two blocks may share a multiprocessor: the first one notes.
+  if (atomicExch(at_begin ? &note.begin_number : &note.end_number, number) == number) return;
+  unsigned long long nanoseconds = 0;
+  long long cycles = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;\n\tmov.u64 %1, %%clock64;" : "=l"(nanoseconds), "=l"(cycles));
+  (at_begin ? note.begin_cycles : note.end_cycles) = cycles;
+  (at_begin ? note.begin_nanoseconds : note.end_nanoseconds) = nanoseconds;
+}
+
+/// Returns the cycles that have passed: a few more than asked for.
+__device__ __forceinline__ long long wait(long long cycles) {
+  const long long start = clock64();
+  long long now = start;
+  while (now - start < cycles) now = clock64();
+  return now - start;
+}
+
+__global__ void idle_kernel(long long cycles) { wait(cycles); }
+
+__global__ void idle_noting_kernel(long long cycles, unsigned long long* longest) {
+  const auto waited = static_cast<unsigned long long>(wait(cycles));
+  if (threadIdx.x % 32 == 0) atomicMax(longest, waited);
+}
+
+std::uint64_t count_of(dim3 extent) { return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z; }
+
+template <class... Arguments>
+void launch(void (*kernel)(Arguments...), const LaunchShape& shape, cudaStream_t stream, Arguments... arguments) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  cudaLaunchAttribute attribute = {};
+  if (count_of(shape.cluster) > 1) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = shape.cluster.x;
+    attribute.val.clusterDim.y = shape.cluster.y;
+    attribute.val.clusterDim.z = shape.cluster.z;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  if (shape.shared_bytes > 48U * 1024U)
+    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(shape.shared_bytes)));
+  GPUBENCH_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+constexpr unsigned threads = 256;
+constexpr std::size_t l2_sizes = 4;
+
+/// 16 bytes a thread. The memory holds zeros, so that nothing is ever stored; the compiler does not know.
+__global__ void __launch_bounds__(threads) read_kernel(const uint4* __restrict__ data, std::uint32_t* sink) {
+  const uint4 value = __ldcg(data + std::size_t{blockIdx.x} * threads + threadIdx.x);
+  if ((value.x | value.y | value.z | value.w) != 0) *sink = value.x;
+}
+
+std::size_t blocks_for(std::size_t l2_bytes) {
+  constexpr std::size_t block_bytes = threads * sizeof(uint4);
+  return std::max<std::size_t>((l2_sizes * l2_bytes + block_bytes - 1) / block_bytes, 1);
+}
+
+__device__ std::uint64_t global_timer() {
+  std::uint64_t value;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value)::"memory");
+  return value;
+}
+
+__global__ void timer_steps_kernel(std::uint64_t* values, int count) {
+  // Some GPUs step their timer by a microsecond: the bound on reads is generous, yet it ends.
+  constexpr int max_reads = 1 << 20;
+  int seen = 0;
+  std::uint64_t last = 0;
+  for (int read = 0; read < max_reads && seen < count; ++read) {
+    const std::uint64_t now = global_timer();
+    if (now == last) continue;
+    last = now;
+    values[seen++] = now;
+  }
+  while (seen < count) values[seen++] = 0;
 }
 
 }  // namespace
@@ -82,27 +168,6 @@ void Blocker::check() const {
                   "the GPU cannot be separated from the host's; use --time=latency, which times both together");
 }
 
-namespace {
-
-/// %smid may be as large as %nsmid - 1, which may be more than the multiprocessors in use.
-constexpr unsigned max_multiprocessors = 1024;
-
-__global__ void note_kernel(SmNotes* notes, std::uint32_t number, bool at_begin) {
-  unsigned multiprocessor = 0;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-  if (multiprocessor >= max_multiprocessors) return;
-  SmNotes& note = notes[multiprocessor];
-  // Two blocks may share a multiprocessor: the first one notes.
-  if (atomicExch(at_begin ? &note.begin_number : &note.end_number, number) == number) return;
-  unsigned long long nanoseconds = 0;
-  long long cycles = 0;
-  asm volatile("mov.u64 %0, %%globaltimer;\n\tmov.u64 %1, %%clock64;" : "=l"(nanoseconds), "=l"(cycles));
-  (at_begin ? note.begin_cycles : note.end_cycles) = cycles;
-  (at_begin ? note.begin_nanoseconds : note.end_nanoseconds) = nanoseconds;
-}
-
-}  // namespace
-
 SmClock::SmClock(cudaStream_t stream) : stream_(stream), host_notes_(max_multiprocessors) {
   blocks_ = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
   void* memory = nullptr;
@@ -139,49 +204,6 @@ std::optional<double> SmClock::hertz() {
   return clock_of_sample(host_notes_, sample_);
 }
 
-namespace {
-
-/// Returns the cycles that have passed: a few more than asked for.
-__device__ __forceinline__ long long wait(long long cycles) {
-  const long long start = clock64();
-  long long now = start;
-  while (now - start < cycles) now = clock64();
-  return now - start;
-}
-
-__global__ void idle_kernel(long long cycles) { wait(cycles); }
-
-__global__ void idle_noting_kernel(long long cycles, unsigned long long* longest) {
-  const auto waited = static_cast<unsigned long long>(wait(cycles));
-  if (threadIdx.x % 32 == 0) atomicMax(longest, waited);
-}
-
-std::uint64_t count_of(dim3 extent) { return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z; }
-
-template <class... Arguments>
-void launch(void (*kernel)(Arguments...), const LaunchShape& shape, cudaStream_t stream, Arguments... arguments) {
-  cudaLaunchConfig_t config = {};
-  config.gridDim = shape.grid;
-  config.blockDim = shape.block;
-  config.dynamicSmemBytes = shape.shared_bytes;
-  config.stream = stream;
-  cudaLaunchAttribute attribute = {};
-  if (count_of(shape.cluster) > 1) {
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = shape.cluster.x;
-    attribute.val.clusterDim.y = shape.cluster.y;
-    attribute.val.clusterDim.z = shape.cluster.z;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-  }
-  if (shape.shared_bytes > 48U * 1024U)
-    GPUBENCH_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(shape.shared_bytes)));
-  GPUBENCH_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
-}
-
-}  // namespace
-
 LaunchShape one_block_each(const LaunchShape& shape) {
   const auto max = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
   if (count_of(shape.grid) <= max) return shape;
@@ -207,24 +229,6 @@ double overstay_cycles(const LaunchShape& shape, long long cycles, cudaStream_t 
   return statistics::median(over);
 }
 
-namespace {
-
-constexpr unsigned threads = 256;
-constexpr std::size_t l2_sizes = 4;
-
-/// 16 bytes a thread. The memory holds zeros, so that nothing is ever stored; the compiler does not know.
-__global__ void __launch_bounds__(threads) read_kernel(const uint4* __restrict__ data, std::uint32_t* sink) {
-  const uint4 value = __ldcg(data + std::size_t{blockIdx.x} * threads + threadIdx.x);
-  if ((value.x | value.y | value.z | value.w) != 0) *sink = value.x;
-}
-
-std::size_t blocks_for(std::size_t l2_bytes) {
-  constexpr std::size_t block_bytes = threads * sizeof(uint4);
-  return std::max<std::size_t>((l2_sizes * l2_bytes + block_bytes - 1) / block_bytes, 1);
-}
-
-}  // namespace
-
 CacheFlush::CacheFlush(std::size_t l2_bytes, cudaStream_t stream)
     : memory_(blocks_for(l2_bytes) * threads * sizeof(uint4) / sizeof(std::uint32_t)), sink_(1) {
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(memory_.data(), 0, memory_.bytes(), stream));
@@ -237,30 +241,6 @@ void CacheFlush::enqueue(cudaStream_t stream) {
   read_kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<const uint4*>(memory_.data()), sink_.data());
   check_launch("the kernel that flushes the L2");
 }
-
-namespace {
-
-__device__ std::uint64_t global_timer() {
-  std::uint64_t value;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value)::"memory");
-  return value;
-}
-
-__global__ void timer_steps_kernel(std::uint64_t* values, int count) {
-  // Some GPUs step their timer by a microsecond: the bound on reads is generous, yet it ends.
-  constexpr int max_reads = 1 << 20;
-  int seen = 0;
-  std::uint64_t last = 0;
-  for (int read = 0; read < max_reads && seen < count; ++read) {
-    const std::uint64_t now = global_timer();
-    if (now == last) continue;
-    last = now;
-    values[seen++] = now;
-  }
-  while (seen < count) values[seen++] = 0;
-}
-
-}  // namespace
 
 cudaError_t read_timer_steps(std::uint64_t* values, int count, cudaStream_t stream) {
   timer_steps_kernel<<<1, 1, 0, stream>>>(values, count);

@@ -4,13 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <vector>
-
-#include "bench/clocks/clock_rates.h"
+#include "bench/clocks/conditions.h"
 #include "bench/cuda/graph_content.h"
 #include "gpubench/contents.h"
 #include "gpubench/vectors.h"
@@ -26,8 +20,7 @@ class Blocker {
   /// Launches its kernel once, so that it is loaded.
   explicit Blocker(cudaStream_t stream);
   ~Blocker();
-  Blocker(const Blocker&) = delete;
-  Blocker& operator=(const Blocker&) = delete;
+  Blocker& operator=(Blocker&&) = delete;  ///< not copied, not moved
 
   /// Holds the stream while `enqueue` fills it, or until that throws.
   void hold_while(const std::function<void()>& enqueue);
@@ -55,8 +48,7 @@ class SmClock {
   /// Runs both kernels once, so that they are loaded. All members throw CudaError.
   explicit SmClock(cudaStream_t stream);
   ~SmClock();
-  SmClock(const SmClock&) = delete;
-  SmClock& operator=(const SmClock&) = delete;
+  SmClock& operator=(SmClock&&) = delete;  ///< not copied, not moved
 
   void begin();
   void end();

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory behind DeviceVector, and its copies.
-#include <cuda_runtime_api.h>
+#include "bench/memory/memory.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
-#include "bench/memory/allocation.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
-#include "gpubench/vectors.h"
 
 namespace gpubench::detail {
 

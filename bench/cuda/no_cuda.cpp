@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a build lacks without CUPTI's headers, and without the CUDA toolkit at all: each is refused with the reason.
 #include "bench/clocks/costs.h"
-#include "bench/cuda/cupti_sources.h"
-#include "bench/gpu.h"
-#include "bench/memory/allocation.h"
-#include "bench/memory/contents.h"
+#include "bench/counters/post_timing_pass.h"
+#include "bench/devices.h"
+#include "bench/memory/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

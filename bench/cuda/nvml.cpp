@@ -11,7 +11,6 @@
 #include <initializer_list>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace gpubench::bench {
 namespace {
@@ -32,6 +31,23 @@ struct NvmlProcess {
   unsigned compute_instance;
 };
 
+/// {"power cap", "power brake"}; empty when no bit tells of throttling.
+std::vector<std::string> throttle_names(std::uint64_t reasons) {
+  struct Reason {
+    std::uint64_t bit;
+    std::string_view text;
+  };
+  constexpr std::array known = {Reason{nvml_software_power_cap, "power cap"},
+                                Reason{nvml_hardware_slowdown, "hardware slowdown"},
+                                Reason{nvml_software_thermal_slowdown, "thermal slowdown (software)"},
+                                Reason{nvml_hardware_thermal_slowdown, "thermal slowdown (hardware)"},
+                                Reason{nvml_hardware_power_brake, "power brake"}};
+  std::vector<std::string> names;
+  for (const auto& [bit, words] : known)
+    if ((reasons & bit) != 0) names.emplace_back(words);
+  return names;
+}
+
 }  // namespace
 
 /// The opened library and the device's handle.
@@ -41,8 +57,7 @@ struct Nvml::Library {
     if (initialised) find<>({"nvmlShutdown"})();  // NVML counts its users, so other objects stay usable
     if (handle != nullptr) dlclose(handle);
   }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
+  Library& operator=(Library&&) = delete;  ///< not copied, not moved
 
   /// The first of these functions that the library has, or null.
   template <class... Arguments>
@@ -239,27 +254,6 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
   const auto usual = nvml.default_application_sm_clock();
   if (chosen.value && usual.value && *chosen.value != *usual.value) add_number("set_sm_clock_mhz", chosen, 1e6);
 }
-
-namespace {
-
-/// {"power cap", "power brake"}; empty when no bit tells of throttling.
-std::vector<std::string> throttle_names(std::uint64_t reasons) {
-  struct Reason {
-    std::uint64_t bit;
-    std::string_view text;
-  };
-  constexpr std::array known = {Reason{nvml_software_power_cap, "power cap"},
-                                Reason{nvml_hardware_slowdown, "hardware slowdown"},
-                                Reason{nvml_software_thermal_slowdown, "thermal slowdown (software)"},
-                                Reason{nvml_hardware_thermal_slowdown, "thermal slowdown (hardware)"},
-                                Reason{nvml_hardware_power_brake, "power brake"}};
-  std::vector<std::string> names;
-  for (const auto& [bit, words] : known)
-    if ((reasons & bit) != 0) names.emplace_back(words);
-  return names;
-}
-
-}  // namespace
 
 std::string throttle_text(std::uint64_t reasons) { return fmt::format("{}", fmt::join(throttle_names(reasons), ", ")); }
 

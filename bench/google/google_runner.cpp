@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
-#include <string_view>
-#include <utility>
 
 #include "bench/google/google_compatibility.h"
 #include "core/model/points.h"

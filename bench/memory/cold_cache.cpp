@@ -11,7 +11,6 @@
 #include "gpubench/state.h"
 
 namespace gpubench::bench {
-
 namespace {
 
 /// Traffic between two turns of a copy. Even a cache that replaces lines at random keeps only exp(-3) = 5 %.
@@ -20,6 +19,7 @@ constexpr double caches_between_turns = 3.0;
 constexpr double caches_to_settle = 2.0;
 constexpr std::int64_t max_to_settle = 1000;  // some milliseconds before each sample
 constexpr std::int64_t max_copies = 16384;
+constexpr double host_flush_caches = 2.0;
 constexpr double usable_memory = 0.8;  // of what is free: the operation may still allocate, and others do
 /// Memory of the operation's own counts when it is more than this fraction of what the operation declares.
 constexpr double negligible_memory = 0.05;
@@ -135,10 +135,6 @@ std::int64_t ColdClock::max_executions() const {
 
 std::string ColdClock::method(std::int64_t executions_per_sample) const {
   return clock_->method(executions_per_sample) + "; " + cold_.method();
-}
-
-namespace {
-constexpr double host_flush_caches = 2.0;
 }
 
 HostFlush::HostFlush(std::size_t cache_bytes)

@@ -7,16 +7,6 @@
 // lines to write back, so the first executions run until that balance is back and are not counted.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "bench/clocks/timer.h"
 #include "core/model/device.h"
 #include "gpubench/detail/buffers.h"
@@ -66,8 +56,7 @@ class ColdCache {
   /// Runs one execution, `once`, to see what memory it uses. It has run before (Buffers::mark_kept).
   ColdCache(detail::Buffers& buffers, const Work& declared, const std::function<void()>& once, Means means);
   ~ColdCache();
-  ColdCache(const ColdCache&) = delete;
-  ColdCache& operator=(const ColdCache&) = delete;
+  ColdCache& operator=(ColdCache&&) = delete;  ///< not copied, not moved
 
   [[nodiscard]] const BufferRotation& turns() const { return turns_; }
   /// Readies the caches for at most turns().max_executions() executions.

@@ -2,11 +2,7 @@
 // A GPU's part of the drift check: the probes that calibrate it, with the launch shapes that were best then.
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <cstdlib>
-#include <map>
-#include <memory>
-#include <string>
 
 #include "calibrate/check/drift.h"
 #include "calibrate/cuda/workbench.h"

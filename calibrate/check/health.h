@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A calibration beside what GPUs of its kind are known to reach. Pure: it measures nothing.
+// When a measured figure is no ceiling, and when a calibration from elsewhere may not judge operations. Pure.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,22 @@
 #include "core/model/calibration.h"
 
 namespace gpubench::calibrate {
+
+/// Of the theoretical limit: clocks and timers agree to better than half a percent, so a figure above is wrong.
+inline constexpr double max_of_limit = 1.005;
+/// Counted and declared work may differ by this fraction.
+inline constexpr double tolerated_count_difference = 0.02;
+
+/// Why a ceiling must not be given out: it is not a positive number, above 100.5 % of its theoretical limit, or the
+/// device's counters saw other work than the probe declares. Absent when it stands.
+std::optional<std::string> why_rejected(const Ceiling& ceiling);
+
+/// Moves the ceilings that are rejected to `absent`, with the reason.
+void reject(Calibration& calibration);
+
+/// Why a calibration must not be kept: no device, no ceilings, one that is named twice, of an unknown unit, without an
+/// interval around its value, or one that this version would have rejected. Absent when it may.
+std::optional<std::string> why_not_acceptable(const Calibration& calibration);
 
 /// What a source says of one resource.
 struct ReferenceFigure {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of calibrate_cuda.cpp in a build without CUDA.
-#include <stdexcept>
-
 #include "calibrate/calibrate.h"
 #include "calibrate/check/drift.h"
 

@@ -2,17 +2,14 @@
 // Arithmetic: vector pipes, matrix instructions, and whole matrix products by cuBLASLt.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "calibrate/cuda/workbench.h"
 #include "core/model/resources.h"
+#include "core/statistics/statistics.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda_compute.h"
+#include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -26,27 +23,16 @@ constexpr double matrix_rest_seconds = 15e-3;
 
 bool multiplies(VectorOperation operation) { return operation <= VectorOperation::int32; }
 
-/// Metrics whose sum times a factor is a vector operation's work.
+/// Metrics whose sum times a factor is a vector operation's work; none for a division, which is a sequence.
 void set_counted(Probe& probe, VectorOperation operation) {
-  switch (operation) {
-    case VectorOperation::fp64:
-    case VectorOperation::fp32:
-    case VectorOperation::fp16:
-    case VectorOperation::bf16:
-      probe.counted = {{std::string(find_resource(name_of(operation))->counter)}};
-      return;
-    case VectorOperation::int32:
-      probe.counted = {{"smsp__sass_thread_inst_executed_op_integer_pred_on.sum"}};
-      probe.counted_factor = 2.0;
-      return;
-    case VectorOperation::exp2:
-    case VectorOperation::rsqrt:
-    case VectorOperation::sin:
-      probe.counted = {{"smsp__inst_executed_pipe_xu.sum"}, {"sm__inst_executed_pipe_xu.sum"}};
-      probe.counted_factor = 32.0;
-      return;
-    case VectorOperation::division:
-      return;  // a sequence of instructions
+  if (operation < VectorOperation::int32) {
+    probe.counted = {{std::string(find_resource(name_of(operation))->counter)}};
+  } else if (operation == VectorOperation::int32) {
+    probe.counted = {{"smsp__sass_thread_inst_executed_op_integer_pred_on.sum"}};
+    probe.counted_factor = 2.0;
+  } else if (operation != VectorOperation::division) {
+    probe.counted = {{"smsp__inst_executed_pipe_xu.sum"}, {"sm__inst_executed_pipe_xu.sum"}};
+    probe.counted_factor = 32.0;
   }
 }
 
@@ -175,7 +161,7 @@ double trial_rate(Workbench& bench, const GemmPlan& plan, std::int64_t n) {
     const double seconds = bench.timer.seconds([&] {
       for (int i = 0; i < products; ++i) plan.run(bench.stream);
     });
-    return Reading{*probe.ceiling.work_per_run / seconds, std::nullopt, std::nullopt};
+    return Reading{*probe.ceiling.work_per_run / seconds};
   };
   sample(probe, bench.instruments());
   if (!probe.failure.empty()) throw CudaError(probe.failure);
@@ -242,6 +228,86 @@ void add_product(Workbench& bench, const kernels::CublasLt& library, NumberForma
   bench.probes.push_back(std::move(probe));
 }
 
+constexpr int repeats = 5;
+constexpr double sample_seconds = 3e-3;
+constexpr double ridge_seconds = 0.8;
+constexpr double max_bytes = 4.0 * gibibyte;
+
+class Intensities {
+ public:
+  explicit Intensities(Workbench& bench)
+      : bench_(bench),
+        count_(static_cast<std::size_t>(std::min(max_bytes / 4.0, static_cast<double>(bench.pool.size()))) /
+               probes::memory_granule * probes::memory_granule) {}
+
+  void run() {
+    if (count_ == 0) throw OutOfMemory("there was no memory for DRAM's probes either");
+    // Visited before and after the others, so that its interval holds what their heat does.
+    const Ceiling* const read = bench_.calibration.find("dram-read");
+    const Ceiling* const fp32 = bench_.calibration.find("fp32");
+    std::optional<int> ridge;
+    if (read != nullptr && fp32 != nullptr && read->value > 0.0 && fp32->value > 0.0)
+      ridge = ridge_step(probes::intensity_steps(), *read, *fp32);
+    std::optional<Probe> probe;
+    std::optional<SustainedLoad> load;
+    if (ridge) {
+      load.emplace(probe.emplace(ridge_probe(*ridge)));
+      load->visit(bench_.instruments(), 0.5);
+    }
+    const auto steps = probes::intensity_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      bench_.step("intensities", 0.8 * static_cast<double>(i) / static_cast<double>(steps.size()));
+      add_point(steps[i]);
+    }
+    if (!load) throw CudaError("it needs the ceilings of dram-read and fp32");
+    load->visit(bench_.instruments(), 0.5);
+    if (!load->failure().empty()) throw CudaError(load->failure());
+    add_ridge(bench_.calibration, load->ceiling(bench_.multiprocessors()), *ridge);
+  }
+
+ private:
+  Probe probe_of(int multiply_adds) {
+    const auto launch = [this, multiply_adds] {
+      check_cuda(
+          probes::launch_intensity(multiply_adds, bench_.pool.data(), count_, bench_.float_sink(), bench_.stream),
+          "launching an intensity probe");
+    };
+    launch();
+    const double once = bench_.timer.seconds(launch);
+    const int launches = static_cast<int>(std::clamp(std::ceil(sample_seconds / once), 1.0, 100.0));
+    Probe probe;
+    probe.ceiling = new_ceiling("ridge-dram-read", "B/s", CeilingGroup::memory, "");
+    probe.ceiling.work_per_run = launches * 4.0 * static_cast<double>(count_);
+    probe.enqueue = [launch, launches] {
+      for (int i = 0; i < launches; ++i) launch();
+    };
+    return probe;
+  }
+
+  void add_point(int multiply_adds) {
+    Probe probe = probe_of(multiply_adds);
+    for (int i = 0; i < repeats; ++i) sample(probe, bench_.instruments());
+    if (!probe.failure.empty()) throw CudaError(probe.failure);
+    const Ceiling ceiling = ceiling_of(probe, bench_.multiprocessors());
+    bench_.calibration.intensity_sweep.push_back({flops_per_byte(multiply_adds),
+                                                  ceiling.value * flops_per_byte(multiply_adds), ceiling.value,
+                                                  ceiling.clock_hz});
+  }
+
+  Probe ridge_probe(int step) {
+    Probe probe = probe_of(step);
+    probe.sustained_seconds = ridge_seconds;
+    probe.ceiling.method = ridge_method(step, " from " + format_bytes(4.0 * static_cast<double>(count_)));
+    probe.ceiling.conditions = "normal random data";
+    probe.ceiling.shape = "4 loads of 16 bytes a thread, 256 threads a block, grid covers the array once";
+    probe.limit = bench_.device.memory_bandwidth_limit;
+    return probe;
+  }
+
+  Workbench& bench_;
+  std::size_t count_;
+};
+
 }  // namespace
 
 void add_vector_probes(Workbench& bench) {
@@ -264,18 +330,11 @@ void add_vector_probe_like(Workbench& bench, const Ceiling& stored) {
 
 void add_matrix_probes(Workbench& bench) {
   using enum NumberFormat;
-  const std::array paths = {Path{"mma",
-                                 probes::launch_mma,
-                                 probes::mma_shapes,
-                                 probes::mma_shape_text,
-                                 {fp64, tf32, fp16, bf16, fp8, int8},
-                                 0.3},
-                            Path{"wgmma",
-                                 probes::launch_wgmma,
-                                 probes::wgmma_shapes,
-                                 probes::wgmma_shape_text,
-                                 {tf32, fp16, bf16, fp8, int8},
-                                 0.4}};
+  const std::vector<NumberFormat> mma_types = {fp64, tf32, fp16, bf16, fp8, int8};
+  const std::vector<NumberFormat> wgmma_types = {tf32, fp16, bf16, fp8, int8};
+  const std::array paths = {
+      Path{"mma", probes::launch_mma, probes::mma_shapes, probes::mma_shape_text, mma_types, 0.3},
+      Path{"wgmma", probes::launch_wgmma, probes::wgmma_shapes, probes::wgmma_shape_text, wgmma_types, 0.4}};
   constexpr int hopper = 9;
   constexpr int first_with_fp4 = 10;
   for (const Path& path : paths)
@@ -305,6 +364,10 @@ void add_product_probes(Workbench& bench) {
     const std::string resource = fmt::format("tensor-{}", name_of(format));
     bench.attempt({resource}, [&] { add_product(bench, library, format); });
   }
+}
+
+void measure_intensities(Workbench& bench) {
+  bench.attempt({"ridge-dram-read-sustained", "ridge-fp32-sustained"}, [&] { Intensities(bench).run(); });
 }
 
 }  // namespace gpubench::calibrate

@@ -3,13 +3,6 @@
 // link carries beside them.
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "kernels/probes/cuda_memory.h"
@@ -26,30 +19,28 @@ constexpr int pageable_repeats = 5;
 constexpr int pageable_repeats_of_several = 2;
 constexpr int peer_steps = 4096;
 
-Ceiling link(const std::string& resource, const std::string& method, double bytes) {
-  Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::link, method + "; payload");
-  ceiling.work_per_run = bytes;
-  return ceiling;
-}
-
-/// A rate by the host's clock, from the call to the end of the work; `prepare` is not timed.
-std::function<Reading()> timed(
-    double bytes, std::function<void()> work, std::function<void()> prepare = [] {}) {
-  return [bytes, work = std::move(work), prepare = std::move(prepare)] {
-    prepare();
-    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-    const double start = steady_seconds();
-    work();
-    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
-    return Reading{bytes / (steady_seconds() - start), std::nullopt, std::nullopt};
-  };
-}
-
 void measure(Workbench& bench, Ceiling ceiling, const std::function<Reading()>& how, int times = repeats) {
   bench.attempt({ceiling.resource}, [&] {
     (void)how();  // sets up what the driver sets up once
     bench.measure_now(std::move(ceiling), how, times);
   });
+}
+
+/// A rate by the host's clock, from the call to the end of the work; `prepare` is not timed.
+void measure_link(
+    Workbench& bench, const std::string& resource, const std::string& method, std::size_t bytes,
+    const std::function<void()>& work, int times = repeats, const std::function<void()>& prepare = [] {}) {
+  Ceiling ceiling = new_ceiling(resource, "B/s", CeilingGroup::link, method + "; payload");
+  ceiling.work_per_run = static_cast<double>(bytes);
+  const auto timed = [&] {
+    prepare();
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    const double start = steady_seconds();
+    work();
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    return Reading{static_cast<double>(bytes) / (steady_seconds() - start)};
+  };
+  measure(bench, std::move(ceiling), timed, times);
 }
 
 void pinned(Workbench& bench) {
@@ -58,7 +49,6 @@ void pinned(Workbench& bench) {
   DeviceVector<std::byte> in(host_bytes);
   DeviceVector<std::byte> out(host_bytes);
   bench::Stream other;
-  constexpr auto bytes = static_cast<double>(host_bytes);
   const auto write = [&] {
     GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(in.data(), from.on_host(), host_bytes, cudaMemcpyHostToDevice, bench.stream));
   };
@@ -66,14 +56,13 @@ void pinned(Workbench& bench) {
     GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(to.on_host(), out.data(), host_bytes, cudaMemcpyDeviceToHost, stream));
   };
   const char* const copy = "a copy of 256 MiB, host clock";
-  measure(bench, link("host-to-device-pinned", copy, bytes), timed(bytes, write));
-  measure(bench, link("device-to-host-pinned", copy, bytes), timed(bytes, [&] { read(bench.stream); }));
-  measure(bench,
-          link("host-both-ways-pinned", "a copy of 256 MiB each way at once, host clock; both together", 2 * bytes),
-          timed(2 * bytes, [&] {
-            write();
-            read(other.get());
-          }));
+  measure_link(bench, "host-to-device-pinned", copy, host_bytes, write);
+  measure_link(bench, "device-to-host-pinned", copy, host_bytes, [&] { read(bench.stream); });
+  measure_link(bench, "host-both-ways-pinned", "a copy of 256 MiB each way at once, host clock; both together",
+               2 * host_bytes, [&] {
+                 write();
+                 read(other.get());
+               });
 }
 
 int repeats_in_process(const Workbench& bench) {
@@ -83,18 +72,15 @@ int repeats_in_process(const Workbench& bench) {
 void pageable(Workbench& bench) {
   std::vector<std::byte> host(host_bytes, std::byte{1});
   DeviceVector<std::byte> device(host_bytes);
-  constexpr auto bytes = static_cast<double>(host_bytes);
   const char* const copy = "a copy of 256 MiB of ordinary host memory, host clock";
-  measure(
-      bench, link("host-to-device-pageable", copy, bytes),
-      timed(bytes,
-            [&] { GPUBENCH_CUDA_CHECK(cudaMemcpy(device.data(), host.data(), host_bytes, cudaMemcpyHostToDevice)); }),
-      repeats_in_process(bench));
-  measure(
-      bench, link("device-to-host-pageable", copy, bytes),
-      timed(bytes,
-            [&] { GPUBENCH_CUDA_CHECK(cudaMemcpy(host.data(), device.data(), host_bytes, cudaMemcpyDeviceToHost)); }),
-      repeats_in_process(bench));
+  const auto write = [&] {
+    GPUBENCH_CUDA_CHECK(cudaMemcpy(device.data(), host.data(), host_bytes, cudaMemcpyHostToDevice));
+  };
+  const auto read = [&] {
+    GPUBENCH_CUDA_CHECK(cudaMemcpy(host.data(), device.data(), host_bytes, cudaMemcpyDeviceToHost));
+  };
+  measure_link(bench, "host-to-device-pageable", copy, host_bytes, write, repeats_in_process(bench));
+  measure_link(bench, "device-to-host-pageable", copy, host_bytes, read, repeats_in_process(bench));
 }
 
 class ManagedMemory {
@@ -103,8 +89,7 @@ class ManagedMemory {
     GPUBENCH_CUDA_CHECK(cudaMallocManaged(&memory_, bytes, cudaMemAttachGlobal));
   }
   ~ManagedMemory() { (void)cudaFree(memory_); }
-  ManagedMemory(const ManagedMemory&) = delete;
-  ManagedMemory& operator=(const ManagedMemory&) = delete;
+  ManagedMemory& operator=(ManagedMemory&&) = delete;  ///< not copied, not moved
   [[nodiscard]] float* data() const { return static_cast<float*>(memory_); }
   /// Moves it to a device, or with cudaCpuDeviceId to the host.
   void move(int device, cudaStream_t stream) const {
@@ -123,12 +108,10 @@ class ManagedMemory {
 };
 
 void managed(Workbench& bench) {
-  int concurrent = 0;
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, bench.index));
-  if (concurrent == 0)
+  if (device_attribute(cudaDevAttrConcurrentManagedAccess, bench.index) == 0)
     throw CudaError("this system does not let host and GPU share managed memory at the same time, so nothing moves");
   const ManagedMemory memory(managed_bytes);
-  constexpr auto bytes = static_cast<double>(managed_bytes);
+  const int times = repeats_in_process(bench);
   const auto touch = [&] {
     for (std::size_t i = 0; i < managed_bytes / sizeof(float); i += 1024) memory.data()[i] = 1.0F;
   };
@@ -139,22 +122,15 @@ void managed(Workbench& bench) {
   };
   const auto to_device = [&] { memory.move(bench.index, bench.stream); };
   const char* const moved = "cudaMemPrefetchAsync of 128 MiB, host clock";
-  measure(bench, link("managed-to-device", moved, bytes), timed(bytes, to_device, to_host), repeats_in_process(bench));
-  measure(bench, link("managed-to-host", moved, bytes),
-          timed(
-              bytes, [&] { memory.move(cudaCpuDeviceId, bench.stream); }, to_device),
-          repeats_in_process(bench));
-  measure(bench,
-          link("managed-faults", "a kernel reads 128 MiB of managed memory that lies on the host, host clock", bytes),
-          timed(
-              bytes,
-              [&] {
-                GPUBENCH_CUDA_CHECK(probes::launch_memory(probes::MemoryPattern::read, {256, 4, 1}, nullptr,
-                                                          memory.data(), nullptr, managed_bytes / sizeof(float),
-                                                          bench.float_sink(), bench.stream));
-              },
-              to_host),
-          repeats_in_process(bench));
+  const auto to_host_only = [&] { memory.move(cudaCpuDeviceId, bench.stream); };
+  const auto fault = [&] {
+    GPUBENCH_CUDA_CHECK(probes::launch_memory(probes::MemoryPattern::read, {256, 4, 1}, nullptr, memory.data(), nullptr,
+                                              managed_bytes / sizeof(float), bench.float_sink(), bench.stream));
+  };
+  measure_link(bench, "managed-to-device", moved, managed_bytes, to_device, times, to_host);
+  measure_link(bench, "managed-to-host", moved, managed_bytes, to_host_only, times, to_device);
+  measure_link(bench, "managed-faults", "a kernel reads 128 MiB of managed memory that lies on the host, host clock",
+               managed_bytes, fault, times, to_host);
 }
 
 /// Another GPU is the current one while this lives.
@@ -165,8 +141,7 @@ class Current {
     GPUBENCH_CUDA_CHECK(cudaSetDevice(device));
   }
   ~Current() { (void)cudaSetDevice(before_); }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  Current& operator=(Current&&) = delete;  ///< not copied, not moved
 
  private:
   int before_ = 0;
@@ -193,8 +168,7 @@ class PeerAccess {
     (void)cudaDeviceDisablePeerAccess(peer_);
     (void)cudaSetDevice(before);
   }
-  PeerAccess(const PeerAccess&) = delete;
-  PeerAccess& operator=(const PeerAccess&) = delete;
+  PeerAccess& operator=(PeerAccess&&) = delete;  ///< not copied, not moved
 
  private:
   int device_;
@@ -217,8 +191,7 @@ class Abroad {
     thing_.reset();
     (void)cudaSetDevice(before);
   }
-  Abroad(const Abroad&) = delete;
-  Abroad& operator=(const Abroad&) = delete;
+  Abroad& operator=(Abroad&&) = delete;  ///< not copied, not moved
   T* operator->() const { return thing_.get(); }
 
  private:
@@ -230,7 +203,6 @@ void measure_peer(Workbench& bench, int other) {
   const PeerAccess to_other(bench.index, other);
   const Abroad<DeviceVector<std::byte>> there(other, peer_bytes);
   DeviceVector<std::byte> here(peer_bytes);
-  constexpr auto bytes = static_cast<double>(peer_bytes);
   const auto write = [&] {
     GPUBENCH_CUDA_CHECK(cudaMemcpyPeerAsync(there->data(), other, here.data(), bench.index, peer_bytes, bench.stream));
   };
@@ -238,23 +210,23 @@ void measure_peer(Workbench& bench, int other) {
     GPUBENCH_CUDA_CHECK(cudaMemcpyPeerAsync(here.data(), bench.index, there->data(), other, peer_bytes, bench.stream));
   };
   const std::string name = fmt::format("peer-{}", other);
-  measure(bench, link(name + "-write", "a copy of 512 MiB to the other GPU, host clock", bytes), timed(bytes, write));
-  measure(bench, link(name + "-read", "a copy of 512 MiB from the other GPU, host clock", bytes), timed(bytes, read));
+  measure_link(bench, name + "-write", "a copy of 512 MiB to the other GPU, host clock", peer_bytes, write);
+  measure_link(bench, name + "-read", "a copy of 512 MiB from the other GPU, host clock", peer_bytes, read);
   bench.attempt({name + "-both-ways"}, [&] {
     // Copies that one GPU asks for follow one another even in two streams: each sends its own.
     const PeerAccess from_other(other, bench.index);
     const Abroad<bench::Stream> others(other);
     DeviceVector<std::byte> target(peer_bytes);
     const Abroad<DeviceVector<std::byte>> source(other, peer_bytes);
-    measure(bench,
-            link(name + "-both-ways",
-                 "a copy of 512 MiB each way at once, each sent by its GPU, host clock; both together", 2 * bytes),
-            timed(2 * bytes, [&] {
-              write();
-              GPUBENCH_CUDA_CHECK(
-                  cudaMemcpyPeerAsync(target.data(), bench.index, source->data(), other, peer_bytes, others->get()));
-              GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(others->get()));
-            }));
+    const auto both = [&] {
+      write();
+      GPUBENCH_CUDA_CHECK(
+          cudaMemcpyPeerAsync(target.data(), bench.index, source->data(), other, peer_bytes, others->get()));
+      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(others->get()));
+    };
+    measure_link(bench, name + "-both-ways",
+                 "a copy of 512 MiB each way at once, each sent by its GPU, host clock; both together", 2 * peer_bytes,
+                 both);
   });
   // The chain is written by this GPU into the other's memory.
   const auto lines = static_cast<std::uint32_t>((std::size_t{64} << 20) / probes::line_bytes);

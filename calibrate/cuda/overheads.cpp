@@ -2,19 +2,11 @@
 // What it costs to launch, to wait, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
-#include <functional>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/clocks/costs.h"
-#include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::calibrate {
@@ -51,10 +43,8 @@ void timing_costs(Workbench& bench) {
         probe.failure = cost.reason;
     }
   for (auto& [what, probe] : probes) {
-    if (probe.values.empty())
-      bench.absent(probe.ceiling.resource, probe.failure);
-    else
-      bench.calibration.ceilings.push_back(ceiling_of(probe, bench.multiprocessors()));
+    if (!probe.values.empty()) probe.failure.clear();
+    bench.conclude(probe);
   }
 }
 
@@ -102,12 +92,12 @@ class Overheads {
       };
       time(few);
       const double min = time(few);
-      return Reading{(time(many) - min) / (many - few), std::nullopt, std::nullopt};
+      return Reading{(time(many) - min) / (many - few)};
     };
-    bench_.measure_now(overhead(resource, fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less "
-                                                      "that of {}, divided by {}",
-                                                      what, many, few, many - few)),
-                       measure, repeats);
+    const std::string method =
+        fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less that of {}, divided by {}", what,
+                    many, few, many - few);
+    bench_.measure_now(overhead(resource, method), measure, repeats);
   }
 
   /// What a call costs the host.
@@ -116,10 +106,10 @@ class Overheads {
       GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
       const double start = steady_seconds();
       for (int i = 0; i < calls; ++i) work();
-      return Reading{(steady_seconds() - start) / calls, std::nullopt, std::nullopt};
+      return Reading{(steady_seconds() - start) / calls};
     };
-    bench_.measure_now(overhead(resource, fmt::format("{}, host clock, mean of {} calls in a row", what, calls)),
-                       measure, repeats);
+    const std::string method = fmt::format("{}, host clock, mean of {} calls in a row", what, calls);
+    bench_.measure_now(overhead(resource, method), measure, repeats);
   }
 
   void host_callback() {
@@ -131,12 +121,11 @@ class Overheads {
         GPUBENCH_CUDA_CHECK(cudaLaunchHostFunc(
             bench_.stream, [](void*) {}, nullptr));
       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench_.stream));
-      return Reading{(steady_seconds() - start) / calls, std::nullopt, std::nullopt};
+      return Reading{(steady_seconds() - start) / calls};
     };
-    bench_.measure_now(overhead("host-callback", fmt::format("cudaLaunchHostFunc of an empty function, mean of {} in a "
-                                                             "stream, host clock",
-                                                             calls)),
-                       measure, repeats);
+    const std::string method =
+        fmt::format("cudaLaunchHostFunc of an empty function, mean of {} in a stream, host clock", calls);
+    bench_.measure_now(overhead("host-callback", method), measure, repeats);
   }
 
   void grid_sync() {
@@ -149,11 +138,11 @@ class Overheads {
       check_cuda(error, "launching a cooperative kernel");
       return reading_over(bench_.clock.last(1).front(), syncs);
     };
-    bench_.measure_now(overhead("grid-sync", fmt::format("cooperative grid of a block of 256 threads on each "
-                                                         "multiprocessor; mean of {} synchronisations, timed in the "
-                                                         "kernel",
-                                                         syncs)),
-                       measure, repeats);
+    const std::string method = fmt::format(
+        "cooperative grid of a block of 256 threads on each multiprocessor; mean of {} synchronisations, timed in the "
+        "kernel",
+        syncs);
+    bench_.measure_now(overhead("grid-sync", method), measure, repeats);
   }
 
   Workbench& bench_;
@@ -197,14 +186,13 @@ void measure_launch_step(Workbench& bench) {
         blocker.check();
         seconds.push_back(bench::seconds_between(start, stop) / launches);
       }
-      return Reading{step_height(seconds), std::nullopt, std::nullopt};
+      return Reading{step_height(seconds)};
     };
-    bench.measure_now(
-        overhead("launch-step", fmt::format("{} back-to-back launches, enqueued while the stream was held, of kernels "
-                                            "that wait 0, {}, ... {} cycles; sqrt(12) times the rms distance of the "
-                                            "times of a launch from the line through them",
-                                            launches, cycles_apart, (durations - 1) * cycles_apart)),
-        measure, step_repeats);
+    const std::string method = fmt::format(
+        "{} back-to-back launches, enqueued while the stream was held, of kernels that wait 0, {}, ... {} cycles; "
+        "sqrt(12) times the rms distance of the times of a launch from the line through them",
+        launches, cycles_apart, (durations - 1) * cycles_apart);
+    bench.measure_now(overhead("launch-step", method), measure, step_repeats);
   });
 }
 

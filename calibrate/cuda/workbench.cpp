@@ -3,13 +3,70 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <chrono>
 #include <cmath>
-#include <optional>
+#include <thread>
+
+#include "core/base/time.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {
 namespace {
+
+constexpr std::uint64_t clock_nanoseconds = 200'000;
+constexpr double max_seconds_beside = 2e-3;
+constexpr std::uint64_t any_throttle = bench::nvml_software_power_cap | bench::nvml_hardware_slowdown |
+                                       bench::nvml_software_thermal_slowdown | bench::nvml_hardware_thermal_slowdown |
+                                       bench::nvml_hardware_power_brake;
+
+/// The clock of a repetition of the probe, or right after it.
+void read_beside(Probe& probe, double seconds, const Instruments& with) {
+  const auto hertz = with.clock.during(probe.enqueue, seconds, with.timer);
+  if (hertz) ++probe.clocks_beside;
+  probe.clocks.push_back(hertz ? *hertz : with.clock.now());
+}
+
+void sample_rate(Probe& probe, const Instruments& with) {
+  const double seconds = with.timer.seconds(probe.enqueue);
+  probe.values.push_back(*probe.ceiling.work_per_run / seconds);
+  if (probe.clock_readings > 0)
+    probe.clocks.push_back(with.clock.read(probe.clock_readings));
+  else
+    read_beside(probe, seconds, with);
+}
+
+void sample_other(Probe& probe) {
+  const Reading reading = probe.measure();
+  probe.values.push_back(reading.value);
+  if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
+  if (reading.cycles) probe.cycles.push_back(*reading.cycles);
+}
+
+std::string clock_text(const Probe& probe) {
+  if (!probe.enqueue) return "";
+  if (probe.clock_readings > 0) return "; clock read in the probe's kernel on all multiprocessors";
+  if (2 * probe.clocks_beside > static_cast<int>(probe.clocks.size()))
+    return "; clock read on all multiprocessors by a thread beside a repetition of each sample";
+  return "; clock read in a kernel right after each sample, so perhaps higher than during it";
+}
+
+/// Value, interval, clock and what follows from them. The interval goes from the smallest to the largest sample: of
+/// nine that is the median's with 99.6 %. One of 95 % would be too narrow, because processes differ, too.
+void sum_up(Ceiling& ceiling, const Probe& probe, const std::vector<double>& values, const std::vector<double>& clocks,
+            int multiprocessors) {
+  ceiling.value = statistics::median(values);
+  const auto [min, max] = std::ranges::minmax(values);
+  ceiling.ci95 = {min, max};
+  ceiling.repeats = static_cast<int>(values.size());
+  if (const double hertz = clocks.empty() ? 0.0 : statistics::median(clocks); hertz > 0.0) ceiling.clock_hz = hertz;
+  ceiling.theoretical_limit = probe.limit;
+  if (!ceiling.clock_hz || ceiling.unit == "s") return;
+  const double all_clocks = *ceiling.clock_hz * multiprocessors;
+  if (probe.limit_for_clock) ceiling.theoretical_limit = *probe.limit_for_clock * all_clocks;
+  // Of what lies outside the multiprocessors it would be no property.
+  if (probe.limit_for_clock || ceiling.group == CeilingGroup::compute || ceiling.group == CeilingGroup::atomics)
+    ceiling.rate_per_clock = ceiling.value / all_clocks;
+}
 
 constexpr double trial_seconds = 1e-3;
 
@@ -27,6 +84,134 @@ std::string bus_id(int index) {
 
 }  // namespace
 
+double Timer::seconds(const std::function<void()>& enqueue) {
+  start_.record(stream_);
+  enqueue();
+  stop_.record(stream_);
+  stop_.wait();
+  return bench::seconds_between(start_, stop_);
+}
+
+ProbeClock::ProbeClock(cudaStream_t stream, int multiprocessors)
+    : stream_(stream),
+      multiprocessors_(multiprocessors),
+      readings_(static_cast<std::size_t>(multiprocessors * probes::max_blocks)) {}
+
+std::vector<probes::ClockReading> ProbeClock::last(int count) {
+  std::vector<probes::ClockReading> readings(static_cast<std::size_t>(count));
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  detail::copy_from_device(readings.data(), readings_.data(), readings.size() * sizeof(probes::ClockReading));
+  return readings;
+}
+
+double ProbeClock::now() {
+  GPUBENCH_CUDA_CHECK(probes::launch_clock(clock_nanoseconds, multiprocessors_, readings_.data(), stream_));
+  return read(multiprocessors_);
+}
+
+std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
+  const double beside = std::min(0.4 * seconds, max_seconds_beside);
+  GPUBENCH_CUDA_CHECK(
+      probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));
+  const double together = timer.seconds(enqueue);
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(side_.get()));
+  if (together > seconds + 0.5 * beside) return std::nullopt;  // it had to wait for the readers to end
+  return read(multiprocessors_);
+}
+
+Reading reading_over(const probes::ClockReading& passed, int count) {
+  Reading reading;
+  reading.value = 1e-9 * static_cast<double>(passed.nanoseconds) / count;
+  reading.cycles = static_cast<double>(passed.cycles) / count;
+  if (passed.nanoseconds > 0) reading.clock_hz = probes::mean_hertz({&passed, 1});
+  return reading;
+}
+
+void sample(Probe& probe, const Instruments& with) {
+  if (!probe.failure.empty()) return;
+  try {
+    std::this_thread::sleep_for(std::chrono::duration<double>(probe.rest_seconds));
+    if (probe.enqueue)
+      sample_rate(probe, with);
+    else
+      sample_other(probe);
+  } catch (const std::runtime_error& error) {  // CudaError, OutOfMemory
+    probe.failure = error.what();
+    return;
+  }
+  const auto reasons = with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  if (reasons != 0) ++probe.throttled_samples;
+  probe.throttled |= reasons;
+  probe.temperature = with.nvml.temperature().value;
+}
+
+Ceiling ceiling_of(const Probe& probe, int multiprocessors) {
+  Ceiling ceiling = probe.ceiling;
+  sum_up(ceiling, probe, probe.values, probe.clocks, multiprocessors);
+  if (!probe.cycles.empty()) ceiling.cycles = statistics::median(probe.cycles);
+  ceiling.temperature_celsius = probe.temperature;
+  ceiling.method +=
+      fmt::format("; median of {} samples, interval from the smallest to the largest", probe.values.size());
+  if (probe.rest_seconds > 0.0) ceiling.method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds);
+  ceiling.method += clock_text(probe);
+  if (probe.throttled_samples > 0)
+    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({}) at the end of {} of {} samples",
+                                          bench::throttle_text(probe.throttled), probe.throttled_samples,
+                                          probe.values.size()));
+  return ceiling;
+}
+
+void SustainedLoad::visit(const Instruments& with, double share) {
+  try {
+    run(with, share * probe_->sustained_seconds);
+  } catch (const CudaError& error) {
+    (void)cudaGetLastError();  // told; not to be told again by a later call
+    failure_ = error.what();
+  }
+}
+
+void SustainedLoad::run(const Instruments& with, double seconds) {
+  const double start = steady_seconds();
+  const double half = start + 0.5 * seconds;
+  const std::size_t before = rates_.size();
+  const std::size_t clocks_before = clocks_.size();
+  double took = 0.0;
+  while (rates_.size() < before + 3 || steady_seconds() < start + seconds) {
+    const bool settled = steady_seconds() > half;
+    took = with.timer.seconds(probe_->enqueue);
+    if (!settled) continue;
+    rates_.push_back(*probe_->ceiling.work_per_run / took);
+    if (probe_->clock_readings > 0) clocks_.push_back(with.clock.read(probe_->clock_readings));
+    throttled_ |= with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  }
+  rates_of_visits_.push_back(static_cast<std::int64_t>(rates_.size() - before));
+  if (clocks_.size() == clocks_before)
+    if (const auto beside = with.clock.during(probe_->enqueue, took, with.timer)) clocks_.push_back(*beside);
+  // While the last repetition runs: idle, the board falls to a fraction of it.
+  probe_->enqueue();
+  power_ = with.nvml.power().value;
+  temperature_ = with.nvml.temperature().value;
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  seconds_ += seconds;
+}
+
+Ceiling SustainedLoad::ceiling(int multiprocessors) const {
+  Ceiling ceiling = probe_->ceiling;
+  ceiling.resource = resource();
+  ceiling.load = Load::sustained;
+  sum_up(ceiling, *probe_, rates_, clocks_, multiprocessors);
+  const std::size_t visits = rates_of_visits_.size();
+  ceiling.ci95 = statistics::median_ci95(rates_, rates_of_visits_);
+  ceiling.power_watts = power_;
+  ceiling.temperature_celsius = temperature_;
+  const std::string apart = visits > 1 ? fmt::format(" in {} visits apart", visits) : "";
+  ceiling.method += fmt::format("; without rest, median of the {} samples in the second half of {}{}", rates_.size(),
+                                format_seconds(seconds_, 2), apart);
+  if (throttled_ != 0)
+    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({})", bench::throttle_text(throttled_)));
+  return ceiling;
+}
+
 Workbench::Workbench(const Device& its_device, const Options& its_options)
     : WorkbenchBase(its_device, its_options),
       gpu(bench::open_gpu(its_device)),
@@ -36,8 +221,8 @@ Workbench::Workbench(const Device& its_device, const Options& its_options)
       nvml(bus_id(device_index())),
       sink(2) {
   index = device_index();
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index));
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index));
+  major = device_attribute(cudaDevAttrComputeCapabilityMajor, index);
+  minor = device_attribute(cudaDevAttrComputeCapabilityMinor, index);
 }
 
 void Workbench::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
@@ -105,6 +290,10 @@ std::size_t Workbench::fastest(const std::vector<LoopKernel>& kernels) {
 
 void Workbench::measure_now(Probe probe, int repeats) {
   for (int i = 0; i < repeats; ++i) sample(probe, instruments());
+  conclude(probe);
+}
+
+void Workbench::conclude(const Probe& probe) {
   if (!probe.failure.empty())
     absent(probe.ceiling.resource, probe.failure);
   else

@@ -1,19 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ceilings of the host CPU: what is measured in which order, and how probes are sampled.
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <string>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <sstream>
 #include <system_error>
-#include <utility>
 
 #include "bench/clocks/costs.h"
 #include "calibrate/host/workbench.h"
+#include "core/statistics/statistics.h"
 #include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_team.h"
 
 namespace gpubench::calibrate {
 namespace {
+
+constexpr double min_share = 0.9;  ///< of its cores' time that a probe should have had
+constexpr std::ptrdiff_t min_steady = 3;
+constexpr double load_worth_saying = 0.02;
+
+/// The mean of what belongs to the middle one or two values.
+double beside_median(const std::vector<double>& values, const std::vector<double>& beside) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  const std::size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1) return beside[order[middle]];
+  return 0.5 * (beside[order[middle - 1]] + beside[order[middle]]);
+}
+
+/// The probe with its steady samples alone, where they are enough; else as it is.
+HostProbe steady_part(const HostProbe& all) {
+  if (all.steady.size() != all.values.size() || all.clocks.size() != all.values.size()) return all;
+  if (std::ranges::count(all.steady, true) < min_steady) return all;
+  HostProbe part = all;
+  part.values.clear();
+  part.clocks.clear();
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    if (!all.steady[i]) continue;
+    part.values.push_back(all.values[i]);
+    part.clocks.push_back(all.clocks[i]);
+  }
+  return part;
+}
+
+void add_clock(const HostProbe& probe, Ceiling& ceiling) {
+  if (probe.clocks.size() != probe.values.size()) return;
+  const double clock = beside_median(probe.values, probe.clocks);
+  if (!(clock > 0.0)) return;
+  ceiling.clock_hz = clock;
+  if (ceiling.unit == "s") {
+    if (ceiling.group == CeilingGroup::latency) ceiling.cycles = ceiling.value * clock;
+    return;
+  }
+  if (!probe.per_core) return;
+  ceiling.rate_per_clock = ceiling.value / (clock * probe.cores);
+  const double one_unit = probe.units.work_per_clock * clock * probe.cores;
+  ceiling.theoretical_limit = limit_shown(ceiling.value, one_unit, probe.units.max);
+  if (ceiling.theoretical_limit)
+    ceiling.method += fmt::format("; limit: {} x {} x {} x clock", plural(probe.cores, "core"),
+                                  plural(std::lround(*ceiling.theoretical_limit / one_unit), "unit"), probe.units.text);
+}
+
+std::optional<ProcessorTimes> processor_times() {
+  std::ifstream file("/proc/stat");
+  std::string line;
+  std::getline(file, line);
+  return parse_processor_times(line);
+}
+
+double own_ticks() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  const double seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  return seconds * static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
 
 constexpr HostPlan quick_plan = {.rounds = 9,
                                  .min_rounds = 3,
@@ -39,6 +103,102 @@ constexpr HostPlan full_plan = {.rounds = 9,
                                 .ladder_caches = 3};
 
 }  // namespace
+
+HostReading best_of(int tries, const std::function<HostReading()>& measure) {
+  constexpr double as_good = 0.9;  // clocks differ by less; what is slower was disturbed
+  HostReading best;
+  HostReading best_steady;
+  const auto found = [&] { return best_steady.value > 0.0 && best_steady.value >= as_good * best.value; };
+  for (int i = 0; i < tries || (!found() && i < 3 * tries); ++i) {
+    const HostReading reading = measure();
+    if (reading.value > best.value) best = reading;
+    if (reading.steady && reading.value > best_steady.value) best_steady = reading;
+  }
+  return found() ? best_steady : best;
+}
+
+std::optional<double> limit_shown(double rate, double one_unit, int max_units) {
+  constexpr double shows_another = 1.1;
+  if (!(one_unit > 0.0) || max_units < 1) return std::nullopt;
+  int shown = 1;
+  while (shown < max_units && rate > shows_another * shown * one_unit) ++shown;
+  if (shown == 1 && max_units > 1) return std::nullopt;
+  return shown * one_unit;
+}
+
+Ceiling ceiling_of(const HostProbe& all) {
+  const HostProbe probe = steady_part(all);
+  Ceiling ceiling = probe.ceiling;
+  if (probe.values.size() < all.values.size())
+    ceiling.caveats.push_back(fmt::format("the clock changed during {} of {} repeats, which are left out",
+                                          all.values.size() - probe.values.size(), all.values.size()));
+  ceiling.value = statistics::median(probe.values);
+  std::vector<double> sorted = probe.values;
+  std::sort(sorted.begin(), sorted.end());
+  ceiling.ci95 = statistics::median_ci95(sorted);
+  ceiling.repeats = static_cast<int>(probe.values.size());
+  add_clock(probe, ceiling);
+  if (!probe.shares.empty())
+    if (const double share = statistics::median(probe.shares); share < min_share)
+      ceiling.caveats.push_back(
+          fmt::format("others were running: the threads had {:.0f} % of their cores", 100.0 * share));
+  return ceiling;
+}
+
+std::vector<Ceiling> best_ceilings(const std::vector<HostProbe>& probes) {
+  std::vector<Ceiling> best;
+  std::vector<Ceiling> others;
+  for (const auto& probe : probes) {
+    if (probe.values.empty()) continue;
+    Ceiling ceiling = ceiling_of(probe);
+    if (!probe.also.empty()) {
+      others.push_back(ceiling);
+      others.back().resource = probe.also;
+    }
+    const auto same = std::ranges::find(best, ceiling.resource, &Ceiling::resource);
+    if (same == best.end())
+      best.push_back(std::move(ceiling));
+    else if (ceiling.value > same->value)
+      *same = std::move(ceiling);
+  }
+  best.insert(best.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+  return best;
+}
+
+std::optional<ProcessorTimes> parse_processor_times(std::string_view text) {
+  // "cpu  user nice system idle iowait irq softirq steal guest guest_nice"; guests' time is in user and nice.
+  std::istringstream in{std::string(text.substr(0, 4096))};
+  std::string name;
+  std::array<double, 8> ticks{};
+  in >> name;
+  for (auto& one : ticks) in >> one;
+  if (!in || name != "cpu") return std::nullopt;
+  return ProcessorTimes{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[7], ticks[3] + ticks[4]};
+}
+
+std::optional<std::string> load_warning(const ProcessorTimes& passed, double own) {
+  const double all = passed.busy + passed.stolen + passed.idle;
+  if (!(all > 0.0)) return std::nullopt;
+  const double others = std::max(0.0, passed.busy - own) / all;
+  const double stolen = passed.stolen / all;
+  std::string text;
+  if (others > load_worth_saying)
+    text = fmt::format("other processes took {:.0f} % of the processors' time", 100.0 * others);
+  if (stolen > load_worth_saying)
+    text += fmt::format("{}{:.0f} % of it was kept from this virtual machine by its host",
+                        text.empty() ? "of the processors' time, " : "; ", 100.0 * stolen);
+  if (text.empty()) return std::nullopt;
+  return text + "; ceilings may be low";
+}
+
+OtherLoad::OtherLoad() : start_(processor_times()), own_start_(own_ticks()) {}
+
+std::optional<std::string> OtherLoad::warning() const {
+  const auto now = processor_times();
+  if (!start_ || !now) return std::nullopt;
+  return load_warning({now->busy - start_->busy, now->stolen - start_->stolen, now->idle - start_->idle},
+                      own_ticks() - own_start_);
+}
 
 HostWorkbench::HostWorkbench(const Device& its_device, const Options& its_options, const HostPlan& its_plan)
     : WorkbenchBase(its_device, its_options),

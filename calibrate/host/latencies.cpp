@@ -3,20 +3,13 @@
 // way from core to core. And atomic additions by how threads share lines.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "calibrate/host/workbench.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_contention.h"
-#include "kernels/probes/host_team.h"
 
 namespace gpubench::calibrate {
 namespace {

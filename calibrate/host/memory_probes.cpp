@@ -2,19 +2,12 @@
 // The host's memory: DRAM in all the ways there are, and caches by ladders of working sets.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "calibrate/host/workbench.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_team.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -3,11 +3,10 @@
 #include <cuda_bf16.h>
 
 #include <cmath>
-#include <vector>
 
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"

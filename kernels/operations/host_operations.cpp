@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "kernels/operations/operations.h"
 

@@ -4,12 +4,6 @@
 // caller's duty.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <vector>
-
 #include "gpubench/benchmark.h"
 #include "gpubench/check.h"
 #include "gpubench/state.h"
@@ -41,7 +35,7 @@ void transpose(In x, Out y, std::int64_t n);      ///< n x n
 void gemm(In a, In b, Out c, std::int64_t n);     ///< c = a b, n x n, row-major
 void fma_chain(In x, Out y, std::int64_t fma_count);  ///< y = fma_count times v = v * 0.999f + 0.001f, from v = x
 
-// The work of each, declared on the state; work.cpp lists what is counted. `pipe` of sum and dot is the one they
+// The work of each, declared on the state; compute.cpp lists what is counted. `pipe` of sum and dot is the one they
 // accumulate on.
 void declare_copy(State& state, std::int64_t n);
 void declare_axpy(State& state, std::int64_t n);  ///< saxpy and triad

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum and dot product in one launch: each block leaves a partial sum, and the block that arrives last adds the partial
 // sums. Unlike atomics on the result, this needs no clearing launch and adds in the same order every time.
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "bench/cuda/cuda_error.h"
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"
 
@@ -98,18 +96,12 @@ void reduce(Term term, float* result, std::int64_t n, ReductionScratch& scratch,
   check_launch("reduction");
 }
 
-int resident_blocks() {
-  int device = 0;
-  int multiprocessors = 0;
-  GPUBENCH_CUDA_CHECK(cudaGetDevice(&device));
-  GPUBENCH_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  return multiprocessors * blocks_per_multiprocessor;
-}
-
 }  // namespace
 
 ReductionScratch::ReductionScratch()
-    : max_blocks_(resident_blocks()), partials_(static_cast<std::size_t>(max_blocks_)), arrivals_(1) {
+    : max_blocks_(device_attribute(cudaDevAttrMultiProcessorCount) * blocks_per_multiprocessor),
+      partials_(static_cast<std::size_t>(max_blocks_)),
+      arrivals_(1) {
   detail::fill_bytes_device(arrivals_.data(), 0, arrivals_.bytes());
 }
 

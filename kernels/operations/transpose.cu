@@ -2,9 +2,6 @@
 // Matrix transpose through padded shared memory, so that both reads and writes run along rows.
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "bench/cuda/cuda_error.h"
 #include "kernels/operations/cuda_kernels.h"
 #include "kernels/operations/operations.h"

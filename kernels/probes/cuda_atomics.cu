@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cooperative_groups.h>
 
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
@@ -25,14 +24,9 @@ struct Strides {
   unsigned amount = 1;  ///< known at run time alone: to add a constant 1 shared memory has an instruction of its own
 };
 Strides strides_of(Contention contention) {
-  switch (contention) {
-    case Contention::one_address:
-      return {0, 0};
-    case Contention::one_per_warp:
-      return {warp_stride, 0};
-    case Contention::spread:
-      break;
-  }
+  using enum Contention;
+  if (contention == one_address) return {0, 0};
+  if (contention == one_per_warp) return {warp_stride, 0};
   return {32, 1};
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cstdint>
 
 #include "kernels/probes/cuda_memory.h"
 
@@ -143,16 +142,10 @@ cudaError_t launch_as(BulkShape shape, float* a, const float* b, std::size_t cou
 }  // namespace
 
 std::span<const BulkShape> bulk_shapes(MemoryPattern pattern) {
-  switch (pattern) {
-    case MemoryPattern::read:
-      return read_shapes;
-    case MemoryPattern::write:
-      return write_shapes;
-    case MemoryPattern::copy:
-      return copy_shapes;
-    case MemoryPattern::triad:
-      break;
-  }
+  using enum MemoryPattern;
+  if (pattern == read) return read_shapes;
+  if (pattern == write) return write_shapes;
+  if (pattern == copy) return copy_shapes;
   return {};
 }
 
@@ -161,17 +154,11 @@ cudaError_t launch_bulk(MemoryPattern pattern, BulkShape shape, float* a, const 
   if (shape.bytes < 16 || shape.bytes % 16 != 0 || shape.stages < 1 || shape.stages > 16 || count == 0 ||
       4 * count % static_cast<std::size_t>(shape.bytes) != 0)
     return cudaErrorInvalidValue;
-  switch (pattern) {
-    case MemoryPattern::read:
-      return launch_as<MemoryPattern::read>(shape, a, b, count, multiprocessors, stream);
-    case MemoryPattern::write:
-      return launch_as<MemoryPattern::write>(shape, a, b, count, multiprocessors, stream);
-    case MemoryPattern::copy:
-      if (shape.stages <= stores_behind) return cudaErrorInvalidValue;
-      return launch_as<MemoryPattern::copy>(shape, a, b, count, multiprocessors, stream);
-    case MemoryPattern::triad:
-      break;
-  }
+  using enum MemoryPattern;
+  if (pattern == copy && shape.stages <= stores_behind) return cudaErrorInvalidValue;
+  if (pattern == read) return launch_as<read>(shape, a, b, count, multiprocessors, stream);
+  if (pattern == write) return launch_as<write>(shape, a, b, count, multiprocessors, stream);
+  if (pattern == copy) return launch_as<copy>(shape, a, b, count, multiprocessors, stream);
   return cudaErrorInvalidValue;
 }
 

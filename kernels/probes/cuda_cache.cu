@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cstdint>
 
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
@@ -179,29 +177,17 @@ cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_byt
   if (shape.threads < 32 || shape.threads > max_threads || set_bytes < step || set_bytes % step != 0 ||
       set_bytes > (std::size_t{1} << 30))
     return cudaErrorInvalidValue;
-  switch (shape.access_bytes) {
-    case 4:
-      return launch_cache_as<4>(shape, data, set_bytes, launch, launched);
-    case 8:
-      return launch_cache_as<8>(shape, data, set_bytes, launch, launched);
-    case 16:
-      return launch_cache_as<16>(shape, data, set_bytes, launch, launched);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  if (shape.access_bytes == 4) return launch_cache_as<4>(shape, data, set_bytes, launch, launched);
+  if (shape.access_bytes == 8) return launch_cache_as<8>(shape, data, set_bytes, launch, launched);
+  if (shape.access_bytes == 16) return launch_cache_as<16>(shape, data, set_bytes, launch, launched);
+  return cudaErrorInvalidValue;
 }
 
 cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched) {
-  switch (conflicts) {
-    case 1:
-      return launch_shared_as<1>(launch, launched);
-    case 2:
-      return launch_shared_as<2>(launch, launched);
-    case 32:
-      return launch_shared_as<32>(launch, launched);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  if (conflicts == 1) return launch_shared_as<1>(launch, launched);
+  if (conflicts == 2) return launch_shared_as<2>(launch, launched);
+  if (conflicts == 32) return launch_shared_as<32>(launch, launched);
+  return cudaErrorInvalidValue;
 }
 
 cudaError_t launch_constant(const LoopLaunch& launch, Launched& launched) {

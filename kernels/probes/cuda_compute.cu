@@ -2,7 +2,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
@@ -121,16 +120,11 @@ __global__ void __launch_bounds__(max_threads)
 /// Tiny, so that multiply-adds leave their values as they are; for int32 its bits are a factor like any other; the
 /// dividend of divisions, which turn v into number / v and back.
 float number_for(VectorOperation operation) {
-  switch (operation) {
-    case VectorOperation::fp16:
-      return 1e-4F;
-    case VectorOperation::bf16:
-      return 1e-5F;
-    case VectorOperation::division:
-      return 1.7F;
-    default:
-      return 1e-12F;
-  }
+  using enum VectorOperation;
+  if (operation == fp16) return 1e-4F;
+  if (operation == bf16) return 1e-5F;
+  if (operation == division) return 1.7F;
+  return 1e-12F;
 }
 
 template <VectorOperation operation>
@@ -142,6 +136,31 @@ cudaError_t launch_as(BlockShape shape, const LoopLaunch& launch, Launched& laun
   vector_kernel<operation><<<static_cast<unsigned>(blocks), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
       launch.loops, number_for(operation), launch.sink, launch.clock);
   return cudaGetLastError();
+}
+
+/// Results in a clock; a multiply-add is one.
+struct VectorRow {
+  int capability;  ///< 10 major + minor
+  int fp64, fp32, half, bfloat, int32, special;
+};
+constexpr VectorRow vector_rows[] = {
+    {70, 32, 64, 128, 0, 64, 16},    {75, 2, 64, 128, 0, 64, 16},      {80, 32, 64, 256, 128, 64, 16},
+    {86, 2, 128, 128, 128, 64, 16},  {87, 2, 128, 256, 128, 64, 16},   {89, 2, 128, 128, 128, 64, 16},
+    {90, 64, 128, 256, 256, 64, 16}, {100, 64, 128, 256, 256, 64, 16}, {120, 2, 128, 128, 128, 64, 16}};
+
+struct TensorRow {
+  int capability;
+  int fp64, tf32, half, fp8, int8;  ///< FLOPs in a clock
+};
+constexpr TensorRow tensor_rows[] = {{75, 0, 0, 1024, 0, 2048},         {80, 128, 1024, 2048, 0, 4096},
+                                     {86, 0, 512, 1024, 0, 2048},       {89, 0, 512, 1024, 2048, 2048},
+                                     {90, 256, 2048, 4096, 8192, 8192}, {100, 128, 4096, 8192, 16384, 16384}};
+
+template <class Row, std::size_t N>
+const Row* find(const Row (&rows)[N], int major, int minor) {
+  for (const Row& row : rows)
+    if (row.capability == 10 * major + minor) return &row;
+  return nullptr;
 }
 
 }  // namespace
@@ -166,5 +185,34 @@ cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const Loo
   static_assert(launches.size() == vector_operation_names.size());
   return launches[static_cast<std::size_t>(operation)](shape, launch, launched);
 }
+
+int vector_limit(VectorOperation operation, int major, int minor) {
+  const VectorRow* const row = find(vector_rows, major, minor);
+  if (row == nullptr) return 0;
+  using enum VectorOperation;
+  if (operation == fp64) return 2 * row->fp64;
+  if (operation == fp32) return 2 * row->fp32;
+  if (operation == fp16) return 2 * row->half;
+  if (operation == bf16) return 2 * row->bfloat;
+  // Blackwell merged its integer lanes with the floating-point ones; the table does not yet tell their rate.
+  if (operation == int32) return row->capability >= 100 ? 0 : 2 * row->int32;
+  if (operation == exp2 || operation == rsqrt || operation == sin) return row->special;
+  return 0;
+}
+
+int tensor_limit(NumberFormat type, int major, int minor) {
+  const TensorRow* const row = find(tensor_rows, major, minor);
+  if (row == nullptr) return 0;
+  using enum NumberFormat;
+  if (type == fp64) return row->fp64;
+  if (type == tf32) return row->tf32;
+  if (type == fp16) return row->half;
+  if (type == bf16) return row->capability >= 80 ? row->half : 0;
+  if (type == fp8) return row->fp8;
+  if (type == int8) return row->int8;
+  return 0;
+}
+
+int local_bytes_limit(int major, int) { return major >= 7 ? 128 : 0; }
 
 }  // namespace gpubench::probes

@@ -6,12 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "gpubench/work.h"
 #include "kernels/probes/cuda_clock.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/probes/chase_order.h"
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
@@ -70,6 +69,15 @@ __global__ void shared_chase_kernel(int passes, std::uint32_t* sink, ClockReadin
   leave_reading(clock, start);
 }
 
+__global__ void clock_kernel(std::uint64_t nanoseconds, ClockReading* clock) {
+  const ClockReading start = read_clocks();
+  while (global_nanoseconds() - start.nanoseconds < nanoseconds) {
+  }
+  leave_reading(clock, start);
+}
+
+__global__ void empty_kernel() {}
+
 }  // namespace
 
 cudaError_t launch_chain(void* memory, std::uint32_t lines, std::uint64_t seed, cudaStream_t stream) {
@@ -96,6 +104,26 @@ cudaError_t launch_shared_chase(int steps, void* sink, ClockReading* clock, cuda
   if (steps < chase_unroll || steps % chase_unroll != 0) return cudaErrorInvalidValue;
   shared_chase_kernel<<<1, 256, 0, stream>>>(steps / chase_unroll, static_cast<std::uint32_t*>(sink), clock);
   return cudaGetLastError();
+}
+
+cudaError_t launch_empty_blocks(int blocks, cudaStream_t stream) {
+  empty_kernel<<<static_cast<unsigned>(blocks), threads_of_empty_block, 0, stream>>>();
+  return cudaGetLastError();
+}
+
+cudaError_t launch_clock(std::uint64_t nanoseconds, int blocks, ClockReading* clock, cudaStream_t stream) {
+  clock_kernel<<<static_cast<unsigned>(blocks), 1, 0, stream>>>(nanoseconds, clock);
+  return cudaGetLastError();
+}
+
+double mean_hertz(std::span<const ClockReading> readings) {
+  double cycles = 0.0;
+  double nanoseconds = 0.0;
+  for (const auto& reading : readings) {
+    cycles += static_cast<double>(reading.cycles);
+    nanoseconds += static_cast<double>(reading.nanoseconds);
+  }
+  return nanoseconds > 0.0 ? 1e9 * cycles / nanoseconds : 0.0;
 }
 
 }  // namespace gpubench::probes

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
+#include <utility>
 
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_memory.h"
 
 namespace gpubench::probes {
@@ -82,18 +81,11 @@ cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream)
 
 template <MemoryPattern pattern>
 cudaError_t launch(MemoryShape shape, const Arrays& arrays, cudaStream_t stream) {
-  switch (shape.accesses) {
-    case 1:
-      return launch<pattern, 1>(shape, arrays, stream);
-    case 4:
-      return launch<pattern, 4>(shape, arrays, stream);
-    case 8:
-      return launch<pattern, 8>(shape, arrays, stream);
-    case 16:
-      return launch<pattern, 16>(shape, arrays, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  if (shape.accesses == 1) return launch<pattern, 1>(shape, arrays, stream);
+  if (shape.accesses == 4) return launch<pattern, 4>(shape, arrays, stream);
+  if (shape.accesses == 8) return launch<pattern, 8>(shape, arrays, stream);
+  if (shape.accesses == 16) return launch<pattern, 16>(shape, arrays, stream);
+  return cudaErrorInvalidValue;
 }
 
 constexpr auto side_by_side = WorkingSetStart::side_by_side;
@@ -165,19 +157,50 @@ cudaError_t launch_working_set_as(WorkingSetShape shape, const float* data, std:
   return cudaGetLastError();
 }
 
+constexpr std::array steps = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 256};
+constexpr int threads = 256;
+constexpr int loads = 4;
+
+template <int multiply_adds>
+__global__ void __launch_bounds__(threads)
+    intensity_kernel(const float4* __restrict__ data, float factor, float* sink) {
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * threads * loads + threadIdx.x;
+  float4 v[loads];
+#pragma unroll
+  for (int k = 0; k < loads; ++k) v[k] = data[first + static_cast<std::size_t>(k) * threads];
+    // v = v factor + v, as the arithmetic probe.
+#pragma unroll
+  for (int i = 0; i < multiply_adds; ++i) {
+#pragma unroll
+    for (int k = 0; k < loads; ++k) {
+      v[k].x = fmaf(v[k].x, factor, v[k].x);
+      v[k].y = fmaf(v[k].y, factor, v[k].y);
+      v[k].z = fmaf(v[k].z, factor, v[k].z);
+      v[k].w = fmaf(v[k].w, factor, v[k].w);
+    }
+  }
+  // A maximum keeps all values and costs no multiply-add.
+  float max = 0.0F;
+#pragma unroll
+  for (int k = 0; k < loads; ++k) max = fmaxf(fmaxf(max, fmaxf(v[k].x, v[k].y)), fmaxf(v[k].z, v[k].w));
+  if (max == 1.2345678e30F) *sink = max;  // never so
+}
+
+using IntensityKernel = void (*)(const float4*, float, float*);
+
+template <std::size_t... i>
+constexpr std::array<IntensityKernel, steps.size()> kernels_of(std::index_sequence<i...>) {
+  return {intensity_kernel<steps[i]>...};
+}
+
 }  // namespace
 
 std::span<const MemoryShape> memory_shapes(MemoryPattern pattern) {
-  switch (pattern) {
-    case MemoryPattern::read:
-      return read_shapes;
-    case MemoryPattern::write:
-      return write_shapes;
-    case MemoryPattern::copy:
-      return copy_shapes;
-    case MemoryPattern::triad:
-      return triad_shapes;
-  }
+  using enum MemoryPattern;
+  if (pattern == read) return read_shapes;
+  if (pattern == write) return write_shapes;
+  if (pattern == copy) return copy_shapes;
+  if (pattern == triad) return triad_shapes;
   return {};
 }
 
@@ -189,29 +212,20 @@ cudaError_t launch_memory(MemoryPattern pattern, MemoryShape shape, float* a, co
     return cudaErrorInvalidValue;
   const Arrays arrays = {reinterpret_cast<float4*>(a), reinterpret_cast<const float4*>(b),
                          reinterpret_cast<const float4*>(c), count / 4, sink};
-  switch (pattern) {
-    case MemoryPattern::read:
-      return launch<MemoryPattern::read>(shape, arrays, stream);
-    case MemoryPattern::write:
-      return launch<MemoryPattern::write>(shape, arrays, stream);
-    case MemoryPattern::copy:
-      return launch<MemoryPattern::copy>(shape, arrays, stream);
-    case MemoryPattern::triad:
-      return launch<MemoryPattern::triad>(shape, arrays, stream);
-  }
+  using enum MemoryPattern;
+  if (pattern == read) return launch<read>(shape, arrays, stream);
+  if (pattern == write) return launch<write>(shape, arrays, stream);
+  if (pattern == copy) return launch<copy>(shape, arrays, stream);
+  if (pattern == triad) return launch<triad>(shape, arrays, stream);
   return cudaErrorInvalidValue;
 }
 
 double memory_bytes(MemoryPattern pattern, std::size_t count) {
   const double array = 4.0 * static_cast<double>(count);
-  switch (pattern) {
-    case MemoryPattern::copy:
-      return 2.0 * array;
-    case MemoryPattern::triad:
-      return 3.0 * array;
-    default:
-      return array;
-  }
+  using enum MemoryPattern;
+  if (pattern == copy) return 2.0 * array;
+  if (pattern == triad) return 3.0 * array;
+  return array;
 }
 
 std::span<const WorkingSetShape> working_set_shapes() { return working_set_table; }
@@ -237,16 +251,23 @@ cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::si
   if (working_set_bytes % 16 != 0 || groups == 0 || groups >= (std::size_t{1} << 31) || shape.threads < 32 ||
       shape.threads > max_working_set_threads)
     return cudaErrorInvalidValue;
-  switch (shape.loads) {
-    case 2:
-      return launch_working_set_as<2>(shape, data, groups, min_bytes, sink, clock, stream, launched);
-    case 4:
-      return launch_working_set_as<4>(shape, data, groups, min_bytes, sink, clock, stream, launched);
-    case 8:
-      return launch_working_set_as<8>(shape, data, groups, min_bytes, sink, clock, stream, launched);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  if (shape.loads == 2) return launch_working_set_as<2>(shape, data, groups, min_bytes, sink, clock, stream, launched);
+  if (shape.loads == 4) return launch_working_set_as<4>(shape, data, groups, min_bytes, sink, clock, stream, launched);
+  if (shape.loads == 8) return launch_working_set_as<8>(shape, data, groups, min_bytes, sink, clock, stream, launched);
+  return cudaErrorInvalidValue;
+}
+
+std::span<const int> intensity_steps() { return steps; }
+
+cudaError_t launch_intensity(int multiply_adds, const float* data, std::size_t count, float* sink,
+                             cudaStream_t stream) {
+  constexpr std::size_t tile = std::size_t{threads} * loads * 4;
+  const auto step = std::find(steps.begin(), steps.end(), multiply_adds);
+  if (count == 0 || count % tile != 0 || step == steps.end()) return cudaErrorInvalidValue;
+  constexpr auto kernels = kernels_of(std::make_index_sequence<steps.size()>());
+  kernels[static_cast<std::size_t>(step - steps.begin())]<<<static_cast<unsigned>(count / tile), threads, 0, stream>>>(
+      reinterpret_cast<const float4*>(data), 1e-12F, sink);
+  return cudaGetLastError();
 }
 
 }  // namespace gpubench::probes

@@ -6,8 +6,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 
 #include "kernels/probes/cuda_clock.h"

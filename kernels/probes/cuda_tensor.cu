@@ -5,7 +5,6 @@
 
 #include <type_traits>
 
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
@@ -205,23 +204,13 @@ cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* 
 }  // namespace
 
 cudaError_t launch_fill(NumberFormat type, void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
-  switch (type) {
-    case NumberFormat::fp64:
-      return fill<double>(memory, count, seed, stream);
-    case NumberFormat::fp32:
-    case NumberFormat::tf32:
-      return fill<float>(memory, count, seed, stream);
-    case NumberFormat::fp16:
-      return fill<__half>(memory, count, seed, stream);
-    case NumberFormat::bf16:
-      return fill<__nv_bfloat16>(memory, count, seed, stream);
-    case NumberFormat::fp8:
-      return fill<__nv_fp8_e4m3>(memory, count, seed, stream);
-    case NumberFormat::int8:
-      return fill<std::int8_t>(memory, count, seed, stream);
-    case NumberFormat::int32:
-      break;
-  }
+  using enum NumberFormat;
+  if (type == fp64) return fill<double>(memory, count, seed, stream);
+  if (type == fp32 || type == tf32) return fill<float>(memory, count, seed, stream);
+  if (type == fp16) return fill<__half>(memory, count, seed, stream);
+  if (type == bf16) return fill<__nv_bfloat16>(memory, count, seed, stream);
+  if (type == fp8) return fill<__nv_fp8_e4m3>(memory, count, seed, stream);
+  if (type == int8) return fill<std::int8_t>(memory, count, seed, stream);
   return cudaErrorInvalidValue;
 }
 
@@ -240,23 +229,13 @@ cudaError_t launch_mma(NumberFormat type, BlockShape shape, const void* a, const
   if (shape.threads < 32 || shape.threads > max_threads || shape.threads % 32 != 0 || shape.blocks < 1 ||
       shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
-  switch (type) {
-    case NumberFormat::fp64:
-      return launch_mma_as<NumberFormat::fp64>(shape, a, b, sums, launch, launched);
-    case NumberFormat::tf32:
-      return launch_mma_as<NumberFormat::tf32>(shape, a, b, sums, launch, launched);
-    case NumberFormat::fp16:
-      return launch_mma_as<NumberFormat::fp16>(shape, a, b, sums, launch, launched);
-    case NumberFormat::bf16:
-      return launch_mma_as<NumberFormat::bf16>(shape, a, b, sums, launch, launched);
-    case NumberFormat::fp8:
-      return launch_mma_as<NumberFormat::fp8>(shape, a, b, sums, launch, launched);
-    case NumberFormat::int8:
-      return launch_mma_as<NumberFormat::int8>(shape, a, b, sums, launch, launched);
-    case NumberFormat::fp32:
-    case NumberFormat::int32:
-      break;
-  }
+  using enum NumberFormat;
+  if (type == fp64) return launch_mma_as<fp64>(shape, a, b, sums, launch, launched);
+  if (type == tf32) return launch_mma_as<tf32>(shape, a, b, sums, launch, launched);
+  if (type == fp16) return launch_mma_as<fp16>(shape, a, b, sums, launch, launched);
+  if (type == bf16) return launch_mma_as<bf16>(shape, a, b, sums, launch, launched);
+  if (type == fp8) return launch_mma_as<fp8>(shape, a, b, sums, launch, launched);
+  if (type == int8) return launch_mma_as<int8>(shape, a, b, sums, launch, launched);
   return cudaErrorNotSupported;
 }
 

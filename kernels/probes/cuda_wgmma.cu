@@ -2,7 +2,6 @@
 // Compiled for sm_90a alone: wgmma is of that target and of no later one.
 #include <type_traits>
 
-#include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
@@ -130,22 +129,12 @@ cudaError_t launch_wgmma(NumberFormat type, BlockShape shape, const void* a, con
                          const LoopLaunch& launch, Launched& launched) {
   if (shape.threads < 128 || shape.threads > max_threads || shape.threads % 128 != 0 || shape.blocks != 1)
     return cudaErrorInvalidValue;
-  switch (type) {
-    case NumberFormat::tf32:
-      return launch_as<NumberFormat::tf32>(shape, a, b, sums, launch, launched);
-    case NumberFormat::fp16:
-      return launch_as<NumberFormat::fp16>(shape, a, b, sums, launch, launched);
-    case NumberFormat::bf16:
-      return launch_as<NumberFormat::bf16>(shape, a, b, sums, launch, launched);
-    case NumberFormat::fp8:
-      return launch_as<NumberFormat::fp8>(shape, a, b, sums, launch, launched);
-    case NumberFormat::int8:
-      return launch_as<NumberFormat::int8>(shape, a, b, sums, launch, launched);
-    case NumberFormat::fp64:
-    case NumberFormat::fp32:
-    case NumberFormat::int32:
-      break;
-  }
+  using enum NumberFormat;
+  if (type == tf32) return launch_as<tf32>(shape, a, b, sums, launch, launched);
+  if (type == fp16) return launch_as<fp16>(shape, a, b, sums, launch, launched);
+  if (type == bf16) return launch_as<bf16>(shape, a, b, sums, launch, launched);
+  if (type == fp8) return launch_as<fp8>(shape, a, b, sums, launch, launched);
+  if (type == int8) return launch_as<int8>(shape, a, b, sums, launch, launched);
   return cudaErrorNotSupported;
 }
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/probes/host_arithmetic.h"
+#include "kernels/probes/host_kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

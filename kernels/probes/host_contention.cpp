@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "kernels/probes/chase_order.h"
-#include "kernels/probes/host_team.h"
+#include "kernels/probes/host_compute_probe.h"
 
 namespace gpubench::probes {
 namespace {

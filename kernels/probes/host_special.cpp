@@ -6,11 +6,10 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <array>
 #include <cmath>
 #include <cstring>
 
-#include "kernels/probes/host_arithmetic.h"
+#include "kernels/probes/host_kernels.h"
 
 #if defined(__x86_64__) && ((defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 12))
 #define GPUBENCH_SPECIAL_LOOPS 1

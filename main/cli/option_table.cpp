@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/counters/metric_names.h"
+#include "bench/counters/metrics.h"
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
 #include "reports/overlaid_runs.h"

@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "bench/devices.h"
-#include "bench/gpu.h"
 #include "calibrate/cache.h"
 #include "calibrate/check/health.h"
-#include "calibrate/check/rejection.h"
 #include "compare/calibration_diff.h"
 #include "core/base/table.h"
 #include "core/base/text.h"

@@ -9,10 +9,9 @@
 #include <sstream>
 #include <tuple>
 
-#include "bench/clocks/condition_readings.h"
+#include "bench/clocks/conditions.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/gpu.h"
 #include "bench/memory/cold_cache.h"
 #include "calibrate/calibrate.h"
 #include "classifier/classifier.h"

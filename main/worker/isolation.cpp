@@ -16,7 +16,7 @@
 #include <system_error>
 #include <thread>
 
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"

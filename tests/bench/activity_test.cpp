@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/clocks/difference_clock.h"
+#include "bench/clocks/timer.h"
 #include "tests/bench/fake_activity_source.h"
 
 namespace gpubench::bench {

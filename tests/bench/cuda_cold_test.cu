@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/metric_names.h"
+#include "bench/counters/metrics.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/gpu.h"
 #include "tests/bench/go_over.h"
 
 namespace gpubench::bench {

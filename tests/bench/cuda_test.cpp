@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "bench/clocks/costs.h"
-#include "bench/clocks/sampler.h"
-#include "bench/cuda/chains.h"
+#include "bench/clocks/timer.h"
 #include "bench/cuda/cuda_error.h"
+#include "bench/cuda/device_timing.h"
 #include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
-#include "bench/gpu.h"
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

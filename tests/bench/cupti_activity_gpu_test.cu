@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/clocks/sampler.h"
-#include "bench/counters/metric_source.h"
+#include "bench/clocks/timer.h"
+#include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/gpu.h"
+#include "bench/devices.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/spin.h"

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counters/metric_source.h"
-#include "bench/cuda/cupti_sources.h"
+#include "bench/counters/post_timing_pass.h"
 #include "tests/bench/fake_cupti.h"
 
 namespace gpubench::bench {

@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/metric_names.h"
-#include "bench/counting_runner.h"
+#include "bench/counters/metrics.h"
 #include "bench/cuda/cuda_error.h"
 #include "bench/devices.h"
-#include "bench/gpu.h"
-#include "bench/memory/allocation.h"
-#include "bench/memory/contents.h"
+#include "bench/memory/memory.h"
+#include "bench/point_runner.h"
 #include "gpubench/vectors.h"
 #include "tests/bench/go_over.h"
 
@@ -254,7 +252,7 @@ struct Watched {
 TEST_F(Counters, EveryPointOfARoundIsCountedByItself) {
   const DeviceVector<float> from(count);
   DeviceVector<float> to(count);
-  CounterPass phase(gpus().front(), core_metrics());
+  CounterPass phase(gpus().front(), parse_metrics("core"));
   ASSERT_EQ(phase.rounds(), 1U);
   std::vector<Measurement> points(300);  // more than the counter data has room for
   const auto part_of = [](std::size_t point) { return static_cast<unsigned>(blocks / (1 + point % 3)); };
@@ -359,7 +357,7 @@ TEST_F(Counters, AMissingLibraryLeavesTheGpuAlone) {
   const auto measurement = counted("core", [](cudaStream_t) { FAIL() << "executed"; });
   unsetenv("GPUBENCH_CUPTI");
   EXPECT_TRUE(measurement.counters.empty());
-  EXPECT_EQ(measurement.absent_counters.size(), core_metrics().size());
+  EXPECT_EQ(measurement.absent_counters.size(), parse_metrics("core").size());
   EXPECT_FALSE(gpu_->lost());
 }
 

@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/metric_names.h"
-#include "bench/counters/pass_plan.h"
-#include "bench/cuda/cupti_profiler_host.h"
-#include "bench/cuda/cupti_sources.h"
+#include "bench/counters/metrics.h"
+#include "bench/counters/post_timing_pass.h"
+#include "bench/cuda/cupti_library.h"
 #include "tests/bench/fake_cupti.h"
 #include "tests/bench/go_over.h"
 
@@ -77,15 +76,15 @@ PassPlan plan_on(const CuptiProfilerHost& host, const std::vector<std::string>& 
 TEST_P(OfChip, EveryPortableNameResolvesOrIsKnownToBeAbsent) {
   const CuptiProfilerHost host(library_, GetParam().name);
   std::vector<std::string> absent;
-  for (const auto& names : {core_metrics(), flops_metrics()})
+  for (const auto& names : {parse_metrics("core"), parse_metrics("flops")})
     for (const auto& missing : plan_on(host, names).absent) absent.push_back(missing.name);
   EXPECT_EQ(absent, GetParam().absent);
 }
 
 TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
   const CuptiProfilerHost host(library_, GetParam().name);
-  const auto core = plan_on(host, core_metrics());
-  const auto flops = plan_on(host, flops_metrics());
+  const auto core = plan_on(host, parse_metrics("core"));
+  const auto flops = plan_on(host, parse_metrics("flops"));
   std::cout << GetParam().name << ": core " << core.passes() << ", flops " << flops.passes() << " passes in "
             << flops.groups.size() << " groups\n";
   EXPECT_EQ(core.passes(), 1U);

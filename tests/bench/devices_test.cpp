@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/clocks/costs.h"
-#include "bench/gpu.h"
 
 namespace gpubench::bench {
 namespace {

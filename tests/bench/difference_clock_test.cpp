@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/difference_clock.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "bench/clocks/sampler.h"
+#include "bench/clocks/timer.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {

@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/activity/activity_source.h"
-#include "bench/counters/metric_source.h"
+#include "bench/counters/post_timing_pass.h"
 
 namespace gpubench::bench {
 

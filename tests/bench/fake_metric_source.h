@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counters/metric_source.h"
+#include "bench/counters/post_timing_pass.h"
 
 namespace gpubench::bench {
 

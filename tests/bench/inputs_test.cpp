@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counting_runner.h"
-#include "bench/memory/contents.h"
+#include "bench/memory/memory.h"
+#include "bench/point_runner.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {

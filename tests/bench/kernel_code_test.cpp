@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of kernels, of cubins and programs that the build made; no GPU is needed.
-#include "bench/activity/kernel_code.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

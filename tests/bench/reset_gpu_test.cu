@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
+#include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/gpu.h"
-#include "bench/memory/contents.h"
+#include "bench/memory/memory.h"
 
 namespace gpubench::bench {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/sampler.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/clock_rates.h"
-#include "bench/clocks/condition_readings.h"
+#include "bench/clocks/conditions.h"
+#include "bench/clocks/timer.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {

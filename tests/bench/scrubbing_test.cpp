@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 
 namespace gpubench::bench {
 namespace {

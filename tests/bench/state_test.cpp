@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
-#include "bench/clocks/host_clock.h"
+#include "bench/clocks/timer.h"
 #include "bench/counters/counter_pass.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/memory/contents.h"
+#include "bench/memory/memory.h"
 #include "tests/bench/fake_metric_source.h"
 
 struct Particle {

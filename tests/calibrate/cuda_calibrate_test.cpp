@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu.h"
+#include "bench/devices.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/check/rejection.h"
+#include "calibrate/check/health.h"
 
 namespace gpubench::calibrate {
 namespace {

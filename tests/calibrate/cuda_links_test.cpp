@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "bench/gpu.h"
+#include "bench/devices.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/cuda/workbench.h"
 

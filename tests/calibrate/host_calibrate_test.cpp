@@ -6,7 +6,7 @@
 
 #include "bench/devices.h"
 #include "calibrate/calibrate.h"
-#include "calibrate/check/rejection.h"
+#include "calibrate/check/health.h"
 
 namespace gpubench::calibrate {
 namespace {

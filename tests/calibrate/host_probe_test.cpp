@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/check/rejection.h"
-#include "calibrate/host/probe.h"
+#include "calibrate/check/health.h"
+#include "calibrate/host/workbench.h"
 
 namespace gpubench::calibrate {
 namespace {

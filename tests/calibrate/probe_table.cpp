@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "bench/devices.h"
-#include "bench/gpu.h"
 #include "calibrate/calibrate.h"
 #include "core/base/time.h"
 #include "core/storage/storage.h"

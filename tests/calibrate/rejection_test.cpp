@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/check/rejection.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "calibrate/check/health.h"
 
 namespace gpubench::calibrate {
 namespace {

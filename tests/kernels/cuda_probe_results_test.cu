@@ -10,7 +10,7 @@
 #include <functional>
 #include <set>
 
-#include "bench/memory/allocation.h"
+#include "bench/memory/memory.h"
 #include "kernels/probes/cuda_compute.h"
 #include "kernels/probes/cuda_memory.h"
 #include "tests/kernels/cuda_fixture.h"

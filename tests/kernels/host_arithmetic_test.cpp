@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic loops do the work they declare: known answers for every round. No times are asserted.
-#include "kernels/probes/host_arithmetic.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +8,9 @@
 #include <cstring>
 #include <map>
 
-#include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_kernels.h"
+#include "kernels/probes/host_memory_probe.h"
 
 namespace gpubench::probes {
 namespace {

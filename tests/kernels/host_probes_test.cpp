@@ -3,11 +3,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "kernels/probes/host_buffer.h"
 #include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_kernels.h"
 #include "kernels/probes/host_memory_probe.h"
-#include "kernels/probes/host_team.h"
 #include "tests/kernels/close.h"
 
 namespace gpubench::probes {

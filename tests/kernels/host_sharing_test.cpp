@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "kernels/probes/host_buffer.h"
+#include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_contention.h"
-#include "kernels/probes/host_team.h"
+#include "kernels/probes/host_memory_probe.h"
 
 namespace gpubench::probes {
 namespace {

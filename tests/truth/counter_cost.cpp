@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "bench/counters/counter_pass.h"
-#include "bench/counters/metric_names.h"
-#include "bench/counting_runner.h"
+#include "bench/counters/metrics.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/gpu.h"
+#include "bench/devices.h"
+#include "bench/point_runner.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"

@@ -12,8 +12,8 @@
 
 #include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
-#include "bench/gpu.h"
-#include "bench/memory/allocation.h"
+#include "bench/devices.h"
+#include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 

@@ -24,7 +24,6 @@
 #include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
-#include "bench/gpu.h"
 #include "core/storage/storage.h"
 #include "main/commands/post_timing.h"
 #include "tests/truth/spin.h"

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/clocks/sampler.h"
+#include "bench/clocks/timer.h"
 #include "bench/cuda/cuda_error.h"
-#include "bench/gpu.h"
+#include "bench/devices.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/spin.h"

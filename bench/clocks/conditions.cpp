@@ -1,12 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/condition_readings.h"
+#include "bench/clocks/conditions.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "core/base/time.h"
+#include "core/base/units.h"
+#include "core/statistics/statistics.h"
+
 namespace gpubench::bench {
+
+std::optional<double> core_clock_hz() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  constexpr int runs = 3;
+  constexpr int rounds = 128;
+  constexpr int additions = 128;
+  std::uint64_t sum = 0;
+  // Register plus register: recent cores drop additions of small constants at renaming.
+  const std::uint64_t step = 3;
+  double best = 0.0;
+  for (int run = 0; run < runs; ++run) {
+    const double start = steady_seconds();
+    for (int round = 0; round < rounds; ++round) {
+#if defined(__x86_64__)
+      asm volatile(".rept 128\n\t add %1, %0\n\t .endr" : "+r"(sum) : "r"(step));
+#else
+      asm volatile(".rept 128\n\t add %0, %0, %1\n\t .endr" : "+r"(sum) : "r"(step));
+#endif
+    }
+    const double seconds = steady_seconds() - start;
+    if (seconds > 0.0) best = std::max(best, static_cast<double>(rounds) * additions / seconds);
+  }
+  if (best > 0.0) return best;
+#endif
+  return std::nullopt;
+}
+
+std::optional<double> clock_of_sample(std::span<const SmNotes> notes, std::uint32_t number) {
+  constexpr unsigned long long min_nanoseconds = 50'000;
+  std::vector<double> clocks;
+  for (const SmNotes& note : notes) {
+    if (note.begin_number != number || note.end_number != number) continue;
+    if (note.end_cycles <= note.begin_cycles || note.end_nanoseconds <= note.begin_nanoseconds) continue;
+    const auto nanoseconds = note.end_nanoseconds - note.begin_nanoseconds;
+    if (nanoseconds < min_nanoseconds) continue;
+    clocks.push_back(1e9 * static_cast<double>(note.end_cycles - note.begin_cycles) / static_cast<double>(nanoseconds));
+  }
+  if (clocks.empty()) return std::nullopt;
+  return statistics::median(clocks);
+}
+
+std::vector<bool> throttled(std::span<const double> clocks_hz) {
+  constexpr double min_share_of_usual = 0.95;
+  std::vector<bool> marks(clocks_hz.size(), false);
+  if (clocks_hz.empty()) return marks;
+  std::vector<double> sorted(clocks_hz.begin(), clocks_hz.end());
+  std::ranges::sort(sorted);
+  const double min = min_share_of_usual * statistics::quantile(sorted, 0.75);
+  const auto below = static_cast<std::size_t>(std::ranges::lower_bound(sorted, min) - sorted.begin());
+  if (2 * below >= clocks_hz.size()) return marks;
+  for (std::size_t i = 0; i < marks.size(); ++i) marks[i] = clocks_hz[i] < min;
+  return marks;
+}
+
 namespace {
 
 void widen(std::optional<Interval>& sum, const std::optional<Interval>& reading) {
@@ -18,10 +76,6 @@ void widen(std::optional<Interval>& sum, const std::optional<Interval>& reading)
 }
 
 constexpr const char* power_cap = "power cap";
-
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 }  // namespace
 
@@ -68,7 +122,7 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
   }
   std::vector<std::string> warnings;
   for (const auto& [what, held] : held_by) {
-    std::string text = fmt::format("{} around {}", what, counted(static_cast<std::int64_t>(held.points), "point"));
+    std::string text = fmt::format("{} around {}", what, plural(static_cast<long long>(held.points), "point"));
     if (held.clock_hz)
       text += fmt::format(", SM clock {:.0f} to {:.0f} MHz", held.clock_hz->low * 1e-6, held.clock_hz->high * 1e-6);
     if (held.celsius) text += fmt::format(", up to {:.0f} \u00b0C", held.celsius->high);
@@ -77,8 +131,8 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
   for (const auto& [device, dropped] : dropped_on)
     warnings.push_back(
         fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",
-                    counted(dropped.samples, "sample"), counted(static_cast<std::int64_t>(dropped.points), "point"),
-                    device, dropped.samples == 1 ? "was" : "were"));
+                    plural(dropped.samples, "sample"), plural(static_cast<long long>(dropped.points), "point"), device,
+                    dropped.samples == 1 ? "was" : "were"));
   return warnings;
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/host_clock.h"
+#include "bench/clocks/timer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
-#include <vector>
+#include <cmath>
 
-#include "bench/clocks/clock_rates.h"
-#include "core/base/time.h"
+#include "bench/clocks/conditions.h"
+#include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
@@ -42,8 +41,7 @@ double HostClock::min_batch_seconds() const {
 }
 
 std::string HostClock::method(std::int64_t executions_per_sample) const {
-  return fmt::format("steady clock around {} execution{} a sample", executions_per_sample,
-                     executions_per_sample == 1 ? "" : "s");
+  return fmt::format("steady clock around {} a sample", plural(executions_per_sample, "execution"));
 }
 
 ResetHostClock::ResetHostClock(Batch batch, std::function<void()> reset)
@@ -76,9 +74,36 @@ std::int64_t ResetHostClock::max_executions() const {
 
 std::string ResetHostClock::method(std::int64_t executions_per_sample) const {
   return fmt::format(
-      "steady clock around each of {} execution{} a sample, less what reading it costs; inputs reset "
-      "before each, untimed",
-      executions_per_sample, executions_per_sample == 1 ? "" : "s");
+      "steady clock around each of {} a sample, less what reading it costs; inputs reset before each, untimed",
+      plural(executions_per_sample, "execution"));
+}
+
+std::int64_t short_chain(double one_execution_seconds) {
+  constexpr double settled_seconds = 30e-6;
+  constexpr double long_seconds = 200e-6;  // what the first link costs less than the others is then below 0.3 %
+  constexpr double alone_seconds = 2e-3;   // the events' 1 to 2 us are then below 0.1 %, and a pair costs one execution
+  constexpr std::int64_t shortest = 3;
+  constexpr std::int64_t longest = 10;
+  if (one_execution_seconds >= alone_seconds) return 0;
+  if (one_execution_seconds >= long_seconds) return 1;
+  if (!(one_execution_seconds > 0.0)) return longest;
+  return std::clamp(static_cast<std::int64_t>(std::ceil(settled_seconds / one_execution_seconds)), shortest, longest);
+}
+
+double DifferenceClock::time(std::int64_t executions) {
+  const auto pair = timer_->time(short_length_, short_length_ + executions);
+  return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * overhead_seconds_;
+}
+
+double DifferenceClock::now() { return steady_seconds(); }
+
+std::string DifferenceClock::method(std::int64_t executions_per_sample) const {
+  const std::string note = note_.empty() ? "" : "; " + note_;
+  if (short_length_ == 0)
+    return fmt::format("pairs of events around {}, less pairs around nothing{}",
+                       plural(executions_per_sample, "execution"), note);
+  return fmt::format("{} of {} and {} executions, the difference of their times{}", timer_->chains(), short_length_,
+                     short_length_ + executions_per_sample, note);
 }
 
 }  // namespace gpubench::bench
