@@ -50,30 +50,6 @@ bool overlaps(const std::vector<Observation>& observations) {
   });
 }
 
-class LayoutMaker {
- public:
-  void add(int& place, double mean, double sigma) {
-    place = static_cast<int>(means_.size());
-    means_.push_back(mean);
-    sigmas_.push_back(sigma);
-  }
-  [[nodiscard]] int count() const { return static_cast<int>(means_.size()); }
-  [[nodiscard]] Priors priors() const {
-    Priors result{Eigen::VectorXd(count()), Eigen::VectorXd(count())};
-    for (int i = 0; i < count(); ++i) {
-      const auto place = static_cast<std::size_t>(i);
-      const double sigma = std::clamp(sigmas_[place], 1e-4, 1e3);
-      result.mean[i] = means_[place];
-      result.precision[i] = 1.0 / (sigma * sigma);
-    }
-    return result;
-  }
-
- private:
-  std::vector<double> means_;
-  std::vector<double> sigmas_;
-};
-
 double mean_fixed_seconds(const std::vector<Observation>& observations) {
   double sum = 0.0;
   double count = 0.0;
@@ -195,7 +171,13 @@ FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::Vec
 Problem problem_of(const std::vector<Observation>& observations, const Form& form) {
   Problem problem;
   Layout& layout = problem.layout;
-  LayoutMaker maker;
+  std::vector<double> means, precisions;
+  const auto add = [&](int& place, double mean, double sigma) {
+    place = static_cast<int>(means.size());
+    means.push_back(mean);
+    const double bounded = std::clamp(sigma, 1e-4, 1e3);
+    precisions.push_back(1.0 / (bounded * bounded));
+  };
   const auto& first = observations.front().prediction;
   problem.overlap = first.overlap.value;
   problem.kernel_overhead_seconds = mean_fixed_seconds(observations);
@@ -203,31 +185,32 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
   const bool has_device = std::ranges::any_of(
       observations, [](const Observation& observation) { return observation.device_seconds.has_value(); });
 
-  maker.add(layout.launch, form.launch_floor ? launch + std::log(0.6) : launch,
-            form.launch_floor || has_device ? launch_beside_floor_sigma : launch_prior_sigma);
-  if (form.launch_floor) maker.add(layout.floor, launch, launch_prior_sigma);
-  if (has_device) maker.add(layout.latency, launch + std::log(latency_of_launch), latency_prior_sigma);
-  if (overlaps(observations)) maker.add(layout.overlap, std::log(first.overlap.value), first.overlap.sigma);
+  add(layout.launch, form.launch_floor ? launch + std::log(0.6) : launch,
+      form.launch_floor || has_device ? launch_beside_floor_sigma : launch_prior_sigma);
+  if (form.launch_floor) add(layout.floor, launch, launch_prior_sigma);
+  if (has_device) add(layout.latency, launch + std::log(latency_of_launch), latency_prior_sigma);
+  if (overlaps(observations)) add(layout.overlap, std::log(first.overlap.value), first.overlap.sigma);
   const auto& levels = first.demand.levels;
   layout.capacities.assign(levels.size(), -1);
   bool any = false;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (!is_crossed(observations, i, form.first_cache)) continue;
-    maker.add(layout.capacities[i], 0.0, std::hypot(levels[i].capacity_sigma, model_sigma));
+    add(layout.capacities[i], 0.0, std::hypot(levels[i].capacity_sigma, model_sigma));
     any = true;
   }
-  if (any) maker.add(layout.hit, 0.0, std::max(levels.front().hit_exponent.sigma, 0.05));
+  if (any) add(layout.hit, 0.0, std::max(levels.front().hit_exponent.sigma, 0.05));
 
   for (const auto& observation : observations)
     for (const auto& resource : observation.prediction.resources)
       if (resource.seconds > 0.0 && index_of(layout.resources, resource.resource) < 0)
         layout.resources.emplace_back(resource.resource);
-  layout.first_efficiency = maker.count();
+  layout.first_efficiency = static_cast<int>(means.size());
   int place = 0;
-  for (std::size_t i = 0; i < layout.resources.size(); ++i) maker.add(place, 0.0, efficiency_prior_sigma);
-  if (form.near_level) maker.add(layout.near_efficiency, 0.0, efficiency_prior_sigma);
-  layout.count = maker.count();
-  problem.priors = maker.priors();
+  for (std::size_t i = 0; i < layout.resources.size(); ++i) add(place, 0.0, efficiency_prior_sigma);
+  if (form.near_level) add(layout.near_efficiency, 0.0, efficiency_prior_sigma);
+  layout.count = static_cast<int>(means.size());
+  problem.priors.mean = Eigen::Map<const Eigen::VectorXd>(means.data(), layout.count);
+  problem.priors.precision = Eigen::Map<const Eigen::VectorXd>(precisions.data(), layout.count);
   for (const auto& observation : observations) problem.cases.push_back(fit_case_of(observation, form, layout));
   return problem;
 }

@@ -56,10 +56,8 @@ class Spawn {
   /// It is to end by SIGKILL when the thread that starts it ends. This forks: not for a process that works with a GPU.
   void end_with_parent() { ends_with_parent_ = true; }
   /// Starts a program, looked for in PATH where its name has no slash; words[0] is the name that it is told.
-  pid_t start(const char* program, std::vector<std::string> words) const {
-    return start(program, std::move(words), environ_now());
-  }
-  pid_t start(const char* program, std::vector<std::string> words, std::vector<std::string> environment) const;
+  pid_t start(const char* program, std::vector<std::string> words,
+              std::vector<std::string> environment = environ_now()) const;
 
   /// The environment of this process.
   static std::vector<std::string> environ_now();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <optional>
@@ -17,20 +16,15 @@ namespace {
 
 constexpr std::string_view not_a_number = "n/a";
 
-/// One prefix: its factor and the unit written with it.
-struct Step {
+/// A decimal prefix.
+struct Prefix {
   double factor;
-  std::string_view unit;
+  std::string_view letter;
 };
-
-constexpr std::array time_steps = {Step{1e-9, "ns"}, Step{1e-6, "us"}, Step{1e-3, "ms"}, Step{1.0, "s"}};
-constexpr std::array byte_steps = {Step{1.0, "B/s"},  Step{1e3, "kB/s"},  Step{1e6, "MB/s"},
-                                   Step{1e9, "GB/s"}, Step{1e12, "TB/s"}, Step{1e15, "PB/s"}};
-constexpr std::array flop_steps = {Step{1.0, "FLOP/s"},  Step{1e3, "kFLOP/s"},  Step{1e6, "MFLOP/s"},
-                                   Step{1e9, "GFLOP/s"}, Step{1e12, "TFLOP/s"}, Step{1e15, "PFLOP/s"}};
-constexpr std::array operation_steps = {Step{1.0, "op/s"},  Step{1e3, "kop/s"},  Step{1e6, "Mop/s"},
-                                        Step{1e9, "Gop/s"}, Step{1e12, "Top/s"}, Step{1e15, "Pop/s"}};
-constexpr std::array hertz_steps = {Step{1.0, "Hz"}, Step{1e3, "kHz"}, Step{1e6, "MHz"}, Step{1e9, "GHz"}};
+constexpr std::array prefixes = {Prefix{1e-9, "n"}, Prefix{1e-6, "u"}, Prefix{1e-3, "m"},
+                                 Prefix{1.0, ""},   Prefix{1e3, "k"},  Prefix{1e6, "M"},
+                                 Prefix{1e9, "G"},  Prefix{1e12, "T"}, Prefix{1e15, "P"}};
+constexpr std::span<const Prefix> all_prefixes(prefixes);
 
 /// `digits` significant digits without an exponent: 3 digits of 12.345 are "12.3".
 std::string significant(double value, int digits) {
@@ -44,7 +38,8 @@ std::string significant(double value, int digits) {
   return fmt::format("{:.0f}", std::round(value / step) * step);
 }
 
-std::string scaled(double value, int digits, std::span<const Step> steps) {
+std::string scaled(double value, int digits, std::string_view unit,
+                   std::span<const Prefix> steps = all_prefixes.subspan(3)) {
   if (!std::isfinite(value)) return std::string(not_a_number);
   std::size_t chosen = 0;
   // Compared after rounding, so that 999.96 us with four digits becomes 1.000 ms and not 1000 us.
@@ -52,7 +47,7 @@ std::string scaled(double value, int digits, std::span<const Step> steps) {
   while (chosen + 1 < steps.size() && std::abs(value) >= steps[chosen + 1].factor * rounding) ++chosen;
   const double mantissa = value / steps[chosen].factor;
   const double snapped = chosen > 0 && std::abs(mantissa) < 1.0 ? std::copysign(1.0, value) : mantissa;
-  return fmt::format("{} {}", significant(snapped, digits), steps[chosen].unit);
+  return fmt::format("{} {}{}", significant(snapped, digits), steps[chosen].letter, unit);
 }
 
 /// "2026-07-01T12:34:56Z" as seconds since 1970 (fractions of a second are passed over).
@@ -67,10 +62,10 @@ std::optional<std::time_t> parse_utc(std::string_view text) {
 
 }  // namespace
 
-std::string format_seconds(double seconds, int digits) { return scaled(seconds, digits, time_steps); }
-std::string format_bytes_per_second(double rate, int digits) { return scaled(rate, digits, byte_steps); }
-std::string format_flops_per_second(double rate, int digits) { return scaled(rate, digits, flop_steps); }
-std::string format_hertz(double hertz, int digits) { return scaled(hertz, digits, hertz_steps); }
+std::string format_seconds(double seconds, int digits) { return scaled(seconds, digits, "s", all_prefixes.first(4)); }
+std::string format_bytes_per_second(double rate, int digits) { return scaled(rate, digits, "B/s"); }
+std::string format_flops_per_second(double rate, int digits) { return scaled(rate, digits, "FLOP/s"); }
+std::string format_hertz(double hertz, int digits) { return scaled(hertz, digits, "Hz", all_prefixes.subspan(3, 4)); }
 
 std::string format_bytes(double bytes) {
   if (!std::isfinite(bytes)) return std::string(not_a_number);
@@ -126,7 +121,7 @@ std::string format_value(double value, std::string_view unit, int digits) {
   if (unit == "s") return format_seconds(value, digits);
   if (unit == "B/s") return format_bytes_per_second(value, digits);
   if (unit == "FLOP/s") return format_flops_per_second(value, digits);
-  if (unit == "op/s") return scaled(value, digits, operation_steps);
+  if (unit == "op/s") return scaled(value, digits, unit);
   if (unit == "Hz") return format_hertz(value, digits);
   if (!std::isfinite(value)) return std::string(not_a_number);
   return fmt::format("{} {}", format_number(value, digits), unit);

@@ -14,14 +14,12 @@
 
 #include "core/base/elf_image.h"
 #include "core/base/files.h"
-#include "core/storage/document.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
 namespace {
 
 constexpr int longest_wait_seconds = 30;
-constexpr std::size_t max_runs = 10'000;
 
 /// Letters, digits and dashes: safe as the name of a folder.
 std::string slug(std::string_view text) {
@@ -99,33 +97,6 @@ class Lock {
 };
 
 }  // namespace
-
-std::string to_json(const BaselineEntry& entry) {
-  nlohmann::ordered_json body;
-  body["label"] = entry.label;
-  body["added_utc"] = entry.added_utc;
-  body["fingerprint"] = entry.fingerprint;
-  if (entry.clock) body["clock"] = name_of(*entry.clock);
-  body["runs"] = runs_json(entry.runs);
-  return document_text(std::move(body), baseline_schema, BaselineEntry::schema_version);
-}
-
-BaselineEntry baseline_from_json(std::string_view text, std::string_view origin) {
-  const Document document = parse_document(text, origin, baseline_schema, BaselineEntry::schema_version);
-  const Node node = document.root(origin);
-  BaselineEntry entry;
-  entry.label = node.at("label").text();
-  entry.added_utc = node.at("added_utc").text();
-  node.at("fingerprint").each([&](const std::string& key, const Node& value) {
-    entry.fingerprint.emplace(key, value.text());
-  });
-  if (const auto clock = node.find("clock"))
-    entry.clock = clock->name<Clock>(clock_names);  // older ones do not have it
-  entry.runs = read_runs(node.at("runs"));
-  if (entry.runs.empty() || entry.runs.size() > max_runs)
-    node.at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), max_runs));
-  return entry;
-}
 
 std::vector<BaselineEntry> BaselineStore::entries(const Fingerprint& machine, std::size_t max) const {
   std::vector<BaselineEntry> result;

@@ -122,9 +122,6 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
 std::string document_text(nlohmann::ordered_json body, std::string_view schema, int version);
 
-/// Keys stand in the order of core/storage/json.cpp; what is absent has no key.
-nlohmann::ordered_json runs_json(const std::vector<Run>& runs);
-std::vector<Run> read_runs(const Node& node);
 Run read_run(const Node& node);
 Point read_point(const Node& node);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of every structure that files hold, in the order in which they are written. docs/reference/json-schema.md
 // says what they mean.
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <type_traits>
 
 #include "core/model/points.h"
+#include "core/storage/baselines.h"
 #include "core/storage/document.h"
 #include "core/storage/storage.h"
 #include "core/storage/visitors.h"
@@ -320,10 +322,26 @@ void describe(auto& visit, is_a<Run> auto& it) {
          "boundaries", it.boundaries, "warnings", it.warnings);
 }
 
-nlohmann::ordered_json runs_json(const std::vector<Run>& runs) { return json_of(runs); }
-std::vector<Run> read_runs(const Node& node) { return read_as<std::vector<Run>>(node); }
+void describe(auto& visit, is_a<BaselineEntry> auto& it) {
+  fields(visit, "label", it.label, "added_utc", it.added_utc, "fingerprint", it.fingerprint, "clock", it.clock, "runs",
+         it.runs);
+}
+
 Run read_run(const Node& node) { return read_as<Run>(node); }
 Point read_point(const Node& node) { return read_as<Point>(node); }
+
+std::string to_json(const BaselineEntry& entry) {
+  return document_text(json_of(entry), baseline_schema, BaselineEntry::schema_version);
+}
+
+BaselineEntry baseline_from_json(std::string_view text, std::string_view origin) {
+  constexpr std::size_t max_runs = 10'000;
+  const Document document = parse_document(text, origin, baseline_schema, BaselineEntry::schema_version);
+  auto entry = read_as<BaselineEntry>(document.root(origin));
+  if (entry.runs.empty() || entry.runs.size() > max_runs)
+    document.root(origin).at("runs").fail(fmt::format("holds {} runs, not 1 to {}", entry.runs.size(), max_runs));
+  return entry;
+}
 
 std::string to_json(const Run& run) { return document_text(json_of(run), run_schema, Run::schema_version); }
 

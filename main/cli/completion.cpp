@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "main/cli/option_table.h"
 
@@ -52,20 +51,13 @@ std::string names_of(const std::vector<Word>& words) {
   return text;
 }
 
-/// bash's patterns of "PLACE:FLAG" with the words that the flag takes there: "*:--color" where they are the same
-/// everywhere.
+/// bash's patterns of "PLACE:FLAG" with the words that the flag takes there.
 std::string value_cases(const std::vector<Place>& places) {
-  std::map<std::string, std::map<std::string, std::string>> patterns;  // by flag, by its words
+  std::string cases;
   for (const auto& place : places)
     for (const auto& flag : place.flags)
-      if (!flag.choices.empty()) {
-        std::string& pattern = patterns[flag.name][flag.choices];
-        pattern += fmt::format("{}'{}:{}'", pattern.empty() ? "" : "|", place.path, flag.name);
-      }
-  std::string cases;
-  for (const auto& [flag, by_words] : patterns)
-    for (const auto& [words, pattern] : by_words)
-      cases += fmt::format("    {}) list='{}' ;;\n", by_words.size() == 1 ? "*:" + flag : pattern, words);
+      if (!flag.choices.empty())
+        cases += fmt::format("    '{}:{}') list='{}' ;;\n", place.path, flag.name, flag.choices);
   return cases;
 }
 

@@ -109,18 +109,14 @@ std::string help_text(const CommandRow& command, const std::string& program, boo
 
 namespace {
 
-/// A cell of a Markdown table, or text beside one.
-std::string escaped(std::string_view raw) {
+/// In a cell of a Markdown table, or beside one.
+std::string escaped(std::string_view raw, std::string_view special = "|<*") {
   std::string out;
-  for (const char c : raw) out += c == '|' || c == '<' || c == '*' ? std::string("\\") + c : std::string(1, c);
+  for (const char c : raw) out += (special.find(c) != std::string_view::npos ? "\\" : "") + std::string(1, c);
   return out;
 }
 
-std::string code(std::string_view raw) {
-  std::string out;
-  for (const char c : raw) out += c == '|' ? std::string("\\|") : std::string(1, c);
-  return "`" + out + "`";
-}
+std::string code(std::string_view raw) { return "`" + escaped(raw, "|") + "`"; }
 
 std::string options_markdown(unsigned scope) {
   std::string text = "| Option | Meaning | Default |\n|---|---|---|\n";

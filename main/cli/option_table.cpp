@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <stdexcept>
 
 #include "bench/counters/metrics.h"
@@ -322,15 +323,10 @@ std::string name_of(const CommandRow& row) {
 
 std::vector<std::string> choices_of(std::string_view value) {
   std::vector<std::string> choices;
-  for (std::size_t start = 0; start <= value.size();) {
-    const auto end = std::min(value.find('|', start), value.size());
-    choices.emplace_back(value.substr(start, end - start));
-    const bool is_word = !choices.back().empty() && std::ranges::all_of(choices.back(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    });
-    if (!is_word) return {};
-    start = end + 1;
-  }
+  std::istringstream words{std::string(value)};
+  for (std::string word; std::getline(words, word, '|'); choices.push_back(word))
+    if (word.empty() || word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos)
+      return {};
   return choices;
 }
 

@@ -29,11 +29,6 @@ std::string last_words(std::string_view text) {
   return line.empty() ? "" : fmt::format(" Its last message: {}", line.substr(0, 300));
 }
 
-/// A program that did not give a run.
-struct ProgramFailed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 class Alternation {
  public:
   explicit Alternation(const Options& options) : options_(options), progress_(options.quiet), start_(steady_seconds()) {
@@ -149,8 +144,8 @@ class Alternation {
     }
     const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
     if (!ran || !std::filesystem::exists(file, none))
-      throw ProgramFailed(fmt::format("{} {} in run {} and wrote no result.{}", program, words_of(result.end),
-                                      runs_[side].size() + 1, last_words(result.errors)));
+      throw std::runtime_error(fmt::format("{} {} in run {} and wrote no result.{}", program, words_of(result.end),
+                                           runs_[side].size() + 1, last_words(result.errors)));
     return storage::read_slim_run(file);
   }
 
@@ -173,16 +168,10 @@ int ab_command(const Options& options) {
       throw UsageError(fmt::format(
           "{} after -- does not work, because ab reads the runs itself. To keep them, use --keep=DIR.", argument));
   std::optional<Interruption> interruption(std::in_place, nullptr);
-  std::optional<compare::Comparison> comparison;
-  try {
-    comparison = Alternation(options).run();  // its folder goes with it
-  } catch (const ProgramFailed& error) {
-    say(error.what());
-    return exit_codes::operation_failed;
-  }
+  const compare::Comparison comparison = Alternation(options).run();  // its folder goes with it
   if (Interruption::noted() != 0) Interruption::end();
   interruption.reset();
-  return report_comparison(*comparison, options);
+  return report_comparison(comparison, options);
 }
 
 }  // namespace gpubench

@@ -2,7 +2,6 @@
 // gpubench calibration: what is stored, looked at and moved about. Measures nothing.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 

@@ -111,15 +111,11 @@ std::string reading_text(const DriftReading& reading) {
   return text;
 }
 
-/// What differs from process to process, of a GPU, as some processes measured it one after another, before this one
-/// holds it.
-struct OverheadsOfProcesses {
-  std::vector<Calibration> processes;
-  std::string failure;  ///< why there are no more of them; empty when all are there
-};
-
-OverheadsOfProcesses measure_overheads(const Device& device, calibrate::Mode mode, ProgressLine& progress) {
-  OverheadsOfProcesses result;
+/// What differs from process to process of a GPU, as some processes measured it one after another, before this one
+/// holds it. Says in `warnings` why there are no more of them.
+std::vector<Calibration> measure_overheads(const Device& device, calibrate::Mode mode, ProgressLine& progress,
+                                           std::vector<std::string>& warnings) {
+  std::vector<Calibration> result;
   if (device.kind != DeviceKind::cuda) return result;
   constexpr double limit_seconds = 60.0;
   const int count = mode == calibrate::Mode::full ? 4 : 2;
@@ -128,11 +124,11 @@ OverheadsOfProcesses measure_overheads(const Device& device, calibrate::Mode mod
     Isolation isolation(limit_seconds);
     for (int i = 0; i < count && Interruption::noted() == 0; ++i) {
       progress.step(fmt::format("calibrating {}: overheads of process {} of {}", device.id, i + 1, count), 0.0);
-      result.processes.push_back(isolation.overheads(device, mode));
+      result.push_back(isolation.overheads(device, mode));
     }
   } catch (const std::runtime_error& error) {
-    result.failure =
-        fmt::format("Overheads were measured in {} of {} processes: {}", result.processes.size(), count, error.what());
+    warnings.push_back(
+        fmt::format("Overheads were measured in {} of {} processes: {}", result.size(), count, error.what()));
   }
   if (Interruption::noted() != 0) Interruption::end();
   return result;
@@ -173,11 +169,12 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
     progress.step(fmt::format("calibrating {}: {}", device.id, step), done);
   };
   const double start = steady_seconds();
-  const OverheadsOfProcesses overheads = measure_overheads(device, mode, progress);
-  if (!overheads.processes.empty()) options.part = calibrate::Part::all_but_of_process;
+  std::vector<std::string> warnings;
+  const std::vector<Calibration> overheads = measure_overheads(device, mode, progress, warnings);
+  if (!overheads.empty()) options.part = calibrate::Part::all_but_of_process;
   Calibration calibration = calibrate::calibrate(device, options);
-  calibrate::take_overheads(calibration, overheads.processes);
-  if (!overheads.failure.empty()) calibration.warnings.push_back(overheads.failure);
+  calibrate::take_overheads(calibration, overheads);
+  calibration.warnings.insert(calibration.warnings.end(), warnings.begin(), warnings.end());
   calibration.created_utc = utc_now();
   calibration.gpubench_version = std::string(version);
   calibration.seconds_taken = steady_seconds() - start;

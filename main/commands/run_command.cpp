@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -58,32 +59,27 @@ std::string nothing_to_measure(const std::vector<Device>& devices, const std::st
 }
 
 /// Added sizes, and those of --arg, come last of their operation: puts those of each operation in the order of their
-/// arguments. `family` tells operations apart, `arguments` finds the arguments.
-template <typename Item, typename Family, typename Arguments>
-void sort_sizes(std::vector<Item>& items, Family family, Arguments arguments) {
+/// arguments. `point_of` gives what of an item has operation, arguments and perhaps a device.
+template <typename Item, typename PointOf>
+void sort_sizes(std::vector<Item>& items, PointOf point_of) {
+  const auto family = [&](const Item& item) {
+    const auto& point = point_of(item);
+    if constexpr (requires { point.device; })
+      return std::tie(point.operation, point.device);
+    else
+      return std::tie(point.operation);
+  };
   const auto values = [&](const Item& item) {
     std::vector<std::int64_t> result;
-    for (const Argument& argument : arguments(item)) result.push_back(argument.value);
+    for (const Argument& argument : point_of(item).arguments) result.push_back(argument.value);
     return result;
   };
   for (auto first = items.begin(); first != items.end();) {
     const auto last =
         std::find_if(first, items.end(), [&](const Item& item) { return family(item) != family(*first); });
-    std::stable_sort(first, last, [&](const Item& one, const Item& other) { return values(one) < values(other); });
+    std::ranges::stable_sort(first, last, {}, values);
     first = last;
   }
-}
-
-void sort_sizes(std::vector<Point>& points) {
-  sort_sizes(
-      points, [](const Point& point) { return std::tie(point.measurement.operation, point.measurement.device); },
-      [](const Point& point) -> const auto& { return point.measurement.arguments; });
-}
-
-void sort_sizes(std::vector<bench::PointName>& points) {
-  sort_sizes(
-      points, [](const bench::PointName& point) -> const auto& { return point.operation; },
-      [](const bench::PointName& point) -> const auto& { return point.arguments; });
 }
 
 void list_points(const std::vector<Device>& devices, const std::string& filter, bool sorted) {
@@ -91,7 +87,7 @@ void list_points(const std::vector<Device>& devices, const std::string& filter, 
   for (const Device& device : devices) {
     std::string previous;
     auto points = bench::discover(device, filter);
-    if (sorted) sort_sizes(points);
+    if (sorted) sort_sizes(points, std::identity{});
     for (const auto& point : points) {
       const std::string& name = point.name;
       if (name != previous) fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), name);
@@ -380,7 +376,8 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
     stop(kept, none);
   }
   interruption.reset();
-  if (added || !options.arguments.empty()) sort_sizes(run.points);
+  if (added || !options.arguments.empty())
+    sort_sizes(run.points, [](const Point& point) -> const Measurement& { return point.measurement; });
   classifier::classify(run);
   if (added) {
     run.context.environment["adaptive"] = added->summary(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that work from stored runs and need no device.
+// Commands that measure nothing: stored runs, and what works on this machine.
 #include <fmt/format.h>
 
 #include <optional>
@@ -8,6 +8,8 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
+#include "doctor/facts.h"
+#include "doctor/judge.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "reports/reports.h"
@@ -62,6 +64,19 @@ int report_command(const Options& options) {
   if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
   for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;
+}
+
+int doctor_command(const Options& options) {
+  for (const std::string& output : options.outputs) {
+    if (std::filesystem::path(output).extension() != ".json")
+      throw UsageError(fmt::format("--out={}: doctor writes .json only.", output));
+    storage::check_writable(output);
+  }
+  const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
+  if (!options.quiet) fmt::print("{}", doctor::console(lines, stdout_style(options.color)));
+  const std::string text = doctor::json(lines, gather_context(options.program, options.words));
+  for (const std::string& output : options.outputs) storage::write_file(output, text);
+  return doctor::worst(lines) == doctor::State::red ? exit_codes::operation_failed : exit_codes::fine;
 }
 
 }  // namespace gpubench

@@ -10,9 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <thread>
 
@@ -54,14 +52,9 @@ constexpr std::size_t longest_line = 1 << 16;
 /// The command line as the system has it: what a program's own main has taken out is still there.
 std::vector<std::string> own_command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (text.empty()) fail(ENOENT, "/proc/self/cmdline cannot be read");
   std::vector<std::string> words;
-  for (std::size_t start = 0; start < text.size();) {
-    const auto end = std::min(text.find('\0', start), text.size());
-    words.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (words.empty()) fail(ENOENT, "/proc/self/cmdline cannot be read");
   return words;
 }
 
@@ -198,7 +191,12 @@ std::vector<std::string> Isolation::measure(const Plan& plan, Checkpoint& kept, 
   return warnings;
 }
 
-Calibration Isolation::run_ceilings_job(Job& job, const std::string& what) {
+Calibration Isolation::run_ceilings_job(Job::Task task, const Device& device, const std::string& what,
+                                        const std::filesystem::path& input) {
+  Job job;
+  job.task = task;
+  job.device = device.id;
+  job.input = input;
   ChildProcess child(write_job(job));
   const double deadline = steady_seconds() + longest_calibration_seconds;
   std::string error;
@@ -206,7 +204,7 @@ Calibration Isolation::run_ceilings_job(Job& job, const std::string& what) {
     if (const auto line = child.next_line(deadline - steady_seconds()); line && line->starts_with("error "))
       error = line->substr(6);
   child.kill();
-  if (job.task == Job::Task::calibrate || job.task == Job::Task::check_drift)
+  if (task == Job::Task::calibrate || task == Job::Task::check_drift)
     bench::scrubbing().freed(calibrate::max_device_bytes, steady_seconds());
   if (Interruption::noted() != 0) return {};
   if (!error.empty()) throw std::runtime_error(error);
@@ -219,26 +217,18 @@ Calibration Isolation::run_ceilings_job(Job& job, const std::string& what) {
 }
 
 Calibration Isolation::calibrate(const Device& device) {
-  Job job;
-  job.task = Job::Task::calibrate;
-  job.device = device.id;
-  return run_ceilings_job(job, "The calibration");
+  return run_ceilings_job(Job::Task::calibrate, device, "The calibration");
 }
 
 Calibration Isolation::overheads(const Device& device, calibrate::Mode mode) {
-  Job job;
-  job.task = mode == calibrate::Mode::full ? Job::Task::overheads : Job::Task::launch;
-  job.device = device.id;
-  return run_ceilings_job(job, "The measurement of overheads");
+  return run_ceilings_job(mode == calibrate::Mode::full ? Job::Task::overheads : Job::Task::launch, device,
+                          "The measurement of overheads");
 }
 
 DriftCheck Isolation::check_drift(const Device& device, const Calibration& stored) {
-  Job job;
-  job.task = Job::Task::check_drift;
-  job.device = device.id;
-  job.input = folder_.path() / "calibration.json";
-  storage::write_file(job.input, storage::to_json(stored));
-  return run_ceilings_job(job, "The drift check").drift.value_or(DriftCheck{});
+  const auto input = folder_.path() / "calibration.json";
+  storage::write_file(input, storage::to_json(stored));
+  return run_ceilings_job(Job::Task::check_drift, device, "The drift check", input).drift.value_or(DriftCheck{});
 }
 
 ChildProcess::ChildProcess(const std::filesystem::path& job) {

@@ -100,7 +100,8 @@ class Isolation {
   [[nodiscard]] std::filesystem::path write_job(Job& job);
   /// Runs a job about ceilings; `what` names it: "The calibration". Returns the calibration, or an empty one after a
   /// signal.
-  Calibration run_ceilings_job(Job& job, const std::string& what);
+  Calibration run_ceilings_job(Job::Task task, const Device& device, const std::string& what,
+                               const std::filesystem::path& input = {});
 
   PrivateFolder folder_;
   double limit_seconds_;

@@ -33,27 +33,11 @@ namespace {
 constexpr auto task_names =
     std::to_array<std::string_view>({"measure", "calibrate", "check_drift", "launch", "overheads"});
 
-/// Lines to the process that gave the job.
-class Channel {
- public:
-  explicit Channel(int number) : channel_(number) {
-    // A process that an operation starts has no business with it.
-    fcntl(number, F_SETFD, FD_CLOEXEC);
-  }
-  void tell(std::string line) const {
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    line += '\n';
-    std::string_view rest = line;
-    while (!rest.empty()) {
-      const ssize_t count = ::write(channel_.number(), rest.data(), rest.size());
-      if (count <= 0) return;  // nobody listens any more
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-
- private:
-  Descriptor channel_;
-};
+/// A line to the process that gave the job. Whether anybody still listens does not matter.
+void tell(const Descriptor& channel, std::string line) {
+  std::ranges::replace(line, '\n', ' ');
+  (void)write_all(channel, line + '\n');
+}
 
 /// Ends this process when the one that gave the job ends, however that ends.
 void die_with(int parent) {
@@ -67,7 +51,7 @@ void die_with(int parent) {
   std::_Exit(code);
 }
 
-void measure_points(const Job& job, const Options& options, const Device& device, Run& run, const Channel& channel) {
+void measure_points(const Job& job, const Options& options, const Device& device, Run& run, const Descriptor& channel) {
   const std::string filter = filter_for(job.operation);
   if (!job.added.empty()) {
     const auto registered = bench::discover(device, filter);
@@ -81,7 +65,7 @@ void measure_points(const Job& job, const Options& options, const Device& device
   const auto visit = [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
     const auto number = wanted.find(plan.keys.at(position));
     if (number == wanted.end()) return std::nullopt;
-    channel.tell(fmt::format("start {}", number->second));
+    tell(channel, fmt::format("start {}", number->second));
     Measurement measurement = runner.run(call);
     if (last == position) run.points.pop_back();  // a longer measurement of the same
     last = position;
@@ -89,10 +73,10 @@ void measure_points(const Job& job, const Options& options, const Device& device
     try {
       storage::write_file(job.result, storage::to_json(run));
     } catch (const storage::WriteError& error) {
-      channel.tell(fmt::format("error {}", error.what()));
+      tell(channel, fmt::format("error {}", error.what()));
       leave(exit_codes::operation_failed);
     }
-    channel.tell(fmt::format("done {}", number->second));
+    tell(channel, fmt::format("done {}", number->second));
     // What is left has a better chance in a process of its own.
     if (measurement.failure && runner.gpu_lost()) leave(exit_codes::fine);
     return measurement;
@@ -107,7 +91,7 @@ void measure_points(const Job& job, const Options& options, const Device& device
   for (const PostTimingStep& pass : post_timing_steps(options)) {
     const PostTimingOutcome outcome =
         run_post_timing(pass, plan, filter, options, run.points, [&](std::size_t position, double) {
-          channel.tell(fmt::format("{} {}", pass.doing, wanted.at(plan.keys.at(position))));
+          tell(channel, fmt::format("{} {}", pass.doing, wanted.at(plan.keys.at(position))));
         });
     run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
     storage::write_file(job.result, storage::to_json(run));
@@ -129,29 +113,29 @@ Calibration ceilings_of(const Job& job, const Device& device) {
 
 }  // namespace
 
+void to_json(nlohmann::json& json, const Argument& argument) {
+  json = {{"name", argument.name}, {"value", argument.value}};
+  if (argument.text) json["text"] = *argument.text;
+}
+
+void from_json(const nlohmann::json& json, Argument& argument) {
+  argument = {json.at("name"), json.at("value"), std::nullopt};
+  if (json.contains("text")) argument.text = json.at("text").get<std::string>();
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PointKey, device, name, repetition, occurrence)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AddedSize, operation, arguments)
+
 std::string job_to_json(const Job& job) {
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
-  for (const PointKey& key : job.points)
-    points.push_back({{"name", key.name}, {"repetition", key.repetition}, {"occurrence", key.occurrence}});
-  nlohmann::ordered_json document;
-  document["task"] = task_names[static_cast<std::size_t>(job.task)];
-  document["parent"] = job.parent;
-  document["device"] = job.device;
-  document["operation"] = job.operation;
-  document["result"] = job.result.string();
-  document["input"] = job.input.string();
-  document["points"] = std::move(points);
-  auto& added = document["added"] = nlohmann::ordered_json::array();
-  for (const AddedSize& size : job.added) {
-    nlohmann::ordered_json arguments = nlohmann::ordered_json::array();
-    for (const Argument& argument : size.arguments)
-      if (argument.text)
-        arguments.push_back({{"name", argument.name}, {"text", *argument.text}});
-      else
-        arguments.push_back({{"name", argument.name}, {"value", argument.value}});
-    added.push_back(std::move(arguments));
-  }
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const nlohmann::json document = {{"task", task_names[static_cast<std::size_t>(job.task)]},
+                                   {"parent", job.parent},
+                                   {"device", job.device},
+                                   {"operation", job.operation},
+                                   {"points", job.points},
+                                   {"added", job.added},
+                                   {"result", job.result.string()},
+                                   {"input", job.input.string()}};
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Job job_from_json(const std::string& text, const std::string& origin) {
@@ -163,23 +147,13 @@ Job job_from_json(const std::string& text, const std::string& origin) {
       throw storage::ReadError(
           fmt::format("{}: not a gpubench job (its task is unknown); unset {}", origin, job_variable));
     job.task = static_cast<Job::Task>(task - task_names.begin());
-    job.parent = document.at("parent").get<int>();
-    job.device = document.at("device").get<std::string>();
-    job.operation = document.at("operation").get<std::string>();
+    document.at("parent").get_to(job.parent);
+    document.at("device").get_to(job.device);
+    document.at("operation").get_to(job.operation);
+    document.at("points").get_to(job.points);
+    document.at("added").get_to(job.added);
     job.result = document.at("result").get<std::string>();
     job.input = document.at("input").get<std::string>();
-    for (const auto& point : document.at("points"))
-      job.points.push_back({job.device, point.at("name").get<std::string>(), point.at("repetition").get<int>(),
-                            point.at("occurrence").get<int>()});
-    for (const auto& size : document.at("added")) {
-      AddedSize& added = job.added.emplace_back(AddedSize{job.operation, {}});
-      for (const auto& argument : size)
-        if (argument.contains("text"))
-          added.arguments.push_back(
-              {argument.at("name").get<std::string>(), 0, argument.at("text").get<std::string>()});
-        else
-          added.arguments.push_back({argument.at("name").get<std::string>(), argument.at("value").get<std::int64_t>()});
-    }
     return job;
   } catch (const nlohmann::json::exception& error) {
     throw storage::ReadError(fmt::format("{}: not a gpubench job ({}); unset {}", origin, error.what(), job_variable));
@@ -212,7 +186,8 @@ std::string filter_for(const std::string& operation) {
 int run_job(const TakenJob& taken, const Options& options,
             const std::function<Calibration(const Device&)>& measure_ceilings) {
   const Job& job = taken.job;
-  const Channel channel(taken.channel);
+  const Descriptor channel(taken.channel);
+  fcntl(taken.channel, F_SETFD, FD_CLOEXEC);  // what an operation starts has no business with it
   die_with(job.parent);
   try {
     bench::initialize_google(options.program, options.google);
@@ -229,7 +204,7 @@ int run_job(const TakenJob& taken, const Options& options,
     }
     return exit_codes::fine;
   } catch (const std::exception& error) {
-    channel.tell(fmt::format("error {}", error.what()));
+    tell(channel, fmt::format("error {}", error.what()));
     return exit_codes::operation_failed;
   }
 }
