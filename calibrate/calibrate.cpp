@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
 #include "calibrate/workbench.h"
 #include "core/base/time.h"
@@ -184,5 +185,13 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
         calibration.absent.push_back(one);
     }
 }
+
+#ifndef GPUBENCH_WITH_CUDA
+Calibration calibrate_cuda(const Device&, const Options&) {
+  throw std::runtime_error(
+      "this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
+}
+DriftSampler cuda_drift_sampler(const Device&) { throw NoDriftSamples("this gpubench was built without CUDA"); }
+#endif
 
 }  // namespace gpubench::calibrate

@@ -43,15 +43,12 @@ struct LevelFit {
 /// `per_octave` working sets an octave from `smallest` to `largest`, both included, multiples of `granularity`.
 std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int per_octave, std::size_t granularity);
 
-/// Takes the median over the sweeps, frees it of single spikes, and splits log(bandwidth) over log(working set) into
-/// plateaus joined by straight ramps, a rise to the first allowed, by dynamic programming over all splits (Jackson
-/// et al., IEEE Signal Processing Letters 12, 2005); the number of plateaus is the one with the least Bayesian
-/// information criterion (Schwarz, Annals of Statistics 6, 1978), the scatter being known from neighbouring rungs and
-/// `flatness`. The last plateau is what lies beyond the caches: n plateaus make n - 1 levels. A level's capacity is the
-/// working set at which the time for a byte is halfway between its plateau and the next, that is, at which half of the
-/// bytes miss it; its interval spans the rungs on both sides and what sweeps drawn anew give (bootstrap, 95 %). With
-/// too few rungs for two plateaus there are no levels. Throws std::invalid_argument on sweeps of a wrong length, none
-/// at all, working sets that do not ascend, or rates that are not positive.
+/// Splits log(bandwidth) over log(working set), the median over the sweeps without single spikes, into plateaus joined
+/// by straight ramps, by dynamic programming (Jackson et al., IEEE Signal Processing Letters 12, 2005). The number of
+/// plateaus is the one with the least Bayesian information criterion (Schwarz, Annals of Statistics 6, 1978). The last
+/// lies beyond the caches: n plateaus make n - 1 levels, and too few rungs none. Half of the bytes miss a level at its
+/// capacity: there the time for a byte is halfway between its plateau and the next. The interval spans the rungs on
+/// both sides and what sweeps drawn anew give (bootstrap, 95 %). Throws std::invalid_argument on bad sweeps or sets.
 LevelFit find_levels(const Ladder& ladder, const LevelOptions& options = {});
 
 }  // namespace gpubench::calibrate

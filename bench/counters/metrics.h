@@ -83,12 +83,10 @@ struct PassPlan {
 /// A metric that needs more executions than this is left out: throughput metrics of whole chips take dozens.
 inline constexpr std::size_t max_passes_of_a_metric = 8;
 
-/// Puts each metric, in order, into the first group whose one pass still holds it, so that neighbours come from one
-/// execution as far as the hardware allows. A metric that needs several passes gets a group of its own. All counters of
-/// a metric are in one group. Groups of several passes become one if that takes fewer passes, and groups after the
-/// first that add no pass to it join it: each group is a round over all points. Counters over elapsed time share no
-/// group with others. Where it costs no pass, all_by_instruction goes with counters by instruction and shows whether
-/// they counted. `passes_of` gives the passes that counters need together, or nothing when they cannot be counted.
+/// Puts each metric, in order, into the first group that counts it in the same single pass, or else into a group of its
+/// own. Groups are joined where that costs no pass, because each is a round over all points. Counters over elapsed time
+/// share no group with others. Where it costs no pass, all_by_instruction goes with counters by instruction and shows
+/// whether they counted. `passes_of` gives the passes that counters need together, or nothing.
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of);
 

@@ -123,12 +123,10 @@ class CuptiProfilerHost {
   std::shared_ptr<CUpti_Profiler_Host_Object> names_;
 };
 
-/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails.
-/// Starting and enabling are slow (docs/results/h200/counting.md). So up to 128 points that one pass counts share a
-/// start and a stop. A point of several passes is counted by itself, with the profiler as the point before left it, or
-/// else enabled anew. (An enabled profiler accepts another configuration, but gives no value then.)
-/// A range is a whole operation. Counters over elapsed time have a range for each kernel, which CUPTI lays itself, but
-/// not for kernels of a CUDA graph.
+/// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails. Starting and
+/// enabling are slow (docs/results/h200/counting.md), so up to 128 points of one pass share a start and a stop. A point
+/// of several passes is counted by itself, with the profiler as it is or else enabled anew. A range is an operation, or
+/// for counters over elapsed time a kernel, which CUPTI cannot tell apart in a CUDA graph.
 class CuptiRangeProfiler {
  public:
   CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a device still does what a stored calibration says: two of its ceilings, measured again for a moment.
-//
-// The memory of a virtual machine changes its speed by some percent within seconds, so one difference proves little. A
+// Whether a device still does what a stored calibration says: two of its ceilings, measured again for a moment. A
 // ceiling has drifted when the intervals of two sets of samples, one after the other, both lie beyond its own by more
-// than 2 %, on the same side. Where the sets contradict each other, or something else explains a low figure, the stored
-// ceiling stands and the run says so.
+// than 2 %, on the same side. Where the sets contradict each other, or something else explains a low figure, it stands.
 #pragma once
 
 #include <functional>

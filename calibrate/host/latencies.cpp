@@ -9,7 +9,7 @@
 #include "calibrate/host/workbench.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_contention.h"
+#include "kernels/probes/host_memory_probe.h"
 
 namespace gpubench::calibrate {
 namespace {

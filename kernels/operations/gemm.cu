@@ -80,10 +80,9 @@ Check check_whole(const DeviceVector<T>& a, const DeviceVector<T>& b, const Devi
 }
 
 /// Freivalds' check (IFIP Congress 1977): C v = A (B v) for a vector v of random signs, all three products in double by
-/// a kernel that shares nothing with cuBLASLt. A row's error is the sum of n independent element errors under random
-/// signs, sqrt(n) times one: the accumulation's, and the output's rounding of elements of size sqrt(n), of which 0.4
-/// ulp is the usual size and four times that the worst of some thousand rows. A wrong 64 x 64 tile is an error of 8
-/// sqrt(n) x sqrt(2): for BF16 at n = 8192, 1024 against a tolerance of 58.
+/// a kernel that shares nothing with cuBLASLt. A row's error is sqrt(n) times an element's: the accumulation's, and the
+/// output's rounding of elements of size sqrt(n), usually 0.4 ulp and four times that in the worst of some thousand
+/// rows. A wrong 64 x 64 tile is an error of 8 sqrt(2 n): for BF16 at n = 8192, 1024 against a tolerance of 58.
 template <class T>
 Check check_freivalds(const DeviceVector<T>& a, const DeviceVector<T>& b, const DeviceVector<T>& c, std::int64_t n) {
   const auto count = static_cast<std::size_t>(n);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Always optimised: a chase through the stack would be slower than the L1 it is to measure.
-#include "kernels/probes/host_contention.h"
-
 #include <pthread.h>
 #include <sched.h>
 
@@ -13,6 +11,7 @@
 
 #include "kernels/probes/chase_order.h"
 #include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_memory_probe.h"
 
 namespace gpubench::probes {
 namespace {

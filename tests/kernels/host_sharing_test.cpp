@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_contention.h"
 #include "kernels/probes/host_memory_probe.h"
 
 namespace gpubench::probes {
