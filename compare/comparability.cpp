@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/units.h"
 
@@ -166,6 +168,41 @@ std::map<std::string, std::string> fingerprint_of(const Run& run) {
     for (const auto& [key, value] : with_set_clock(device.properties))
       if (forbids(device, key)) result[device.id + " " + key] = value;
   }
+  return result;
+}
+
+namespace {
+
+const Ceiling* usable(const Calibration& calibration, const Ceiling& like) {
+  const Ceiling* const found = calibration.find(like.resource);
+  return found != nullptr && found->unit == like.unit && found->value > 0.0 && like.value > 0.0 ? found : nullptr;
+}
+
+double size_of(const CeilingChange& change) { return std::abs(std::log(change.ratio)); }
+
+}  // namespace
+
+CalibrationDiff diff(const Calibration& base, const Calibration& next) {
+  CalibrationDiff result;
+  for (const Ceiling& then : base.ceilings) {
+    const Ceiling* const now = usable(next, then);
+    if (now == nullptr) {
+      result.only_base.push_back(then.resource);
+      continue;
+    }
+    CeilingChange change;
+    change.resource = then.resource;
+    change.unit = then.unit;
+    change.base = {then.value, then.ci95};
+    change.next = {now->value, now->ci95};
+    change.ratio = now->value / then.value;
+    change.overlap = now->ci95.low <= then.ci95.high && then.ci95.low <= now->ci95.high;
+    result.changes.push_back(std::move(change));
+  }
+  for (const Ceiling& now : next.ceilings)
+    if (usable(base, now) == nullptr) result.only_next.push_back(now.resource);
+  std::stable_sort(result.changes.begin(), result.changes.end(),
+                   [](const CeilingChange& a, const CeilingChange& b) { return size_of(a) > size_of(b); });
   return result;
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what two runs differ besides their times, and whether that forbids a comparison.
-//
-// What changes the time of the very same code forbids: another device (also of the same model), another number of
-// multiprocessors or threads, MIG, ECC, the power limit, the clocks a GPU may reach, a debug build. Driver, CUDA,
-// compiler, operating system and host are often what is to be compared: they are named. So is what one run does not
-// know.
+// In what two runs differ besides their times. What changes the time of the very same code forbids a comparison:
+// another device, its size, MIG, ECC, the power limit, the clocks a GPU may reach, a debug build. All else is named:
+// driver, CUDA, compiler, operating system, host, and what one run does not know.
 #pragma once
 
 #include <map>

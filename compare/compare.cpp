@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -14,14 +15,11 @@
 #include "compare/comparability.h"
 #include "compare/noise.h"
 #include "compare/point_table.h"
+#include "core/base/units.h"
 #include "core/model/points.h"
 
 namespace gpubench::compare {
 namespace {
-
-std::string count_text(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 /// Counts points that something is to be said of, and names the first.
 class Counted {
@@ -29,13 +27,13 @@ class Counted {
   void add(const std::string& name) {
     if (count_++ == 0) first_ = name;
   }
-  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] int count() const { return count_; }
   void note(std::string_view why, std::vector<std::string>& notes) const {
-    if (count_ > 0) notes.push_back(fmt::format("{} {} (first: {})", count_text(count_, "point"), why, first_));
+    if (count_ > 0) notes.push_back(fmt::format("{} {} (first: {})", plural(count_, "point"), why, first_));
   }
 
  private:
-  std::size_t count_ = 0;
+  int count_ = 0;
   std::string first_;
 };
 
@@ -101,7 +99,7 @@ class Comparing {
     note_left_out();
     note_order();
     take_points(judged);
-    const bool nothing = result_.points.empty() && result_.failed_in_new.empty() && left_out_ > 0;
+    const bool nothing = result_.points.empty() && result_.failed_in_new.empty() && some_left_out_;
     result_.comparable = common_ && (!foreign_used_ || options_.force) && !nothing;
     result_.forced = result_.comparable && foreign_used_ && options_.force;
     return std::move(result_);
@@ -112,10 +110,9 @@ class Comparing {
     Runs kept;
     for (const Run* run : runs)
       if (std::ranges::none_of(kept, [&](const Run* other) { return same_run(*run, *other); })) kept.push_back(run);
-    if (kept.size() < runs.size())
+    if (const auto copies = std::ssize(runs) - std::ssize(kept); copies > 0)
       result_.notes.push_back(fmt::format("{} of the {} side {} a copy of another and counts once",
-                                          count_text(runs.size() - kept.size(), "run"), side,
-                                          runs.size() - kept.size() == 1 ? "is" : "are each"));
+                                          plural(copies, "run"), side, copies == 1 ? "is" : "are each"));
     return kept;
   }
 
@@ -162,8 +159,7 @@ class Comparing {
     if (newest_base < oldest_new || newest_new < oldest_base)
       result_.notes.emplace_back(
           "all runs of one side are older than those of the other: what the machine did meanwhile is in the ratios, "
-          "and "
-          "not in the noise; gpubench ab alternates");
+          "and not in the noise; gpubench ab alternates");
   }
 
   [[nodiscard]] std::string shown(std::size_t point) const {
@@ -208,28 +204,29 @@ class Comparing {
     }
   }
 
+  /// What each process of both sides says of a point.
+  [[nodiscard]] std::vector<const ProcessPoint*> entries_of(std::size_t point) const {
+    std::vector<const ProcessPoint*> entries;
+    for (const Side* side : {&base_, &next_})
+      for (const ProcessTable& table : side->tables) entries.push_back(&table[point]);
+    return entries;
+  }
+
   /// Times with warm and with cold caches answer different questions.
   [[nodiscard]] bool timed_alike(std::size_t point) const {
-    const ProcessPoint& first = *base_.first_timed(point);
-    for (const Side* side : {&base_, &next_})
-      for (const ProcessTable& table : side->tables) {
-        const ProcessPoint& entry = table[point];
-        if (entry.timed > 0 && (entry.unlike || entry.cache_state != first.cache_state)) return false;
-      }
-    return true;
+    const std::string_view cache = base_.first_timed(point)->cache_state;
+    return std::ranges::all_of(entries_of(point), [&](const ProcessPoint* entry) {
+      return entry->timed == 0 || (!entry->unlike && entry->cache_state == cache);
+    });
   }
 
   [[nodiscard]] bool has_ratio(std::size_t point) const {
-    for (const Side* side : {&base_, &next_})
-      for (const ProcessTable& table : side->tables)
-        if (table[point].by_clock > 0 && !table[point].log_seconds) return false;
-    return true;
+    return std::ranges::all_of(entries_of(point),
+                               [](const ProcessPoint* entry) { return entry->by_clock == 0 || entry->log_seconds; });
   }
 
   void note_oddities(std::size_t point) {
-    bool duplicate = false;
-    for (const Side* side : {&base_, &next_})
-      for (const ProcessTable& table : side->tables) duplicate = duplicate || table[point].duplicate;
+    const bool duplicate = std::ranges::any_of(entries_of(point), &ProcessPoint::duplicate);
     if (duplicate) duplicates_.add(shown(point));
     if (clocks_[point].of_necessity) other_clock_.add(shown(point));
     const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
@@ -325,14 +322,13 @@ class Comparing {
   /// Of all processes of the point.
   [[nodiscard]] std::int64_t fewest(std::size_t point) const {
     std::int64_t min = std::numeric_limits<std::int64_t>::max();
-    for (const Side* side : {&base_, &next_})
-      for (const ProcessTable& table : side->tables)
-        if (table[point].log_seconds) min = std::min(min, table[point].samples);
+    for (const ProcessPoint* entry : entries_of(point))
+      if (entry->log_seconds) min = std::min(min, entry->samples);
     return min;
   }
 
   void note_left_out() {
-    left_out_ = result_.left_out.size() + unlike_.count() + without_ratio_.count() + unpaired_.count();
+    some_left_out_ = !result_.left_out.empty() || unlike_.count() + without_ratio_.count() + unpaired_.count() > 0;
     unlike_.note("left out, because another run used another cache state", result_.notes);
     without_ratio_.note("left out, because a time is not positive", result_.notes);
     unpaired_.note("left out, because there are fewer than two pairs", result_.notes);
@@ -364,7 +360,7 @@ class Comparing {
   bool mixed_base_ = false;
   bool common_ = false;
   bool foreign_used_ = false;
-  std::size_t left_out_ = 0;
+  bool some_left_out_ = false;
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
   Counted unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;
   StudentQuantiles quantiles_;

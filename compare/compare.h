@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sets of runs, point by point. Each run is one process, and the process is the unit (compare/noise.h says
-// why): many samples of one process do not tell how the next one will fare.
+// Two sets of runs, point by point. Each run is one process, and the process is the unit: compare/noise.h says why.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/model/calibration.h"
 #include "core/model/estimate.h"
 #include "core/model/run.h"
 
 namespace gpubench::compare {
 
-/// slower, faster: beyond the least effect, by a test that allows for the number of points (Holm). same: the point's 95
-/// % interval lies within the least effect. inconclusive: neither.
+/// slower, faster: beyond the least effect, by Holm's test over all points. same: the 95 % interval lies within the
+/// least effect.
 enum class Change { faster, slower, same, inconclusive };
 
 /// What the process-to-process noise of a point was taken from.
@@ -103,5 +103,25 @@ enum class FailOn { regression, inconclusive, never };
 /// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with
 /// FailOn::inconclusive).
 int exit_code(const Comparison& comparison, FailOn fail_on);
+
+// Two calibrations beside each other, ceiling by ceiling.
+
+struct CeilingChange {
+  std::string resource;
+  std::string unit;
+  Estimate base;
+  Estimate next;
+  double ratio = 1.0;    ///< next over base
+  bool overlap = false;  ///< the 95 % intervals meet
+};
+
+struct CalibrationDiff {
+  std::vector<CeilingChange> changes;  ///< of what both have in one unit, the largest ratio either way first
+  std::vector<std::string> only_base;  ///< resources
+  std::vector<std::string> only_next;
+};
+
+/// Ceilings that are not positive count as missing.
+CalibrationDiff diff(const Calibration& base, const Calibration& next);
 
 }  // namespace gpubench::compare

@@ -13,6 +13,7 @@
 #include "compare/comparability.h"
 #include "compare/noise.h"
 #include "compare/point_table.h"
+#include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 
@@ -65,64 +66,40 @@ std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::siz
 
 /// One run that stands for all of an update: of each point and clock the geometric mean of the processes' medians. A
 /// point that failed in one of them has failed.
-class Update {
- public:
-  explicit Update(const std::vector<Run>& runs) : runs_(runs) {
-    for (const Run& run : runs) index_.add(run);
-    own_ = tables_by(PointClocks(index_.keys().size()));
-    // Each point by the own clock of the process that is shown, for a mean is of one clock.
-    PointClocks clocks;
-    for (std::size_t i = 0; i < index_.keys().size(); ++i) clocks.emplace_back(shown(i).measurement.primary().clock);
-    own_ = tables_by(clocks);
-  }
-
-  Run run() {
-    Run update = runs_.front();
-    std::vector<Point> points;
-    for (std::size_t i = 0; i < index_.keys().size(); ++i) {
-      points.push_back(shown(i));
-      Measurement& measurement = points.back().measurement;
-      const bool failed = std::ranges::any_of(own_, [&](const ProcessTable& table) { return table[i].failed > 0; });
-      if (failed || !measurement.seconds()) continue;
-      for (Timing& timing : measurement.timings) {
-        timing.samples_seconds.clear();
-        if (!timing.seconds) continue;
-        if (const auto mean = mean_of(by(timing.clock), i, *timing.seconds)) timing.seconds = mean;
-      }
-    }
-    update.points = std::move(points);
-    return update;
-  }
-
- private:
-  [[nodiscard]] std::vector<ProcessTable> tables_by(const PointClocks& clocks) const {
+Run update_of(const std::vector<Run>& runs) {
+  PointIndex index;
+  for (const Run& run : runs) index.add(run);
+  const std::size_t count = index.keys().size();
+  const auto tables_by = [&](const PointClocks& clocks) {
     std::vector<ProcessTable> tables;
-    for (const Run& run : runs_) tables.push_back(index_.table_of(run, clocks));
+    for (const Run& run : runs) tables.push_back(index.table_of(run, clocks));
     return tables;
-  }
-  const std::vector<ProcessTable>& by(Clock clock) {
-    const auto [place, is_new] = by_clock_.try_emplace(clock);
-    if (is_new) place->second = tables_by(PointClocks(index_.keys().size(), clock));
-    return place->second;
-  }
-  /// A failed one before a timed one before any other.
-  [[nodiscard]] const Point& shown(std::size_t point) const {
-    const Point* result = nullptr;
-    for (const ProcessTable& table : own_) {
-      const ProcessPoint& entry = table[point];
-      if (result == nullptr || entry.failed > 0 || (!result->measurement.seconds() && entry.timed > 0))
-        result = entry.shown != nullptr ? entry.shown : result;
+  };
+  const std::vector<ProcessTable> own = tables_by(PointClocks(count));
+  std::map<Clock, std::vector<ProcessTable>> by_clock;
+  Run update = runs.front();
+  update.points.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Point* shown = nullptr;  // a failed one before a timed one before any other
+    for (const ProcessTable& table : own) {
+      const ProcessPoint& entry = table[i];
+      if (shown == nullptr || entry.failed > 0 || (!shown->measurement.seconds() && entry.timed > 0))
+        shown = entry.shown != nullptr ? entry.shown : shown;
     }
-    return *result;
+    update.points.push_back(*shown);
+    Measurement& measurement = update.points.back().measurement;
+    const bool failed = std::ranges::any_of(own, [&](const ProcessTable& table) { return table[i].failed > 0; });
+    if (failed || !measurement.seconds()) continue;
+    for (Timing& timing : measurement.timings) {
+      timing.samples_seconds.clear();
+      if (!timing.seconds) continue;
+      const auto [place, is_new] = by_clock.try_emplace(timing.clock);
+      if (is_new) place->second = tables_by(PointClocks(count, timing.clock));
+      if (const auto mean = mean_of(place->second, i, *timing.seconds)) timing.seconds = mean;
+    }
   }
-
-  const std::vector<Run>& runs_;
-  PointIndex index_;
-  std::vector<ProcessTable> own_;
-  std::map<Clock, std::vector<ProcessTable>> by_clock_;
-};
-
-Run update_of(const std::vector<Run>& runs) { return Update(runs).run(); }
+  return update;
+}
 
 std::vector<Run> updates_of(const Entries& entries) {
   std::vector<Run> updates;
@@ -270,10 +247,9 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
                   baseline.size() > 1 ? fmt::format(", with {} more of the same code", baseline.size() - 1) : "")};
   if (!updates)
     notes.push_back(
-        fmt::format("the baseline is of {} update{}: what changes from one update to another is not in the noise. "
-                    "Add the same code "
-                    "in {} updates or more to have it in",
-                    baseline.size(), baseline.size() == 1 ? "" : "s", min_updates));
+        fmt::format("the baseline is of {}: what changes from one update to another is not in the noise. Add the same "
+                    "code in {} updates or more to have it in",
+                    plural(std::ssize(baseline), "update"), min_updates));
   comparison.notes.insert(comparison.notes.begin(), notes.begin(), notes.end());
   return comparison;
 }

@@ -14,11 +14,10 @@ namespace gpubench::compare {
 /// From so many updates of one code on, what differs from one update (one `gate update`) to the next is known.
 inline constexpr std::size_t min_updates = 3;
 
-/// The baseline is the newest entry and, where the machine code is known, all entries of the same code. With three or
-/// more of those the update is the unit: each counts as one value, the mean over its processes, and so do the new
-/// runs, for they are of one update too. Else the process is the unit, and a note says that what changes from update
-/// to update is not in the noise. All other entries of one code tell of the noise. `entries` is not empty.
-/// Without a clock in the options the newest entry's counts.
+/// The baseline is the newest entry and, where the machine code is known, all entries of the same code. With
+/// `min_updates` of those the update is the unit: each counts as one value, the mean over its processes. Else the
+/// process is the unit, and a note says what is not in the noise. All other entries of one code tell of the noise.
+/// `entries` is not empty. Without a clock in the options the newest entry's counts.
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
                          CompareOptions options);
 
@@ -44,9 +43,8 @@ struct History {
   std::vector<LevelChange> steps;  ///< by entry, the newest first; within one the largest first
 };
 
-/// Steps of more than the least effect (core/statistics/statistics.h), found with a chance of 5 % for one or more false
-/// ones among all points. The noise is that of processes of the same code, and no less than what entries next to each
-/// other differ by.
+/// Steps of more than the least effect, with a chance of 5 % for any false one among all points. The noise is that of
+/// processes of the same code, and no less than what neighbouring entries differ by.
 History history_of(const std::vector<storage::BaselineEntry>& entries, double min_effect);
 
 }  // namespace gpubench::compare

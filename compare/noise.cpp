@@ -15,6 +15,8 @@
 namespace gpubench::compare {
 namespace {
 
+constexpr double min_variance = min_process_deviation * min_process_deviation;
+
 /// By process and point, how far each value lies from its point's mean in the group; NaN where there is no value, or
 /// only one.
 std::vector<ProcessValues> deviations_of(const ProcessGroup& group, std::size_t points) {
@@ -59,8 +61,7 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
   for (const Spread& spread : spreads) {
     if (spread.degrees <= 0.0) continue;
     const double half = 0.5 * spread.degrees;
-    const double min = min_process_deviation * min_process_deviation;
-    logs.push_back(std::log(std::max(spread.variance, min)) - statistics::digamma(half) + std::log(half));
+    logs.push_back(std::log(std::max(spread.variance, min_variance)) - statistics::digamma(half) + std::log(half));
     expected.push_back(statistics::trigamma(half));
   }
   if (logs.size() < min_points_to_borrow) return;
@@ -118,13 +119,12 @@ ProcessNoise learn_noise(const std::vector<ProcessGroup>& groups, std::size_t po
   for (Spread& sum : sums)
     if (sum.degrees > 0.0) sum.variance /= sum.degrees;
   learn_usual(sums, noise);
-  const double min = min_process_deviation * min_process_deviation;
   for (const Spread& own : sums) {
     noise.of_point.emplace_back();
     if (own.degrees <= 0.0) continue;
     const double degrees = own.degrees + noise.usual_degrees;
     const double variance = (own.degrees * own.variance + noise.usual_degrees * noise.usual_variance) / degrees;
-    noise.of_point.back() = sum_of({std::max(variance, min), degrees}, noise.common);
+    noise.of_point.back() = sum_of({std::max(variance, min_variance), degrees}, noise.common);
   }
   return noise;
 }

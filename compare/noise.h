@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much separate processes of the same code differ, and what a difference between two sets of them is worth.
-//
-// The unit is the process: samples of one process share memory layout, clock and neighbours, so more of them do not
-// tell how the next process will fare. All values are logarithms of a process's median time, so differences are ratios.
-//
-// Two to five processes a side hardly tell a point's own variance. So the variance of all points is used:
-// 1. What all points of a process have in common (the clock of that minute) is taken off. It has the degrees of freedom
-//    of the processes, however many points there are.
+// Samples of one process share memory layout, clock and neighbours, so the process is the unit. All values are
+// logarithms of a process's median time. Few processes hardly tell a point's own variance, so that of all points is
+// used:
+// 1. What all points of a process have in common is taken off. It has the degrees of freedom of the processes.
 // 2. The rest is shrunk towards what is usual among the points (Smyth, Statistical Applications in Genetics and
-//    Molecular Biology 3(1), 2004, section 6.2). How the points differ tells how strongly.
+//    Molecular Biology 3(1), 2004, section 6.2).
 // 3. Both are added, with degrees of freedom after Satterthwaite (Biometrics Bulletin 2, 1946).
 #pragma once
 
@@ -91,8 +88,8 @@ class StudentQuantiles {
   std::vector<std::vector<Known>> known_;
 };
 
-/// The standard deviation of a process's median among processes of the same code, as a fraction, where neither several
-/// processes nor the user say it, and from how many degrees of freedom it is known. `seconds`: what the point takes.
+/// The standard deviation of a process's median, as a fraction, where neither several processes nor the user say it,
+/// and its degrees of freedom. `seconds`: what the point takes.
 struct AssumedNoise {
   double deviation;
   double degrees;

@@ -21,7 +21,6 @@
 #include "bench/devices.h"
 #include "core/base/time.h"
 #include "doctor/facts.h"
-#include "doctor/parse.h"
 
 namespace gpubench::doctor {
 namespace {
@@ -91,8 +90,8 @@ int usable_cores() {
   return CPU_COUNT(&cores);
 }
 
-Gpu gather_gpu(const Device& device) {
-  Gpu gpu;
+GpuFacts gather_gpu(const Device& device) {
+  GpuFacts gpu;
   gpu.id = device.id;
   gpu.name = device.name;
   const auto property = [&](const char* key) {
@@ -158,7 +157,7 @@ Profilers gather_profilers(const fs::path& root, const std::function<const char*
     if (takes_counters(name)) profilers.processes.push_back({static_cast<int>(id), std::move(name)});
   }
   std::sort(profilers.processes.begin(), profilers.processes.end(),
-            [](const Process& a, const Process& b) { return a.id < b.id; });
+            [](const RunningProcess& a, const RunningProcess& b) { return a.id < b.id; });
   return profilers;
 }
 

@@ -15,16 +15,16 @@
 namespace gpubench::doctor {
 
 /// Green: well. Yellow: works, but know this. Red: measuring fails or misleads until it is put right.
-enum class State { green, yellow, red };
-inline constexpr std::array state_names = {std::string_view("green"), std::string_view("yellow"),
+enum class Light { green, yellow, red };
+inline constexpr std::array light_names = {std::string_view("green"), std::string_view("yellow"),
                                            std::string_view("red")};
 
 struct Line {
   std::string section;  ///< "driver", "libraries", "counters", the id of a GPU, "host"
   std::string check;    ///< "power cap"
-  State state = State::green;
+  Light light = Light::green;
   std::string found;
-  std::string remedy;           ///< what to do; only where the state is not green
+  std::string remedy;           ///< what to do; only where the light is not green
   std::optional<double> value;  ///< of a measured cost, in seconds
   std::string method;           ///< how that was measured
 };
@@ -33,7 +33,7 @@ struct Line {
 std::vector<Line> judge(const Facts& facts);
 
 /// The worst state of all; green for none.
-State worst(const std::vector<Line>& lines);
+Light worst(const std::vector<Line>& lines);
 
 /// A sign and a word for each state, so that nothing hangs on colour; the remedy under each line that has one.
 std::string console(const std::vector<Line>& lines, const ConsoleStyle& style);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/parse.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <charconv>
 #include <cstdint>
 #include <vector>
+
+#include "doctor/facts.h"
 
 namespace gpubench::doctor {
 namespace {
@@ -20,27 +20,19 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
+/// The pieces between any of `separators`, without empty ones.
+std::vector<std::string_view> pieces_of(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> pieces;
   for (;;) {
-    const auto first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return words;
-    text.remove_prefix(first);
-    const auto length = std::min(text.find_first_of(blanks), text.size());
-    words.push_back(text.substr(0, length));
-    text.remove_prefix(length);
+    text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
+    if (text.empty()) return pieces;
+    pieces.push_back(text.substr(0, text.find_first_of(separators)));
+    text.remove_prefix(pieces.back().size());
   }
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto length = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, length));
-    text.remove_prefix(std::min(length + 1, text.size()));
-  }
-  return lines;
-}
+std::vector<std::string_view> words_of(std::string_view text) { return pieces_of(text, blanks); }
+std::vector<std::string_view> lines_of(std::string_view text) { return pieces_of(text, "\n"); }
 
 /// What stands after "key:" in the first line that begins so.
 std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
@@ -103,17 +95,10 @@ std::string cgroup_path(std::string_view text, std::string_view controller) {
     const auto first = line.find(':');
     const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
-    std::string_view names = line.substr(first + 1, second - first - 1);
-    const std::string path(line.substr(second + 1));
-    if (controller.empty()) {
-      if (names.empty()) return path;
-      continue;
-    }
-    while (!names.empty()) {
-      const auto comma = std::min(names.find(','), names.size());
-      if (names.substr(0, comma) == controller) return path;
-      names.remove_prefix(std::min(comma + 1, names.size()));
-    }
+    const auto names = line.substr(first + 1, second - first - 1);
+    const auto list = pieces_of(names, ",");
+    if (controller.empty() ? names.empty() : std::ranges::find(list, controller) != list.end())
+      return std::string(line.substr(second + 1));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -50,8 +51,8 @@ std::string clocks_sentence(const compare::Comparison& comparison) {
   if (clocks.size() == 1) return fmt::format("Times compared: {}.", meaning_of(clocks.begin()->first));
   std::string text;
   for (const auto& [clock, count] : clocks)
-    text +=
-        fmt::format("{}{} at {} point{}", text.empty() ? "" : ", ", meaning_of(clock), count, count == 1 ? "" : "s");
+    text += fmt::format("{}{} at {}", text.empty() ? "" : ", ", meaning_of(clock),
+                        plural(static_cast<long long>(count), "point"));
   return text.empty() ? text : fmt::format("Times compared: {}.", text);
 }
 
@@ -174,8 +175,7 @@ std::vector<const compare::ComparedPoint*> by_effect(const compare::Comparison& 
 std::string summary_of(const compare::Comparison& comparison) {
   std::array<std::size_t, changes.size()> counts{};
   for (const auto& point : comparison.points) ++counts[static_cast<std::size_t>(point.change)];
-  std::string text =
-      fmt::format("{} point{} compared", comparison.points.size(), comparison.points.size() == 1 ? "" : "s");
+  std::string text = plural(std::ssize(comparison.points), "point") + " compared";
   std::string_view separator = ": ";
   const auto add = [&](std::size_t count, std::string_view what) {
     if (count > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, what);
@@ -193,10 +193,9 @@ std::string entry_text(const compare::LevelChange& step) {
 }
 
 std::string summary_of(const compare::History& history) {
-  const auto s = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  std::string text =
-      fmt::format("{} step{} in {} point{} over {} {}", history.steps.size(), s(history.steps.size()), history.points,
-                  s(history.points), history.entries, history.entries == 1 ? "entry" : "entries");
+  std::string text = fmt::format("{} in {} over {} {}", plural(std::ssize(history.steps), "step"),
+                                 plural(static_cast<long long>(history.points), "point"), history.entries,
+                                 history.entries == 1 ? "entry" : "entries");
   if (history.entries < compare::min_entries_for_update_noise)
     text += fmt::format("; with fewer than {} entries, noise between updates is not known and can look like a step",
                         compare::min_entries_for_update_noise);

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/calibration_diff.h"
 #include "compare/compare.h"
 #include "compare/gate.h"
 #include "core/base/table.h"

@@ -2,7 +2,9 @@
 // A run in, text out. Writers never compute: what they show is in the run.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +12,30 @@
 #include "core/base/table.h"
 #include "core/model/calibration.h"
 #include "core/model/run.h"
-#include "reports/overlaid_runs.h"
 
 namespace gpubench::reports {
+
+inline constexpr std::size_t max_runs = 8;  ///< as many as colours can be told apart
+
+struct NamedRun {
+  std::string label;
+  Run run;
+};
+
+/// What to call runs by their files, each differently: the file's name without extension, else with its folder, else
+/// with a number.
+std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& files);
+
+/// All in one run, whose device ids begin with the run's label: "old / cuda:0". The context is that of the first.
+struct Several {
+  Run merged;
+  std::vector<std::string> labels;
+  std::map<std::string, std::size_t> run_of_device;  ///< by the merged run's ids
+  std::vector<Context> contexts;
+  std::vector<std::vector<Device>> devices;  ///< as each run names them
+};
+/// Throws std::invalid_argument for fewer than two or more than `max_runs`.
+Several join(const std::vector<NamedRun>& runs);
 
 /// The table of all points with their regimes, then boundaries, warnings and a summary.
 std::string console(const Run& run, const ConsoleStyle& style);
@@ -46,15 +69,13 @@ std::string known_extensions();
 
 // In the formats of other tools. All text is printable; numbers that are not known are left out.
 
-/// Google Benchmark's JSON, one entry a point: the median in nanoseconds as real_time. cpu_time is what the host takes
-/// to launch one execution, or real_time again: "cpu_time_source" says which. Points without time stand in a list of
-/// their own, "without_time", because compare.py cannot read entries without real_time. Where points are of several
-/// devices, names end in the device: "saxpy/1024/manual_time/cuda:1".
+/// Google Benchmark's JSON, one entry a point: the median in nanoseconds as real_time. "cpu_time_source" says what
+/// cpu_time is. Points without time stand in "without_time", because compare.py needs real_time. Where points are of
+/// several devices, names end in the device: "saxpy/1024/manual_time/cuda:1".
 std::string google_benchmark_json(const Run& run);
 
-/// nvbench's JSON, version 1.0.0: a benchmark for each operation, a state for each point. Times stand under the tags of
-/// isolated measurements (nv/cold/time/gpu/...), which nvbench's tools compare; the mean's description says how they
-/// were taken.
+/// nvbench's JSON, version 1.0.0: a benchmark for each operation, a state for each point. Times stand under
+/// nv/cold/time/gpu/..., which nvbench's tools compare.
 std::string nvbench_json(const Run& run);
 
 /// Points and ceilings as gauges in OpenMetrics 1.0 text, for the textfile collector of Prometheus' node exporter.

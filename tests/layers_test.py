@@ -85,7 +85,7 @@ class Layers(unittest.TestCase):
             ("core/model/run.h", "#include <gpubench/work.h>", True),
             ("compare/gate.cpp", '#include "reports/reports.h"', False),
             ("reports/write.cpp", '#include "compare/gate.h"', True),
-            ("doctor/print.cpp", '#include "reports/reports.h"', False),
+            ("doctor/judge.cpp", '#include "reports/reports.h"', False),
             ("kernels/probes/cuda_latency.cu", '#include "bench/devices.h"', False),
             ("kernels/operations/gemm.cu", '#include "bench/devices.h"', True),
             ("calibrate/cuda/workbench.cpp", '#include "kernels/operations/operations.h"', False),

@@ -11,7 +11,7 @@
 #include "bench/counters/metrics.h"
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
-#include "reports/overlaid_runs.h"
+#include "reports/reports.h"
 
 namespace gpubench {
 namespace {

@@ -8,7 +8,7 @@
 #include "bench/devices.h"
 #include "calibrate/cache.h"
 #include "calibrate/check/health.h"
-#include "compare/calibration_diff.h"
+#include "compare/compare.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/time.h"

@@ -27,8 +27,8 @@
 #include "main/commands/run_ceilings.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
-#include "reports/point_text.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 
 namespace gpubench {
 namespace {

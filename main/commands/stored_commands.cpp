@@ -76,7 +76,7 @@ int doctor_command(const Options& options) {
   if (!options.quiet) fmt::print("{}", doctor::console(lines, stdout_style(options.color)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
   for (const std::string& output : options.outputs) storage::write_file(output, text);
-  return doctor::worst(lines) == doctor::State::red ? exit_codes::operation_failed : exit_codes::fine;
+  return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;
 }
 
 }  // namespace gpubench

@@ -141,6 +141,95 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   }
 }
 
+void put_ladder(const Calibration& calibration, Json& rows) {
+  for (const auto& rung : calibration.ladder)
+    if (rung.working_set_bytes > 0 && rung.bytes_per_second > 0)
+      rows.push_back({{"device", calibration.device.id},
+                      {"working_set", rounded(rung.working_set_bytes)},
+                      {"rate", rounded(rung.bytes_per_second)},
+                      {"rate_text", format_bytes_per_second(rung.bytes_per_second)},
+                      {"working_set_text", format_bytes(rung.working_set_bytes)}});
+}
+
+void put_levels(const Calibration& calibration, Json& rows) {
+  if (calibration.ladder.empty()) return;
+  double from = calibration.ladder.front().working_set_bytes;
+  const auto put_level = [&](const std::string& name, const Ceiling* ceiling, double to) {
+    if (!drawable(ceiling) || !(from > 0) || !(to > from)) return;
+    rows.push_back(row_of(calibration, name, *ceiling));
+    rows.back().update({{"from", rounded(from)}, {"to", rounded(to)}});
+  };
+  for (const auto& level : calibration.levels) {
+    if (!(level.capacity_bytes > 0)) continue;
+    auto name = level.resource;
+    if (!name.empty() && name.front() == 'l') name.front() = 'L';
+    put_level(name, calibration.find(level.resource), level.capacity_bytes);
+    Json row = {{"device", calibration.device.id},
+                {"capacity", rounded(level.capacity_bytes)},
+                {"capacity_label", "half from " + name + " at " + format_bytes(level.capacity_bytes)}};
+    if (level.capacity_ci95.low > 0) {
+      put(row, "capacity_low", level.capacity_ci95.low);
+      put(row, "capacity_high", level.capacity_ci95.high);
+    }
+    rows.push_back(std::move(row));
+    from = level.capacity_bytes;
+  }
+  put_level("DRAM", dram_of(calibration), calibration.ladder.back().working_set_bytes);
+}
+
+void put_latencies(const Calibration& calibration, Json& points, Json& levels) {
+  for (const auto& point : calibration.latency_curve)
+    if (point.working_set_bytes > 0 && point.seconds > 0)
+      points.push_back({{"device", calibration.device.id},
+                        {"working_set", rounded(point.working_set_bytes)},
+                        {"seconds", rounded(point.seconds)},
+                        {"working_set_text", format_bytes(point.working_set_bytes)},
+                        {"time_text", format_seconds(point.seconds, 4)},
+                        {"cycles_text", format_count(point.cycles) + " cycles"}});
+  if (calibration.latency_curve.empty()) return;
+  for (const auto resource : {"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"})
+    if (const auto* level = calibration.find(resource); drawable(level))
+      levels.push_back({{"device", calibration.device.id},
+                        {"seconds", rounded(level->value)},
+                        {"label", std::string(label_of(resource)) + "  " + format_seconds(level->value, 4)}});
+}
+
+void put_intensities(const Calibration& calibration, Json& rows) {
+  for (const auto& point : calibration.intensity_sweep)
+    if (point.flops_per_byte > 0 && point.flops_per_second > 0)
+      rows.push_back({{"device", calibration.device.id},
+                      {"intensity", rounded(point.flops_per_byte)},
+                      {"rate", rounded(point.flops_per_second)},
+                      {"intensity_text", format_value(point.flops_per_byte, "FLOP/byte")},
+                      {"rate_text", format_flops_per_second(point.flops_per_second)},
+                      {"bandwidth_text", format_bytes_per_second(point.bytes_per_second)},
+                      {"clock_text", point.clock_hz ? format_hertz(*point.clock_hz) : "clock not read"}});
+}
+
+void put_intensity_roofs(const Calibration& calibration, Json& rows) {
+  const auto* memory = calibration.find(resource::dram_read);
+  const auto* pipe = calibration.find(name_of(fp32));
+  const auto& sweep = calibration.intensity_sweep;
+  if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) return;
+  const auto put_point = [&](std::string_view resource, const Ceiling& ceiling, double x, double rate, bool labelled) {
+    const std::string roof(label_of(resource));
+    rows.push_back({{"device", calibration.device.id},
+                    {"roof", roof},
+                    {"label", roof + "  " + format_value(ceiling.value, ceiling.unit)},
+                    {"intensity", rounded(x)},
+                    {"rate", rounded(rate)},
+                    {"labelled", labelled}});
+  };
+  const double ridge = pipe->value / memory->value;
+  const double left = std::min(sweep.front().flops_per_byte, ridge);
+  const double middle = std::sqrt(left * ridge);
+  put_point(resource::dram_read, *memory, left, left * memory->value, false);
+  put_point(resource::dram_read, *memory, middle, middle * memory->value, true);
+  put_point(resource::dram_read, *memory, ridge, pipe->value, false);
+  put_point(name_of(fp32), *pipe, ridge, pipe->value, true);
+  put_point(name_of(fp32), *pipe, std::max(sweep.back().flops_per_byte, ridge), pipe->value, false);
+}
+
 }  // namespace
 
 const Ceiling* dram_of(const Calibration& calibration) {
@@ -150,136 +239,24 @@ const Ceiling* dram_of(const Calibration& calibration) {
   return nullptr;
 }
 
-Json roof_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations) put_roofs(rows, run, calibration);
-  return rows;
-}
-
-Json ceiling_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations)
+Json calibration_sets(const Run& run) {
+  Json sets;
+  for (const auto* name :
+       {"roofs", "ceilings", "ladder", "levels", "latencies", "latency_levels", "intensities", "intensity_roofs"})
+    sets[name] = Json::array();
+  for (const auto& calibration : run.calibrations) {
+    put_roofs(sets["roofs"], run, calibration);
     for (const auto& roof : memory_roofs(calibration)) {
-      rows.push_back(row_of(calibration, roof.name, *roof.ceiling));
-      rows.back()["resource"] = roof.ceiling->resource;
+      sets["ceilings"].push_back(row_of(calibration, roof.name, *roof.ceiling));
+      sets["ceilings"].back()["resource"] = roof.ceiling->resource;
     }
-  return rows;
-}
-
-Json ladder_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations)
-    for (const auto& rung : calibration.ladder)
-      if (rung.working_set_bytes > 0 && rung.bytes_per_second > 0)
-        rows.push_back({{"device", calibration.device.id},
-                        {"working_set", rounded(rung.working_set_bytes)},
-                        {"rate", rounded(rung.bytes_per_second)},
-                        {"rate_text", format_bytes_per_second(rung.bytes_per_second)},
-                        {"working_set_text", format_bytes(rung.working_set_bytes)}});
-  return rows;
-}
-
-Json level_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations) {
-    if (calibration.ladder.empty()) continue;
-    double from = calibration.ladder.front().working_set_bytes;
-    const auto put_level = [&](const std::string& name, const Ceiling* ceiling, double to) {
-      if (!drawable(ceiling) || !(from > 0) || !(to > from)) return;
-      rows.push_back(row_of(calibration, name, *ceiling));
-      rows.back().update({{"from", rounded(from)}, {"to", rounded(to)}});
-    };
-    for (const auto& level : calibration.levels) {
-      if (!(level.capacity_bytes > 0)) continue;
-      auto name = level.resource;
-      if (!name.empty() && name.front() == 'l') name.front() = 'L';
-      put_level(name, calibration.find(level.resource), level.capacity_bytes);
-      Json row = {{"device", calibration.device.id},
-                  {"capacity", rounded(level.capacity_bytes)},
-                  {"capacity_label", "half from " + name + " at " + format_bytes(level.capacity_bytes)}};
-      if (level.capacity_ci95.low > 0) {
-        put(row, "capacity_low", level.capacity_ci95.low);
-        put(row, "capacity_high", level.capacity_ci95.high);
-      }
-      rows.push_back(std::move(row));
-      from = level.capacity_bytes;
-    }
-    put_level("DRAM", dram_of(calibration), calibration.ladder.back().working_set_bytes);
+    put_ladder(calibration, sets["ladder"]);
+    put_levels(calibration, sets["levels"]);
+    put_latencies(calibration, sets["latencies"], sets["latency_levels"]);
+    put_intensities(calibration, sets["intensities"]);
+    put_intensity_roofs(calibration, sets["intensity_roofs"]);
   }
-  return rows;
-}
-
-Json latency_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations)
-    for (const auto& point : calibration.latency_curve)
-      if (point.working_set_bytes > 0 && point.seconds > 0)
-        rows.push_back({{"device", calibration.device.id},
-                        {"working_set", rounded(point.working_set_bytes)},
-                        {"seconds", rounded(point.seconds)},
-                        {"working_set_text", format_bytes(point.working_set_bytes)},
-                        {"time_text", format_seconds(point.seconds, 4)},
-                        {"cycles_text", format_count(point.cycles) + " cycles"}});
-  return rows;
-}
-
-Json latency_level_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations) {
-    if (calibration.latency_curve.empty()) continue;
-    for (const auto resource : {"latency-l1", "latency-l2-near", "latency-l2-far", "latency-dram"})
-      if (const auto* level = calibration.find(resource); drawable(level))
-        rows.push_back({{"device", calibration.device.id},
-                        {"seconds", rounded(level->value)},
-                        {"label", std::string(label_of(resource)) + "  " + format_seconds(level->value, 4)}});
-  }
-  return rows;
-}
-
-Json intensity_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations)
-    for (const auto& point : calibration.intensity_sweep) {
-      if (!(point.flops_per_byte > 0 && point.flops_per_second > 0)) continue;
-      rows.push_back({{"device", calibration.device.id},
-                      {"intensity", rounded(point.flops_per_byte)},
-                      {"rate", rounded(point.flops_per_second)},
-                      {"intensity_text", format_value(point.flops_per_byte, "FLOP/byte")},
-                      {"rate_text", format_flops_per_second(point.flops_per_second)},
-                      {"bandwidth_text", format_bytes_per_second(point.bytes_per_second)},
-                      {"clock_text", point.clock_hz ? format_hertz(*point.clock_hz) : "clock not read"}});
-    }
-  return rows;
-}
-
-Json intensity_roof_rows(const Run& run) {
-  auto rows = Json::array();
-  for (const auto& calibration : run.calibrations) {
-    const auto* memory = calibration.find(resource::dram_read);
-    const auto* pipe = calibration.find(name_of(fp32));
-    const auto& sweep = calibration.intensity_sweep;
-    if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) continue;
-    const double ridge = pipe->value / memory->value;
-    const auto put_point = [&](std::string_view resource, const Ceiling& ceiling, double x, double rate,
-                               bool labelled) {
-      const std::string roof(label_of(resource));
-      rows.push_back({{"device", calibration.device.id},
-                      {"roof", roof},
-                      {"label", roof + "  " + format_value(ceiling.value, ceiling.unit)},
-                      {"intensity", rounded(x)},
-                      {"rate", rounded(rate)},
-                      {"labelled", labelled}});
-    };
-    const double left = std::min(sweep.front().flops_per_byte, ridge);
-    const double right = std::max(sweep.back().flops_per_byte, ridge);
-    const double middle = std::sqrt(left * ridge);
-    put_point(resource::dram_read, *memory, left, left * memory->value, false);
-    put_point(resource::dram_read, *memory, middle, middle * memory->value, true);
-    put_point(resource::dram_read, *memory, ridge, pipe->value, false);
-    put_point(name_of(fp32), *pipe, ridge, pipe->value, true);
-    put_point(name_of(fp32), *pipe, right, pipe->value, false);
-  }
-  return rows;
+  return sets;
 }
 
 }  // namespace gpubench::reports::charts

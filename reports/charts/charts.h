@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/model/run.h"
-#include "reports/overlaid_runs.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports::charts {
 
@@ -55,14 +55,14 @@ Json datasets(const Run& run);
 Json theme(bool dark);
 
 /// What a picture shows of a run. Empty: the first that there is.
-struct Choice {
+struct Selection {
   std::string device;  ///< its id
   std::string line;    ///< an operation, with its series where it has several: "gemm" or "gemm  k=64"; or a point
 };
 
 /// The specification with its data sets and the light theme inside, of a width of its own, for paper and other tools.
 /// Throws std::invalid_argument, one sentence, where the run has nothing of what is chosen or nothing to draw.
-Json standalone(const Chart& chart, const Run& run, const Choice& choice = {});
+Json standalone(const Chart& chart, const Run& run, const Selection& choice = {});
 
 /// Colours of the regimes in the order of the enumeration; Okabe and Ito's palette (jfly.uni-koeln.de/color), the
 /// orange darker and the blue lighter where the paper needs it.
@@ -76,6 +76,6 @@ std::vector<Chart> overlays(const Several& several);
 Json datasets(const Several& several);
 
 /// As `standalone` of one run.
-Json standalone(const Chart& chart, const Several& several, const Choice& choice = {});
+Json standalone(const Chart& chart, const Several& several, const Selection& choice = {});
 
 }  // namespace gpubench::reports::charts

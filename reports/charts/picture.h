@@ -10,7 +10,7 @@
 
 #include "core/model/run.h"
 #include "reports/charts/charts.h"
-#include "reports/overlaid_runs.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports {
 
@@ -26,7 +26,7 @@ bool needs_renderer(const std::filesystem::path& file);
 /// Which chart, of what.
 struct PictureChoice {
   std::string chart;
-  charts::Choice of;
+  charts::Selection of;
 };
 
 /// "NAME[:WHICH][@DEVICE]": a chart, an operation (of `samples` a point), a device's id. Throws NoSuchChart.

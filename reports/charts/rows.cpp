@@ -14,7 +14,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "reports/point_text.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports::charts {
 namespace {

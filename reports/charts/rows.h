@@ -41,23 +41,17 @@ Json boundary_rows(const Run& run);
 /// The memory ceiling that stands for DRAM: read, else triad, copy, write; null when there is none.
 const Ceiling* dram_of(const Calibration& calibration);
 
-nlohmann::json roof_rows(const Run& run);
-nlohmann::json ceiling_rows(const Run& run);
-nlohmann::json ladder_rows(const Run& run);
-nlohmann::json level_rows(const Run& run);
-nlohmann::json latency_rows(const Run& run);
-nlohmann::json latency_level_rows(const Run& run);
-nlohmann::json intensity_rows(const Run& run);
-nlohmann::json intensity_roof_rows(const Run& run);
+/// The data sets of the calibrations: roofs, ceilings, ladder, levels, latencies, intensities (charts.h tells of each).
+Json calibration_sets(const Run& run);
 
 /// The most samples of a point that a page carries; the run's own file has them all.
 inline constexpr std::size_t max_packed_samples = 512;
 
 /// An entry a point, in the order of the run: [least, most, samples in all, sizes of blocks, text], in seconds; null
 /// without samples. The text is base64 of little-endian 16-bit numbers, 0 for the least and 65535 for the most.
-nlohmann::json packed_samples(const Run& run);
+Json packed_samples(const Run& run);
 
 /// Data sets of `samples()` for one point: samples, summary, blocks.
-nlohmann::json sample_sets(const Measurement& measurement);
+Json sample_sets(const Measurement& measurement);
 
 }  // namespace gpubench::reports::charts

@@ -57,7 +57,7 @@ std::string some_of(std::vector<std::string> names) {
                                           known.empty() ? "none at all" : some_of(known)));
 }
 
-std::string chosen_device(const Run& run, const Json& points, const Choice& choice) {
+std::string chosen_device(const Run& run, const Json& points, const Selection& choice) {
   if (!choice.device.empty()) {
     std::vector<std::string> ids;
     for (const auto& device : run.devices) ids.push_back(printable(device.id));
@@ -94,7 +94,7 @@ Json origins_of(const Several& several) {
   return lines;
 }
 
-const Measurement& chosen_point(const Run& run, const Choice& choice) {
+const Measurement& chosen_point(const Run& run, const Selection& choice) {
   for (const auto& point : run.points) {
     const auto& measurement = point.measurement;
     const bool named = choice.line.empty() || printable(label(measurement)) == choice.line;
@@ -160,7 +160,7 @@ void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
   spec["height"] = spec["height"]["step"].get<int>() * static_cast<int>(std::max<std::size_t>(lines.size(), 1));
 }
 
-Json of_point(const Chart& chart, const Run& run, const Choice& choice) {
+Json of_point(const Chart& chart, const Run& run, const Selection& choice) {
   auto spec = chart.spec;
   const auto& measurement = chosen_point(run, choice);
   spec["title"] = {{"text", chart.title + " of " + printable(label(measurement))},
@@ -186,7 +186,7 @@ void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::stri
     throw std::invalid_argument(fmt::format("this run has no data for the chart '{}'", chart.id));
 }
 
-Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice) {
+Json compose(const Chart& chart, const Run& run, Json sets, const Selection& choice) {
   auto spec = chart.spec;
   const bool of_all_runs = chart.scope.starts_with("runs");
   const bool of_one_line = chart.scope.ends_with("operation");
@@ -230,7 +230,7 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Choice& choice
 
 /// `source`: the run, or several of which `run` is the merged one.
 template <class Source>
-Json finished(const Chart& chart, const Run& run, const Source& source, const Choice& choice) {
+Json finished(const Chart& chart, const Run& run, const Source& source, const Selection& choice) {
   auto spec = chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(source), choice);
   spec["description"] = chart.description;
   spec["config"] = paper_theme();
@@ -239,9 +239,11 @@ Json finished(const Chart& chart, const Run& run, const Source& source, const Ch
 
 }  // namespace
 
-Json standalone(const Chart& chart, const Run& run, const Choice& choice) { return finished(chart, run, run, choice); }
+Json standalone(const Chart& chart, const Run& run, const Selection& choice) {
+  return finished(chart, run, run, choice);
+}
 
-Json standalone(const Chart& chart, const Several& several, const Choice& choice) {
+Json standalone(const Chart& chart, const Several& several, const Selection& choice) {
   auto spec = finished(chart, several.merged, several, choice);
   if (chart.scope.starts_with("runs")) spec["title"]["subtitle"] = origins_of(several);
   return spec;

@@ -15,9 +15,9 @@
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "reports/ceiling_text.h"
-#include "reports/console/regime_color.h"
+#include "reports/console/plots.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports {
 namespace {
@@ -25,22 +25,6 @@ namespace {
 constexpr std::size_t min_method = 14;
 constexpr std::size_t bar_width = 8;
 constexpr std::size_t min_resource = 10;
-
-std::string_view color_of(CeilingGroup group) {
-  switch (group) {
-    case CeilingGroup::memory:
-    case CeilingGroup::link:
-      return color::of(Regime::memory);
-    case CeilingGroup::latency:
-      return color::of(Regime::latency);
-    case CeilingGroup::compute:
-    case CeilingGroup::atomics:
-      return color::of(Regime::compute);
-    case CeilingGroup::overhead:
-      return color::of(Regime::overhead);
-  }
-  return color::none;
-}
 
 /// A part of `bar_width` columns in eighths of a column. What is measured beyond 100 % ends there.
 std::string bar_of(double fraction) {
@@ -94,7 +78,7 @@ Rows rows_of(const Calibration& calibration) {
           fraction          ? bar_of(*fraction)
           : ceiling->cycles ? format_number(*ceiling->cycles, 4) + " cyc"
                             : "",
-          fraction ? color_of(group) : color::dim);
+          fraction ? color::of(regime_of(group)) : color::dim);
       put(clock, ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "");
       put(method, printable(ceiling->method), color::dim);
       ++rows.count;

@@ -15,7 +15,6 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/charts/rows.h"
-#include "reports/console/regime_color.h"
 
 namespace gpubench::reports {
 namespace {
@@ -237,7 +236,7 @@ std::string sparklines(const Group& group, const ConsoleStyle& style) {
 
 std::string rooflines(const Run& run, const ConsoleStyle& style) {
   std::string text;
-  const auto rows = charts::roof_rows(run);
+  const auto rows = charts::calibration_sets(run)["roofs"];
   for (const Device& device : run.devices) {
     const auto places = places_of(run, device.id);
     const auto roofs = roofs_of(rows, device.id);

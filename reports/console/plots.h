@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small drawings of characters for a terminal that shows them: Unicode's block elements and Braille patterns.
+// The colour of a regime, and small drawings for a terminal that shows Unicode's block elements and Braille patterns.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/table.h"
 #include "core/model/points.h"
 #include "core/model/run.h"
 #include "reports/reports.h"
+
+namespace gpubench::color {
+
+constexpr std::string_view of(Regime regime) {
+  constexpr std::array<std::string_view, regime_names.size()> colors = {yellow, magenta, cyan, green, dim};
+  return colors[static_cast<std::size_t>(regime)];
+}
+
+}  // namespace gpubench::color
 
 namespace gpubench::reports {
 

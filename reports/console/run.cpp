@@ -16,9 +16,8 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/console/plots.h"
-#include "reports/console/regime_color.h"
-#include "reports/point_text.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports {
 namespace {
@@ -312,7 +311,7 @@ std::string activity_line(const Run& run, const ConsoleStyle& style) {
 
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
-  std::string text = fmt::format("{} point{}", counts.points, counts.points == 1 ? "" : "s");
+  std::string text = plural(static_cast<long long>(counts.points), "point");
   std::string_view separator = ": ";
   const auto add = [&](std::size_t number, std::string_view what) {
     if (number > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), number, what);

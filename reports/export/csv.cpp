@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "core/model/points.h"
-#include "reports/ceiling_text.h"
 #include "reports/export/tables.h"
-#include "reports/point_text.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports {
 namespace {

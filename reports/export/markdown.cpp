@@ -8,10 +8,9 @@
 
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/ceiling_text.h"
 #include "reports/export/tables.h"
-#include "reports/point_text.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports {
 namespace {

@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -164,21 +163,12 @@ std::string ceilings_text(const Run& run) {
 
 /// Seconds since 1970 of "2026-07-01T12:00:00Z"; absent for anything else.
 std::optional<double> unix_seconds(const std::string& utc) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  char zone = 0;
-  if (std::sscanf(utc.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%c", &year, &month, &day, &hour, &minute, &second, &zone) != 7 ||
-      zone != 'Z')
-    return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!date.ok()) return std::nullopt;
-  const auto time = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-                    std::chrono::seconds(second);
-  return static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
+  std::tm parts{};
+  const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  const int day = parts.tm_mday;
+  const std::time_t seconds = timegm(&parts);
+  return day == parts.tm_mday ? std::optional(static_cast<double>(seconds)) : std::nullopt;  // not the 31st of June
 }
 
 std::string run_text(const Run& run) {

@@ -10,8 +10,8 @@
 
 namespace gpubench::reports {
 
-/// A text as a field: printable and on one line; quoted when it holds a comma or a quote. One that begins with = + - or
-/// @ gets an apostrophe before it, so that no spreadsheet takes it for a formula (numbers are never touched).
+/// A text as a field: printable, quoted when it holds a comma or a quote. One that begins with = + - or @ gets an
+/// apostrophe before it, so that no spreadsheet takes it for a formula.
 std::string csv_text(std::string_view text);
 
 /// The shortest decimal that reads back as the same number; empty when absent or not finite.
@@ -25,9 +25,8 @@ using CsvRecord = std::vector<std::pair<std::string_view, std::string>>;
 std::string csv_header(const CsvRecord& record);
 std::string csv_line(const CsvRecord& record);
 
-/// Printable text that means nothing to Markdown or HTML. Special characters become character references, because a
-/// backslash before a pipe reads differently inside tables. An underscore between letters or digits stays, for it means
-/// nothing there.
+/// Printable text that means nothing to Markdown or HTML: special characters become character references. An underscore
+/// inside a word stays.
 std::string markdown_text(std::string_view text);
 
 struct Heading {

@@ -9,9 +9,8 @@
 
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/ceiling_text.h"
 #include "reports/html/text.h"
-#include "reports/point_text.h"
+#include "reports/shared_text.h"
 
 namespace gpubench::reports::sections {
 namespace {
@@ -34,23 +33,6 @@ std::string facts(const Device& device) {
   if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
     text += " \u00b7 driver " + driver->second;
   return text;
-}
-
-/// The colour of a group's meters, named by a regime.
-std::string_view look_of(CeilingGroup group) {
-  switch (group) {
-    case CeilingGroup::latency:
-      return name_of(Regime::latency);
-    case CeilingGroup::overhead:
-      return name_of(Regime::overhead);
-    case CeilingGroup::compute:
-    case CeilingGroup::atomics:
-      return name_of(Regime::compute);
-    case CeilingGroup::memory:
-    case CeilingGroup::link:
-      break;
-  }
-  return name_of(Regime::memory);
 }
 
 CaptionedTable ceilings(const Calibration& calibration) {
@@ -100,8 +82,8 @@ std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
   html += "</th><td class=\"number\">" + escape(format_value(ceiling.value, ceiling.unit, 4)) + "<small>" +
           escape(format_interval(ceiling.ci95, ceiling.unit, 4)) + "</small></td><td>";
   if (share)
-    html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}", look_of(group),
-                        100.0 * std::min(*share, 1.0), format_percent(*share));
+    html += fmt::format("<span class=\"meter\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></span>{}",
+                        name_of(regime_of(group)), 100.0 * std::min(*share, 1.0), format_percent(*share));
   else if (ceiling.cycles)
     html += fmt::format("<span class=\"soft\">{} cycles</span>", format_number(*ceiling.cycles, 4));
   return html + "</td></tr>\n";

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/model/run.h"
-#include "reports/overlaid_runs.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports::sections {
 

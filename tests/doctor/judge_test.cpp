@@ -17,7 +17,7 @@ Facts healthy() {
                      {"libcupti", "/cuda/lib64/libcupti.so.13", "API 130001", ""},
                      {"libnvperf_host", "/cuda/lib64/libnvperf_host.so", "", ""}};
   facts.counters = {false, false};
-  Gpu gpu;
+  GpuFacts gpu;
   gpu.id = "cuda:0";
   gpu.name = "NVIDIA H200";
   gpu.uuid = "GPU-1234";
@@ -65,15 +65,15 @@ Line changed(const std::string& check, Change change) {
 }
 
 TEST(Judge, AHealthyMachineIsGreen) {
-  for (const Line& line : judge(healthy())) EXPECT_EQ(line.state, State::green) << line.check << ": " << line.found;
-  EXPECT_EQ(worst(judge(healthy())), State::green);
+  for (const Line& line : judge(healthy())) EXPECT_EQ(line.light, Light::green) << line.check << ": " << line.found;
+  EXPECT_EQ(worst(judge(healthy())), Light::green);
 }
 
 TEST(Judge, EveryLineThatIsNotGreenHasARemedy) {
   Facts facts;  // nothing known at all
   facts.libraries = {{"libcuda", "", "", "not there"}};
   facts.gpus.emplace_back();
-  for (const Line& line : judge(facts)) EXPECT_EQ(line.remedy.empty(), line.state == State::green) << line.check;
+  for (const Line& line : judge(facts)) EXPECT_EQ(line.remedy.empty(), line.light == Light::green) << line.check;
 }
 
 TEST(Judge, WithoutAGpuNothingIsRed) {
@@ -83,9 +83,9 @@ TEST(Judge, WithoutAGpuNothingIsRed) {
   facts.no_gpu = "gpubench was built without CUDA";
   facts.counters = {};
   const auto lines = judge(facts);
-  EXPECT_EQ(worst(lines), State::yellow);
+  EXPECT_EQ(worst(lines), Light::yellow);
   EXPECT_EQ(line_of(lines, "GPU").found, "gpubench was built without CUDA");
-  EXPECT_EQ(line_of(lines, "driver").state, State::yellow);
+  EXPECT_EQ(line_of(lines, "driver").light, Light::yellow);
 }
 
 TEST(Judge, ADriverWithoutAUsableGpuIsRed) {
@@ -94,44 +94,44 @@ TEST(Judge, ADriverWithoutAUsableGpuIsRed) {
     facts.no_gpu = "system not yet initialized";
     facts.gpus_failed = true;
   });
-  EXPECT_EQ(line.state, State::red);
+  EXPECT_EQ(line.light, Light::red);
   EXPECT_THAT(line.found, HasSubstr("not yet initialized"));
 }
 
 TEST(Judge, DriverAgainstToolkit) {
-  EXPECT_EQ(changed("driver", [](Facts& f) { f.driver.cuda = 12090; }).state, State::red);
+  EXPECT_EQ(changed("driver", [](Facts& f) { f.driver.cuda = 12090; }).light, Light::red);
   EXPECT_EQ(changed("driver",
                     [](Facts& f) {
                       f.driver = {"570.1", 12080, 12090};
                     })
-                .state,
-            State::green)
+                .light,
+            Light::green)
       << "minor versions are compatible";
-  EXPECT_EQ(changed("driver", [](Facts& f) { f.driver.cuda.reset(); }).state, State::red);
-  EXPECT_EQ(changed("toolkit", [](Facts& f) { f.driver.built_for.reset(); }).state, State::yellow);
+  EXPECT_EQ(changed("driver", [](Facts& f) { f.driver.cuda.reset(); }).light, Light::red);
+  EXPECT_EQ(changed("toolkit", [](Facts& f) { f.driver.built_for.reset(); }).light, Light::yellow);
 }
 
 TEST(Judge, Libraries) {
   const Line stub =
       changed("libcuda", [](Facts& f) { f.libraries[0].path = "/usr/local/cuda/lib64/stubs/libcuda.so"; });
-  EXPECT_EQ(stub.state, State::red);
+  EXPECT_EQ(stub.light, Light::red);
   EXPECT_THAT(stub.remedy, HasSubstr("LD_LIBRARY_PATH"));
-  EXPECT_EQ(changed("CUPTI's parts", [](Facts& f) { f.libraries[2].path = "/other/libnvperf_host.so"; }).state,
-            State::yellow);
+  EXPECT_EQ(changed("CUPTI's parts", [](Facts& f) { f.libraries[2].path = "/other/libnvperf_host.so"; }).light,
+            Light::yellow);
 }
 
 TEST(Judge, CountersRefused) {
   const Line refused = changed("permission", [](Facts& f) { f.counters = {true, false}; });
-  EXPECT_EQ(refused.state, State::yellow);
+  EXPECT_EQ(refused.light, Light::yellow);
   for (const char* words :
        {"ERR_NVGPUCTRPERM", "--cap-add=SYS_ADMIN", "options nvidia NVreg_RestrictProfilingToAdminUsers=0", "reboot"})
     EXPECT_THAT(refused.remedy, HasSubstr(words));
-  EXPECT_EQ(changed("permission", [](Facts& f) { f.counters = {true, true}; }).state, State::green);
+  EXPECT_EQ(changed("permission", [](Facts& f) { f.counters = {true, true}; }).light, Light::green);
 }
 
 TEST(Judge, CountersHeld) {
   const Line dcgm = changed("held by", [](Facts& f) { f.profilers.processes = {{17, "nv-hostengine"}}; });
-  EXPECT_EQ(dcgm.state, State::yellow);
+  EXPECT_EQ(dcgm.light, Light::yellow);
   EXPECT_THAT(dcgm.remedy, HasSubstr("dcgmi profile --pause"));
   const Line injected = changed("held by", [](Facts& f) {
     f.profilers.variables = {{"CUDA_INJECTION64_PATH", "/x.so"}};
@@ -142,51 +142,52 @@ TEST(Judge, CountersHeld) {
 TEST(Judge, GpuSettings) {
   using bench::ComputeMode;
   const auto state = [](const std::string& check, auto change) {
-    return changed(check, [&](Facts& facts) { change(facts.gpus[0]); }).state;
+    return changed(check, [&](Facts& facts) { change(facts.gpus[0]); }).light;
   };
-  EXPECT_EQ(state("power cap", [](Gpu& g) { g.power_limit.value = 400.0; }), State::yellow);
-  EXPECT_EQ(state("power cap", [](Gpu& g) { g.power_limit = {std::nullopt, "Not Supported"}; }), State::yellow);
-  EXPECT_EQ(state("temperature", [](Gpu& g) { g.temperature.value = 88.0; }), State::yellow);
-  EXPECT_EQ(state("throttled", [](Gpu& g) { g.throttle.value = bench::nvml_software_power_cap; }), State::yellow);
-  EXPECT_EQ(state("throttled", [](Gpu& g) { g.throttle.value = bench::nvml_hardware_thermal_slowdown; }), State::red);
-  EXPECT_EQ(state("set clocks", [](Gpu& g) { g.application_clock.value = 1200e6; }), State::yellow);
-  EXPECT_EQ(state("set clocks", [](Gpu& g) { g.throttle.value = bench::nvml_clocks_set_by_user; }), State::yellow);
-  EXPECT_EQ(state("persistence", [](Gpu& g) { g.persistence.value = false; }), State::yellow);
-  EXPECT_EQ(state("MIG", [](Gpu& g) { g.mig.value = true; }), State::yellow);
-  EXPECT_EQ(state("compute mode", [](Gpu& g) { g.compute_mode.value = ComputeMode::prohibited; }), State::red);
-  EXPECT_EQ(state("compute mode", [](Gpu& g) { g.compute_mode.value = ComputeMode::exclusive_process; }),
-            State::yellow);
-  EXPECT_EQ(state("other processes", [](Gpu& g) { g.processes.value = {4711}; }), State::yellow);
+  EXPECT_EQ(state("power cap", [](GpuFacts& g) { g.power_limit.value = 400.0; }), Light::yellow);
+  EXPECT_EQ(state("power cap", [](GpuFacts& g) { g.power_limit = {std::nullopt, "Not Supported"}; }), Light::yellow);
+  EXPECT_EQ(state("temperature", [](GpuFacts& g) { g.temperature.value = 88.0; }), Light::yellow);
+  EXPECT_EQ(state("throttled", [](GpuFacts& g) { g.throttle.value = bench::nvml_software_power_cap; }), Light::yellow);
+  EXPECT_EQ(state("throttled", [](GpuFacts& g) { g.throttle.value = bench::nvml_hardware_thermal_slowdown; }),
+            Light::red);
+  EXPECT_EQ(state("set clocks", [](GpuFacts& g) { g.application_clock.value = 1200e6; }), Light::yellow);
+  EXPECT_EQ(state("set clocks", [](GpuFacts& g) { g.throttle.value = bench::nvml_clocks_set_by_user; }), Light::yellow);
+  EXPECT_EQ(state("persistence", [](GpuFacts& g) { g.persistence.value = false; }), Light::yellow);
+  EXPECT_EQ(state("MIG", [](GpuFacts& g) { g.mig.value = true; }), Light::yellow);
+  EXPECT_EQ(state("compute mode", [](GpuFacts& g) { g.compute_mode.value = ComputeMode::prohibited; }), Light::red);
+  EXPECT_EQ(state("compute mode", [](GpuFacts& g) { g.compute_mode.value = ComputeMode::exclusive_process; }),
+            Light::yellow);
+  EXPECT_EQ(state("other processes", [](GpuFacts& g) { g.processes.value = {4711}; }), Light::yellow);
 }
 
 TEST(Judge, Costs) {
   const Line step = line_of(judge(healthy()), "globaltimer step");
   EXPECT_EQ(step.value, 32e-9);
   EXPECT_EQ(step.method, "how");
-  EXPECT_EQ(changed("globaltimer step", [](Facts& f) { f.gpus[0].costs[0].seconds = 1024e-9; }).state, State::yellow);
+  EXPECT_EQ(changed("globaltimer step", [](Facts& f) { f.gpus[0].costs[0].seconds = 1024e-9; }).light, Light::yellow);
   const Line failed = changed("globaltimer step", [](Facts& f) {
     f.gpus[0].costs[0] = {"globaltimer step", std::nullopt, "", "cudaErrorIllegalAddress"};
   });
-  EXPECT_EQ(failed.state, State::red);
+  EXPECT_EQ(failed.light, Light::red);
   EXPECT_THAT(failed.found, HasSubstr("cudaErrorIllegalAddress"));
-  EXPECT_EQ(changed("kernels", [](Facts& f) { f.gpus[0].costs.clear(); }).state, State::red);
+  EXPECT_EQ(changed("kernels", [](Facts& f) { f.gpus[0].costs.clear(); }).light, Light::red);
 }
 
 TEST(Judge, HostIsNeverRed) {
   const auto state = [](const std::string& check, auto change) {
-    return changed(check, [&](Facts& facts) { change(facts.host); }).state;
+    return changed(check, [&](Facts& facts) { change(facts.host); }).light;
   };
-  EXPECT_EQ(state("steady clock", [](Host& h) { h.clock_cost_seconds = 1e-6; }), State::yellow);
-  EXPECT_EQ(state("cores", [](Host& h) { h.core_limit = 2.0; }), State::yellow);
-  EXPECT_EQ(state("cores", [](Host& h) { h.core_limit = 16.0; }), State::green);
-  EXPECT_EQ(state("cores", [](Host& h) { h.usable_cores = 1; }), State::yellow);
-  EXPECT_EQ(state("load", [](Host& h) { h.load = 8.5; }), State::yellow);
-  EXPECT_EQ(state("load", [](Host& h) { h.load = 7.5; }), State::green);
-  EXPECT_EQ(state("load", [](Host& h) { h.load.reset(); }), State::yellow);
-  EXPECT_EQ(state("governor", [](Host& h) { h.governor = "powersave"; }), State::yellow);
-  EXPECT_EQ(state("governor", [](Host& h) { h.governor.clear(); }), State::green);
-  EXPECT_EQ(state("huge pages", [](Host& h) { h.huge_pages = "never"; }), State::yellow);
-  EXPECT_EQ(state("virtual machine", [](Host& h) { h.virtual_machine = true; }), State::yellow);
+  EXPECT_EQ(state("steady clock", [](Host& h) { h.clock_cost_seconds = 1e-6; }), Light::yellow);
+  EXPECT_EQ(state("cores", [](Host& h) { h.core_limit = 2.0; }), Light::yellow);
+  EXPECT_EQ(state("cores", [](Host& h) { h.core_limit = 16.0; }), Light::green);
+  EXPECT_EQ(state("cores", [](Host& h) { h.usable_cores = 1; }), Light::yellow);
+  EXPECT_EQ(state("load", [](Host& h) { h.load = 8.5; }), Light::yellow);
+  EXPECT_EQ(state("load", [](Host& h) { h.load = 7.5; }), Light::green);
+  EXPECT_EQ(state("load", [](Host& h) { h.load.reset(); }), Light::yellow);
+  EXPECT_EQ(state("governor", [](Host& h) { h.governor = "powersave"; }), Light::yellow);
+  EXPECT_EQ(state("governor", [](Host& h) { h.governor.clear(); }), Light::green);
+  EXPECT_EQ(state("huge pages", [](Host& h) { h.huge_pages = "never"; }), Light::yellow);
+  EXPECT_EQ(state("virtual machine", [](Host& h) { h.virtual_machine = true; }), Light::yellow);
 }
 
 }  // namespace

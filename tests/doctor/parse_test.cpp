@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/parse.h"
-
 #include <gtest/gtest.h>
+
+#include "doctor/facts.h"
 
 namespace gpubench::doctor {
 namespace {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/judge.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "doctor/judge.h"
+
 namespace gpubench::doctor {
 namespace {
 
 std::vector<Line> three_lines() {
-  return {{"driver", "driver", State::green, "580.1, runs CUDA up to 13.0", "", std::nullopt, ""},
-          {"cuda:0", "event pair", State::yellow, "50 us (median)", "The host is slow or busy.", 50e-6, "median"},
-          {"cuda:0", "compute mode", State::red, "prohibited \x1b[2J", std::string(200, 'a') + " b", std::nullopt, ""}};
+  return {{"driver", "driver", Light::green, "580.1, runs CUDA up to 13.0", "", std::nullopt, ""},
+          {"cuda:0", "event pair", Light::yellow, "50 us (median)", "The host is slow or busy.", 50e-6, "median"},
+          {"cuda:0", "compute mode", Light::red, "prohibited \x1b[2J", std::string(200, 'a') + " b", std::nullopt, ""}};
 }
 
 TEST(Print, ASignAndAWordForEachState) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/point_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "reports/ceiling_text.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
 

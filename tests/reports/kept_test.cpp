@@ -14,7 +14,6 @@
 #include "core/storage/storage.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
-#include "reports/overlaid_runs.h"
 
 namespace gpubench::reports {
 namespace {

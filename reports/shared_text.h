@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writers show of a point beside its time and regime: runner-up, advice, checks, activity records, the
-// operation's own figures. Raw text, not yet made safe for any format.
+// What several writers say of points and calibrations. Raw text, not yet made safe for any format.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/model/calibration.h"
 #include "core/model/points.h"
 #include "core/model/run.h"
 
@@ -62,5 +64,27 @@ std::string activity_summary(const Run& run);
 std::string activity_text(const ActivityCheck& check);
 /// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"
 std::string kernel_text(const KernelLaunch& kernel);
+
+// Of calibrations.
+
+/// The group of a ceiling; where its file tells none, by its unit and name.
+CeilingGroup group_of(const Ceiling& ceiling);
+
+/// The regime whose colour a group has.
+Regime regime_of(CeilingGroup group);
+
+/// The ceilings in the order of the groups, within them as measured. Groups without any are left out.
+std::vector<std::pair<CeilingGroup, std::vector<const Ceiling*>>> ceilings_by_group(const Calibration& calibration);
+
+/// The value over the theoretical limit, where there is one.
+std::optional<double> share_of_limit(const Ceiling& ceiling);
+
+/// "dram-copy 0.3 % above, fp32 0.1 % below the calibration; 0.5 s"
+std::string drift_text(const DriftCheck& check);
+
+/// "slower than its kind, NVIDIA H200: 6.0 % below in dram-read; like it in 20 more"
+std::string health_text(const Health& health);
+/// Whether some ceiling is slower than its kind.
+bool is_ill(const Health& health);
 
 }  // namespace gpubench::reports
