@@ -116,16 +116,11 @@ std::string unknown_sentence(const Case& it) {
 
 std::string sentence(const Case& it) {
   switch (it.decision.regime) {
-    case Regime::overhead:
-      return is_launch(it.decision) ? overhead_sentence(it) : start_sentence(it);
-    case Regime::latency:
-      return latency_sentence(it);
-    case Regime::memory:
-      return memory_sentence(it);
-    case Regime::compute:
-      return compute_sentence(it);
-    case Regime::unknown:
-      break;
+    case Regime::overhead: return is_launch(it.decision) ? overhead_sentence(it) : start_sentence(it);
+    case Regime::latency: return latency_sentence(it);
+    case Regime::memory: return memory_sentence(it);
+    case Regime::compute: return compute_sentence(it);
+    case Regime::unknown: break;
   }
   return unknown_sentence(it);
 }

@@ -87,8 +87,7 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
           "another profiler holds the GPU's counters; end Nsight Compute or Nsight Systems, or pause DCGM with 'dcgmi "
           "profile --pause'");
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-    case CUPTI_ERROR_NOT_COMPATIBLE:
-      return with("another user of CUPTI is in this process; run without that profiler");
+    case CUPTI_ERROR_NOT_COMPATIBLE: return with("another user of CUPTI is in this process; run without that profiler");
     case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
     case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
       return with("an older profiling interface is in use in this process; run without nvprof or that library");
@@ -112,8 +111,7 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
     case CUPTI_ERROR_NOT_INITIALIZED:
     case CUPTI_ERROR_UNKNOWN:
       return with(fmt::format("{} and the driver do not work together; use a driver as new as that toolkit", path_));
-    default:
-      return with(fmt::format("{} refused", path_));
+    default: return with(fmt::format("{} refused", path_));
   }
 }
 

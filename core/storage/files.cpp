@@ -28,17 +28,12 @@ std::string words_of(int error) { return std::generic_category().message(error);
 std::string_view write_remedy(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT:
-      return "free some space or choose another place";
+    case EDQUOT: return "free some space or choose another place";
     case EACCES:
-    case EPERM:
-      return "choose a place where you may write, or change its permissions";
-    case EROFS:
-      return "choose a place that is not read-only";
-    case ENAMETOOLONG:
-      return "choose a shorter name";
-    default:
-      return "choose another place";
+    case EPERM: return "choose a place where you may write, or change its permissions";
+    case EROFS: return "choose a place that is not read-only";
+    case ENAMETOOLONG: return "choose a shorter name";
+    default: return "choose another place";
   }
 }
 

@@ -37,14 +37,10 @@ struct Odd {};
 
 nlohmann::json number_of(simdjson::ondemand::number number) {
   switch (number.get_number_type()) {
-    case number_type::floating_point_number:
-      return number.get_double();
-    case number_type::signed_integer:
-      return number.get_int64();
-    case number_type::unsigned_integer:
-      return number.get_uint64();
-    default:
-      throw Odd();
+    case number_type::floating_point_number: return number.get_double();
+    case number_type::signed_integer: return number.get_int64();
+    case number_type::unsigned_integer: return number.get_uint64();
+    default: throw Odd();
   }
 }
 
@@ -66,17 +62,13 @@ nlohmann::json json_of(simdjson::ondemand::value value, int depth) {
       for (auto element : value.get_array()) result.push_back(json_of(element.value(), depth + 1));
       return result;
     }
-    case json_type::number:
-      return number_of(value.get_number().value());
-    case json_type::string:
-      return std::string(value.get_string().value());
-    case json_type::boolean:
-      return value.get_bool().value();
+    case json_type::number: return number_of(value.get_number().value());
+    case json_type::string: return std::string(value.get_string().value());
+    case json_type::boolean: return value.get_bool().value();
     case json_type::null:
       if (!value.is_null()) throw Odd();
       return nullptr;
-    default:
-      throw Odd();
+    default: throw Odd();
   }
 }
 

@@ -42,8 +42,8 @@ std::string read_text(const std::filesystem::path& file);
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
-/// A calibration's file, or that of a run with its calibration inside. Of several it takes the first that is of a device
-/// like one of these, by kind and name, else the first of the same kind, else the first.
+/// A calibration's file, or that of a run with its calibration inside. Of several it takes the first that is of a
+/// device like one of these, by kind and name, else the first of the same kind, else the first.
 Calibration read_calibration_for(const std::filesystem::path& file, const std::vector<Device>& devices);
 
 /// A run without samples, hardware counters, variants, calibrations, evidence, advice and votes, which comparing does

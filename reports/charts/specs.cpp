@@ -184,7 +184,7 @@ Json shares(const Run& run) {
 }])json");
   // Names out of a run are values, never part of an expression.
   result["params"].push_back({{"name", "resources"}, {"value", std::move(domain)}});
-return result;
+  return result;
 }
 
 Json ladder() {
@@ -296,9 +296,9 @@ Json map() {
     "x" : "@at", "y" : "@operations", "tooltip" : [ "label", "at .4~s" ]}
 }])json");
   auto layers = map_layers(padded(binary_axis("size_from", title, size_label), 0), "size_to", "size", true);
-layers.push_back(std::move(result["layer"][0]));
-result["layer"] = std::move(layers);
-return result;
+  layers.push_back(std::move(result["layer"][0]));
+  result["layer"] = std::move(layers);
+  return result;
 }
 
 Json overview(const Run& run) {

@@ -20,14 +20,10 @@ constexpr std::size_t min_name = 16;
 
 std::string_view color_of(compare::Change change) {
   switch (change) {
-    case compare::Change::slower:
-      return color::red;
-    case compare::Change::faster:
-      return color::green;
-    case compare::Change::same:
-      return color::none;
-    case compare::Change::inconclusive:
-      return color::yellow;
+    case compare::Change::slower: return color::red;
+    case compare::Change::faster: return color::green;
+    case compare::Change::same: return color::none;
+    case compare::Change::inconclusive: return color::yellow;
   }
   return color::none;
 }

@@ -54,16 +54,14 @@ std::string case_of(const Group& group, const Point& point) {
                                        xml(group.device + "." + group.operation), xml(label(measurement)));
   const std::string reason = xml(reason_of(measurement));
   switch (status_of(measurement)) {
-    case Status::skipped:
-      return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, reason);
+    case Status::skipped: return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, reason);
     case Status::failed: {
       const auto kind = measurement.failure ? failure_kind_names[static_cast<std::size_t>(measurement.failure->kind)]
                                             : std::string_view("error");
       return fmt::format("{}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n", head, kind,
                          reason, reason);
     }
-    case Status::timed:
-      break;
+    case Status::timed: break;
   }
   return fmt::format("{}{}>\n      <system-out>{}</system-out>\n    </testcase>\n", head, time_attribute(measurement),
                      output_of(point));

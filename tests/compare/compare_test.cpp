@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "compare/point_table.h"
 #include "compare/comparability.h"
 #include "compare/noise.h"
+#include "compare/point_table.h"
 #include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
 

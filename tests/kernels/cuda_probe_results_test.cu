@@ -201,20 +201,13 @@ std::vector<double> values_as(const std::vector<std::byte>& bytes) {
 std::vector<double> values_of(NumberFormat type, const DeviceVector<std::byte>& memory) {
   const auto bytes = memory.to_host();
   switch (type) {
-    case NumberFormat::fp64:
-      return values_as<double>(bytes);
-    case NumberFormat::tf32:
-      return values_as<float>(bytes);
-    case NumberFormat::fp16:
-      return values_as<__half>(bytes);
-    case NumberFormat::bf16:
-      return values_as<__nv_bfloat16>(bytes);
-    case NumberFormat::fp8:
-      return values_as<__nv_fp8_e4m3>(bytes);
-    case NumberFormat::int8:
-      return values_as<std::int8_t>(bytes);
-    default:
-      break;
+    case NumberFormat::fp64: return values_as<double>(bytes);
+    case NumberFormat::tf32: return values_as<float>(bytes);
+    case NumberFormat::fp16: return values_as<__half>(bytes);
+    case NumberFormat::bf16: return values_as<__nv_bfloat16>(bytes);
+    case NumberFormat::fp8: return values_as<__nv_fp8_e4m3>(bytes);
+    case NumberFormat::int8: return values_as<std::int8_t>(bytes);
+    default: break;
   }
   return {};
 }
@@ -227,20 +220,13 @@ std::vector<std::byte> ones_as(std::size_t bytes) {
 }
 std::vector<std::byte> ones(NumberFormat type, std::size_t bytes) {
   switch (type) {
-    case NumberFormat::fp64:
-      return ones_as<double>(bytes);
-    case NumberFormat::tf32:
-      return ones_as<float>(bytes);
-    case NumberFormat::fp16:
-      return ones_as<__half>(bytes);
-    case NumberFormat::bf16:
-      return ones_as<__nv_bfloat16>(bytes);
-    case NumberFormat::fp8:
-      return ones_as<__nv_fp8_e4m3>(bytes);
-    case NumberFormat::int8:
-      return ones_as<std::int8_t>(bytes);
-    default:
-      break;
+    case NumberFormat::fp64: return ones_as<double>(bytes);
+    case NumberFormat::tf32: return ones_as<float>(bytes);
+    case NumberFormat::fp16: return ones_as<__half>(bytes);
+    case NumberFormat::bf16: return ones_as<__nv_bfloat16>(bytes);
+    case NumberFormat::fp8: return ones_as<__nv_fp8_e4m3>(bytes);
+    case NumberFormat::int8: return ones_as<std::int8_t>(bytes);
+    default: break;
   }
   return {};
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of other tools. Those tools themselves read them in readers_test.py.
-#include "reports/reports.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 
 #include "core/base/text.h"
 #include "core/model/points.h"
+#include "reports/reports.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_run.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "reports/charts/picture.h"
 #include "reports/charts/charts.h"
+#include "reports/charts/picture.h"
 #include "reports/charts/rows.h"
 #include "reports/reports.h"
 #include "tests/reports_html/synthetic_run.h"
