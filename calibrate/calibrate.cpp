@@ -148,7 +148,7 @@ Ceiling of_processes(const std::vector<const Ceiling*>& ones) {
 
 }  // namespace
 
-Calibration calibrate(const Device& device, const Options& options) {
+Calibration calibrate(const Device& device, const CalibrationOptions& options) {
   const double start = steady_seconds();
   const std::string created = utc_now();
   Calibration calibration =
@@ -187,7 +187,7 @@ void take_overheads(Calibration& calibration, const std::vector<Calibration>& pr
 }
 
 #ifndef GPUBENCH_WITH_CUDA
-Calibration calibrate_cuda(const Device&, const Options&) {
+Calibration calibrate_cuda(const Device&, const CalibrationOptions&) {
   throw std::runtime_error(
       "this gpubench was built without CUDA: install the CUDA toolkit 12.6 or newer and build again");
 }

@@ -20,7 +20,7 @@ enum class Part { all, of_process, all_but_of_process };
 /// The most device memory that a calibration or drift check of a GPU holds at a time.
 inline constexpr double max_device_bytes = 17.0 * 1024 * 1024 * 1024;
 
-struct Options {
+struct CalibrationOptions {
   Mode mode = Mode::quick;
   Part part = Part::all;  ///< of a GPU's; a CPU's is always measured whole
   /// Called before each step with its name and the share of the work done, 0 to 1. May be empty.
@@ -29,11 +29,11 @@ struct Options {
 
 /// Measures all ceilings of the device. A ceiling that cannot be had goes into `absent` with the reason; throws only
 /// when the device itself cannot be used.
-Calibration calibrate(const Device& device, const Options& options);
+Calibration calibrate(const Device& device, const CalibrationOptions& options);
 
 // Per kind of device; `calibrate` chooses. The CUDA one throws std::runtime_error in a build without CUDA.
-Calibration calibrate_host(const Device& device, const Options& options);
-Calibration calibrate_cuda(const Device& device, const Options& options);
+Calibration calibrate_host(const Device& device, const CalibrationOptions& options);
+Calibration calibrate_cuda(const Device& device, const CalibrationOptions& options);
 
 /// Puts what several processes measured in front of a calibration's ceilings, in place of its own, which count as one
 /// process more. Each ceiling is the median with the 95 % interval of the processes' mean by Student's t, widened to

@@ -21,11 +21,11 @@ inline constexpr const char* no_memory = "there is not enough memory for it";
 /// A device under calibration: groups of probes write what they find to `calibration`.
 class WorkbenchBase {
  public:
-  WorkbenchBase(const Device& its_device, const Options& its_options)
+  WorkbenchBase(const Device& its_device, const CalibrationOptions& its_options)
       : device(its_device), options(its_options), full(its_options.mode == Mode::full) {}
 
   const Device& device;
-  const Options& options;
+  const CalibrationOptions& options;
   const bool full;
   Calibration calibration;
 

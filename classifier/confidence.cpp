@@ -18,7 +18,7 @@ constexpr double missing_factor = 0.8;
 constexpr double wasteful_beyond = 1.2815515655446004;  // standard deviations
 constexpr std::array wastes = {2.0, 4.0, max_waste};
 
-using Counts = std::array<std::size_t, regime_names.size()>;
+using RegimeCounts = std::array<std::size_t, regime_names.size()>;
 
 /// One figure's factor in each draw.
 class Factor {
@@ -94,7 +94,7 @@ struct PipeDraws {
   Factor factor;
 };
 
-Counts draw_regimes(const Case& it, double widening) {
+RegimeCounts draw_regimes(const Case& it, double widening) {
   const Time& time = it.time;
   const Prediction& prediction = it.prediction;
   std::size_t column = 0;
@@ -108,7 +108,7 @@ Counts draw_regimes(const Case& it, double widening) {
   for (const auto& resource : prediction.resources)
     if (resource.kind == ResourceKind::pipe && resource.seconds > 0.0)
       pipes.push_back({resource.seconds, Factor(widening * std::hypot(resource.sigma, model_sigma), column++)});
-  Counts counts{};
+  RegimeCounts counts{};
   const auto waste = normal_draws(column++);
   const auto* const start_resource = prediction.largest(ResourceKind::start);
   const Factor start(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0),
@@ -133,7 +133,7 @@ Counts draw_regimes(const Case& it, double widening) {
 }
 
 /// The regime other than `own` with the most draws; `unknown` is none.
-Regime max_other(const Counts& counts, Regime own) {
+Regime max_other(const RegimeCounts& counts, Regime own) {
   Regime result = Regime::unknown;
   std::size_t max = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {

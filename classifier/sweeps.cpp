@@ -18,7 +18,7 @@ namespace gpubench::classifier {
 namespace {
 
 using Points = std::vector<const Measurement*>;
-using Values = std::vector<Argument>;
+using ArgumentList = std::vector<Argument>;
 
 /// Two arguments of one place, whatever they are called.
 bool differ(const Argument& one, const Argument& other) { return one.value != other.value || one.text != other.text; }
@@ -36,7 +36,7 @@ std::vector<std::size_t> varying(const Points& points) {
 /// All arguments follow from the one at `index`, as in n x n x n.
 bool decides_all(std::size_t index, const Points& points) {
   std::set<std::int64_t> alone;
-  std::set<Values> together;
+  std::set<ArgumentList> together;
   for (const auto* point : points) {
     alone.insert(point->arguments[index].value);
     together.insert(point->arguments);
@@ -76,9 +76,9 @@ void add_sweeps(const Points& points, std::vector<Sweep>& sweeps) {
   const std::size_t index = *number;
   indices.erase(number);
   if (decides_all(index, points)) return sweeps.push_back(sweep_along(index, {}, points));
-  std::map<Values, Points> groups;
+  std::map<ArgumentList, Points> groups;
   for (const auto* point : points) {
-    Values key;
+    ArgumentList key;
     for (const auto i : indices) key.push_back(point->arguments[i]);
     groups[key].push_back(point);
   }
@@ -107,13 +107,14 @@ std::vector<Observation> observations_of(const Sweep& sweep, const Machine& mach
 }  // namespace
 
 std::vector<Sweep> sweeps_of(const Run& run) {
-  using Key = std::tuple<std::string_view, std::string_view, std::size_t>;  // operation, device, count of arguments
-  std::map<Key, std::size_t> index_of;
+  using SweepKey =
+      std::tuple<std::string_view, std::string_view, std::size_t>;  // operation, device, count of arguments
+  std::map<SweepKey, std::size_t> index_of;
   std::vector<Points> operations;
   for (const auto& point : run.points) {
     const auto& measurement = point.measurement;
     if (!has_time(measurement) || !is_sound(measurement.work)) continue;
-    const Key key{measurement.operation, measurement.device, measurement.arguments.size()};
+    const SweepKey key{measurement.operation, measurement.device, measurement.arguments.size()};
     const auto [found, is_new] = index_of.try_emplace(key, operations.size());
     if (is_new) operations.emplace_back();
     operations[found->second].push_back(&measurement);

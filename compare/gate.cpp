@@ -113,12 +113,12 @@ std::string name_of(const BaselineEntry& entry) {
 }
 
 /// One point in one entry.
-struct Level {
+struct HistoryLevel {
   double value;  ///< mean over the processes
   double processes;
   std::size_t entry;
 };
-using Series = std::vector<Level>;
+using Series = std::vector<HistoryLevel>;
 
 /// A robust estimate of the variance of a value, from what neighbours differ by: a few steps do not matter to it.
 std::optional<double> neighbour_variance(const Series& series) {
@@ -175,7 +175,7 @@ class HistoryTable {
     const double of_process = learnt ? learnt->variance : neighbours ? 0.0 : assumed * assumed;
     const double min = min_process_deviation * min_process_deviation;
     std::vector<double> result;
-    for (const Level& level : series)
+    for (const HistoryLevel& level : series)
       result.push_back(std::max({of_process / level.processes, neighbours.value_or(0.0), min}));
     return result;
   }
@@ -262,7 +262,7 @@ History history_of(const std::vector<BaselineEntry>& entries, double min_effect)
   for (std::size_t point = 0; point < history.points; ++point) {
     const Series series = table.series(point);
     std::vector<double> values;
-    for (const Level& level : series) values.push_back(level.value);
+    for (const HistoryLevel& level : series) values.push_back(level.value);
     const double significance = family_significance / static_cast<double>(history.points);
     const auto steps = statistics::find_steps_and_noise(values, table.variance(point, series), significance);
     for (std::size_t i = 0; i < steps.size(); ++i) {

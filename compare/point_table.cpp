@@ -54,7 +54,7 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<C
 
 void PointIndex::add(const Run& run) {
   for (const Point& point : run.points) {
-    const Key key{point.measurement.device, point.measurement.name};
+    const PointKey key{point.measurement.device, point.measurement.name};
     if (places_.try_emplace(key, keys_.size()).second) keys_.push_back(key);
   }
 }

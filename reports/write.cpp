@@ -18,7 +18,7 @@
 namespace gpubench::reports {
 namespace {
 
-struct Format {
+struct OutputFormat {
   std::string_view extension;
   std::string (*text)(const Run&);
 };
@@ -27,13 +27,16 @@ struct Format {
 bool is_calibration_alone(const Run& run) { return run.points.empty() && !run.calibrations.empty(); }
 
 constexpr std::array formats = {
-    Format{".json", [](const Run& run) { return storage::to_json(run); }},
-    Format{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
-    Format{".md", [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
-    Format{".html", html}, Format{".gbench.json", google_benchmark_json}, Format{".nvbench.json", nvbench_json},
-    Format{".prom", open_metrics}, Format{".junit.xml", junit_xml},
+    OutputFormat{".json", [](const Run& run) { return storage::to_json(run); }},
+    OutputFormat{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
+    OutputFormat{".md",
+                 [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
+    OutputFormat{".html", html}, OutputFormat{".gbench.json", google_benchmark_json},
+    OutputFormat{".nvbench.json", nvbench_json}, OutputFormat{".prom", open_metrics},
+    OutputFormat{".junit.xml", junit_xml},
     // One chart each, drawn by `picture`.
-    Format{".png", nullptr}, Format{".svg", nullptr}, Format{".pdf", nullptr}, Format{".vl.json", nullptr}};
+    OutputFormat{".png", nullptr}, OutputFormat{".svg", nullptr}, OutputFormat{".pdf", nullptr},
+    OutputFormat{".vl.json", nullptr}};
 
 std::string lower_name(const std::filesystem::path& file) {
   std::string name = file.filename().string();
@@ -44,10 +47,10 @@ std::string lower_name(const std::filesystem::path& file) {
 
 /// The format whose extension is the longest that the name ends in. What is called after another tool and is not in its
 /// format is in none: neither "run.gbench.csv" nor ".gbench.json" may become a run of gpubench.
-const Format* format_of(const std::filesystem::path& file) {
+const OutputFormat* format_of(const std::filesystem::path& file) {
   const std::string name = lower_name(file);
-  const Format* best = nullptr;
-  for (const Format& format : formats)
+  const OutputFormat* best = nullptr;
+  for (const OutputFormat& format : formats)
     if (name.size() > format.extension.size() && name.ends_with(format.extension) &&
         (best == nullptr || best->extension.size() < format.extension.size()))
       best = &format;
@@ -63,26 +66,26 @@ const Format* format_of(const std::filesystem::path& file) {
 bool can_write(const std::filesystem::path& file) { return format_of(file) != nullptr; }
 
 bool writes_run(const std::filesystem::path& file) {
-  const Format* format = format_of(file);
+  const OutputFormat* format = format_of(file);
   return format != nullptr && format->extension == ".json";
 }
 
 bool is_for_another_tool(const std::filesystem::path& file) {
-  const Format* format = format_of(file);
+  const OutputFormat* format = format_of(file);
   return format != nullptr && (format->extension.find('.', 1) != std::string_view::npos ||
                                format->extension == ".prom" || format->text == nullptr);
 }
 
 std::string known_extensions() {
   std::vector<std::string_view> extensions;
-  for (const Format& format : formats) extensions.push_back(format.extension);
+  for (const OutputFormat& format : formats) extensions.push_back(format.extension);
   return fmt::format("{}", fmt::join(extensions, " "));
 }
 
 namespace {
 
-const Format& known_format_of(const std::filesystem::path& file) {
-  if (const Format* format = format_of(file)) return *format;
+const OutputFormat& known_format_of(const std::filesystem::path& file) {
+  if (const OutputFormat* format = format_of(file)) return *format;
   throw storage::WriteError(
       fmt::format("{}: cannot be written: the extension is unknown; use one of {}", file.string(), known_extensions()));
 }
@@ -95,12 +98,12 @@ void write(const Run& run, const std::filesystem::path& file, std::string_view c
 }
 
 bool can_write_several(const std::filesystem::path& file) {
-  const Format* format = format_of(file);
+  const OutputFormat* format = format_of(file);
   return format != nullptr && (format->extension == ".html" || format->text == nullptr);
 }
 
 void write(const Several& several, const std::filesystem::path& file, std::string_view chart) {
-  const Format& format = known_format_of(file);
+  const OutputFormat& format = known_format_of(file);
   if (!can_write_several(file))
     throw storage::WriteError(
         fmt::format("{}: cannot be written: this format takes one run; give one, or use .html .png "

@@ -243,7 +243,7 @@ std::size_t KernelCode::add_cubin(std::string_view bytes) {
 
 void KernelCode::add_kernel(const std::string& kernel, int architecture, std::uint64_t hash) {
   if (!architecture_ || !runs(*architecture_, architecture)) return;
-  Code& known = kernels_[kernel];
+  KernelHash& known = kernels_[kernel];
   if (architecture < known.architecture) return;
   const bool another = architecture == known.architecture && hash != known.hash;
   known = {architecture, hash, another || (architecture == known.architecture && known.several)};
@@ -261,7 +261,7 @@ CodeOfKernel KernelCode::of(const std::string& kernel) const {
                     "translated from PTX or in a library has none",
                     cubins_, *architecture_)};
   }
-  const Code& known = place->second;
+  const KernelHash& known = place->second;
   if (known.several) return {{}, "the program has several kernels of this name, with different code"};
   return {fmt::format("fnv1a64 of sm_{} SASS: {:016x}", known.architecture, known.hash), {}};
 }

@@ -42,7 +42,7 @@ class KernelCode {
 
  private:
   /// The code of a kernel that this GPU runs: of its architectures the newest.
-  struct Code {
+  struct KernelHash {
     int architecture = 0;
     std::uint64_t hash = 0;
     bool several = false;  ///< kernels of this name with different code
@@ -51,7 +51,7 @@ class KernelCode {
   void add_kernel(const std::string& kernel, int architecture, std::uint64_t hash);
 
   std::optional<int> architecture_;  ///< 90 for "sm_90"
-  std::map<std::string, Code> kernels_;
+  std::map<std::string, KernelHash> kernels_;
   std::size_t device_code_bytes_ = 0;
   std::size_t cubins_ = 0;
 };

@@ -133,10 +133,10 @@ class CuptiRangeProfiler {
   ~CuptiRangeProfiler();
   CuptiRangeProfiler& operator=(CuptiRangeProfiler&&) = delete;  ///< not copied, not moved
 
-  using Values = std::vector<std::optional<double>>;
+  using CounterValues = std::vector<std::optional<double>>;
   struct RangeValues {
-    Values values;     ///< of the configuration's metrics, in their order
-    std::string lost;  ///< why there are none
+    CounterValues values;  ///< of the configuration's metrics, in their order
+    std::string lost;      ///< why there are none
   };
 
   /// Counts with this configuration from here on, which must outlive this. With a counter over elapsed time it needs
@@ -151,10 +151,10 @@ class CuptiRangeProfiler {
 
  private:
   void count_in_batch(std::size_t point, const Replay& replay);
-  Values count_by_itself(const Replay& replay);
-  Values attempt(bool keep, const Replay& replay);
-  [[nodiscard]] Values values_of(const std::string& name) const;
-  [[nodiscard]] Values values_of_kernels() const;
+  CounterValues count_by_itself(const Replay& replay);
+  CounterValues attempt(bool keep, const Replay& replay);
+  [[nodiscard]] CounterValues values_of(const std::string& name) const;
+  [[nodiscard]] CounterValues values_of_kernels() const;
   void open();
   void configure(std::uint32_t max_ranges);
   void reset();

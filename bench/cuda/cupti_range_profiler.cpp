@@ -18,7 +18,7 @@ constexpr std::uint32_t max_kernels = 128;
 constexpr const char* counted_nothing =
     "CUPTI counted nothing: no work of the operation reached this GPU inside the range";
 
-bool counted_something(const CuptiRangeProfiler::Values& values) {
+bool counted_something(const CuptiRangeProfiler::CounterValues& values) {
   return std::any_of(values.begin(), values.end(),
                      [](const auto& value) { return value && std::isfinite(*value) && *value != 0.0; });
 }
@@ -115,13 +115,13 @@ void CuptiRangeProfiler::lose_batch(const std::string& reason) {
   close();
 }
 
-CuptiRangeProfiler::Values CuptiRangeProfiler::count_by_itself(const Replay& replay) {
+CuptiRangeProfiler::CounterValues CuptiRangeProfiler::count_by_itself(const Replay& replay) {
   bool keep_gave_zeros = false;
   try {
     // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
     if (object_ != nullptr && keep_works_ && !by_kernel_) {
       try {
-        Values values = attempt(true, replay);
+        CounterValues values = attempt(true, replay);
         const bool something = counted_something(values);
         keep_proven_ = keep_proven_ || something;
         if (keep_proven_) return values;
@@ -131,7 +131,7 @@ CuptiRangeProfiler::Values CuptiRangeProfiler::count_by_itself(const Replay& rep
       }
     }
     const bool keep_failed = !std::exchange(keep_works_, true);
-    Values values = attempt(false, replay);
+    CounterValues values = attempt(false, replay);
     // Only now is it clear that keeping was at fault, and not the operation.
     keep_works_ = !keep_failed && !(keep_gave_zeros && counted_something(values));
     return values;
@@ -141,7 +141,7 @@ CuptiRangeProfiler::Values CuptiRangeProfiler::count_by_itself(const Replay& rep
   }
 }
 
-CuptiRangeProfiler::Values CuptiRangeProfiler::attempt(bool keep, const Replay& replay) {
+CuptiRangeProfiler::CounterValues CuptiRangeProfiler::attempt(bool keep, const Replay& replay) {
   if (keep) {
     reset();
   } else {
@@ -173,26 +173,26 @@ CuptiRangeProfiler::Values CuptiRangeProfiler::attempt(bool keep, const Replay& 
   return by_kernel_ ? values_of_kernels() : values_of(name);
 }
 
-CuptiRangeProfiler::Values CuptiRangeProfiler::values_of(const std::string& name) const {
+CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::string& name) const {
   const auto places = ranges();
   const auto place = places.find(name);
   if (place == places.end()) throw MetricsUnavailable(counted_nothing);
   return configuration_->values(image_, place->second);
 }
 
-CuptiRangeProfiler::Values CuptiRangeProfiler::values_of_kernels() const {
+CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of_kernels() const {
   const auto& metrics = configuration_->metrics();
-  std::vector<Values> by_metric(metrics.size());
+  std::vector<CounterValues> by_metric(metrics.size());
   const std::size_t kernels = ranges_decoded();
   if (kernels == 0) throw MetricsUnavailable(counted_nothing);
   for (std::size_t kernel = 0; kernel < kernels; ++kernel) {
-    const Values values = configuration_->values(image_, kernel);
+    const CounterValues values = configuration_->values(image_, kernel);
     for (std::size_t i = 0; i < metrics.size(); ++i) by_metric[i].push_back(values[i]);
   }
   const auto duration = std::ranges::find(metrics, kernel_duration);
   if (duration == metrics.end()) throw std::logic_error("ranges of kernels are counted without their duration");
-  const Values& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
-  Values result;
+  const CounterValues& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
+  CounterValues result;
   for (std::size_t i = 0; i < metrics.size(); ++i)
     result.push_back(over_all_kernels(metrics[i], by_metric[i], durations));
   return result;

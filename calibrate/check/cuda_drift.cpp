@@ -80,7 +80,7 @@ class CudaDriftSampler {
   }
 
   Device device_;
-  Options options_;
+  CalibrationOptions options_;
   Workbench bench_;
   std::map<std::string, std::size_t> probes_;  ///< their places on the workbench
 };

@@ -201,7 +201,7 @@ void warm_up(Workbench& bench, double seconds) {
     });
 }
 
-Calibration calibrate_cuda(const Device& device, const Options& options) {
+Calibration calibrate_cuda(const Device& device, const CalibrationOptions& options) {
   Workbench bench(device, options);
   const CudaPlan& plan = bench.full ? full_plan : quick_plan;
   bench.step("warm-up", 0.0);

@@ -212,7 +212,7 @@ Ceiling SustainedLoad::ceiling(int multiprocessors) const {
   return ceiling;
 }
 
-Workbench::Workbench(const Device& its_device, const Options& its_options)
+Workbench::Workbench(const Device& its_device, const CalibrationOptions& its_options)
     : WorkbenchBase(its_device, its_options),
       gpu(bench::open_gpu(its_device)),
       stream(gpu->stream()),

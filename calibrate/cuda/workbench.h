@@ -161,7 +161,7 @@ using LoopKernel = std::function<cudaError_t(const probes::LoopLaunch&, probes::
 /// One GPU under calibration. Groups add probes, which are then sampled in turn, or write straight to `calibration`.
 class Workbench : public WorkbenchBase {
  public:
-  Workbench(const Device& device, const Options& options);
+  Workbench(const Device& device, const CalibrationOptions& options);
 
   int index = 0;  ///< of the device, as CUDA counts
   int major = 0;

@@ -200,7 +200,7 @@ std::optional<std::string> OtherLoad::warning() const {
                       own_ticks() - own_start_);
 }
 
-HostWorkbench::HostWorkbench(const Device& its_device, const Options& its_options, const HostPlan& its_plan)
+HostWorkbench::HostWorkbench(const Device& its_device, const CalibrationOptions& its_options, const HostPlan& its_plan)
     : WorkbenchBase(its_device, its_options),
       plan(its_plan),
       threads(probes::team_size()),
@@ -282,7 +282,7 @@ void HostWorkbench::sustain_all() {
   }
 }
 
-Calibration calibrate_host(const Device& device, const Options& options) {
+Calibration calibrate_host(const Device& device, const CalibrationOptions& options) {
   const bool full = options.mode == Mode::full;
   HostWorkbench bench(device, options, full ? full_plan : quick_plan);
   bench.step("launch", 0.0);

@@ -112,7 +112,7 @@ struct HostLadder {
 /// The CPU under calibration. Groups add probes, which are then sampled in turn, or write straight to `calibration`.
 class HostWorkbench : public WorkbenchBase {
  public:
-  HostWorkbench(const Device& device, const Options& options, const HostPlan& plan);
+  HostWorkbench(const Device& device, const CalibrationOptions& options, const HostPlan& plan);
 
   const HostPlan& plan;
   probes::Isa isa = probes::widest_isa();

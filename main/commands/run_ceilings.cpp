@@ -163,7 +163,7 @@ void load_together(const Options& options, Run& run) {
 
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet) {
   ProgressLine progress(quiet);
-  calibrate::Options options;
+  calibrate::CalibrationOptions options;
   options.mode = mode;
   options.progress = [&](std::string_view step, double done) {
     progress.step(fmt::format("calibrating {}: {}", device.id, step), done);

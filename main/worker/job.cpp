@@ -105,7 +105,7 @@ Calibration ceilings_of(const Job& job, const Device& device) {
     stored.drift = calibrate::check_drift(device, stored);
     return stored;
   }
-  calibrate::Options wanted;
+  calibrate::CalibrationOptions wanted;
   wanted.mode = job.task == Job::Task::overheads ? calibrate::Mode::full : calibrate::Mode::quick;
   wanted.part = calibrate::Part::of_process;
   return calibrate::calibrate(device, wanted);

@@ -181,12 +181,12 @@ except Exception as error:
 sys.stdout.buffer.write(picture)
 )python";
 
-struct Outcome {
+struct ScriptResult {
   bool missing = false;  ///< no such Python, or it has no vl_convert
   std::string picture;
 };
 
-Outcome run_python(const std::string& python, const char* kind, std::string_view specification) {
+ScriptResult run_python(const std::string& python, const char* kind, std::string_view specification) {
   ProgramOptions options;
   options.max_seconds = max_seconds;
   options.input = specification;

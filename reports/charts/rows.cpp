@@ -36,7 +36,7 @@ bool independent(const Group& group, std::size_t axis, std::size_t other) {
   return false;
 }
 
-std::string line_of(const Measurement& measurement, const Sweep& sweep) {
+std::string line_of(const Measurement& measurement, const SweepAxis& sweep) {
   const auto series = series_of(measurement, sweep);
   return series.empty() ? measurement.operation : measurement.operation + "  " + series;
 }
@@ -195,7 +195,7 @@ void put_verdict(Json& row, const Point& point) {
   row["shares"] = std::move(shares);
 }
 
-Json row_of(const Point& point, std::size_t id, const Sweep& sweep) {
+Json row_of(const Point& point, std::size_t id, const SweepAxis& sweep) {
   const Measurement& measurement = point.measurement;
   Json row = {{"id", id},
               {"name", label(measurement)},
@@ -227,7 +227,7 @@ bool drawable(const Point& point) {
 /// Cells of a row over what `place` gives, their ends in the fields `from` and `to`. They touch: each reaches half way,
 /// in the logarithm, to its neighbours. A sweep of something else has none.
 template <class Place>
-void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::map<const Point*, std::size_t>& ids,
+void put_cells(Json& rows, const Group& group, const SweepAxis& sweep, const std::map<const Point*, std::size_t>& ids,
                const Place& place, const char* from, const char* to) {
   std::map<std::string, std::map<double, std::vector<std::size_t>>> lines;
   for (const auto* point : group.points) {
@@ -251,7 +251,7 @@ void put_cells(Json& rows, const Group& group, const Sweep& sweep, const std::ma
   }
 }
 
-std::optional<double> size_of(const Measurement& measurement, const Sweep& sweep) {
+std::optional<double> size_of(const Measurement& measurement, const SweepAxis& sweep) {
   if (!sweep.axis || *sweep.axis >= measurement.arguments.size()) return std::nullopt;
   const auto size = static_cast<double>(measurement.arguments[*sweep.axis].value);
   return size > 0 ? std::optional(size) : std::nullopt;
@@ -293,8 +293,8 @@ void put(Json& row, const char* key, std::optional<double> value) {
   if (value && std::isfinite(*value)) row[key] = rounded(*value);
 }
 
-Sweep sweep_of(const Group& group) {
-  Sweep sweep;
+SweepAxis sweep_of(const Group& group) {
+  SweepAxis sweep;
   std::optional<std::size_t> first_number;
   std::size_t count = 0;
   for (const auto* point : group.points) count = std::max(count, point->measurement.arguments.size());
@@ -322,7 +322,7 @@ Sweep sweep_of(const Group& group) {
   return sweep;
 }
 
-std::string series_of(const Measurement& measurement, const Sweep& sweep) {
+std::string series_of(const Measurement& measurement, const SweepAxis& sweep) {
   std::vector<std::string> texts;
   for (const auto i : sweep.others)
     if (i < measurement.arguments.size()) texts.push_back(text_of(measurement.arguments[i]));

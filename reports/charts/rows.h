@@ -22,14 +22,14 @@ void put(Json& row, const char* key, std::optional<double> value);
 
 /// How an operation was swept: along its first argument that varies (its first, if none does). The rest tell series
 /// apart.
-struct Sweep {
+struct SweepAxis {
   std::optional<std::size_t> axis;  ///< index of the argument; absent when there are no arguments
   std::string axis_name;            ///< "size" when it has no name
   std::vector<std::size_t> others;  ///< other arguments that vary
 };
-Sweep sweep_of(const Group& group);
+SweepAxis sweep_of(const Group& group);
 /// The varying arguments beside the axis, as text; empty when there are none.
-std::string series_of(const Measurement& measurement, const Sweep& sweep);
+std::string series_of(const Measurement& measurement, const SweepAxis& sweep);
 
 /// Working set of a point: its footprint, else its bytes; absent when none was declared.
 std::optional<double> working_set(const Work& work);

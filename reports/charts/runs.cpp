@@ -90,7 +90,7 @@ Json changes(const Several& several) {
 std::string times_text(double ratio) { return rounded(ratio).dump() + "x"; }
 
 /// What a point is called across runs, and the device's id without the run's label.
-using Key = std::pair<std::string, std::string>;
+using RowKey = std::pair<std::string, std::string>;
 
 Json change_rows(const Several& several, const Json& points) {
   const auto own_id = [&](const Json& row) {
@@ -98,7 +98,7 @@ Json change_rows(const Several& several, const Json& points) {
     return id.substr(std::min(id.size(), row["run"].get<std::string>().size() + 3));
   };
   const auto first_label = printable(several.labels.front());
-  std::map<Key, const Json*> base;
+  std::map<RowKey, const Json*> base;
   std::set<std::string> base_devices;
   std::string first_device;
   for (const auto& row : points) {
@@ -106,7 +106,7 @@ Json change_rows(const Several& several, const Json& points) {
     const auto device = own_id(row);
     if (base_devices.empty()) first_device = device;
     base_devices.insert(device);
-    base.emplace(Key{device, row["name"].get<std::string>()}, &row);
+    base.emplace(RowKey{device, row["name"].get<std::string>()}, &row);
   }
   auto rows = Json::array();
   for (const auto& row : points) {

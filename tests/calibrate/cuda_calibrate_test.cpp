@@ -16,7 +16,7 @@ namespace gpubench::calibrate {
 namespace {
 
 Calibration calibrate_first(Mode mode) {
-  Options options;
+  CalibrationOptions options;
   options.mode = mode;
   double last = 0.0;
   options.progress = [&](std::string_view step, double done) {

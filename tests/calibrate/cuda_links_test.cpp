@@ -14,7 +14,7 @@ namespace {
 
 TEST(CudaLinks, EachGpuSendsItsOwnCopyWhenBothSendAtOnce) {
   if (bench::gpus().size() < 2) GTEST_SKIP() << "needs two GPUs that reach each other's memory";
-  Workbench bench(bench::gpus().front(), Options{});
+  Workbench bench(bench::gpus().front(), CalibrationOptions{});
   measure_links(bench);
   const Calibration& found = bench.calibration;
   for (const auto& absent : found.absent)

@@ -13,7 +13,7 @@ namespace {
 
 TEST(HostCalibration, EveryCeilingSaysWhatItIs) {
   double last = 0.0;
-  Options options;
+  CalibrationOptions options;
   options.progress = [&](std::string_view, double done) {
     EXPECT_GE(done, last - 1e-9);
     last = done;

@@ -88,7 +88,7 @@ class StepTimes {
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    calibrate::Options options;
+    calibrate::CalibrationOptions options;
     options.mode = calibrate::Mode::full;
     std::string id;
     std::string file;
