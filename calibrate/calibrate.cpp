@@ -76,9 +76,8 @@ int ridge_step(std::span<const int> steps, const Ceiling& read, const Ceiling& f
 
 std::string ridge_method(int multiply_adds, std::string_view from) {
   return fmt::format(
-      "{} single-precision multiply-adds on each float read{}, {} FLOP/B: here the ceilings of dram-read and fp32 "
-      "alone "
-      "would take the same time",
+      "{} single-precision multiply-adds on each float read{}, {} FLOP/B: here the ceilings of dram-read and "
+      "fp32 alone would take the same time",
       multiply_adds, from, format_number(flops_per_byte(multiply_adds)));
 }
 

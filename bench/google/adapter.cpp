@@ -199,9 +199,7 @@ std::vector<Registered> registered_points() {
   std::vector<Registered> result;
   for (Registration* const one : registrations()) result.push_back({one, {}});
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
-    Device device;
-    device.kind = kind;
-    for (const PointName& point : discover(device, "")) {
+    for (const PointName& point : discover(kind, "")) {
       std::vector<std::int64_t> numbers;
       for (const Argument& argument : point.arguments)
         if (!argument.text) numbers.push_back(argument.value);

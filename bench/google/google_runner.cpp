@@ -245,10 +245,10 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
         fmt::format("Google Benchmark does not accept '{}': the flag is unknown or its value is wrong.", argv[1]));
 }
 
-std::vector<PointName> discover(const Device& device, const std::string& filter) {
+std::vector<PointName> discover(DeviceKind kind, const std::string& filter) {
   Measurement discovered;
   discovered.skipped = "discovered";
-  Adapter adapter(device.kind, [&](const PointCall&, std::size_t) { return discovered; });
+  Adapter adapter(kind, [&](const PointCall&, std::size_t) { return discovered; });
   const std::vector<Sink> no_sinks;
   const Labeller no_labeller;
   NamingReporter reporter(adapter, no_sinks, no_labeller);
@@ -266,9 +266,7 @@ void learn_arguments() {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
     const auto unknown = [kind](const Registration* one) { return one->kind == kind && !one->number_names; };
     if (std::ranges::none_of(registrations(), unknown)) continue;
-    Device device;
-    device.kind = kind;
-    for (const PointName& point : discover(device, "")) {
+    for (const PointName& point : discover(kind, "")) {
       std::vector<std::string> names;
       for (const Argument& argument : point.arguments)
         if (!argument.text) names.push_back(argument.name);

@@ -115,8 +115,8 @@ struct PointName {
   int repetition = 0;
   const Registration* registration = nullptr;
 };
-/// The points that the filter chooses for a device, in order, repetitions included. Nothing is measured.
-std::vector<PointName> discover(const Device& device, const std::string& filter);
+/// The points that the filter chooses for a kind of device, in order, repetitions included. Nothing is measured.
+std::vector<PointName> discover(DeviceKind kind, const std::string& filter);
 /// Finds the names of the numbers of all registered operations. go_over calls it.
 void learn_arguments();
 

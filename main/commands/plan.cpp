@@ -35,7 +35,7 @@ PointKey Keys::next(const std::string& device, const std::string& name, int repe
 }
 
 Plan plan_of(const Device& device, const std::string& filter) {
-  Plan plan{device, bench::discover(device, filter), {}};
+  Plan plan{device, bench::discover(device.kind, filter), {}};
   Keys keys;
   for (const auto& point : plan.points) plan.keys.push_back(keys.next(device.id, point.name, point.repetition));
   return plan;

@@ -50,7 +50,7 @@ std::string longest_word(const std::string& filter) {
 std::string nothing_to_measure(const std::vector<Device>& devices, const std::string& filter) {
   std::vector<std::string> operations;
   for (const Device& device : devices)
-    for (const auto& point : bench::discover(device, "")) operations.push_back(point.operation);
+    for (const auto& point : bench::discover(device.kind, "")) operations.push_back(point.operation);
   if (operations.empty())
     return fmt::format("This program has no operation for {}. Choose another device with --device.",
                        devices.front().id);
@@ -86,7 +86,7 @@ void list_points(const std::vector<Device>& devices, const std::string& filter, 
   bool any = false;
   for (const Device& device : devices) {
     std::string previous;
-    auto points = bench::discover(device, filter);
+    auto points = bench::discover(device.kind, filter);
     if (sorted) sort_sizes(points, std::identity{});
     for (const auto& point : points) {
       const std::string& name = point.name;

@@ -54,7 +54,7 @@ void die_with(int parent) {
 void measure_points(const Job& job, const Options& options, const Device& device, Run& run, const Descriptor& channel) {
   const std::string filter = filter_for(job.operation);
   if (!job.added.empty()) {
-    const auto registered = bench::discover(device, filter);
+    const auto registered = bench::discover(device.kind, filter);
     for (const AddedSize& size : job.added) bench::add_arguments(registered, size.operation, size.arguments);
   }
   const Plan plan = plan_of(device, filter);

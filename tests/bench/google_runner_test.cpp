@@ -266,20 +266,20 @@ TEST(GoogleRunner, ASkippedPointIsNoFailure) {
 
 TEST(GoogleRunner, OperationsOfAnotherDeviceAreNotThere) {
   EXPECT_TRUE(measure("on_gpu").empty());
-  EXPECT_TRUE(discover(host_device(), "on_gpu").empty());
+  EXPECT_TRUE(discover(host_device().kind, "on_gpu").empty());
   Device gpu;
   gpu.kind = DeviceKind::cuda;
-  EXPECT_EQ(discover(gpu, "").size(), 1U);
+  EXPECT_EQ(discover(gpu.kind, "").size(), 1U);
 }
 
 TEST(GoogleRunner, DiscoveryNamesWhatWouldRunWithoutRunningIt) {
-  const auto points = discover(host_device(), "throws|add_up");
+  const auto points = discover(host_device().kind, "throws|add_up");
   ASSERT_EQ(points.size(), 3U);
   EXPECT_EQ(points[0].name, "add_up/n:64");
 }
 
 TEST(GoogleRunner, AFilterMayEndWhereTheTablesNamesEnd) {
-  const auto count = [](const std::string& filter) { return discover(host_device(), filter).size(); };
+  const auto count = [](const std::string& filter) { return discover(host_device().kind, filter).size(); };
   EXPECT_EQ(count("add_up/n:256$"), 1U);
   EXPECT_EQ(count("^add_up/n:(64|256)$"), 2U);
   EXPECT_EQ(count("add_up/n:256/manual_time$"), 1U);
@@ -412,7 +412,7 @@ TEST(GoogleRunner, ARepetitionThatFailsIsNotTheEndOfGoogleBenchmark) {
 
 TEST(GoogleRunner, PositionsAreThoseOfDiscovery) {
   const std::string filter = "grows|after_growth";
-  const auto points = discover(host_device(), filter);
+  const auto points = discover(host_device().kind, filter);
   ASSERT_EQ(points.size(), 3U);
   EXPECT_EQ(points[1].repetition, 1);
   std::vector<std::size_t> begun;
@@ -460,7 +460,7 @@ TEST(GoogleRunner, WhatIsKnownIsGoneOverWithoutRunning) {
   EXPECT_THAT(text.str(), HasSubstr("the disk is on fire"));
 }
 
-TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device(), "["), GoogleFlagError); }
+TEST(GoogleRunner, ABadFilterIsAnError) { EXPECT_THROW(discover(host_device().kind, "["), GoogleFlagError); }
 
 TEST(GoogleRunner, GooglesJsonCarriesRatesAndLabelWithoutOurMarks) {
   std::ostringstream out;

@@ -120,7 +120,7 @@ std::vector<Measurement> measure(const std::string& filter, bool cold = false) {
 
 std::vector<std::string> names(const std::string& filter) {
   std::vector<std::string> result;
-  for (const PointName& point : discover(host_device(), filter)) result.push_back(point.name);
+  for (const PointName& point : discover(host_device().kind, filter)) result.push_back(point.name);
   return result;
 }
 

@@ -71,7 +71,7 @@ TEST(OperationsTest, check_themselves_and_declare_their_work) {
 
 TEST(OperationsTest, are_swept_over_at_min_twelve_sizes_each) {
   std::map<std::string, std::set<std::int64_t>> sizes;
-  for (const auto& point : bench::discover(bench::host_device(), "")) {
+  for (const auto& point : bench::discover(bench::host_device().kind, "")) {
     ASSERT_EQ(point.arguments.size(), 1U) << point.name;
     EXPECT_FALSE(point.arguments[0].name.empty()) << point.name;
     sizes[point.operation].insert(point.arguments[0].value);
