@@ -31,6 +31,10 @@ const Parts& common_parts() {
       {"of_device", "datum.device === device"},
       {"of_line", "datum.device === device && datum.line === line"},
       {"shown_points", "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0"},
+      {"shown_sizes",
+       "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0 && datum.line === line && "
+       "datum.size > 0"},
+      {"pointer", {{"filled", true}, {"cursor", "pointer"}}},
       // The page sets these values, and `standalone` the first device and operation of the run.
       {"parameters", Json::array({{{"name", "device"}, {"value", ""}},
                                   {{"name", "line"}, {"value", ""}},

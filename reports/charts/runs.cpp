@@ -31,8 +31,7 @@ Parts parts_of(const Several& several, Json x, Json y) {
           {"run_shape", by_run({"circle", "triangle-up", "square", "diamond", "cross", "triangle-down",
                                 "triangle-right", "triangle-left"})},
           {"run_point", std::move(tooltip)},
-          {"shown", "datum.seconds > 0 && indexof(regimes, datum.regime) >= 0"},
-          {"filled", Json::object({{"filled", true}, {"cursor", "pointer"}})}};
+          {"shown", "datum.seconds > 0 && indexof(regimes, datum.regime) >= 0"}};
 }
 
 /// Of each run the outermost memory roof and the pipes that its points use: all of them would be a thicket.
@@ -41,22 +40,21 @@ Json rooflines(const Several& several) {
       several, decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')"),
       decimal_axis("y", "rate", "speed", si_label("FLOP/s")));
   own["main_roof"] = "datum.kind === 'memory' ? datum.rank === 0 : datum.used";
+  own["named"] = "isValid(datum.run_label)";
   own["angle"] = "datum.kind === 'memory' ? " + filled("\"@roof_angle\"").get<std::string>() + " : 0";
-  return spec(420, own, R"json([
+  return spec(420, own, R"([
     {"data": "roofs", "filter": "@main_roof", "mark": "area roof-interval",
      "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "detail": ["@.run", "@.device", "@.roof"]}},
     {"data": "roofs", "filter": "@main_roof", "mark": "line run-roof",
      "encoding": {"x": "@x", "y": "@y", "detail": ["@.run", "@.device", "@.roof"], "color": "@run",
       "tooltip": ["run", "label", "interval", "method"]}},
-    {"data": "roofs", "filter": "isValid(datum.run_label)", "mark": "text roof-label",
+    {"data": "roofs", "filter": "@named", "mark": "text roof-label",
      "with": {"align": {"expr": "datum.kind === 'memory' ? 'left' : 'right'"},
       "dx": {"expr": "datum.kind === 'memory' ? 6 : -4"}, "dy": -7, "angle": {"expr": "@angle"}},
-     "encoding": {
-    "x" : "@x", "y" : "@y", "text" : "@.run_label", "color" : "@run"}
-},
-    {"data": "points", "filter": ["@shown", "datum.intensity > 0"], "mark": "point run-point", "with": "@filled",
+     "encoding": {"x": "@x", "y": "@y", "text": "@.run_label", "color": "@run"}},
+    {"data": "points", "filter": ["@shown", "datum.intensity > 0"], "mark": "point run-point", "with": "@pointer",
      "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@run", "shape": "@run_shape",
-      "tooltip": "@run_point"}}])json");
+      "tooltip": "@run_point"}}])");
 }
 
 Json times(const Several& several) {
@@ -68,7 +66,7 @@ Json times(const Several& several) {
      "encoding": {"x": "@x", "y": "@y", "color": "@run", "detail": "@.device"}},
     {"data": "points", "filter": ["@shown", "datum.low > 0"], "mark": "rule whisker",
      "encoding": {"x": "@x", "y": "@y.low", "y2": "@.high", "color": "@run"}},
-    {"data": "points", "filter": "@shown", "mark": "point run-point", "with": "@filled",
+    {"data": "points", "filter": "@shown", "mark": "point run-point", "with": "@pointer",
      "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape", "tooltip": "@run_point"}}])");
 }
 
@@ -82,7 +80,7 @@ Json changes(const Several& several) {
   return spec(340, own, R"(["@unit_line",
     {"data": "changes", "filter": "datum.ratio_low > 0", "mark": "rule whisker",
      "encoding": {"x": "@x", "y": "@y.ratio_low", "y2": "@.ratio_high", "color": "@run"}},
-    {"data": "changes", "mark": "point run-point", "with": "@filled",
+    {"data": "changes", "mark": "point run-point", "with": "@pointer",
      "encoding": {"x": "@x", "y": "@y", "color": "@run", "shape": "@run_shape",
       "tooltip": ["name", "run", "ratio_text", "bounds"]}}])");
 }

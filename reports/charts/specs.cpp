@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "core/base/text.h"
 #include "core/model/points.h"
@@ -27,22 +29,74 @@ constexpr int label_room = 24;  ///< for a label above the highest line
 Json size_axis() { return binary_axis("size", "size", size_label); }
 
 /// As high as it has rows.
-Json row_spec(const Parts& own, std::string_view layers) {
-  auto result = spec(0, own, layers);
+Json row_spec(Json layers) {
+  auto result = spec(0, {}, "[]");
+  result["layer"] = std::move(layers);
   result["height"] = {{"step", 27}};
   return result;
 }
 
-/// A text in each cell of a map; `visible` is an expression of its opacity.
-Json cell_text(const Parts& own, std::string_view visible, const std::string& expression) {
-  Parts parts = own;
-  parts["visible"] = visible;
-  parts["expression"] = expression;
-  return filled(
-      R"({"data": "points", "filter": "@shown", "transform": [{"calculate": "@expression", "as": "cell_text"}],
-                    "mark": "text cell-label", "with": {"opacity": {"expr": "@visible"}},
-                    "encoding": {"x": "@middle", "y": "@operations", "text": "@.cell_text"}})",
-      parts);
+constexpr const char* shown_points =
+    "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0";
+/// All operations of the device, or the one that is chosen: an empty `line` stands for all.
+const std::string shown_lines = fmt::format("{} && (line === '' || datum.line === line)", shown_points);
+
+/// A text in each cell of a map: an expression of its opacity, and one of the text.
+using CellText = std::pair<const char*, std::string>;
+
+/// Cells of a map. `own` has x, the points shown, and how strong a colour is: an expression and a scale. The fields'
+/// names: where a cell ends, and where its text stands.
+Json cell_layers(Parts own, std::string_view to, std::string_view middle, const std::vector<CellText>& texts) {
+  own["shown"] = fmt::format("{} && datum.{} > 0 && datum.repetition === 0", own["shown"].get<std::string>(), to);
+  own["to"] = {{"field", to}};
+  own["middle"] = filled(fmt::format("\"@x.{}\"", middle), own);
+  auto layers = filled(R"([
+    {"data": "points", "filter": "@shown", "mark": "rect cell", "with": {"cursor": "pointer"},
+     "transform": [{"calculate": "@strength", "as": "strength"}],
+     "encoding": {"x": "@x", "x2": "@to", "y": "@operations", "color": "@color", "tooltip": "@point",
+      "opacity": {"field": "strength", "type": "quantitative", "legend": null, "scale": "@strengths"}}}])",
+                       own);
+  for (const auto& [visible, expression] : texts) {
+    own["visible"] = visible;
+    own["expression"] = expression;
+    layers.push_back(filled(R"({"data": "points", "filter": "@shown", "mark": "text cell-label",
+     "transform": [{"calculate": "@expression", "as": "cell_text"}], "with": {"opacity": {"expr": "@visible"}},
+     "encoding": {"x": "@middle", "y": "@operations", "text": "@.cell_text"}})",
+                            own));
+  }
+  return layers;
+}
+
+/// How sure the regime is: from faint (a toss-up between two) to strong.
+Json map_layers(const char* from, const char* to, const char* middle, const char* title, const char* label,
+                const std::vector<CellText>& texts) {
+  const Parts own = {{"x", padded(binary_axis(from, title, label), 0)},
+                     {"shown", shown_lines},
+                     {"strength", "isValid(datum.confidence) ? datum.confidence : 0"},
+                     {"strengths", {{"domain", {0.4, 1}}, {"range", {0.12, 0.72}}, {"clamp", true}}}};
+  return cell_layers(own, to, middle, texts);
+}
+
+/// A panel of the overview.
+Json framed(const char* title, Json layers) {
+  return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
+          {"width", 380},
+          {"height", 250},
+          {"layer", std::move(layers)}};
+}
+
+/// Thin lines join the sizes of an operation; the highest points lie on the edge, so they are not cut off there.
+Json panel(const char* title, const Json& y) {
+  const auto shown =
+      fmt::format("{} && datum.working_set > 0 && datum['{}'] > 0", shown_lines, y["field"].get<std::string>());
+  return framed(title,
+                filled(R"([
+    {"data": "points", "filter": ["@shown", "datum.repetition === 0 && datum.cell_to > 0"], "mark": "line thread",
+     "encoding": {"x": "@x", "y": "@y", "detail": "@.line"}},
+    {"data": "points", "filter": "@shown", "mark": "point measured",
+     "with": {"filled": true, "cursor": "pointer", "clip": false},
+     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])",
+                       {{"x", binary_axis("working_set", "working set", bytes_label)}, {"y", y}, {"shown", shown}}));
 }
 
 }  // namespace
@@ -51,9 +105,10 @@ Json roofline() {
   const Parts own = {
       {"x", decimal_axis("x", "intensity", "arithmetic intensity (FLOP per byte)", "format(datum.value, '.6~g')")},
       {"y", decimal_axis("y", "rate", "speed", si_label("FLOP/s"))},
-      {"faint", {{"condition", {{"test", "datum.used"}, {"value", 1}}}, {"value", 0.45}}}};
+      {"faint", {{"condition", {{"test", "datum.used"}, {"value", 1}}}, {"value", 0.45}}},
+      {"aside", "-4 - 168 * min(datum.column, 2)"}};
   // Of roofs that lie close together those that no point uses have no label, others theirs aside and below.
-  return spec(460, own, R"json([
+  return spec(460, own, R"([
     {"data": "roofs", "filter": "@of_device", "mark": "area roof-interval",
      "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "detail": "@.roof"}},
     {"data": "roofs", "filter": "@of_device", "mark": "line roof",
@@ -65,37 +120,27 @@ Json roofline() {
       "dy": -6, "angle": {"expr": "@roof_angle"}},
      "encoding": {"x": "@x", "y": "@y", "text": "@.label"}},
     {"data": "roofs", "filter": ["@of_device", "datum.kind === 'pipe' && datum.place === 'label'"],
-     "mark": "text roof-label", "with": {"align": "right", "dx": {"expr": "-4 - 168 * min(datum.column, 2)"
-}
-, "dy" : {"expr" : "datum.column > 0 ? 9 : -6"}, "fillOpacity" : {
-  "expr" : "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"
-}
-}
-, "encoding" : { "x" : "@x", "y" : "@y", "text" : "@.label", "opacity" : "@faint" }
-},
+     "mark": "text roof-label", "with": {"align": "right", "dx": {"expr": "@aside"},
+      "dy": {"expr": "datum.column > 0 ? 9 : -6"},
+      "fillOpacity": {"expr": "datum.column > 0 && (!datum.used || width < 500) ? 0 : 1"}},
+     "encoding": {"x": "@x", "y": "@y", "text": "@.label", "opacity": "@faint"}},
     {"data": "points", "filter": ["@shown_points", "datum.intensity > 0", "datum.rate_low > 0"], "mark": "rule whisker",
      "encoding": {"x": "@x", "y": "@y.rate_low", "y2": "@.rate_high", "color": "@color"}},
     {"data": "points", "filter": ["@shown_points", "datum.intensity > 0"],
-     "mark": "point measured", "with": {"filled": true, "cursor": "pointer"},
-     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])json");
+     "mark": "point measured", "with": "@pointer",
+     "encoding": {"x": "@x", "y": "@y.flops_per_second", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])");
 }
 
 Json strip() {
-  const auto x = padded(binary_axis("cell_from", "working set", bytes_label), 0);
-  Parts own = {
-      {"x", x},
-      {"shown", filled("\"@shown_points\"").get<std::string>() + " && datum.cell_to > 0 && datum.repetition === 0"}};
-  own["middle"] = filled("\"@x.working_set\"", own);
+  const Parts own = {{"x", padded(binary_axis("cell_from", "working set", bytes_label), 0)},
+                     {"shown", shown_points},
+                     {"strength", "isValid(datum.achieved) ? datum.achieved : 0.3"},
+                     {"strengths", {{"domain", {0, 1}}, {"range", {0.1, 0.68}}, {"clamp", true}}}};
   const std::string number = "isValid(datum.achieved) ? format(100 * datum.achieved, '.0f')";
-  own["wide"] = cell_text(own, "width >= 700 ? 1 : 0", fmt::format("{} + ({} : '')", regime_sign, number));
-  own["middling"] = cell_text(own, "width < 700 && width >= 430 ? 1 : 0", fmt::format("{} : {}", number, regime_sign));
-  own["narrow"] = cell_text(own, "width < 430 ? 1 : 0", regime_sign);
-  return row_spec(own, R"([
-    {"data": "points", "filter": "@shown", "mark": "rect cell", "with": {"cursor": "pointer"},
-     "transform": [{"calculate": "isValid(datum.achieved) ? datum.achieved : 0.3", "as": "strength"}],
-     "encoding": {"x": "@x", "x2": "@.cell_to", "y": "@operations", "color": "@color", "tooltip": "@point",
-      "opacity": {"field": "strength", "type": "quantitative", "legend": null,
-       "scale": {"domain": [0, 1], "range": [0.1, 0.68], "clamp": true}}}}, "@wide", "@middling", "@narrow"])");
+  return row_spec(cell_layers(own, "cell_to", "working_set",
+                              {{"width >= 700 ? 1 : 0", fmt::format("{} + ({} : '')", regime_sign, number)},
+                               {"width < 700 && width >= 430 ? 1 : 0", fmt::format("{} : {}", number, regime_sign)},
+                               {"width < 430 ? 1 : 0", regime_sign}}));
 }
 
 Json time() {
@@ -110,12 +155,11 @@ Json time() {
     {"data": "boundaries", "filter": "@of_line", "mark": "text boundary-label",
      "encoding": {"x": "@x.at", "y": {"value": 4}, "text": "@.label"}},
     {"data": "points", "mark": "line model",
-     "filter": ["@shown_points", "datum.line === line && datum.size > 0", "datum.model > 0 && datum.repetition === 0"],
-     "encoding": {"x": "@x", "y": "@y.model"}},
-    {"data": "points", "filter": ["@shown_points", "datum.line === line && datum.size > 0", "datum.low > 0"],
+     "filter": ["@shown_sizes", "datum.model > 0 && datum.repetition === 0"], "encoding": {"x": "@x", "y": "@y.model"}},
+    {"data": "points", "filter": ["@shown_sizes", "datum.low > 0"],
      "mark": "rule whisker", "encoding": {"x": "@x", "y": "@y.low", "y2": "@.high", "color": "@color"}},
-    {"data": "points", "filter": ["@shown_points", "datum.line === line && datum.size > 0"],
-     "mark": "point measured", "with": {"filled": true, "cursor": "pointer"},
+    {"data": "points", "filter": "@shown_sizes",
+     "mark": "point measured", "with": "@pointer",
      "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])");
 }
 
@@ -130,8 +174,8 @@ Json rate() {
     {"data": "ceilings", "filter": "@of_device", "mark": "text roof-label", "with": {"align": "left", "dx": 5, "dy": -6},
      "encoding": {"x": {"value": 0}, "y": "@y.rate", "text": "@.label"}},
     {"data": "points",
-     "filter": ["@shown_points", "datum.line === line && datum.size > 0 && datum.bytes_per_second > 0"],
-     "mark": "point measured", "with": {"filled": true, "cursor": "pointer"},
+     "filter": ["@shown_sizes", "datum.bytes_per_second > 0"],
+     "mark": "point measured", "with": "@pointer",
      "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])");
 }
 
@@ -153,35 +197,23 @@ Json shares(const Run& run) {
   std::size_t next = 0;
   for (const auto& resource : seen) domain.push_back(resource), range.push_back(pipes.at(next++ % pipes.size()));
   if (is_unexplained) domain.push_back(unexplained), range.push_back(find_resource(unexplained)->color);
-  auto result = spec(320, {{"domain", domain}, {"range", range}, {"size_label", size_label}}, R"json([
-    {"data": "points", "filter": ["@of_line", "datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)"],
-     "transform": [{"flatten": ["shares"], "as": ["share"]},
-      {"calculate": "datum.share[0]", "as": "resource"}, {"calculate": "datum.share[1]", "as": "fraction"},
-      {"calculate": "indexof(resources, datum.resource)", "as": "order"}],
-     "mark": "bar share",
+  const Parts own = {{"domain", domain},
+                     {"range", range},
+                     {"size_label", size_label},
+                     {"shown", "datum.size > 0 && datum.repetition === 0 && isArray(datum.shares)"},
+                     {"order", "indexof(resources, datum.resource)"}};
+  auto result = spec(320, own, R"([
+    {"data": "points", "filter": ["@of_line", "@shown"], "mark": "bar share",
+     "transform": [{"flatten": ["shares"], "as": ["share"]}, {"calculate": "datum.share[0]", "as": "resource"},
+      {"calculate": "datum.share[1]", "as": "fraction"}, {"calculate": "@order", "as": "order"}],
      "encoding": {
-    "x" : {
-      "field" : "size",
-      "type" : "ordinal",
-      "title" : "size",
-      "axis" : {"labelExpr" : "@size_label", "labelOverlap" : true, "labelAngle" : 0}
-    },
-          "y" : {
-            "field" : "fraction",
-            "type" : "quantitative",
-            "stack" : "normalize",
-            "title" : "share of the measured time",
-            "axis" : {"format" : "%"}
-          },
-                "color" : {
-                  "field" : "resource",
-                  "type" : "nominal",
-                  "scale" : {"domain" : "@domain", "range" : "@range"},
-                  "legend" : {"title" : null, "orient" : "top"}
-                },
-                          "order" : {"field" : "order", "type" : "quantitative"},
-                                    "tooltip" : [ "resource", "fraction .1%" ]}
-}])json");
+      "x": {"field": "size", "type": "ordinal", "title": "size",
+       "axis": {"labelExpr": "@size_label", "labelOverlap": true, "labelAngle": 0}},
+      "y": {"field": "fraction", "type": "quantitative", "stack": "normalize", "title": "share of the measured time",
+       "axis": {"format": "%"}},
+      "color": {"field": "resource", "type": "nominal", "scale": {"domain": "@domain", "range": "@range"},
+       "legend": {"title": null, "orient": "top"}},
+      "order": {"field": "order", "type": "quantitative"}, "tooltip": ["resource", "fraction .1%"]}}])");
   // Names out of a run are values, never part of an expression.
   result["params"].push_back({{"name", "resources"}, {"value", std::move(domain)}});
   return result;
@@ -234,71 +266,19 @@ Json intensity() {
      "encoding": {"x": "@x", "y": "@y", "tooltip": ["intensity_text", "rate_text", "bandwidth_text", "clock_text"]}}])");
 }
 
-namespace {
-
-/// All operations of the device, or the one that is chosen: an empty `line` stands for all.
-constexpr auto shown_lines =
-    "datum.device === device && datum.seconds > 0 && indexof(regimes, datum.regime) >= 0 && (line === '' || datum.line "
-    "=== line)";
-
-/// How sure the regime is: from faint (a toss-up between two) to strong. The fields' names: where a cell begins, where
-/// it ends, and where its text stands.
-Json map_layers(const Json& x, const std::string& to, const std::string& middle, bool with_text) {
-  Parts own = {{"x", x},
-               {"x2", {{"field", to}}},
-               {"shown", fmt::format("{} && datum.{} > 0 && datum.repetition === 0", shown_lines, to)}};
-  own["middle"] = filled("\"@x." + middle + "\"", own);
-  auto layers = filled(R"([
-    {"data": "points", "filter": "@shown", "mark": "rect cell", "with": {"cursor": "pointer"},
-     "transform": [{"calculate": "isValid(datum.confidence) ? datum.confidence : 0", "as": "strength"}],
-     "encoding": {"x": "@x", "x2": "@x2", "y": "@operations", "color": "@color", "tooltip": "@point",
-      "opacity": {"field": "strength", "type": "quantitative", "legend": null,
-       "scale": {"domain": [0.4, 1], "range": [0.12, 0.72], "clamp": true}}}}])",
-                       own);
-  if (with_text)
-    layers.push_back(cell_text(own, "width >= 700 ? 1 : 0",
-                               fmt::format("{} + (isValid(datum.confidence) && datum.confidence < 0.95 ? format(100 * "
-                                           "datum.confidence, '.0f') : '')",
-                                           regime_sign)));
-  layers.push_back(cell_text(own, with_text ? "width < 700 ? 1 : 0" : "1", regime_sign));
-  return layers;
-}
-
-/// A panel of the overview.
-Json framed(const char* title, Json layers) {
-  return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
-          {"width", 380},
-          {"height", 250},
-          {"layer", std::move(layers)}};
-}
-
-/// Thin lines join the sizes of an operation; the highest points lie on the edge, so they are not cut off there.
-Json panel(const char* title, const Json& y) {
-  const auto shown =
-      fmt::format("{} && datum.working_set > 0 && datum['{}'] > 0", shown_lines, y["field"].get<std::string>());
-  return framed(title,
-                filled(R"([
-    {"data": "points", "filter": ["@shown", "datum.repetition === 0 && datum.cell_to > 0"], "mark": "line thread",
-     "encoding": {"x": "@x", "y": "@y", "detail": "@.line"}},
-    {"data": "points", "filter": "@shown", "mark": "point measured",
-     "with": {"filled": true, "cursor": "pointer", "clip": false},
-     "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])",
-                       {{"x", binary_axis("working_set", "working set", bytes_label)}, {"y", y}, {"shown", shown}}));
-}
-
-}  // namespace
-
 Json map() {
   constexpr auto title = "size (the operation's own argument)";
-  auto result = row_spec({{"at", padded(binary_axis("at", title, size_label), 0)}}, R"json([
-    {"data": "boundaries", "filter": "datum.device === device && (line === '' || datum.line === line)",
-     "mark": "tick boundary-tick", "encoding": {
-    "x" : "@at", "y" : "@operations", "tooltip" : [ "label", "at .4~s" ]}
-}])json");
-  auto layers = map_layers(padded(binary_axis("size_from", title, size_label), 0), "size_to", "size", true);
-  layers.push_back(std::move(result["layer"][0]));
-  result["layer"] = std::move(layers);
-  return result;
+  auto layers = map_layers(
+      "size_from", "size_to", "size", title, size_label,
+      {{"width >= 700 ? 1 : 0", fmt::format("{} + (isValid(datum.confidence) && datum.confidence < 0.95 ? format(100 * "
+                                            "datum.confidence, '.0f') : '')",
+                                            regime_sign)},
+       {"width < 700 ? 1 : 0", regime_sign}});
+  layers.push_back(filled(R"({"data": "boundaries", "filter": "@shown", "mark": "tick boundary-tick",
+                              "encoding": {"x": "@at", "y": "@operations", "tooltip": ["label", "at .4~s"]}})",
+                          {{"at", padded(binary_axis("at", title, size_label), 0)},
+                           {"shown", "datum.device === device && (line === '' || datum.line === line)"}}));
+  return row_spec(std::move(layers));
 }
 
 Json overview(const Run& run) {
@@ -317,8 +297,8 @@ Json overview(const Run& run) {
                                             "axis": {"format": ".0%", "tickCount": 6}})"))
                          : panel("Bandwidth", decimal_axis("concat_2_y", "bytes_per_second", "bytes moved per second",
                                                            si_label("B/s")))},
-      {"regime", framed("Regime", map_layers(padded(binary_axis("cell_from", "working set", bytes_label), 0), "cell_to",
-                                             "working_set", false))}};
+      {"regime", framed("Regime", map_layers("cell_from", "cell_to", "working_set", "working set", bytes_label,
+                                             {{"1", regime_sign}}))}};
   if (auto& layers = own["bandwidth"]["layer"]; dram) layers.insert(layers.begin(), filled(unit_line));
   return filled(R"({"$schema": "@schema", "params": "@parameters", "columns": 2, "spacing": 24,
                     "resolve": {"scale": {"color": "shared", "shape": "shared"}},
