@@ -49,42 +49,26 @@ std::string ceiling_interval_text(const Ceiling& ceiling) {
   return fmt::format("{} to {}", end(ceiling.ci95.low), end(ceiling.ci95.high));
 }
 
-/// Columns of all ceilings, in the order of the groups, with the places where groups begin.
-struct Rows {
-  std::vector<Column> columns;
-  std::vector<std::pair<CeilingGroup, std::size_t>> begins;
-  std::size_t count = 0;
-};
+enum Place : std::size_t { resource, interval = 2, clock = 5, method };
 
-enum Place : std::size_t { resource, value, interval, limit, bar, clock, method };
-
-Rows rows_of(const Calibration& calibration) {
-  Rows rows;
-  rows.columns = {{"", false, {}}, {"ceiling", true, {}}, {"95 % interval", true, {}}, {"of limit", true, {}},
-                  {"", false, {}}, {"clock", true, {}},   {"method", false, {}}};
-  const auto put = [&](Place place, std::string text, std::string_view color = color::none) {
-    rows.columns[place].cells.push_back({std::move(text), color});
-  };
-  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
-    rows.begins.emplace_back(group, rows.count);
+/// Columns of all ceilings, in the order of the groups.
+std::vector<Column> columns_of(const Calibration& calibration) {
+  std::vector<Column> columns = {
+      {""}, {"ceiling", true}, {"95 % interval", true}, {"of limit", true}, {""}, {"clock", true}, {"method"}};
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration))
     for (const Ceiling* const ceiling : ceilings) {
       const auto fraction = share_of_limit(*ceiling);
       const bool noted = !ceiling->caveats.empty();
-      put(resource, (noted ? "! " : "  ") + printable(ceiling->resource), noted ? color::yellow : color::none);
-      put(value, format_value(ceiling->value, printable(ceiling->unit), 4), color::bold);
-      put(interval, ceiling_interval_text(*ceiling));
-      put(limit, fraction ? format_percent(*fraction) : "");
-      put(bar,
-          fraction          ? bar_of(*fraction)
-          : ceiling->cycles ? format_number(*ceiling->cycles, 4) + " cyc"
-                            : "",
-          fraction ? color::of(regime_of(group)) : color::dim);
-      put(clock, ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : "");
-      put(method, printable(ceiling->method), color::dim);
-      ++rows.count;
+      const std::string cycles = ceiling->cycles ? format_number(*ceiling->cycles, 4) + " cyc" : "";
+      add_row(columns, {{(noted ? "! " : "  ") + printable(ceiling->resource), noted ? color::yellow : color::none},
+                        {format_value(ceiling->value, printable(ceiling->unit), 4), color::bold},
+                        {ceiling_interval_text(*ceiling)},
+                        {fraction ? format_percent(*fraction) : ""},
+                        {fraction ? bar_of(*fraction) : cycles, fraction ? color::of(regime_of(group)) : color::dim},
+                        {ceiling->clock_hz ? format_hertz(*ceiling->clock_hz) : ""},
+                        {printable(ceiling->method), color::dim}});
     }
-  }
-  return rows;
+  return columns;
 }
 
 /// The table with as many columns as fit: the method goes first, then the clock; then names are shortened, and at last
@@ -103,14 +87,12 @@ Table table_of(std::vector<Column> columns, const ConsoleStyle& style) {
 
 std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& style) {
   if (calibration.ceilings.empty()) return "no ceiling could be measured\n";
-  Rows rows = rows_of(calibration);
-  const Table table = table_of(std::move(rows.columns), style);
+  const Table table = table_of(columns_of(calibration), style);
   std::string text = table.header(style);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < rows.count; ++i) {
-    if (next < rows.begins.size() && rows.begins[next].second == i)
-      text += paint(name_of(rows.begins[next++].first), color::bold, style) + "\n";
-    text += table.row(i, style);
+  std::size_t row = 0;
+  for (const auto& [group, ceilings] : ceilings_by_group(calibration)) {
+    text += paint(name_of(group), color::bold, style) + "\n";
+    for (std::size_t i = 0; i < ceilings.size(); ++i) text += table.row(row++, style);
   }
   return text;
 }
@@ -149,8 +131,7 @@ std::string notes_text(const Calibration& calibration, const ConsoleStyle& style
   for (const auto& [group, ceilings] : ceilings_by_group(calibration))
     for (const Ceiling* const ceiling : ceilings)
       for (const std::string& caveat : ceiling->caveats) {
-        const auto known =
-            std::find_if(caveats.begin(), caveats.end(), [&](const auto& one) { return one.first == caveat; });
+        const auto known = std::ranges::find(caveats, caveat, &std::pair<std::string, std::string>::first);
         if (known == caveats.end())
           caveats.emplace_back(caveat, ceiling->resource);
         else

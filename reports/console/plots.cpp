@@ -49,33 +49,28 @@ struct LogScale {
   [[nodiscard]] double of(double value) const { return high > low ? (std::log10(value) - low) / (high - low) : 0.5; }
 };
 
-struct Roof {
+struct PlotRoof {
   double x[2]{};
   double y[2]{};
   std::string label;
 };
 
-/// The outermost memory roof and the pipes that points use, as the charts draw them.
-std::vector<Roof> roofs_of(const nlohmann::json& rows, const std::string& device) {
-  std::map<std::string, Roof> roofs;
-  std::map<std::string, std::size_t> seen;
-  for (const auto& row : rows) {
-    if (row["device"] != device) continue;
-    const bool memory = row["kind"] == "memory";
-    if (memory ? row["rank"] != 0 : row["used"] != true) continue;
-    const auto name = row["roof"].get<std::string>();
-    const auto end = seen[name]++;
-    if (end > 1) continue;
-    auto& roof = roofs[name];
-    roof.x[end] = row["intensity"].get<double>();
-    roof.y[end] = row["rate"].get<double>();
+/// The outermost memory roof and the pipes that points use, as the charts draw them: two rows each.
+std::vector<PlotRoof> roofs_of(const nlohmann::json& rows, const std::string& device) {
+  std::map<std::string, PlotRoof> roofs;
+  for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
+    const auto &row = rows[i], &end = rows[i + 1];
+    const bool shown = row["kind"] == "memory" ? row["rank"] == 0 : row["used"] == true;
+    if (row["device"] != device || !shown) continue;
+    const auto number = [](const nlohmann::json& value) { return value.is_number() ? value.get<double>() : 0.0; };
+    PlotRoof roof{{number(row["intensity"]), number(end["intensity"])}, {number(row["rate"]), number(end["rate"])}, {}};
+    if (!(roof.x[0] > 0 && roof.x[1] > 0 && roof.y[0] > 0 && roof.y[1] > 0)) continue;
     roof.label = printable(row["label"].get<std::string>());
     if (const auto gap = roof.label.find("  "); gap != std::string::npos) roof.label.erase(gap, 1);
+    roofs.try_emplace(row["roof"].get<std::string>(), std::move(roof));
   }
-  std::vector<Roof> list;
-  for (auto& [name, roof] : roofs)
-    if (seen[name] > 1 && roof.x[0] > 0 && roof.x[1] > 0 && roof.y[0] > 0 && roof.y[1] > 0)
-      list.push_back(std::move(roof));
+  std::vector<PlotRoof> list;
+  for (auto& [name, roof] : roofs) list.push_back(std::move(roof));
   return list;
 }
 
@@ -101,7 +96,7 @@ std::string intensity_text(double flops_per_byte) {
   return format_number(flops_per_byte, flops_per_byte < 1000.0 ? 3 : 4) + " FLOP/byte";
 }
 
-std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vector<Roof>& roofs,
+std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vector<PlotRoof>& roofs,
                         const std::string& device, const ConsoleStyle& style) {
   LogScale x, y;
   for (const auto& place : places) x.take(place.intensity), y.take(place.rate);
