@@ -306,6 +306,19 @@ const std::vector<OptionRow>& option_table() {
   return rows;
 }
 
+const CommandRow& command_of(const std::vector<std::string>& words) {
+  const CommandRow* found = &command_table().front();
+  std::string path;
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) continue;
+    path += (path.empty() ? "" : " ") + word;
+    const auto longer = std::ranges::find(command_table(), path, &CommandRow::path);
+    if (longer == command_table().end()) break;
+    found = &*longer;
+  }
+  return *found;
+}
+
 std::vector<const CommandRow*> children_of(const CommandRow& row) {
   const std::string head = *row.path == '\0' ? "" : fmt::format("{} ", row.path);
   std::vector<const CommandRow*> children;

@@ -60,6 +60,8 @@ struct OptionRow {
 };
 
 const std::vector<CommandRow>& command_table();
+/// The command whose name the words that are no options begin with; the run if they begin with none.
+const CommandRow& command_of(const std::vector<std::string>& words);
 /// The commands one level below: of the run (the first row) all, of "gate" its actions.
 std::vector<const CommandRow*> children_of(const CommandRow& row);
 /// The last word of its path: "check" of "gate check".
@@ -79,8 +81,10 @@ std::string help_text(const CommandRow& command, const std::string& program, boo
 /// docs/reference/command-line.md.
 std::string help_markdown();
 
-/// `shell` is "bash", "zsh" or "fish". The script completes subcommands, flags, and the values of flags that take one
-/// of a few words; of others, and of arguments, file names.
+/// `shell` is "bash", "zsh" or "fish". The script completes what `--complete WORD...` prints, and file names.
 std::string completion_script(std::string program, std::string_view shell);
+/// What the last word may become, a line each, with a tabulator and its meaning: the subcommands, the flags (with "="
+/// where they take a value), or the values of a flag that takes one of a few words.
+std::string completions(const std::vector<std::string>& words);
 
 }  // namespace gpubench

@@ -105,25 +105,6 @@ std::string quoted_path(const CommandRow& command) {
   return *command.path == '\0' ? std::string("a run") : fmt::format("'{}'", command.path);
 }
 
-const CommandRow* find_command(std::string_view path) {
-  const auto& rows = command_table();
-  const auto row = std::ranges::find_if(rows, [&](const CommandRow& one) { return one.path == path; });
-  return row == rows.end() ? nullptr : &*row;
-}
-
-/// The command whose name the words begin with; the run if they begin with none.
-const CommandRow& command_of(const std::vector<std::string>& words) {
-  const CommandRow* found = &command_table().front();
-  std::string path;
-  for (const std::string& word : words) {
-    path += (path.empty() ? "" : " ") + word;
-    const CommandRow* const longer = find_command(path);
-    if (longer == nullptr) break;
-    found = longer;
-  }
-  return *found;
-}
-
 /// "update", "check", "history" below "gate".
 std::vector<std::string> names_below(const CommandRow& row) {
   std::vector<std::string> names;
@@ -162,7 +143,7 @@ std::optional<std::string> help_asked_for(const std::vector<std::string>& words,
 
 /// Whether a word can be the value of an option that may stand without one.
 bool is_value(const std::string& word) {
-  return !word.starts_with('-') && find_command(word) == nullptr && !word.ends_with(".json");
+  return !word.starts_with('-') && *command_of({word}).path == '\0' && !word.ends_with(".json");
 }
 
 /// The words for the parser: Google Benchmark's flags are taken out, and a bare `--calibrate` becomes
@@ -328,7 +309,8 @@ Options parse_command_line(int argc, char** argv) {
   const int end = end_of_own_words(argc, argv);
   const std::vector<std::string> words(argv + std::min(1, argc), argv + end);
   options.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
-  options.text = help_asked_for(words, program);
+  options.text = !words.empty() && words.front() == "--complete" ? completions({words.begin() + 1, words.end()})
+                                                                 : help_asked_for(words, program);
   if (options.text) return options;
   std::vector<std::string> google;
   const ParsedWords parsed = parse_words(prepare(words, google));

@@ -12,7 +12,8 @@ import tempfile
 import time
 import unittest
 
-PROGRAM = sys.argv[1]
+PROGRAM = os.path.abspath(sys.argv[1])
+ENVIRONMENT = dict(os.environ, PATH=os.path.dirname(PROGRAM) + ":" + os.environ["PATH"])  # the scripts ask the program
 
 
 def script(shell):
@@ -37,7 +38,8 @@ class Bash(unittest.TestCase):
     def complete(self, line, breaks="$' \\t\\n\"\\'><=;|&(:'"):
         text = f"""set -eu; source '{self.file}'; set +eu
             COMP_WORDBREAKS={breaks}; COMP_LINE="$1"; COMP_POINT=${{#COMP_LINE}}; _gpubench; printf '%s\\n' "${{COMPREPLY[@]}}" """
-        result = subprocess.run(["bash", "--norc", "-c", text, "bash", line], capture_output=True, text=True, cwd=self.folder, check=True)
+        result = subprocess.run(["bash", "--norc", "-c", text, "bash", line], capture_output=True, text=True, cwd=self.folder, env=ENVIRONMENT,
+                                check=True)
         self.assertEqual(result.stderr, "")
         return [word for word in result.stdout.split("\n") if word]
 
@@ -66,10 +68,11 @@ class Bash(unittest.TestCase):
         table = subprocess.run([PROGRAM, "--help-markdown"], capture_output=True, text=True, check=True).stdout
         flags = [line.split("`")[1].split("=")[0].split("[")[0] for line in table.splitlines() if line.startswith("| `--")]
         self.assertGreater(len(flags), 15)
-        for shell in ("bash", "zsh", "fish"):
-            text = script(shell)
-            for flag in flags:
-                self.assertIn("-l " + flag[2:] if shell == "fish" else flag, text, shell)
+        asked = set()
+        for command in ("", "compare", "ab", "gate update", "gate check", "gate history", "report", "doctor", "calibration show"):
+            text = subprocess.run([PROGRAM, "--complete", *command.split(), "-"], capture_output=True, text=True, check=True).stdout
+            asked |= {line.split("\t")[0].rstrip("=") for line in text.splitlines()}
+        self.assertEqual(asked - {"--help"}, set(flags))
 
 
 def needs(shell):
@@ -105,7 +108,7 @@ class OtherShells(unittest.TestCase):
         setup = os.path.join(self.folder, "setup.zsh")
         with open(setup, "w", encoding="utf-8") as file:
             file.write(f"PS1='>'\nautoload -Uz compinit && compinit -u -D\nsource '{self.written('zsh')}'\n"
-                       "gpubench() { print -r -- \"GOT<$*>\" }\n")
+                       f"gpubench() {{ [[ $1 == --complete ]] && {{ '{PROGRAM}' \"$@\"; return }}; print -r -- \"GOT<$*>\" }}\n")
         ours, theirs = pty.openpty()
         environment = dict(os.environ, TERM="dumb", HOME=self.folder, ZDOTDIR=self.folder)
         process = subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=self.folder, start_new_session=True)
@@ -136,13 +139,13 @@ class OtherShells(unittest.TestCase):
     @needs("fish")
     def test_fish(self):
         self.parse("fish", "--no-execute")
-        self.assertEqual(self.fish("gpubench --cal"), ["--calibrate", "--calibration"])
+        self.assertEqual(self.fish("gpubench --cal"), ["--calibrate=", "--calibration="])
         self.assertEqual(self.fish("gpubench gate che"), ["check"])
         self.assertEqual(self.fish("gpubench compare --time="), ["--time=device", "--time=latency", "--time=stream"])
         self.assertEqual(self.fish("gpubench compare --quie"), ["--quiet"])
 
     def fish(self, line):
-        environment = dict(os.environ, HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
+        environment = dict(ENVIRONMENT, HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
         text = f"source '{self.written('fish')}'; complete --do-complete '{line}'"
         result = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, cwd=self.folder, env=environment, check=True)
         self.assertEqual(result.stderr, "")
