@@ -79,17 +79,20 @@ Json row_of(const Calibration& calibration, const std::string& name, const Ceili
           {"rate_high", rounded(ceiling.ci95.high * factor)}};
 }
 
-/// A roof is a line between two points, one of which has the label.
-Json roof_row(const Calibration& calibration, const Roof& roof, double intensity, double factor, bool labelled) {
+/// A roof is a line between two points, one of which has the label. `own`: the fields of its kind.
+void put_roof(Json& rows, const Calibration& calibration, const Roof& roof, double from, double to, const Json& own) {
   const Ceiling& ceiling = *roof.ceiling;
-  Json row = row_of(calibration, roof.name, ceiling, factor);
-  row["roof"] = ceiling.resource;
-  row["interval"] =
-      format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " + format_value(ceiling.ci95.high, ceiling.unit, 4);
-  row["method"] = ceiling.method;
-  row["intensity"] = rounded(intensity);
-  row["place"] = labelled ? "label" : "";
-  return row;
+  const bool memory = own["kind"] == "memory";
+  for (const double x : {from, to}) {
+    rows.push_back(row_of(calibration, roof.name, ceiling, memory ? x : 1.0));
+    rows.back().update(own);
+    rows.back().update({{"roof", ceiling.resource},
+                        {"interval", format_value(ceiling.ci95.low, ceiling.unit, 4) + " to " +
+                                         format_value(ceiling.ci95.high, ceiling.unit, 4)},
+                        {"method", ceiling.method},
+                        {"intensity", rounded(x)},
+                        {"place", x == (memory ? from : to) ? "label" : ""}});
+  }
 }
 
 /// Labels of roofs that lie close together move aside, a column each; the first roofs keep the first column.
@@ -121,10 +124,7 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   const double right = std::max(usage.high * 4, ridge * 10);
   for (std::size_t rank = 0; rank < memory.size(); ++rank) {
     const double end = fastest_pipe > 0 ? fastest_pipe / memory[rank].ceiling->value : right;
-    for (const double x : {left, end}) {
-      rows.push_back(roof_row(calibration, memory[rank], x, x, x == left));
-      rows.back().update({{"kind", "memory"}, {"rank", rank}, {"used", true}});
-    }
+    put_roof(rows, calibration, memory[rank], left, end, {{"kind", "memory"}, {"rank", rank}, {"used", true}});
   }
   const auto is_used = [&](const Roof& roof) {
     const auto pipe = find_plain_resource(roof.ceiling->resource)->pipe;
@@ -134,10 +134,8 @@ void put_roofs(Json& rows, const Run& run, const Calibration& calibration) {
   const auto columns = label_columns(pipes);
   for (std::size_t i = 0; i < pipes.size(); ++i) {
     const double start = fastest_memory > 0 ? pipes[i].ceiling->value / fastest_memory : left;
-    for (const double x : {start, right}) {
-      rows.push_back(roof_row(calibration, pipes[i], x, 1.0, x == right));
-      rows.back().update({{"kind", "pipe"}, {"used", is_used(pipes[i])}, {"column", columns[i]}});
-    }
+    put_roof(rows, calibration, pipes[i], start, right,
+             {{"kind", "pipe"}, {"used", is_used(pipes[i])}, {"column", columns[i]}});
   }
 }
 
@@ -167,10 +165,9 @@ void put_levels(const Calibration& calibration, Json& rows) {
     Json row = {{"device", calibration.device.id},
                 {"capacity", rounded(level.capacity_bytes)},
                 {"capacity_label", "half from " + name + " at " + format_bytes(level.capacity_bytes)}};
-    if (level.capacity_ci95.low > 0) {
-      put(row, "capacity_low", level.capacity_ci95.low);
-      put(row, "capacity_high", level.capacity_ci95.high);
-    }
+    if (level.capacity_ci95.low > 0)
+      row.update(
+          {{"capacity_low", rounded(level.capacity_ci95.low)}, {"capacity_high", rounded(level.capacity_ci95.high)}});
     rows.push_back(std::move(row));
     from = level.capacity_bytes;
   }
@@ -211,23 +208,22 @@ void put_intensity_roofs(const Calibration& calibration, Json& rows) {
   const auto* pipe = calibration.find(name_of(fp32));
   const auto& sweep = calibration.intensity_sweep;
   if (sweep.empty() || !drawable(memory) || !drawable(pipe) || !(sweep.front().flops_per_byte > 0)) return;
-  const auto put_point = [&](std::string_view resource, const Ceiling& ceiling, double x, double rate, bool labelled) {
+  const auto put_point = [&](std::string_view resource, const Ceiling& ceiling, double x, bool labelled) {
     const std::string roof(label_of(resource));
     rows.push_back({{"device", calibration.device.id},
                     {"roof", roof},
                     {"label", roof + "  " + format_value(ceiling.value, ceiling.unit)},
                     {"intensity", rounded(x)},
-                    {"rate", rounded(rate)},
+                    {"rate", rounded(std::min(x * memory->value, pipe->value))},
                     {"labelled", labelled}});
   };
   const double ridge = pipe->value / memory->value;
   const double left = std::min(sweep.front().flops_per_byte, ridge);
-  const double middle = std::sqrt(left * ridge);
-  put_point(resource::dram_read, *memory, left, left * memory->value, false);
-  put_point(resource::dram_read, *memory, middle, middle * memory->value, true);
-  put_point(resource::dram_read, *memory, ridge, pipe->value, false);
-  put_point(name_of(fp32), *pipe, ridge, pipe->value, true);
-  put_point(name_of(fp32), *pipe, std::max(sweep.back().flops_per_byte, ridge), pipe->value, false);
+  put_point(resource::dram_read, *memory, left, false);
+  put_point(resource::dram_read, *memory, std::sqrt(left * ridge), true);
+  put_point(resource::dram_read, *memory, ridge, false);
+  put_point(name_of(fp32), *pipe, ridge, true);
+  put_point(name_of(fp32), *pipe, std::max(sweep.back().flops_per_byte, ridge), false);
 }
 
 }  // namespace
