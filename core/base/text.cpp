@@ -123,6 +123,12 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (const Character& character : characters(text)) width += width_of(character.code);

@@ -13,6 +13,9 @@ namespace gpubench {
 /// bidirectional overrides and line separators "\u202e"; bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);
 
+/// ASCII letters in lower case, the rest as it is.
+std::string lower(std::string text);
+
 /// Columns on a terminal: combining marks take none, wide East Asian characters and emoji two. For printable text.
 std::size_t display_width(std::string_view text);
 

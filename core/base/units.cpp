@@ -50,7 +50,8 @@ std::string scaled(double value, int digits, std::string_view unit,
   return fmt::format("{} {}{}", significant(snapped, digits), steps[chosen].letter, unit);
 }
 
-/// "2026-07-01T12:34:56Z" as seconds since 1970 (fractions of a second are passed over).
+}  // namespace
+
 std::optional<std::time_t> parse_utc(std::string_view text) {
   std::tm parts{};
   if (!text.ends_with('Z') || strptime(std::string(text).c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr)
@@ -59,8 +60,6 @@ std::optional<std::time_t> parse_utc(std::string_view text) {
   const std::time_t seconds = timegm(&parts);
   return day == parts.tm_mday ? std::optional(seconds) : std::nullopt;  // not the 31st of June
 }
-
-}  // namespace
 
 std::string format_seconds(double seconds, int digits) { return scaled(seconds, digits, "s", all_prefixes.first(4)); }
 std::string format_bytes_per_second(double rate, int digits) { return scaled(rate, digits, "B/s"); }

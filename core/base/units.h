@@ -3,6 +3,8 @@
 // finite becomes "n/a".
 #pragma once
 
+#include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,8 @@ std::string format_value(double value, std::string_view unit, int digits = 3);
 /// Both ends in that unit: "3.59 to 3.61 TB/s".
 std::string format_interval(const Interval& interval, std::string_view unit, int digits = 3);
 
+/// "2026-07-01T12:34:56Z" as seconds since 1970, without a fraction of a second; absent for what is no such time.
+std::optional<std::time_t> parse_utc(std::string_view text);
 /// How much earlier `utc` is than `now_utc`, both ISO 8601 in UTC: "3 days", "5 minutes", "less than a minute". Empty
 /// when one of them cannot be read or `utc` is the later one.
 std::string format_age(std::string_view utc, std::string_view now_utc);

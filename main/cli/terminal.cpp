@@ -17,46 +17,40 @@
 namespace gpubench {
 namespace {
 
+/// A variable's value; empty also where it is not set.
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 bool smart_terminal(int descriptor) {
-  const char* const term = std::getenv("TERM");
-  return isatty(descriptor) != 0 && term != nullptr && std::strcmp(term, "dumb") != 0;
+  const std::string term = environment("TERM");
+  return isatty(descriptor) != 0 && !term.empty() && term != "dumb";
 }
 
 /// Whether the locale's characters are UTF-8: LC_ALL goes before LC_CTYPE, and that before LANG.
 bool speaks_utf8() {
-  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    std::string text(value);
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return text.find("utf-8") != std::string::npos || text.find("utf8") != std::string::npos;
-  }
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (const std::string locale = lower(environment(name)); !locale.empty())
+      return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
   return false;
 }
 
 int terminal_width(int descriptor) {
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  if (const char* const columns = std::getenv("COLUMNS")) {
-    int width = 0;
-    if (std::from_chars(columns, columns + std::strlen(columns), width).ec == std::errc() && width > 0) return width;
-  }
-  return 100;
+  const std::string columns = environment("COLUMNS");
+  int width = 0;
+  const bool known = std::from_chars(columns.data(), columns.data() + columns.size(), width).ec == std::errc();
+  return known && width > 0 ? width : 100;
 }
 
 /// NO_COLOR (no-color.org) goes before CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors).
 bool automatic_color() {
-  const auto is_set = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr && *value != '\0';
-  };
-  const auto is_zero = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr && std::strcmp(value, "0") == 0;
-  };
-  if (is_set("NO_COLOR")) return false;
-  if (is_set("CLICOLOR_FORCE") && !is_zero("CLICOLOR_FORCE")) return true;
-  return smart_terminal(STDOUT_FILENO) && !is_zero("CLICOLOR");
+  const std::string force = environment("CLICOLOR_FORCE");
+  if (!environment("NO_COLOR").empty()) return false;
+  if (!force.empty() && force != "0") return true;
+  return smart_terminal(STDOUT_FILENO) && environment("CLICOLOR") != "0";
 }
 
 /// "   about 2 min left", from the pace so far; empty before that tells anything.

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <future>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
@@ -56,12 +56,7 @@ std::pair<std::vector<Run>, std::vector<Run>> read_sides(const std::vector<std::
 
 }  // namespace
 
-std::string extension_of(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
+std::string extension_of(const std::filesystem::path& file) { return lower(file.extension().string()); }
 
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   std::vector<Run> runs;

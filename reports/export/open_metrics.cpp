@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/reports.h"
 
@@ -36,6 +36,11 @@ std::string labels_text(const Labels& labels) {
   for (const auto& [name, value] : labels)
     text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, label_value(value));
   return text.empty() ? text : fmt::format("{{{}}}", text);
+}
+
+Labels with(Labels labels, const Labels& more) {
+  labels.insert(labels.end(), more.begin(), more.end());
+  return labels;
 }
 
 /// One gauge with all its samples, which stand together; nothing when there are none.
@@ -111,16 +116,13 @@ std::string points_text(const Run& run) {
   Gauge regime("gpubench_point_regime", "", "Always 1; the labels are what limits the point and how it was timed.");
   for (std::size_t i = 0; i < run.points.size(); ++i) {
     const Point& point = run.points[i];
-    Labels with_status = labels[i];
-    with_status.emplace_back("status", name_of(status_of(point.measurement)));
-    status.add(with_status, 1.0);
+    status.add(with(labels[i], {{"status", std::string(name_of(status_of(point.measurement)))}}), 1.0);
     if (!point.verdict) continue;
-    Labels with_regime = labels[i];
-    with_regime.emplace_back("regime", name_of(point.verdict->regime));
-    with_regime.emplace_back("limiter", point.verdict->limiter);
-    with_regime.emplace_back("clock", name_of(point.measurement.primary().clock));
-    with_regime.emplace_back("cache_state", point.measurement.cache_state);
-    regime.add(with_regime, 1.0);
+    regime.add(with(labels[i], {{"regime", std::string(name_of(point.verdict->regime))},
+                                {"limiter", point.verdict->limiter},
+                                {"clock", std::string(name_of(point.measurement.primary().clock))},
+                                {"cache_state", point.measurement.cache_state}}),
+               1.0);
   }
   std::vector<Gauge> gauges;
   for (const Figure& figure : figures_of({})) gauges.emplace_back(figure.name, figure.unit, figure.help);
@@ -161,22 +163,12 @@ std::string ceilings_text(const Run& run) {
   return text;
 }
 
-/// Seconds since 1970 of "2026-07-01T12:00:00Z"; absent for anything else.
-std::optional<double> unix_seconds(const std::string& utc) {
-  std::tm parts{};
-  const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  const int day = parts.tm_mday;
-  const std::time_t seconds = timegm(&parts);
-  return day == parts.tm_mday ? std::optional(static_cast<double>(seconds)) : std::nullopt;  // not the 31st of June
-}
-
 std::string run_text(const Run& run) {
   Gauge about("gpubench_run_info", "", "Always 1; the labels are what ran.");
   about.add({{"version", run.context.gpubench_version}, {"host", run.context.host}, {"program", run.context.program}},
             1.0);
   Gauge created("gpubench_run_created_seconds", "seconds", "When the run began, since 1970-01-01 UTC.");
-  if (const auto seconds = unix_seconds(run.context.created_utc)) created.add({}, *seconds);
+  if (const auto seconds = parse_utc(run.context.created_utc)) created.add({}, static_cast<double>(*seconds));
   Gauge devices("gpubench_device_info", "", "Always 1; the labels name the device.");
   std::set<std::string_view> seen;
   for (const Device& device : run.devices)
