@@ -7,7 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/html/text.h"
+#include "reports/html/page.h"
 #include "reports/reports.h"
 
 namespace gpubench::reports {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/html/sections.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/model/points.h"
-#include "reports/html/text.h"
+#include "reports/html/page.h"
 #include "reports/shared_text.h"
 
 namespace gpubench::reports::sections {

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "reports/charts/charts.h"
-#include "reports/html/embedded.h"
-#include "reports/html/text.h"
+#include "reports/html/page.h"
 #include "reports/reports.h"
 #include "tests/reports_html/synthetic_run.h"
 
