@@ -79,6 +79,25 @@ std::string list_of_options(unsigned scope, Rank rank) {
   return text;
 }
 
+/// In a cell of a Markdown table, or beside one.
+std::string escaped(std::string_view raw, std::string_view special = "|<*") {
+  std::string out;
+  for (const char c : raw) out += (special.find(c) != std::string_view::npos ? "\\" : "") + std::string(1, c);
+  return out;
+}
+
+std::string code(std::string_view raw) { return "`" + escaped(raw, "|") + "`"; }
+
+std::string options_markdown(unsigned scope) {
+  std::string text = "| Option | Meaning | Default |\n|---|---|---|\n";
+  for (const Rank rank : {Rank::common, Rank::other})
+    for (const OptionRow& row : option_table())
+      if ((row.scope & scope) != 0 && row.rank == rank)
+        text += fmt::format("| {} | {} | {} |\n", code(usage_of(row)), escaped(row.help),
+                            *row.default_value == '\0' ? std::string() : code(row.default_value));
+  return text;
+}
+
 }  // namespace
 
 std::string help_text(const CommandRow& command, const std::string& program, bool all) {
@@ -106,29 +125,6 @@ std::string help_text(const CommandRow& command, const std::string& program, boo
     text += paragraph(fmt::format("{} {} ACTION --help prints the options of an action.", program, command.path));
   return text;
 }
-
-namespace {
-
-/// In a cell of a Markdown table, or beside one.
-std::string escaped(std::string_view raw, std::string_view special = "|<*") {
-  std::string out;
-  for (const char c : raw) out += (special.find(c) != std::string_view::npos ? "\\" : "") + std::string(1, c);
-  return out;
-}
-
-std::string code(std::string_view raw) { return "`" + escaped(raw, "|") + "`"; }
-
-std::string options_markdown(unsigned scope) {
-  std::string text = "| Option | Meaning | Default |\n|---|---|---|\n";
-  for (const Rank rank : {Rank::common, Rank::other})
-    for (const OptionRow& row : option_table())
-      if ((row.scope & scope) != 0 && row.rank == rank)
-        text += fmt::format("| {} | {} | {} |\n", code(usage_of(row)), escaped(row.help),
-                            *row.default_value == '\0' ? std::string() : code(row.default_value));
-  return text;
-}
-
-}  // namespace
 
 std::string help_markdown() {
   std::string text =

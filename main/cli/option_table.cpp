@@ -201,8 +201,7 @@ const std::vector<OptionRow>& option_table() {
        choice(&Options::cache_state, std::vector{"warm", "cold"})},
       {in_run, "--metrics", "none|core|flops|NAME,...", "", "none", common, once,
        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. Or names, "
-       "as "
-       "CUPTI or gpubench call them.",
+       "as CUPTI or gpubench call them.",
        use_metrics},
       {in_run | in_report, "--calibration", "FILE", "", "", common, once,
        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "

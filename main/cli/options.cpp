@@ -5,10 +5,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 
+#include "bench/devices.h"
+#include "bench/google/google_runner.h"
 #include "classifier/votes.h"
 #include "core/base/text.h"
+#include "core/storage/storage.h"
 #include "main/cli/option_table.h"
+#include "main/commands/commands.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
 
@@ -242,9 +248,7 @@ void check_pictures(const Options& options, const CommandRow& command) {
     if (!options.chart.empty() && !any)
       throw UsageError("--chart chooses what a picture shows. Give --out=FILE with .png, .svg, .pdf or .vl.json too.");
     if (renderer && (command.scope & (in_run | in_report)) != 0) reports::check_can_draw();
-  } catch (const reports::NoSuchChart& error) {
-    throw UsageError(fmt::format("{}.", error.what()));
-  } catch (const reports::DrawingError& error) {
+  } catch (const reports::PictureError& error) {
     throw UsageError(fmt::format("{}.", error.what()));
   }
 }
@@ -299,6 +303,12 @@ void take_google_flags(const std::vector<std::string>& flags, const CommandRow& 
   }
 }
 
+/// Whether an error is one of these types.
+template <class... Errors>
+bool is_any_of(const std::exception& error) {
+  return ((dynamic_cast<const Errors*>(&error) != nullptr) || ...);
+}
+
 }  // namespace
 
 Options parse_command_line(int argc, char** argv) {
@@ -324,6 +334,26 @@ Options parse_command_line(int argc, char** argv) {
   take_google_flags(google, *parsed.command, options);
   check_together(options, *parsed.command);
   return options;
+}
+
+void say(const std::string& message) {
+  (void)std::fflush(stdout);  // or the two mix where both go to one file
+  fmt::print(stderr, "gpubench: {}\n", message);
+}
+
+int run_command_line(int argc, char** argv) {
+  try {
+    const Options options = parse_command_line(argc, argv);
+    if (!options.text) return options.run(options);
+    fmt::print("{}", *options.text);
+    return exit_codes::fine;
+  } catch (const std::exception& error) {
+    say(error.what());
+    // What the user can put right is wrong usage; anything else that stops a whole run is a failure.
+    const bool usage = is_any_of<UsageError, bench::GoogleFlagError, bench::ArgumentError, bench::NoSuchDevice,
+                                 storage::ReadError, storage::WriteError, reports::PictureError>(error);
+    return usage ? exit_codes::wrong_usage : exit_codes::operation_failed;
+  }
 }
 
 }  // namespace gpubench
