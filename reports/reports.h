@@ -53,7 +53,7 @@ std::string ceilings_markdown(const Run& run);  ///< a table for each group of e
 
 /// The format a file's extension stands for, written whole or not at all; of a run without points the
 /// ceilings. `chart` says which chart a picture shows, as --chart does (reports/charts/picture.h); empty: the file's
-/// name does. Throws storage::WriteError, and of pictures NoSuchChart and DrawingError.
+/// name does. Throws storage::WriteError, and of pictures PictureError.
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart = {});
 /// Several runs at once, where the format can show them.
 void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {});

@@ -38,6 +38,14 @@ std::string extent(const std::array<std::int64_t, 3>& size) {
   return text;
 }
 
+/// "6.0 % below", "0.3 % above", "the same"
+std::string apart(double difference) {
+  if (std::abs(difference) < 0.0005) return "the same";
+  return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
+}
+
+std::string join(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
+
 }  // namespace
 
 std::vector<std::string> activity_warnings(const Run& run) {
@@ -219,18 +227,6 @@ std::string own_figures(const Measurement& measurement) {
   }
   return text;
 }
-
-namespace {
-
-/// "6.0 % below", "0.3 % above", "the same"
-std::string apart(double difference) {
-  if (std::abs(difference) < 0.0005) return "the same";
-  return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
-}
-
-std::string join(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
-
-}  // namespace
 
 CeilingGroup group_of(const Ceiling& ceiling) {
   if (ceiling.group) return *ceiling.group;

@@ -38,17 +38,10 @@ constexpr std::array formats = {
     OutputFormat{".png", nullptr}, OutputFormat{".svg", nullptr}, OutputFormat{".pdf", nullptr},
     OutputFormat{".vl.json", nullptr}};
 
-std::string lower_name(const std::filesystem::path& file) {
-  std::string name = file.filename().string();
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return name;
-}
-
 /// The format whose extension is the longest that the name ends in. What is called after another tool and is not in its
 /// format is in none: neither "run.gbench.csv" nor ".gbench.json" may become a run of gpubench.
 const OutputFormat* format_of(const std::filesystem::path& file) {
-  const std::string name = lower_name(file);
+  const std::string name = lower(file.filename().string());
   const OutputFormat* best = nullptr;
   for (const OutputFormat& format : formats)
     if (name.size() > format.extension.size() && name.ends_with(format.extension) &&
@@ -59,6 +52,16 @@ const OutputFormat* format_of(const std::filesystem::path& file) {
   return stem.ends_with(".gbench") || stem.ends_with(".nvbench") || stem.ends_with(".junit") || stem.ends_with(".vl")
              ? nullptr
              : best;
+}
+
+const OutputFormat& known_format_of(const std::filesystem::path& file) {
+  if (const OutputFormat* format = format_of(file)) return *format;
+  throw storage::WriteError(
+      fmt::format("{}: cannot be written: the extension is unknown; use one of {}", file.string(), known_extensions()));
+}
+
+bool all_differ(const std::vector<std::string>& labels) {
+  return std::set<std::string>(labels.begin(), labels.end()).size() == labels.size();
 }
 
 }  // namespace
@@ -82,16 +85,6 @@ std::string known_extensions() {
   return fmt::format("{}", fmt::join(extensions, " "));
 }
 
-namespace {
-
-const OutputFormat& known_format_of(const std::filesystem::path& file) {
-  if (const OutputFormat* format = format_of(file)) return *format;
-  throw storage::WriteError(
-      fmt::format("{}: cannot be written: the extension is unknown; use one of {}", file.string(), known_extensions()));
-}
-
-}  // namespace
-
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart) {
   const auto text = known_format_of(file).text;
   storage::write_file(file, text != nullptr ? text(run) : picture(run, file, choice_of(file, chart)));
@@ -111,14 +104,6 @@ void write(const Several& several, const std::filesystem::path& file, std::strin
                     file.string()));
   storage::write_file(file, format.text == nullptr ? picture(several, file, choice_of(file, chart)) : html(several));
 }
-
-namespace {
-
-bool all_differ(const std::vector<std::string>& labels) {
-  return std::set<std::string>(labels.begin(), labels.end()).size() == labels.size();
-}
-
-}  // namespace
 
 std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& files) {
   std::vector<std::string> labels;

@@ -11,7 +11,6 @@
 #include "reports/charts/rows.h"
 
 namespace gpubench::reports::charts {
-
 namespace {
 
 /// Names end up in titles and in Vega's expressions, which a control character or U+2028 would break.
@@ -22,12 +21,50 @@ void make_printable(Json& value) {
     for (auto& element : value) make_printable(element);
 }
 
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) text += k <= bytes.size() - i ? letters[group >> (18 - 6 * k) & 63U] : '=';
+  }
+  return text;
+}
+
+Json packed(const Measurement& measurement) {
+  const auto& samples = measurement.primary().samples_seconds;
+  const bool usable = samples.size() > 1 && std::ranges::all_of(samples, [](double x) { return std::isfinite(x); });
+  if (!measurement.seconds() || !usable) return nullptr;
+  const auto count = std::min(samples.size(), max_packed_samples);
+  const auto end = samples.begin() + static_cast<std::ptrdiff_t>(count);
+  const auto [min, max] = std::minmax_element(samples.begin(), end);
+  const double range = *max - *min;
+  std::string bytes;
+  for (auto sample = samples.begin(); sample != end; ++sample) {
+    const double part = range > 0 ? (*sample - *min) / range : 0.0;
+    const auto step = static_cast<unsigned>(std::lround(part * 65535.0));
+    bytes += static_cast<char>(step & 255U);
+    bytes += static_cast<char>(step >> 8 & 255U);
+  }
+  // In full: the steps between them are finer than six digits are.
+  return Json::array({*min, *max, samples.size(), measurement.primary().block_sizes, base64(bytes)});
+}
+
+/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter), so that they
+/// differ without colour too.
+std::vector<std::string> run_colors(bool dark) {
+  if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
+  return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
+}
+
 }  // namespace
 
 std::vector<Chart> all(const Run& run) {
   const auto any = [&](auto Calibration::*list) {
-    return std::any_of(run.calibrations.begin(), run.calibrations.end(),
-                       [&](const Calibration& calibration) { return !(calibration.*list).empty(); });
+    return std::ranges::any_of(run.calibrations, [&](const auto& calibration) { return !(calibration.*list).empty(); });
   };
   std::vector<Chart> charts = {
       {"roofline", "Roofline",
@@ -85,47 +122,6 @@ Json datasets(const Run& run) {
   return sets;
 }
 
-namespace {
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= bytes.size() - i ? letters[group >> (18 - 6 * k) & 63U] : '=';
-  }
-  return text;
-}
-
-bool usable(const std::vector<double>& samples) {
-  return samples.size() > 1 && std::all_of(samples.begin(), samples.end(), [](double x) { return std::isfinite(x); });
-}
-
-Json packed(const Measurement& measurement) {
-  const auto& samples = measurement.primary().samples_seconds;
-  if (!measurement.seconds() || !usable(samples)) return nullptr;
-  const auto count = std::min(samples.size(), max_packed_samples);
-  const auto end = samples.begin() + static_cast<std::ptrdiff_t>(count);
-  const auto [min, max] = std::minmax_element(samples.begin(), end);
-  const double range = *max - *min;
-  std::string bytes;
-  for (auto sample = samples.begin(); sample != end; ++sample) {
-    const double part = range > 0 ? (*sample - *min) / range : 0.0;
-    const auto step = static_cast<unsigned>(std::lround(part * 65535.0));
-    bytes += static_cast<char>(step & 255U);
-    bytes += static_cast<char>(step >> 8 & 255U);
-  }
-  auto blocks = Json::array();
-  for (const auto size : measurement.primary().block_sizes) blocks.push_back(size);
-  // In full: the steps between them are finer than six digits are.
-  return Json::array({*min, *max, samples.size(), std::move(blocks), base64(bytes)});
-}
-
-}  // namespace
-
 Json packed_samples(const Run& run) {
   auto list = Json::array();
   for (const auto& point : run.points) list.push_back(packed(point.measurement));
@@ -161,17 +157,6 @@ Chart samples_chart() {
       "Dashed vertical lines separate blocks that were measured at different times.",
       "point", samples()};
 }
-
-namespace {
-
-/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter), so that they
-/// differ without colour too.
-std::vector<std::string> run_colors(bool dark) {
-  if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
-  return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
-}
-
-}  // namespace
 
 std::vector<std::string> regime_colors(bool dark) {
   if (dark) return {"#E69F00", "#CC79A7", "#56B4E9", "#1FBF92", "#9AA3AD"};

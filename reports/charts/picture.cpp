@@ -5,11 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -30,11 +29,6 @@ bool is_among(const std::vector<std::string>& names, const std::string& text) {
   return std::ranges::find(names, text) != names.end();
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 std::string file_name(const std::filesystem::path& file) { return lower(file.filename().string()); }
 
 /// Words of letters: "h200-roofline.svg" has "h", "roofline" and "svg".
@@ -50,13 +44,87 @@ std::vector<std::string> words_of(const std::string& text) {
 
 /// Paper shows none, and an SVG would spell each out as a description of its mark.
 void drop_tooltips(charts::Json& value) {
-  if (value.is_object()) {
-    value.erase("tooltip");
+  if (value.is_object()) value.erase("tooltip");
+  if (value.is_structured())
     for (auto& [key, element] : value.items())
       if (key != "datasets") drop_tooltips(element);
-  } else if (value.is_array()) {
-    for (auto& element : value) drop_tooltips(element);
+}
+
+constexpr double max_seconds = 120.0;
+constexpr int without_package = 93;  ///< the script's exit code
+constexpr auto how_to_get_it =
+    "to draw PNG, SVG and PDF: python3 -m venv venv && venv/bin/pip install vl-convert-python, then set "
+    "GPUBENCH_PYTHON=venv/bin/python; or write .html or .vl.json, which need no drawing";
+
+/// Nothing from the working folder is imported; nothing is fetched, for all data are in the specification.
+constexpr auto script = R"python(
+import sys
+sys.path[:] = [path for path in sys.path if path]
+try:
+    import vl_convert
+except ImportError:
+    sys.exit(93)
+if not any(version.startswith("6") for version in vl_convert.get_vegalite_versions()):
+    sys.exit("vl-convert " + vl_convert.__version__ + " has no Vega-Lite 6: upgrade vl-convert-python")
+kind = sys.argv[1]
+if kind == "check":
+    sys.exit(0)
+spec = sys.stdin.buffer.read().decode()
+options = {"scale": 2, "ppi": 96} if kind == "png" else {}
+try:
+    picture = getattr(vl_convert, "vegalite_to_" + kind)(spec, allowed_base_urls=[], **options)
+except Exception as error:
+    sys.exit(str(error))
+sys.stdout.buffer.write(picture.encode() if kind == "svg" else picture)
+)python";
+
+/// The picture; absent without such a Python, or where it has no vl_convert.
+std::optional<std::string> run_python(const std::string& python, const std::string& kind,
+                                      std::string_view specification) {
+  ProgramOptions options;
+  options.max_seconds = max_seconds;
+  options.input = specification;
+  ProgramResult result;
+  try {
+    result = run_program({python, "-c", script, kind}, options);
+  } catch (const std::system_error& error) {
+    const int number = error.code().value();
+    if (number == ENOENT || number == EACCES || number == ENOTDIR) return std::nullopt;
+    throw PictureError(fmt::format("{}: {}", printable(python), error.what()));
   }
+  if (result.timed_out)
+    throw PictureError(fmt::format("{} did not finish in {} s and was stopped; write .html or .vl.json",
+                                   printable(python), max_seconds));
+  if (result.end.exit_code == without_package || result.end.exit_code == 127) return std::nullopt;
+  if (!result.end.well()) {
+    std::string reason = result.errors.substr(0, 600);
+    while (reason.ends_with('\n')) reason.pop_back();
+    throw PictureError(fmt::format("vl-convert by {} drew nothing: {}", printable(python),
+                                   reason.empty() ? "it gave no reason" : printable(reason)));
+  }
+  return std::move(result.output);
+}
+
+/// Those to try, in their order; an environment variable that is set is the only one.
+std::vector<std::string> pythons() {
+  const char* const chosen = std::getenv("GPUBENCH_PYTHON");
+  if (chosen != nullptr && *chosen != '\0') return {chosen};
+  std::vector<std::string> list;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto own = program.parent_path() / "venv" / "bin" / "python";
+  if (!error && std::filesystem::exists(own, error)) list.push_back(own.string());
+  list.emplace_back("python3");
+  return list;
+}
+
+std::string run_any(const std::string& kind, std::string_view specification) {
+  std::string tried;
+  for (const auto& python : pythons()) {
+    if (auto picture = run_python(python, kind, specification)) return *std::move(picture);
+    tried += (tried.empty() ? "" : ", ") + printable(python);
+  }
+  throw PictureError(fmt::format("vl-convert is missing (tried {}); {}", tried, how_to_get_it));
 }
 
 template <typename Runs>
@@ -65,7 +133,7 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
   const auto chart =
       std::find_if(list.begin(), list.end(), [&](const auto& known) { return known.id == choice.chart; });
   if (chart == list.end()) {
-    throw NoSuchChart(fmt::format(
+    throw PictureError(fmt::format(
         "{}: {}", file.string(),
         is_among(names_of_several, choice.chart)
             ? fmt::format("the chart '{}' shows several runs. Give gpubench report two or more", choice.chart)
@@ -78,13 +146,10 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
     if (needs_renderer(file)) drop_tooltips(spec);
     specification = spec.dump(needs_renderer(file) ? -1 : 1, ' ', false, charts::Json::error_handler_t::replace) + "\n";
   } catch (const std::invalid_argument& error) {
-    throw NoSuchChart(fmt::format("{}: {}", file.string(), error.what()));
+    throw PictureError(fmt::format("{}: {}", file.string(), error.what()));
   }
   if (!needs_renderer(file)) return specification;
-  const auto name = file_name(file);
-  return draw(specification, name.ends_with(".png")   ? PictureFormat::png
-                             : name.ends_with(".svg") ? PictureFormat::svg
-                                                      : PictureFormat::pdf);
+  return draw(specification, file_name(file).substr(file_name(file).rfind('.') + 1));
 }
 
 }  // namespace
@@ -116,8 +181,8 @@ PictureChoice parse_chart(std::string_view text) {
   }
   choice.chart = lower(std::string(text.substr(0, end)));
   if (!is_among(all_names, choice.chart))
-    throw NoSuchChart(fmt::format("There is no chart '{}'.{} The charts are {}", printable(choice.chart),
-                                  did_you_mean(choice.chart, all_names), known_charts()));
+    throw PictureError(fmt::format("There is no chart '{}'.{} The charts are {}", printable(choice.chart),
+                                   did_you_mean(choice.chart, all_names), known_charts()));
   return choice;
 }
 
@@ -127,7 +192,7 @@ PictureChoice choice_of(const std::filesystem::path& file, std::string_view text
   for (const auto& word : words_of(file_name(file)))
     if (is_among(all_names, word)) found.push_back(word);
   if (found.size() != 1)
-    throw NoSuchChart(fmt::format(
+    throw PictureError(fmt::format(
         "{}: the file's name holds {} name of a chart. Give --chart=NAME, or name the file after one, as in "
         "h200-roofline.svg. The charts are {}",
         file.string(), found.empty() ? "no" : "more than one", known_charts()));
@@ -147,99 +212,9 @@ std::string picture(const Several& several, const std::filesystem::path& file, c
   return picture_of(list, several, file, choice);
 }
 
-namespace {
-
-constexpr double max_seconds = 120.0;
-constexpr int without_package = 93;  ///< the script's exit code
-constexpr auto how_to_get_it =
-    "to draw PNG, SVG and PDF: python3 -m venv venv && venv/bin/pip install vl-convert-python, then set "
-    "GPUBENCH_PYTHON=venv/bin/python; or write .html or .vl.json, which need no drawing";
-
-/// Nothing from the working folder is imported; nothing is fetched, for all data are in the specification.
-constexpr auto script = R"python(
-import sys
-sys.path[:] = [path for path in sys.path if path]
-try:
-    import vl_convert
-except ImportError:
-    sys.exit(93)
-if not any(version.startswith("6") for version in vl_convert.get_vegalite_versions()):
-    sys.exit("vl-convert " + vl_convert.__version__ + " has no Vega-Lite 6: upgrade vl-convert-python")
-kind = sys.argv[1]
-if kind == "check":
-    sys.exit(0)
-spec = sys.stdin.buffer.read().decode()
-try:
-    if kind == "svg":
-        picture = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]).encode()
-    elif kind == "pdf":
-        picture = vl_convert.vegalite_to_pdf(spec, allowed_base_urls=[])
-    else:
-        picture = vl_convert.vegalite_to_png(spec, scale=2, ppi=96, allowed_base_urls=[])
-except Exception as error:
-    sys.exit(str(error))
-sys.stdout.buffer.write(picture)
-)python";
-
-struct ScriptResult {
-  bool missing = false;  ///< no such Python, or it has no vl_convert
-  std::string picture;
-};
-
-ScriptResult run_python(const std::string& python, const char* kind, std::string_view specification) {
-  ProgramOptions options;
-  options.max_seconds = max_seconds;
-  options.input = specification;
-  ProgramResult result;
-  try {
-    result = run_program({python, "-c", script, kind}, options);
-  } catch (const std::system_error& error) {
-    const int number = error.code().value();
-    if (number == ENOENT || number == EACCES || number == ENOTDIR) return {true, {}};
-    throw DrawingError(fmt::format("{}: {}", printable(python), error.what()));
-  }
-  if (result.timed_out)
-    throw DrawingError(fmt::format("{} did not finish in {} s and was stopped; write .html or .vl.json",
-                                   printable(python), max_seconds));
-  if (result.end.exit_code == without_package || result.end.exit_code == 127) return {true, {}};
-  if (!result.end.well()) {
-    std::string reason = result.errors.substr(0, 600);
-    while (reason.ends_with('\n')) reason.pop_back();
-    throw DrawingError(fmt::format("vl-convert by {} drew nothing: {}", printable(python),
-                                   reason.empty() ? "it gave no reason" : printable(reason)));
-  }
-  return {false, std::move(result.output)};
-}
-
-/// Those to try, in their order; an environment variable that is set is the only one.
-std::vector<std::string> pythons() {
-  const char* const chosen = std::getenv("GPUBENCH_PYTHON");
-  if (chosen != nullptr && *chosen != '\0') return {chosen};
-  std::vector<std::string> list;
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto own = program.parent_path() / "venv" / "bin" / "python";
-  if (!error && std::filesystem::exists(own, error)) list.push_back(own.string());
-  list.emplace_back("python3");
-  return list;
-}
-
-std::string run_any(const char* kind, std::string_view specification) {
-  std::string tried;
-  for (const auto& python : pythons()) {
-    auto outcome = run_python(python, kind, specification);
-    if (!outcome.missing) return std::move(outcome.picture);
-    tried += (tried.empty() ? "" : ", ") + printable(python);
-  }
-  throw DrawingError(fmt::format("vl-convert is missing (tried {}); {}", tried, how_to_get_it));
-}
-
-}  // namespace
-
-std::string draw(std::string_view specification, PictureFormat format) {
-  constexpr std::array kinds = {"png", "svg", "pdf"};
-  auto picture = run_any(kinds[static_cast<std::size_t>(format)], specification);
-  if (picture.empty()) throw DrawingError("vl-convert drew an empty picture; write .html or .vl.json");
+std::string draw(std::string_view specification, const std::string& format) {
+  auto picture = run_any(format, specification);
+  if (picture.empty()) throw PictureError("vl-convert drew an empty picture; write .html or .vl.json");
   return picture;
 }
 

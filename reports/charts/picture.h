@@ -14,8 +14,9 @@
 
 namespace gpubench::reports {
 
-/// A chart that does not exist, or one that the run has nothing for; what() is one sentence with what there is.
-struct NoSuchChart : std::runtime_error {
+/// A chart that does not exist, that the run has nothing for, or that vl-convert did not draw; what() is one sentence
+/// with what there is, or what to do.
+struct PictureError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -29,31 +30,24 @@ struct PictureChoice {
   charts::Selection of;
 };
 
-/// "NAME[:WHICH][@DEVICE]": a chart, an operation (of `samples` a point), a device's id. Throws NoSuchChart.
+/// "NAME[:WHICH][@DEVICE]": a chart, an operation (of `samples` a point), a device's id. Throws PictureError.
 PictureChoice parse_chart(std::string_view text);
 /// The text if there is one; else the file's name has to hold the name of one chart as a word of its own:
-/// "h200-roofline.svg". Throws NoSuchChart.
+/// "h200-roofline.svg". Throws PictureError.
 PictureChoice choice_of(const std::filesystem::path& file, std::string_view text);
 /// "overview roofline map ...", for messages and help.
 std::string known_charts();
 
-/// The file's bytes. Throws NoSuchChart and DrawingError.
+/// The file's bytes. Throws PictureError.
 std::string picture(const Run& run, const std::filesystem::path& file, const PictureChoice& choice);
 std::string picture(const Several& several, const std::filesystem::path& file, const PictureChoice& choice);
 
-enum class PictureFormat { png, svg, pdf };
+/// The bytes of a "png", "svg" or "pdf": PNG at 192 dots per inch, SVG and PDF with their text as text. Starts a Python
+/// that has vl_convert, without a shell: that of GPUBENCH_PYTHON (environment), else that of venv/ beside the program,
+/// as in the build folder, else python3. Ends it after two minutes. Throws PictureError.
+std::string draw(std::string_view specification, const std::string& format);
 
-/// vl-convert is not there, or did not draw; what() is one sentence that says what to do.
-struct DrawingError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// The picture's bytes: PNG at 192 dots per inch, SVG and PDF with their text as text. Starts a Python that has
-/// vl_convert, without a shell: that of GPUBENCH_PYTHON (environment), else that of venv/ beside the program, as in
-/// the build folder, else python3. Ends it after two minutes. Throws DrawingError.
-std::string draw(std::string_view specification, PictureFormat format);
-
-/// Throws DrawingError unless such a Python can be started: to be asked before something long.
+/// Throws PictureError unless such a Python can be started: to be asked before something long.
 void check_can_draw();
 
 }  // namespace gpubench::reports

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -149,11 +148,8 @@ void put_work(Json& row, const Measurement& measurement) {
 }
 
 void put_counters(Json& row, const Measurement& measurement) {
-  if (!measurement.counters.empty()) {
-    auto counters = Json::array();
-    for (const auto& counter : measurement.counters)
-      counters.push_back({counter.name, rounded(counter.value), counter.unit});
-    row["counters"] = std::move(counters);
+  for (const auto& counter : measurement.counters) {
+    row["counters"].push_back({counter.name, rounded(counter.value), counter.unit});
     row["counted_by"] = measurement.counters.front().source;
   }
   std::map<std::string, std::vector<std::string>> names;  // by reason: most often one holds for all
@@ -202,8 +198,8 @@ Json row_of(const Point& point, std::size_t id, const SweepAxis& sweep) {
               {"operation", measurement.operation},
               {"device", measurement.device},
               {"status", name_of(status_of(measurement))},
-              {"repetition", measurement.repetition}};
-  row["line"] = line_of(measurement, sweep);
+              {"repetition", measurement.repetition},
+              {"line", line_of(measurement, sweep)}};
   if (sweep.axis && *sweep.axis < measurement.arguments.size()) {
     row["size"] = measurement.arguments[*sweep.axis].value;
     row["axis"] = sweep.axis_name;
@@ -284,9 +280,7 @@ void put_bands(Json& rows, const Group& group, const std::string& line, const st
 
 Json rounded(double value) {
   if (!std::isfinite(value)) return nullptr;
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.6g", value);
-  return std::strtod(text, nullptr);
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
 }
 
 void put(Json& row, const char* key, std::optional<double> value) {
@@ -331,8 +325,7 @@ std::string series_of(const Measurement& measurement, const SweepAxis& sweep) {
 
 std::optional<double> working_set(const Work& work) {
   const double bytes = work.footprint_bytes.value_or(work.bytes());
-  if (!(bytes > 0)) return std::nullopt;
-  return bytes;
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
 Json point_rows(const Run& run) {
@@ -389,10 +382,8 @@ Json boundary_rows(const Run& run) {
                   {"line", boundary->operation},
                   {"at", rounded(boundary->at)},
                   {"label", boundary->from + " \u2192 " + boundary->to}};
-      if (boundary->ci95 && boundary->ci95->low > 0) {
-        put(row, "low", boundary->ci95->low);
-        put(row, "high", boundary->ci95->high);
-      }
+      if (boundary->ci95 && boundary->ci95->low > 0)
+        row.update({{"low", rounded(boundary->ci95->low)}, {"high", rounded(boundary->ci95->high)}});
       rows.push_back(std::move(row));
     }
   }

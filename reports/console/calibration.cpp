@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -31,9 +32,7 @@ std::string bar_of(double fraction) {
   constexpr std::array parts = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
   const auto eighths =
       static_cast<std::size_t>(std::lround(8.0 * static_cast<double>(bar_width) * std::clamp(fraction, 0.0, 1.0)));
-  std::string bar;
-  for (std::size_t i = 0; i < eighths / 8; ++i) bar += "\u2588";
-  return bar + parts.at(eighths % 8);
+  return fmt::format("{:\u2588<{}}{}", "", eighths / 8, parts.at(eighths % 8));
 }
 
 /// Both ends in the unit that the value before it is shown in, which is not said again.
@@ -98,14 +97,12 @@ std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& st
 }
 
 std::string levels_text(std::string_view lead, const std::vector<CacheLevel>& levels, const ConsoleStyle& style) {
-  std::string text;
-  for (const CacheLevel& level : levels) {
-    if (!text.empty()) text += "; ";
-    text += fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
-                        printable(level.resource), format_bytes(level.capacity_ci95.low),
-                        format_bytes(level.capacity_ci95.high));
-  }
-  return text.empty() ? "" : paragraph(lead, text, color::none, style);
+  std::vector<std::string> parts;
+  for (const CacheLevel& level : levels)
+    parts.push_back(fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
+                                printable(level.resource), format_bytes(level.capacity_ci95.low),
+                                format_bytes(level.capacity_ci95.high)));
+  return parts.empty() ? "" : paragraph(lead, fmt::to_string(fmt::join(parts, "; ")), color::none, style);
 }
 
 std::string checks_text(const Calibration& calibration, const ConsoleStyle& style) {
@@ -165,21 +162,18 @@ std::string console(const Calibration& calibration, const ConsoleStyle& style) {
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style) {
   constexpr std::size_t max = 12;
   if (spreads.empty()) return "";
-  std::vector<const GpuSpread*> order;
-  order.reserve(spreads.size());
-  for (const GpuSpread& spread : spreads) order.push_back(&spread);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const GpuSpread* a, const GpuSpread* b) { return a->spread > b->spread; });
+  std::vector<GpuSpread> order = spreads;
+  std::ranges::stable_sort(order, std::ranges::greater{}, &GpuSpread::spread);
   const std::size_t shown = std::min(max, order.size());
   std::vector<Column> columns = {{"resource"},     {"GPUs", true}, {"median", true},
                                  {"spread", true}, {"slowest"},    {"to median", true}};
-  for (const GpuSpread* const spread : std::span(order).first(shown))
-    add_row(columns, {{printable(spread->resource)},
-                      {std::to_string(spread->gpus)},
-                      {format_value(spread->median, printable(spread->unit), 4)},
-                      {format_percent(spread->spread)},
-                      {printable(spread->slowest) + (spread->certain ? "" : " ?")},
-                      {format_percent(spread->slowest_difference)}});
+  for (const GpuSpread& spread : std::span(order).first(shown))
+    add_row(columns, {{printable(spread.resource)},
+                      {std::to_string(spread.gpus)},
+                      {format_value(spread.median, printable(spread.unit), 4)},
+                      {format_percent(spread.spread)},
+                      {printable(spread.slowest) + (spread.certain ? "" : " ?")},
+                      {format_percent(spread.slowest_difference)}});
   std::string text =
       paragraph("", "GPUs of the same kind, each measured alone; ? where intervals overlap", color::bold, style);
   text += table_text(columns, 8, style);

@@ -2,6 +2,7 @@
 #include "reports/console/plots.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -107,7 +108,8 @@ std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vec
   const std::size_t margin = std::max(display_width(top), display_width(bottom)) + 1;
   const std::size_t room = usable_width(style);
   if (room < margin + min_columns + 2) return "";
-  BrailleCanvas canvas(std::min(max_columns, room - margin - 2), plot_rows);
+  const std::size_t columns = std::min(max_columns, room - margin - 2);
+  BrailleCanvas canvas(columns, plot_rows);
   for (const auto& roof : roofs) canvas.line(x.of(roof.x[0]), y.of(roof.y[0]), x.of(roof.x[1]), y.of(roof.y[1]));
   std::set<Regime> regimes;
   for (const auto& place : places) {
@@ -120,17 +122,13 @@ std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vec
     text += pad_left(i == 0 ? top : i + 1 == rows.size() ? bottom : "", margin - 1) + " \u2502" + rows[i] + "\n";
   const std::string left = intensity_text(std::pow(10.0, x.low));
   const std::string right = intensity_text(std::pow(10.0, x.high));
-  const std::size_t columns = std::min(max_columns, room - margin - 2);
-  std::string axis;
-  for (std::size_t i = 0; i < columns; ++i) axis += "\u2500";
-  text += std::string(margin, ' ') + "\u2514" + axis + "\n";
+  text += fmt::format("{:{}}\u2514{:\u2500<{}}\n", "", margin, "", columns);
   text += std::string(margin + 1, ' ') + left +
           pad_left(right, columns > display_width(left) ? columns - display_width(left) : 0) + "\n";
-  std::string names;
-  for (const auto regime : regimes)
-    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", sign_of(regime), name_of(regime));
-  for (const auto& roof : roofs) names += ", " + roof.label;
-  return text + paragraph(std::string(margin + 1, ' '), names, color::dim, style);
+  std::vector<std::string> names;
+  for (const auto regime : regimes) names.push_back(fmt::format("{} {}", sign_of(regime), name_of(regime)));
+  for (const auto& roof : roofs) names.push_back(roof.label);
+  return text + paragraph(std::string(margin + 1, ' '), fmt::to_string(fmt::join(names, ", ")), color::dim, style);
 }
 
 }  // namespace
@@ -202,25 +200,21 @@ std::string sparklines(const Group& group, const ConsoleStyle& style) {
         *sweep.axis < point->measurement.arguments.size() && point->measurement.seconds()->median > 0)
       by_size.emplace(point->measurement.arguments[*sweep.axis].value, point);
   if (by_size.size() < 3) return "";
-  std::vector<double> logarithms;
-  std::vector<double> achieved;
-  double min = 0.0;
-  double max = 0.0;
+  std::vector<double> seconds, logarithms, achieved;
   for (const auto& [size, point] : by_size) {
-    const double seconds = point->measurement.seconds()->median;
-    min = min > 0 ? std::min(min, seconds) : seconds;
-    max = std::max(max, seconds);
-    logarithms.push_back(std::log(seconds));
+    seconds.push_back(point->measurement.seconds()->median);
+    logarithms.push_back(std::log(seconds.back()));
     if (point->verdict && point->verdict->achieved && std::isfinite(*point->verdict->achieved))
       achieved.push_back(*point->verdict->achieved);
   }
+  const auto [min, max] = std::ranges::minmax(seconds);
   const std::string lead = fmt::format("  by {}: ", printable(sweep.axis_name));
   std::string text =
       fmt::format("time {} {} to {}", sparkline(logarithms), format_seconds(min, 3), format_seconds(max, 3));
   std::string share;
   if (achieved.size() > 2) {
-    const auto [low, high] = std::minmax_element(achieved.begin(), achieved.end());
-    share = fmt::format("of max {} {} to {}", sparkline(achieved), format_percent(*low), format_percent(*high));
+    const auto [low, high] = std::ranges::minmax(achieved);
+    share = fmt::format("of max {} {} to {}", sparkline(achieved), format_percent(low), format_percent(high));
   }
   const bool fit = display_width(lead + text + ", " + share) <= usable_width(style);
   if (!share.empty() && fit) text += ", " + share;

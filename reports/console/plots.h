@@ -40,14 +40,14 @@ class BrailleCanvas {
  private:
   void dot(double x, double y);
 
-  struct Cell {
+  struct Glyph {
     unsigned dots = 0;
     std::string sign;
     std::string_view color;
   };
   std::size_t columns_;
   std::size_t rows_;
-  std::vector<Cell> cells_;
+  std::vector<Glyph> cells_;
 };
 
 /// Time over the sizes of an operation, and what it reaches of its limit, a line; "" for fewer than three sizes.

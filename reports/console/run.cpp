@@ -262,17 +262,15 @@ std::string table_text(const Run& run, const ConsoleStyle& style) {
 }
 
 std::string legend(const Run& run, const ConsoleStyle& style) {
-  bool likely = false;
-  bool boundary = false;
-  for (const Point& point : run.points) {
-    if (!point.verdict || point.verdict->regime == Regime::unknown) continue;
-    likely = likely || point.verdict->certainty == Certainty::likely;
-    boundary = boundary || point.verdict->certainty == Certainty::boundary;
-  }
-  std::string text;
-  if (likely) text += "~ likely (80 to 95 %)";
-  if (boundary) text += text.empty() ? "? near a boundary (below 80 %)" : ", ? near a boundary (below 80 %)";
-  return text.empty() ? "" : paragraph("", text, color::dim, style);
+  const auto any = [&](Certainty certainty) {
+    return std::ranges::any_of(run.points, [&](const Point& point) {
+      return point.verdict && point.verdict->regime != Regime::unknown && point.verdict->certainty == certainty;
+    });
+  };
+  std::vector<std::string_view> signs;
+  if (any(Certainty::likely)) signs.emplace_back("~ likely (80 to 95 %)");
+  if (any(Certainty::boundary)) signs.emplace_back("? near a boundary (below 80 %)");
+  return signs.empty() ? "" : paragraph("", fmt::to_string(fmt::join(signs, ", ")), color::dim, style);
 }
 
 /// Where the counters contradict what an operation declares; a few of them, for one wrong line shows at every size.

@@ -99,15 +99,14 @@ std::string google_benchmark_json(const Run& run) {
     const auto instance = family.instances.try_emplace(measurement.name, family.instances.size()).first->second;
     const std::string googles = without_suffix(measurement.name) + "/manual_time";
     const std::string name = printable(devices.size() > 1 ? googles + "/" + measurement.device : googles);
-    Json entry;
-    entry["name"] = name;
-    entry["family_index"] = family.index;
-    entry["per_family_instance_index"] = instance;
-    entry["run_name"] = name;
-    entry["run_type"] = "iteration";
-    entry["repetitions"] = repetitions.at({measurement.device, measurement.name});
-    entry["repetition_index"] = measurement.repetition;
-    entry["threads"] = 1;
+    Json entry = {{"name", name},
+                  {"family_index", family.index},
+                  {"per_family_instance_index", instance},
+                  {"run_name", name},
+                  {"run_type", "iteration"},
+                  {"repetitions", repetitions.at({measurement.device, measurement.name})},
+                  {"repetition_index", measurement.repetition},
+                  {"threads", 1}};
     put_text(entry, "device", measurement.device);
     if (status_of(measurement) == Status::timed) {
       put_times(entry, measurement);

@@ -102,7 +102,7 @@ TEST(Kept, RunsAreWrittenInEveryFormat) {
       try {
         const auto spec = nlohmann::json::parse(picture(run, "x.vl.json", parse_chart(chart)));
         EXPECT_TRUE(spec.contains("datasets")) << file;
-      } catch (const NoSuchChart& error) {
+      } catch (const PictureError& error) {
         ADD_FAILURE() << file << ": " << chart << ": " << error.what();
       }
     }

@@ -252,7 +252,7 @@ class Drawing : public ::testing::Test {
   void SetUp() override {
     try {
       check_can_draw();
-    } catch (const DrawingError& error) {
+    } catch (const PictureError& error) {
       GTEST_SKIP() << error.what();
     }
   }
@@ -291,7 +291,7 @@ TEST_F(Drawing, HostileTextIsTextInAnSvg) {
 }
 
 TEST_F(Drawing, WhatIsNoSpecificationIsRefused) {
-  EXPECT_THAT(message_of([] { (void)draw("not JSON", PictureFormat::svg); }), HasSubstr("drew nothing: "));
+  EXPECT_THAT(message_of([] { (void)draw("not JSON", "svg"); }), HasSubstr("drew nothing: "));
 }
 
 TEST(DrawingWithoutPackage, SaysWhatToInstall) {
