@@ -24,7 +24,7 @@ install(FILES ${PROJECT_BINARY_DIR}/gpubenchConfig.cmake ${PROJECT_BINARY_DIR}/g
 if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_VENDOR "gpubench contributors")
-  set(CPACK_PACKAGE_CONTACT "gpubench contributors <gpubench@localhost>")
+  set(CPACK_PACKAGE_CONTACT "gpubench maintainers" CACHE STRING "Maintainer of the package: NAME <ADDRESS>")
   set(CPACK_STRIP_FILES ON)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION devel)
