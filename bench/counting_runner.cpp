@@ -106,38 +106,30 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
   replay.point = position;
   replay.execute = alone;
   replay.resets = declared.device_reset || declared.host_reset;
-  if (device_.is_cold()) {
+  const bool is_cold = device_.is_cold();
+  if (is_cold) {
     behind_reset();
     declared.buffers.mark_kept();
-    const auto cold = device_.chill(declared, device, host);
-    // A pass starts from what comes before a sample: its buffers' turn has come, and they are not in the caches.
-    const bool in_turns = cold->turns().copies > 0;
-    Inputs inputs(in_turns ? std::vector<BufferPlace>() : places_of(declared.buffers));
-    replay.prepare = [&] {
-      inputs.restore();
-      device_.reset(declared);
-      cold->prepare();
-    };
-    replay.keep_inputs = [&]() -> std::optional<std::string> {
-      if (in_turns) return "with cold caches they have copies of its buffers in turns, which are not put back";
-      return inputs.keep(behind_reset, 1);
-    };
-    pass_->fill(measurement, replay);
-    return;
   }
-  // Timing runs executions back to back, each on what the one before left in memory and caches. So a pass is two
-  // executions: one that leaves the caches as timing finds them, and one that is counted. Every pass begins with the
-  // same contents, put back before the first of the two, so that the second follows an execution, and not a copy. Where
-  // the operation resets its inputs, the second follows its reset, as in timing.
-  constexpr int executions_a_pass = 2;
-  Inputs inputs(places_of(declared.buffers));
+  // With cold caches a pass starts from what comes before a sample: its buffers' turn has come, and they are not in the
+  // caches. With warm ones, timing runs executions back to back, each on what the one before left in memory and caches:
+  // so a pass is two executions, one that leaves the caches as timing finds them, and one that is counted. Every pass
+  // begins with the same contents, put back before the first of the two, so that the second follows an execution, and
+  // not a copy. Where the operation resets its inputs, the second follows its reset, as in timing.
+  const auto cold = device_.chill(declared, device, host);
+  const bool in_turns = cold && cold->turns().copies > 0;
+  Inputs inputs(in_turns ? std::vector<BufferPlace>() : places_of(declared.buffers));
   replay.prepare = [&] {
     inputs.restore();
-    behind_reset();
+    if (!is_cold) behind_reset();
     device_.reset(declared);
+    if (is_cold) cold->prepare();
   };
-  replay.keep_inputs = [&] { return inputs.keep(behind_reset, executions_a_pass); };
-  if (device && !replay.resets)
+  replay.keep_inputs = [&]() -> std::optional<std::string> {
+    if (in_turns) return "with cold caches they have copies of its buffers in turns, which are not put back";
+    return inputs.keep(behind_reset, is_cold ? 1 : 2);
+  };
+  if (!is_cold && device && !replay.resets)
     replay.chain = [&](std::int64_t executions) { return device_.gpu()->chain(device, executions); };
   pass_->fill(measurement, replay);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices there are.
+// Which devices there are, and what timing and launching cost on them.
 #pragma once
 
 #include "bench/clocks/timer.h"
 #include "bench/memory/cold_cache.h"
+#include "core/model/calibration.h"
 #include "core/model/device.h"
 #include "core/model/estimate.h"
 #include "core/model/measurement.h"
@@ -38,6 +39,13 @@ struct LaunchedKernels {
 using detail::DeviceBatch;
 using detail::HostBatch;
 
+/// What a clock of the GPU times.
+struct TimedExecutions {
+  DeviceBatch batch;
+  std::function<void()> before = {};      ///< enqueues what precedes each execution, untimed: a reset, a flush
+  const BufferRotation* turns = nullptr;  ///< for the clock `device`: caches are cold, each chain follows a flush
+};
+
 /// One GPU, selected for this thread, with a stream of its own. All members throw CudaError on a CUDA error.
 class Gpu {
  public:
@@ -47,16 +55,10 @@ class Gpu {
   virtual void synchronize() = 0;
   /// Waits for everything on the GPU, other streams and the clearing of freed memory (Scrubbing) included.
   virtual void settle() = 0;
-  /// Times back-to-back executions on the stream, which the host fills ahead where it can.
-  virtual std::unique_ptr<Timer> stream_clock(DeviceBatch batch) = 0;
-  /// Times an operation alone, launches taken off. Runs it a few times to find out how.
-  virtual DeviceTiming device_timing(DeviceBatch batch) = 0;
-  /// The same with cold caches: each chain of executions follows a flush.
-  virtual DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) = 0;
-  /// Times on the host, one by one, from launch to finished.
-  virtual std::unique_ptr<Timer> latency_clock(DeviceBatch batch) = 0;
-  /// Times executions one by one, each behind what `before` enqueues on the stream (a reset, a flush), untimed.
-  virtual DeviceTiming timing_behind(Clock clock, DeviceBatch batch, std::function<void()> before) = 0;
+  /// Times an operation by one of the GPU's clocks: `stream`, back to back, the stream filled ahead where it can be;
+  /// `device`, alone, launches taken off; `latency`, on the host, one by one, from launch to finished. Runs it a few
+  /// times to find out how.
+  virtual DeviceTiming timing(Clock clock, TimedExecutions executions) = 0;
   /// Looks at a captured execution.
   virtual LaunchedKernels launched_by(const DeviceBatch& batch) = 0;
   /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
@@ -89,5 +91,30 @@ class ProfilerRange {
   ~ProfilerRange();
   ProfilerRange& operator=(ProfilerRange&&) = delete;  ///< not copied, not moved
 };
+
+/// One cost, or why it is not known.
+struct Cost {
+  std::string what;               ///< "globaltimer step", "event pair", ...
+  std::optional<double> seconds;  ///< absent when it could not be measured
+  std::string method;             ///< how it was measured
+  std::string reason;             ///< why `seconds` is absent
+};
+
+/// Measures the step of %globaltimer, an event pair around nothing and its quantum, a launch on a stream, a node of a
+/// graph, launch and synchronise: about 0.1 s. Throws CudaError when no kernel can run, or in a build without CUDA.
+std::vector<Cost> measure_costs(const Device& device);
+/// The same on the stream of a GPU that is open.
+std::vector<Cost> measure_costs(Gpu& gpu);
+
+/// The CUDA runtime that this program was built with, as CUDART_VERSION counts (13000); absent without CUDA.
+std::optional<int> built_with_cuda();
+
+inline constexpr int launch_rounds = 5;
+
+/// The ceiling `launch` of a device, from independent rounds of the sampler: on a GPU an empty-kernel launch by the
+/// clock `stream`, on the host an empty OpenMP parallel region over all threads. Throws when the device cannot be used.
+Ceiling measure_launch_overhead(const Device& device);
+/// The same on the stream of a GPU that is open.
+Ceiling measure_launch_overhead(Gpu& gpu, int rounds = launch_rounds);
 
 }  // namespace gpubench::bench

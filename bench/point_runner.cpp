@@ -9,7 +9,7 @@
 #include <new>
 #include <thread>
 
-#include "bench/clocks/conditions.h"
+#include "bench/clocks/timer.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/memory/memory.h"
 #include "core/statistics/statistics.h"
@@ -54,14 +54,6 @@ Timing timing_of(const Samples& samples, const Timer& timer) {
   timing.executions_per_sample = samples.executions_per_sample;
   timing.method = timer.method(samples.executions_per_sample);
   timing.stop_reason = samples.stop_reason;
-  return timing;
-}
-
-/// The same of the first clock, with its samples.
-Timing primary_timing(Samples samples, const Timer& timer) {
-  Timing timing = timing_of(samples, timer);
-  timing.samples_seconds = std::move(samples.seconds);
-  timing.samples_clock_hz = std::move(samples.clocks_hz);
   return timing;
 }
 
@@ -262,7 +254,10 @@ void PointRunner::measure(Declaration& declared, const DeviceBatch& device, cons
   time_variants(declared);
 }
 
-void PointRunner::add_clock_rate(const Samples& samples) {
+void PointRunner::add_primary_timing(const Samples& samples, const Timer& timer) {
+  Timing& timing = current_.timings.emplace_back(timing_of(samples, timer));
+  timing.samples_seconds = samples.seconds;
+  timing.samples_clock_hz = samples.clocks_hz;
   if (samples.clocks_hz.empty()) return;
   current_.clock_hz = statistics::median(samples.clocks_hz);
   current_.clock_hz_source = device_.device().kind == DeviceKind::cuda
@@ -274,22 +269,18 @@ void PointRunner::add_clock_rate(const Samples& samples) {
 DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, const DeviceBatch& batch,
                                     const ColdCache* cold) {
   Gpu& gpu = *device_.gpu();
-  DeviceTiming timing;
+  TimedExecutions executions{batch};
   const bool resets = declared.device_reset != nullptr;
-  const bool device = clock == Clock::device;
-  if (resets) {
-    const auto before = [&gpu, &declared, flushes = cold != nullptr] {
+  if (resets)
+    executions.before = [&gpu, &declared, flushes = cold != nullptr] {
       declared.device_reset(gpu.stream());
       if (flushes) gpu.flush_cache();
     };
-    timing = gpu.timing_behind(clock, batch, before);
-  } else if (device) {
-    timing = cold != nullptr ? gpu.cold_device_timing(batch, cold->turns()) : gpu.device_timing(batch);
-  } else {
-    timing.clock = clock == Clock::latency ? gpu.latency_clock(batch) : gpu.stream_clock(batch);
-  }
+  else if (cold != nullptr)
+    executions.turns = &cold->turns();
+  DeviceTiming timing = gpu.timing(clock, std::move(executions));
   if (cold != nullptr && timing.clock)
-    timing.clock = std::make_unique<ColdClock>(std::move(timing.clock), *cold, device || resets);
+    timing.clock = std::make_unique<ColdClock>(std::move(timing.clock), *cold, clock == Clock::device || resets);
   return timing;
 }
 
@@ -327,8 +318,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
       const Summary launches = statistics::summarize(each.host_seconds);
       current_.launch_seconds = Estimate{launches.median, launches.median_ci95};
     }
-  add_clock_rate(samples.front());
-  current_.timings.push_back(primary_timing(samples.front(), *chosen.front().clock));
+  add_primary_timing(samples.front(), *chosen.front().clock);
   current_.timings.front().kernel_overhead_seconds = chosen.front().kernel_overhead_seconds;
   if (const std::string reason = why_no_time(*current_.seconds()); !reason.empty())
     throw std::runtime_error(no_time(asked.front(), reason));
@@ -354,8 +344,7 @@ void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
     timer = std::make_unique<HostClock>(batch);
   if (cold) timer = std::make_unique<ColdClock>(std::move(timer), *cold, declared.host_reset != nullptr);
   const Samples samples = AdaptiveSampler(sampling_, pause).sample(*timer);
-  add_clock_rate(samples);
-  current_.timings.push_back(primary_timing(samples, *timer));
+  add_primary_timing(samples, *timer);
 }
 
 void PointRunner::time_variants(const Declaration& declared) {

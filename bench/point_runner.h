@@ -130,7 +130,8 @@ class PointRunner {
   void time_variants(const detail::Declaration& declared);
   DeviceTiming timer_for(Clock clock, const detail::Declaration& declared, const DeviceBatch& batch,
                          const ColdCache* cold);
-  void add_clock_rate(const Samples& samples);
+  /// Of the first clock, with its samples and the clock rate that they saw.
+  void add_primary_timing(const Samples& samples, const Timer& timer);
 
   OpenDevice device_;
   Settings settings_;

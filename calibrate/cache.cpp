@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/cache.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "calibrate/calibrate.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 

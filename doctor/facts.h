@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clocks/costs.h"
 #include "bench/cuda/nvml.h"
+#include "bench/devices.h"
 
 namespace gpubench::doctor {
 

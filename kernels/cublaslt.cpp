@@ -15,8 +15,8 @@
 #include <thread>
 #include <variant>
 
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::kernels {
 
@@ -47,6 +47,9 @@ struct CublasLt::Library {
   GPUBENCH_CUBLASLT_FUNCTIONS(GPUBENCH_MEMBER)
 #undef GPUBENCH_MEMBER
 };
+
+/// Calls a function of the library. Throws CudaError, as Library::check does.
+#define GPUBENCH_CUBLASLT_CALL(library, function, ...) (library).check((library).function(__VA_ARGS__), #function)
 
 namespace {
 
@@ -194,20 +197,16 @@ struct GemmPlan::Plan {
     const auto size = static_cast<std::uint64_t>(n);
     const Types types = types_of(type);
     scale = types.scale;
-    library->check(library->cublasLtMatmulDescCreate(&operation, types.compute, types.scale),
-                   "cublasLtMatmulDescCreate");
+    GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatmulDescCreate, &operation, types.compute, types.scale);
     if (takes_columns(type)) set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
     if (type == NumberFormat::fp8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-    library->check(library->cublasLtMatrixLayoutCreate(&layout, types.factor, size, size, n),
-                   "cublasLtMatrixLayoutCreate");
-    library->check(library->cublasLtMatrixLayoutCreate(&result_layout, types.result, size, size, n),
-                   "cublasLtMatrixLayoutCreate");
-    library->check(library->cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+    GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatrixLayoutCreate, &layout, types.factor, size, size, n);
+    GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatrixLayoutCreate, &result_layout, types.result, size, size, n);
+    GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatmulPreferenceCreate, &preference);
   }
   template <class T>
   void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
-    library->check(library->cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
-                   "cublasLtMatmulDescSetAttribute");
+    GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatmulDescSetAttribute, operation, attribute, &value, sizeof(value));
   }
   void propose();
   void choose();
@@ -245,15 +244,12 @@ struct GemmPlan::Plan {
 void GemmPlan::Plan::propose() {
   constexpr int max_proposals = 16;
   const std::size_t limit = std::size_t{64} << 20;  // of the workspace
-  library->check(library->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                               &limit, sizeof(limit)),
-                 "cublasLtMatmulPreferenceSetAttribute");
+  GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatmulPreferenceSetAttribute, preference,
+                         CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof(limit));
   proposals.resize(max_proposals);
   int found = 0;
-  library->check(
-      library->cublasLtMatmulAlgoGetHeuristic(library->handle, operation, layout, layout, result_layout, result_layout,
-                                              preference, max_proposals, proposals.data(), &found),
-      "cublasLtMatmulAlgoGetHeuristic");
+  GPUBENCH_CUBLASLT_CALL(*library, cublasLtMatmulAlgoGetHeuristic, library->handle, operation, layout, layout,
+                         result_layout, result_layout, preference, max_proposals, proposals.data(), &found);
   proposals.resize(static_cast<std::size_t>(found));
   std::erase_if(proposals, [](const auto& proposal) { return proposal.state != CUBLAS_STATUS_SUCCESS; });
   if (proposals.empty()) throw CudaError("cuBLASLt has no algorithm for this matrix product on this GPU");
@@ -325,17 +321,10 @@ void GemmPlan::Plan::choose() {
     if (round == 0)
       std::erase_if(candidates, [&](const Candidate& c) { return c.seconds.front() > hopeless_from * best; });
   }
-  const auto median_of = [](Candidate& candidate) {
-    auto& seconds = candidate.seconds;
-    std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
-    return seconds[rounds / 2];
-  };
   std::vector<double> medians;
-  medians.reserve(candidates.size());
-  for (Candidate& candidate : candidates) medians.push_back(median_of(candidate));
-  const double best = *std::min_element(medians.begin(), medians.end());
-  const auto first =
-      std::find_if(medians.begin(), medians.end(), [&](double seconds) { return seconds <= equal_within * best; });
+  for (const Candidate& candidate : candidates) medians.push_back(statistics::median(candidate.seconds));
+  const double limit = equal_within * *std::ranges::min_element(medians);
+  const auto first = std::ranges::find_if(medians, [&](double seconds) { return seconds <= limit; });
   chosen = candidates[static_cast<std::size_t>(first - medians.begin())].proposal;
   algorithm = proposals[chosen].algo;
 }

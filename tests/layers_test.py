@@ -89,7 +89,7 @@ class Layers(unittest.TestCase):
             ("kernels/probes/cuda_latency.cu", '#include "bench/devices.h"', False),
             ("kernels/operations/gemm.cu", '#include "bench/devices.h"', True),
             ("calibrate/cuda/workbench.cpp", '#include "kernels/operations/operations.h"', False),
-            ("main/main.cpp", '#include "kernels/probes/host_isa.h"', False),
+            ("main/main.cpp", '#include "kernels/probes/host_kernels.h"', False),
         ]
         for name, text, allowed in cases:
             with self.subTest(name=name, text=text), tempfile.TemporaryDirectory() as folder:

@@ -25,17 +25,12 @@ constexpr std::uint64_t max_device_code_bytes = std::uint64_t{1} << 30;
 constexpr std::string_view device_code_section = ".nv_fatbin";
 constexpr std::string_view kernel_section = ".text.";
 
-struct Free {
-  void operator()(char* text) const { std::free(text); }
-};
-
 /// 90 for "sm_90", also for "sm_90a".
 std::optional<int> number_of(std::string_view architecture) {
   if (!architecture.starts_with("sm_")) return std::nullopt;
-  architecture.remove_prefix(3);
   int number = 0;
-  const auto [rest, error] = std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
-  return error == std::errc() && number > 0 ? std::optional(number) : std::nullopt;
+  std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
+  return number > 0 ? std::optional(number) : std::nullopt;
 }
 
 /// Of a cubin. Where its flags hold that: EF_CUDA_SM of LLVM's BinaryFormat/ELF.h, bits 0 to 7 until ABI version 7, 8
@@ -188,7 +183,7 @@ std::int64_t warm_up_chains_for(double chain_seconds) {
 
 std::string demangled(const char* name) {
   int status = 0;
-  const std::unique_ptr<char, Free> source(abi::__cxa_demangle(name, nullptr, nullptr, &status));
+  const std::unique_ptr<char, void (*)(void*)> source(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
   return source ? source.get() : name;
 }
 

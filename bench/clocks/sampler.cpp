@@ -3,7 +3,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/clocks/conditions.h"
 #include "bench/clocks/timer.h"
 #include "core/statistics/statistics.h"
 

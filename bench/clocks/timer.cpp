@@ -6,12 +6,25 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
-#include "bench/clocks/conditions.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
+namespace {
+
+void widen(std::optional<Interval>& sum, const std::optional<Interval>& reading) {
+  if (!reading) return;
+  if (!sum)
+    sum = reading;
+  else
+    sum = Interval{std::min(sum->low, reading->low), std::max(sum->high, reading->high)};
+}
+
+constexpr const char* power_cap = "power cap";
+
+}  // namespace
 
 double steady_quantum_seconds() {
   static const double quantum = [] {
@@ -95,8 +108,6 @@ double DifferenceClock::time(std::int64_t executions) {
   return pair.long_seconds - pair.short_seconds - static_cast<double>(executions) * overhead_seconds_;
 }
 
-double DifferenceClock::now() { return steady_seconds(); }
-
 std::string DifferenceClock::method(std::int64_t executions_per_sample) const {
   const std::string note = note_.empty() ? "" : "; " + note_;
   if (short_length_ == 0)
@@ -104,6 +115,116 @@ std::string DifferenceClock::method(std::int64_t executions_per_sample) const {
                        plural(executions_per_sample, "execution"), note);
   return fmt::format("{} of {} and {} executions, the difference of their times{}", timer_->chains(), short_length_,
                      short_length_ + executions_per_sample, note);
+}
+
+std::optional<double> core_clock_hz() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  constexpr int runs = 3;
+  constexpr int rounds = 128;
+  constexpr int additions = 128;
+  std::uint64_t sum = 0;
+  // Register plus register: recent cores drop additions of small constants at renaming.
+  const std::uint64_t step = 3;
+  double best = 0.0;
+  for (int run = 0; run < runs; ++run) {
+    const double start = steady_seconds();
+    for (int round = 0; round < rounds; ++round) {
+#if defined(__x86_64__)
+      asm volatile(".rept 128\n\t add %1, %0\n\t .endr" : "+r"(sum) : "r"(step));
+#else
+      asm volatile(".rept 128\n\t add %0, %0, %1\n\t .endr" : "+r"(sum) : "r"(step));
+#endif
+    }
+    const double seconds = steady_seconds() - start;
+    if (seconds > 0.0) best = std::max(best, static_cast<double>(rounds) * additions / seconds);
+  }
+  if (best > 0.0) return best;
+#endif
+  return std::nullopt;
+}
+
+std::optional<double> clock_of_sample(std::span<const SmNotes> notes, std::uint32_t number) {
+  constexpr unsigned long long min_nanoseconds = 50'000;
+  std::vector<double> clocks;
+  for (const SmNotes& note : notes) {
+    if (note.begin_number != number || note.end_number != number) continue;
+    if (note.end_cycles <= note.begin_cycles || note.end_nanoseconds <= note.begin_nanoseconds) continue;
+    const auto nanoseconds = note.end_nanoseconds - note.begin_nanoseconds;
+    if (nanoseconds < min_nanoseconds) continue;
+    clocks.push_back(1e9 * static_cast<double>(note.end_cycles - note.begin_cycles) / static_cast<double>(nanoseconds));
+  }
+  if (clocks.empty()) return std::nullopt;
+  return statistics::median(clocks);
+}
+
+std::vector<bool> throttled(std::span<const double> clocks_hz) {
+  constexpr double min_share_of_usual = 0.95;
+  std::vector<bool> marks(clocks_hz.size(), false);
+  if (clocks_hz.empty()) return marks;
+  std::vector<double> sorted(clocks_hz.begin(), clocks_hz.end());
+  std::ranges::sort(sorted);
+  const double min = min_share_of_usual * statistics::quantile(sorted, 0.75);
+  const auto below = static_cast<std::size_t>(std::ranges::lower_bound(sorted, min) - sorted.begin());
+  if (2 * below >= clocks_hz.size()) return marks;
+  for (std::size_t i = 0; i < marks.size(); ++i) marks[i] = clocks_hz[i] < min;
+  return marks;
+}
+
+void add_reading(DeviceConditions& sum, const DeviceConditions& reading) {
+  sum.readings += reading.readings;
+  widen(sum.sm_clock_hz, reading.sm_clock_hz);
+  widen(sum.memory_clock_hz, reading.memory_clock_hz);
+  widen(sum.power_watts, reading.power_watts);
+  widen(sum.temperature_celsius, reading.temperature_celsius);
+  for (const std::string& reason : reading.throttle_reasons)
+    if (std::ranges::find(sum.throttle_reasons, reason) == sum.throttle_reasons.end())
+      sum.throttle_reasons.push_back(reason);
+  if (sum.absent_reason.empty()) sum.absent_reason = reading.absent_reason;
+}
+
+std::vector<std::string> condition_warnings(const std::vector<const Measurement*>& measurements) {
+  struct Held {
+    std::size_t points = 0;
+    std::optional<Interval> clock_hz;
+    std::optional<Interval> celsius;
+  };
+  std::map<std::string, Held> held_by;  // by "cuda:0 and the reason"
+  struct Dropped {
+    std::int64_t samples = 0;
+    std::size_t points = 0;
+  };
+  std::map<std::string, Dropped> dropped_on;
+  for (const Measurement* measurement : measurements) {
+    std::int64_t dropped = 0;
+    for (const Timing& timing : measurement->timings) dropped += timing.dropped_samples;
+    if (dropped > 0 && measurement->conditions) {
+      Dropped& entry = dropped_on[measurement->device];
+      entry.samples += dropped;
+      ++entry.points;
+    }
+    if (!measurement->conditions) continue;
+    for (const std::string& reason : measurement->conditions->throttle_reasons) {
+      if (reason == power_cap) continue;
+      Held& held = held_by[fmt::format("The clocks of {} were held down by {}", measurement->device, reason)];
+      ++held.points;
+      widen(held.clock_hz, measurement->conditions->sm_clock_hz);
+      widen(held.celsius, measurement->conditions->temperature_celsius);
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [what, held] : held_by) {
+    std::string text = fmt::format("{} around {}", what, plural(static_cast<long long>(held.points), "point"));
+    if (held.clock_hz)
+      text += fmt::format(", SM clock {:.0f} to {:.0f} MHz", held.clock_hz->low * 1e-6, held.clock_hz->high * 1e-6);
+    if (held.celsius) text += fmt::format(", up to {:.0f} \u00b0C", held.celsius->high);
+    warnings.push_back(text + ".");
+  }
+  for (const auto& [device, dropped] : dropped_on)
+    warnings.push_back(
+        fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",
+                    plural(dropped.samples, "sample"), plural(static_cast<long long>(dropped.points), "point"), device,
+                    dropped.samples == 1 ? "was" : "were"));
+  return warnings;
 }
 
 }  // namespace gpubench::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What times a batch of executions. A sampler decides how often to ask it.
+// What times a batch of executions, the sampler that decides how often to ask it, and the clock rates meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Timer {
   /// What the host took to launch the last batch; absent where that is no figure of its own.
   [[nodiscard]] virtual std::optional<double> host_seconds() { return std::nullopt; }
   /// Wall time in seconds from some fixed moment, for budgets.
-  virtual double now() = 0;
+  virtual double now() { return steady_seconds(); }
 
   /// The question its times answer.
   [[nodiscard]] virtual Clock clock() const = 0;
@@ -57,7 +57,6 @@ class HostClock : public Timer {
   [[nodiscard]] double min_batch_seconds() const override;
   /// Read right after the batch, on the core of the calling thread.
   [[nodiscard]] std::optional<double> device_clock_hz() override;
-  double now() override { return steady_seconds(); }
   [[nodiscard]] Clock clock() const override { return Clock::host; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
@@ -125,7 +124,6 @@ class DifferenceClock final : public Timer {
   [[nodiscard]] std::int64_t max_executions() const override { return timer_->longest() - short_length_; }
   [[nodiscard]] bool may_be_negative() const override { return true; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return timer_->device_clock_hz(); }
-  double now() override;
   [[nodiscard]] Clock clock() const override { return clock_; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override;
 
@@ -182,5 +180,36 @@ class AdaptiveSampler {
   SamplingOptions options_;
   std::function<void()> between_blocks_;
 };
+
+/// The clock in Hz of this thread's core: dependent integer additions, each of which takes one clock on every x86-64
+/// and AArch64 core. The best of three runs of about 5 us, because of interrupts. Absent on other processors.
+std::optional<double> core_clock_hz();
+
+/// One multiprocessor's cycle counter (clock64) and the GPU's nanoseconds (globaltimer) at the beginning and the end of
+/// a sample, each with the number of the sample.
+struct SmNotes {
+  long long begin_cycles = 0;
+  long long end_cycles = 0;
+  unsigned long long begin_nanoseconds = 0;
+  unsigned long long end_nanoseconds = 0;
+  std::uint32_t begin_number = 0;
+  std::uint32_t end_number = 0;
+};
+
+/// The clock in Hz during the sample of this number: the median over the multiprocessors that were met at both ends.
+/// Absent when there is none, or less than 50 us passed: the nanosecond counter moves in steps of up to 1000.
+std::optional<double> clock_of_sample(std::span<const SmNotes> notes, std::uint32_t number);
+
+/// Marks the samples whose clock was more than 5 % below the upper quartile of `clocks_hz`. Where that is half of them
+/// or more, the low clock is how this operation runs here (a power cap, say), and none is marked.
+std::vector<bool> throttled(std::span<const double> clocks_hz);
+
+/// Widens the ranges of `sum` by those of one more reading.
+void add_reading(DeviceConditions& sum, const DeviceConditions& reading);
+
+/// Sentences for the user: clocks held down by heat or by the hardware, samples dropped on a GPU. A power cap stays at
+/// its point, because some kernels always run so, and so do samples dropped on a CPU, where an interrupt looks the
+/// same.
+std::vector<std::string> condition_warnings(const std::vector<const Measurement*>& measurements);
 
 }  // namespace gpubench::bench

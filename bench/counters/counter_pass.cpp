@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/counters/counter_pass.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "bench/counters/post_timing_pass.h"
 #include "core/model/resources.h"
 
 namespace gpubench::bench {
@@ -234,14 +233,6 @@ std::unique_ptr<MetricSource> open_metric_source(const Device& device) {
   if (device.kind == DeviceKind::cpu)
     throw MetricsUnavailable("counters of the CPU are not supported; use --metrics on a GPU");
   return open_cupti_metric_source(device);
-}
-
-MetricValues count_alone(MetricSource& source, const std::vector<std::string>& metrics, const Replay& replay) {
-  source.begin(metrics);
-  source.count(replay.point, replay);
-  MetricValues values = source.read().at(replay.point);
-  if (!values.lost.empty()) throw MetricsUnavailable(values.lost);
-  return values;
 }
 
 }  // namespace gpubench::bench

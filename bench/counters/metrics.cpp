@@ -304,12 +304,6 @@ bool is_by_kernel(const ResolvedMetric& metric) {
   return std::ranges::any_of(metric.terms, is_over_elapsed_time, &ResolvedMetric::Term::counter);
 }
 
-std::size_t PassPlan::passes() const {
-  std::size_t sum = 0;
-  for (const PassGroup& group : groups) sum += group.passes;
-  return sum;
-}
-
 PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
                      const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of) {
   std::vector<ResolvedMetric> of_operations;

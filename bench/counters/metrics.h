@@ -76,8 +76,6 @@ struct PassPlan {
   std::vector<PassGroup> groups;
   std::vector<ResolvedMetric> metrics;  ///< those that the groups count
   std::vector<AbsentCounter> absent;
-
-  [[nodiscard]] std::size_t passes() const;
 };
 
 /// A metric that needs more executions than this is left out: throughput metrics of whole chips take dozens.

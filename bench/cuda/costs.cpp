@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/clocks/costs.h"
-
 #include <fmt/format.h>
 
 #include "bench/cuda/device_timing.h"
+#include "bench/devices.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 

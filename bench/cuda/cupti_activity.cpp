@@ -36,12 +36,8 @@ constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIV
 constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
 struct FilledBuffer {
-  std::unique_ptr<std::uint8_t, Free> memory;
+  std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
   std::size_t bytes = 0;  ///< in use
 };
 
@@ -77,7 +73,7 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t
 
 /// Reads nothing yet: CUPTI must not be called from here.
 void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
-  filled_buffers().put({std::unique_ptr<std::uint8_t, Free>(buffer), bytes});
+  filled_buffers().put({{buffer, std::free}, bytes});
 }
 
 /// Once a process: what CUPTI has under way would go to another pair.

@@ -7,8 +7,6 @@
 
 #include <cstdlib>
 
-#include "bench/counters/post_timing_pass.h"
-
 namespace gpubench::bench {
 namespace {
 
@@ -32,6 +30,14 @@ std::vector<std::string> candidates() {
 std::string file_of(const void* symbol, const std::string& otherwise) {
   Dl_info info{};
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+}
+
+/// CUPTI's words for units, as the rest of gpubench writes them.
+std::string unit_text(const char* unit) {
+  std::string text = unit == nullptr ? "" : unit;
+  if (text == "byte") return "bytes";
+  if (text == "percent") return "%";
+  return text;
 }
 
 }  // namespace
@@ -115,24 +121,12 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
   }
 }
 
-namespace {
-
 std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<const char*> pointers;
   pointers.reserve(texts.size());
   for (const std::string& text : texts) pointers.push_back(text.c_str());
   return pointers;
 }
-
-/// CUPTI's words for units, as the rest of gpubench writes them.
-std::string unit_text(const char* unit) {
-  std::string text = unit == nullptr ? "" : unit;
-  if (text == "byte") return "bytes";
-  if (text == "percent") return "%";
-  return text;
-}
-
-}  // namespace
 
 std::shared_ptr<const CuptiLibrary> load_cupti() { return std::make_shared<const CuptiLibrary>(); }
 

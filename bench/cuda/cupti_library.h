@@ -15,6 +15,8 @@
 
 #include "bench/counters/post_timing_pass.h"
 
+struct CUpti_Profiler_Host_Object;
+
 namespace gpubench::bench {
 
 /// The functions in use, under CUPTI's own names. All are there, or the library is refused.
@@ -65,13 +67,8 @@ Parameters sized(std::size_t size) {
 /// Calls a function of the library. Throws MetricsUnavailable, as CuptiLibrary::check does.
 #define GPUBENCH_CUPTI_CALL(library, function, ...) (library).check((library).function(__VA_ARGS__), #function)
 
-}  // namespace gpubench::bench
-
-struct CUpti_Profiler_Host_Object;
-
-namespace gpubench::bench {
-
-class CuptiLibrary;
+/// As CUPTI takes lists of names.
+std::vector<const char*> pointers_to(const std::vector<std::string>& texts);
 
 /// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
 /// MetricsUnavailable.

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "bench/counters/metrics.h"
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/cupti_library.h"
+#include "bench/cuda/handles.h"
 
 namespace gpubench::bench {
 namespace {
@@ -29,12 +29,8 @@ class Profiling {
 };
 
 CUcontext current_context() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  GPUBENCH_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000, cudaEnableDefault, &found));
   CUcontext context = nullptr;
-  if (found != cudaDriverEntryPointSuccess || function == nullptr ||
-      reinterpret_cast<decltype(&cuCtxGetCurrent)>(function)(&context) != CUDA_SUCCESS || context == nullptr)
+  if (driver_function<decltype(&cuCtxGetCurrent)>("cuCtxGetCurrent")(&context) != CUDA_SUCCESS || context == nullptr)
     throw MetricsUnavailable("there is no CUDA context to count in; the driver gave none");
   return context;
 }

@@ -211,9 +211,7 @@ void CuptiRangeProfiler::open() {
 }
 
 void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
-  std::vector<const char*> names;
-  names.reserve(configuration_->metrics().size());
-  for (const std::string& metric : configuration_->metrics()) names.push_back(metric.c_str());
+  std::vector<const char*> names = pointers_to(configuration_->metrics());
   auto size = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = object_;
   size.pMetricNames = names.data();

@@ -122,6 +122,16 @@ Estimate kernel_overhead(ChainTimer& once, ChainTimer& twice, std::int64_t short
 
 constexpr long long idle_cycles = 2000;  // about 1 us
 
+/// By how much the overhead of kernels of these shapes comes out too large, because idle kernels overstay.
+double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream) {
+  // A few tens of cycles: a clock that is a tenth below the highest makes 2 ns of difference.
+  const int kilohertz = device_attribute(cudaDevAttrClockRate);
+  double cycles = 0.0;
+  for (const LaunchShape& shape : shapes)
+    cycles += 2.0 * overstay_cycles(shape, idle_cycles, stream) - overstay_cycles(shape, 2 * idle_cycles, stream);
+  return cycles / (1e3 * kilohertz);
+}
+
 /// What the idle kernels that stand for an operation are, and how that is said.
 struct Substitute {
   Shapes shapes;  ///< empty when nothing can be taken off
@@ -139,6 +149,8 @@ Substitute substitute_for(const GraphContent& content) {
     result.note += fmt::format("; {} copies, fills or host functions are not taken off", content.other_nodes);
   return result;
 }
+
+bool is_one_by_one(KernelOverheads::ChainKind kind) { return kind >= KernelOverheads::ChainKind::single; }
 
 /// One execution behind each flush: what is left where buffers do not take turns.
 bool is_single(const ColdExecutions* cold) { return cold != nullptr && cold->turns.copies == 0; }
@@ -176,22 +188,18 @@ double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
 /// CUDA events around executions that follow each other, less events around nothing.
 class StreamClock final : public Timer {
  public:
-  /// Enqueues batches while the stream is held, of at most `longest` executions.
-  StreamClock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, std::int64_t longest)
-      : StreamClock(std::move(batch), stream) {
-    blocker_ = &blocker;
-    longest_ = longest;
-    time_nothing();
+  /// Batches of at most `longest` executions: enqueued while `blocker` holds the stream or, where it is null, launched
+  /// as the host can. With `before`, executions are timed one by one, each behind that.
+  StreamClock(DeviceBatch batch, std::function<void()> before, cudaStream_t stream, Blocker* blocker = nullptr,
+              std::int64_t longest = 1'000'000)
+      : stream_(stream),
+        batch_(std::move(batch)),
+        sm_clock_(stream),
+        blocker_(blocker),
+        before_(std::move(before)),
+        longest_(before_ ? 1 : longest) {
+    if (before_ || blocker_ != nullptr) time_nothing();
   }
-  /// Times executions one by one, each behind `before`, launched as the host can.
-  StreamClock(DeviceBatch batch, cudaStream_t stream, std::function<void()> before)
-      : StreamClock(std::move(batch), stream) {
-    before_ = std::move(before);
-    longest_ = 1;
-    time_nothing();
-  }
-  /// Batches are launched as the host can.
-  StreamClock(DeviceBatch batch, cudaStream_t stream) : stream_(stream), batch_(std::move(batch)), sm_clock_(stream) {}
 
   double time(std::int64_t executions) override { return run(executions) - nothing_seconds_; }
   /// An event pair around nothing costs 1 to 6 us, below 0.5 % of 2 ms. In a held stream some 0.1 us is left of it.
@@ -202,7 +210,6 @@ class StreamClock final : public Timer {
   [[nodiscard]] bool may_be_negative() const override { return before_ || blocker_ != nullptr; }
   [[nodiscard]] std::optional<double> device_clock_hz() override { return sm_clock_.hertz(); }
   [[nodiscard]] std::optional<double> host_seconds() override { return host_seconds_; }
-  double now() override { return steady_seconds(); }
   [[nodiscard]] Clock clock() const override { return Clock::stream; }
   [[nodiscard]] std::string method(std::int64_t executions) const override {
     if (before_)
@@ -245,9 +252,9 @@ class StreamClock final : public Timer {
   cudaStream_t stream_;
   DeviceBatch batch_;
   SmClock sm_clock_;
-  Blocker* blocker_ = nullptr;
+  Blocker* blocker_;
   std::function<void()> before_;
-  std::int64_t longest_ = 1'000'000;
+  std::int64_t longest_;
   Event start_;
   Event stop_;
   double host_seconds_ = 0.0;
@@ -256,22 +263,12 @@ class StreamClock final : public Timer {
 
 }  // namespace
 
-double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream) {
-  // A few tens of cycles: a clock that is a tenth below the highest makes 2 ns of difference.
-  const int kilohertz = device_attribute(cudaDevAttrClockRate);
-  double cycles = 0.0;
-  for (const LaunchShape& shape : shapes)
-    cycles += 2.0 * overstay_cycles(shape, idle_cycles, stream) - overstay_cycles(shape, 2 * idle_cycles, stream);
-  return cycles / (1e3 * kilohertz);
-}
-
 std::unique_ptr<ChainTimer> KernelOverheads::idle_timer(const std::vector<LaunchShape>& shapes, ChainKind kind,
                                                         const std::function<void()>& flush, long long cycles) const {
   auto idle = idle_batch(shapes, cycles);
-  const bool one_by_one = kind == ChainKind::single || kind == ChainKind::behind_kernel;
   const auto nodes = kind == ChainKind::graphs ? static_cast<std::int64_t>(shapes.size()) : 0;
   return std::make_unique<HeldChains>(stream_, blocker_, std::move(idle), nodes,
-                                      one_by_one ? Chill{flush, 1} : Chill{});
+                                      is_one_by_one(kind) ? Chill{flush, 1} : Chill{});
 }
 
 void KernelOverheads::forget_if_changed() {
@@ -301,24 +298,10 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   idle_batch(shapes, 1)(stream_, 1);  // loads the kernel, and shows that these shapes can be launched
   const auto once = idle_timer(shapes, kind, flush, idle_cycles);
   const auto twice = idle_timer(shapes, kind, flush, 2 * idle_cycles);
-  const bool one_by_one = kind == ChainKind::single || kind == ChainKind::behind_kernel;
-  const std::int64_t short_length = one_by_one ? 0 : 10;
+  const std::int64_t short_length = is_one_by_one(kind) ? 0 : 10;
   known_.push_back(
       {shapes, kind, kernel_overhead(*once, *twice, short_length, idle_overstay_seconds(shapes, stream_))});
   return known_.back().seconds;
-}
-
-std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream) {
-  const auto graph = capture(batch, executions, stream);
-  const auto in_graph = graph ? std::make_shared<GraphExec>(*graph) : nullptr;
-  return [batch, executions, stream, in_graph] {
-    if (in_graph)
-      in_graph->launch(stream);
-    else
-      batch(stream, executions);
-    GPUBENCH_CUDA_CHECK(cudaGetLastError());
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-  };
 }
 
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
@@ -361,30 +344,29 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
   return timing;
 }
 
-std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
-                                           Blocker& blocker) {
-  const auto both = [&](cudaStream_t on, std::int64_t executions) {
-    before();
+std::unique_ptr<Timer> stream_clock(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
+                                    Blocker& blocker) {
+  const auto whole = [&](cudaStream_t on, std::int64_t executions) {
+    if (before) before();
     batch(on, executions);
   };
+  const auto graph = capture(whole, 1, stream);
   // What cannot be captured may wait for the GPU, and then the stream must not be held.
-  if (!capture(both, 1, stream)) return std::make_unique<StreamClock>(std::move(batch), stream, std::move(before));
-  auto timer = std::make_unique<HeldChains>(stream, blocker, std::move(batch), 0, Chill{std::move(before), 1});
-  return std::make_unique<DifferenceClock>(
-      std::move(timer), 0, 0.0, "enqueued while the stream was held; inputs reset before each, untimed", Clock::stream);
-}
-
-std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker) {
-  const auto graph = capture(batch, 1, stream);
-  if (!graph) return std::make_unique<StreamClock>(std::move(batch), stream);
+  if (!graph) return std::make_unique<StreamClock>(std::move(batch), std::move(before), stream);
+  if (before) {
+    auto timer = std::make_unique<HeldChains>(stream, blocker, std::move(batch), 0, Chill{std::move(before), 1});
+    return std::make_unique<DifferenceClock>(std::move(timer), 0, 0.0,
+                                             "enqueued while the stream was held; inputs reset before each, untimed",
+                                             Clock::stream);
+  }
   // A stream takes some 1000 launches before the host has to wait; 400 of nothing take half a millisecond.
   constexpr std::int64_t max_launches = 400;
   constexpr std::int64_t max_launches_of_one = 800;
   const GraphContent content = content_of(graph->get());
   const auto launches = static_cast<std::int64_t>(content.kernels.size()) + content.other_nodes;
-  if (launches > max_launches_of_one) return std::make_unique<StreamClock>(std::move(batch), stream);
+  if (launches > max_launches_of_one) return std::make_unique<StreamClock>(std::move(batch), nullptr, stream);
   const std::int64_t longest = std::max<std::int64_t>(max_launches / std::max<std::int64_t>(launches, 1), 1);
-  return std::make_unique<StreamClock>(std::move(batch), stream, blocker, longest);
+  return std::make_unique<StreamClock>(std::move(batch), nullptr, stream, &blocker, longest);
 }
 
 }  // namespace gpubench::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of executions on the GPU, for the difference clock.
+// Operations captured in CUDA graphs, what such a graph consists of, and timing by chains of executions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,6 +18,27 @@ namespace gpubench::bench {
 /// Captures `executions` executions; absent when the operation cannot be captured (it synchronises, allocates, or works
 /// on other streams). Throws CudaError.
 std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
+
+struct GraphKernel {
+  LaunchShape shape;
+  /// Blocks that fit on a multiprocessor at once; absent where the driver does not tell.
+  std::optional<int> blocks_per_multiprocessor;
+};
+
+struct GraphContent {
+  std::vector<GraphKernel> kernels;  ///< in the order they run
+  int other_nodes = 0;               ///< copies, fills, host functions, ...: they have no empty counterpart
+  /// Why its kernels' overheads do not add up (branches, programmatic dependent launches); empty when they do.
+  std::string entangled;
+};
+
+/// Reads the nodes of a graph, those of child graphs included. Throws CudaError.
+GraphContent content_of(cudaGraph_t graph);
+
+/// What its kernels launch on a GPU of so many multiprocessors; copies and fills are not among them.
+Launches launches_of(const GraphContent& content, int multiprocessors);
+/// The grid that all kernels have; absent where they differ or blocks_per_multiprocessor is not known.
+std::optional<Grid> common_grid_of(const GraphContent& content);
 
 /// What cold caches ask of a chain.
 struct Chill {
@@ -90,11 +111,6 @@ class KernelOverheads {
   double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
 
-/// As Gpu::chain.
-std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions, cudaStream_t stream);
-/// By how much the overhead of kernels of these shapes comes out too large, because idle kernels overstay.
-double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream);
-
 /// How executions are kept cold.
 struct ColdExecutions {
   BufferRotation turns;
@@ -114,11 +130,8 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
 /// Two events around a batch that was enqueued while the stream was held, less two events around nothing. So the GPU
 /// never waits for the host, whose launches are a figure of their own (Timer::host_seconds). The stream is not held for
 /// an operation that cannot be captured, nor for one of very many launches: that time is the slower of host and GPU.
-/// Throws CudaError.
-std::unique_ptr<Timer> stream_clock(DeviceBatch batch, cudaStream_t stream, Blocker& blocker);
-
-/// The same for executions that each follow what `before` enqueues, which is not timed.
-std::unique_ptr<Timer> stream_clock_behind(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
-                                           Blocker& blocker);
+/// Executions each follow what `before`, if any, enqueues, untimed. Throws CudaError.
+std::unique_ptr<Timer> stream_clock(DeviceBatch batch, std::function<void()> before, cudaStream_t stream,
+                                    Blocker& blocker);
 
 }  // namespace gpubench::bench

@@ -83,7 +83,6 @@ class LatencyClock final : public Timer {
     return sum;
   }
   [[nodiscard]] double min_batch_seconds() const override { return 1000.0 * steady_quantum_seconds(); }
-  double now() override { return steady_seconds(); }
   [[nodiscard]] Clock clock() const override { return Clock::latency; }
   [[nodiscard]] std::string method(std::int64_t executions_per_sample) const override {
     return fmt::format("steady clock of the host from launch to synchronised stream, mean of {} a sample{}",
@@ -109,33 +108,14 @@ class CudaGpu final : public Gpu {
     GPUBENCH_CUDA_CHECK(cudaGetLastError());
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
   }
-  std::unique_ptr<Timer> stream_clock(DeviceBatch batch) override {
-    return bench::stream_clock(std::move(batch), stream_.get(), blocker());
-  }
-  DeviceTiming device_timing(DeviceBatch batch) override { return device_timing(std::move(batch), nullptr); }
-  DeviceTiming cold_device_timing(DeviceBatch batch, const BufferRotation& turns) override {
-    flush_cache();  // nothing is to be allocated or loaded while a stream is held
-    const ColdExecutions cold = {turns, [this] { flush_cache(); }};
-    return device_timing(std::move(batch), &cold);
-  }
-  std::unique_ptr<Timer> latency_clock(DeviceBatch batch) override {
-    return std::make_unique<LatencyClock>(stream_.get(), std::move(batch));
-  }
-  DeviceTiming timing_behind(Clock clock, DeviceBatch batch, std::function<void()> before) override {
-    if (clock == Clock::device) {
-      before();  // nothing is to be allocated or loaded while a stream is held
-      launch_nothing(stream_.get());
-      ColdExecutions behind;
-      behind.flush = std::move(before);
-      behind.before_idle = [this] { launch_nothing(stream_.get()); };
-      behind.note = "inputs reset before each, untimed";
-      return device_timing(std::move(batch), &behind);
-    }
+  DeviceTiming timing(Clock clock, TimedExecutions executions) override {
+    if (clock == Clock::device) return device_timing(std::move(executions));
+    auto& [batch, before, turns] = executions;
     DeviceTiming timing;
     if (clock == Clock::latency)
       timing.clock = std::make_unique<LatencyClock>(stream_.get(), std::move(batch), std::move(before));
     else
-      timing.clock = stream_clock_behind(std::move(batch), std::move(before), stream_.get(), blocker());
+      timing.clock = stream_clock(std::move(batch), std::move(before), stream_.get(), blocker());
     return timing;
   }
   LaunchedKernels launched_by(const DeviceBatch& batch) override {
@@ -145,7 +125,15 @@ class CudaGpu final : public Gpu {
     return {launches_of(content, device_attribute(cudaDevAttrMultiProcessorCount, index_)), common_grid_of(content)};
   }
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
-    return bench::chain(batch, executions, stream_.get());
+    const auto graph = capture(batch, executions, stream_.get());
+    const auto in_graph = graph ? std::make_shared<GraphExec>(*graph) : nullptr;
+    return [batch, executions, in_graph, this] {
+      if (in_graph)
+        in_graph->launch(stream_.get());
+      else
+        batch(stream_.get(), executions);
+      synchronize();
+    };
   }
   void flush_cache() override {
     if (!flush_)
@@ -178,9 +166,22 @@ class CudaGpu final : public Gpu {
     explicit Selected(int index) { GPUBENCH_CUDA_CHECK(cudaSetDevice(index)); }
   };
 
-  DeviceTiming device_timing(DeviceBatch batch, const ColdExecutions* cold) {
-    blocker();
-    return bench::device_timing(std::move(batch), stream_.get(), *blocker_, *kernel_overheads_, cold);
+  DeviceTiming device_timing(TimedExecutions executions) {
+    std::optional<ColdExecutions> cold;
+    if (executions.before) {
+      executions.before();  // nothing is to be allocated or loaded while a stream is held
+      launch_nothing(stream_.get());
+      cold = ColdExecutions{{},
+                            std::move(executions.before),
+                            [this] { launch_nothing(stream_.get()); },
+                            "inputs reset before each, untimed"};
+    } else if (executions.turns != nullptr) {
+      flush_cache();  // likewise
+      cold = ColdExecutions{*executions.turns, [this] { flush_cache(); }};
+    }
+    Blocker& held = blocker();
+    return bench::device_timing(std::move(executions.batch), stream_.get(), held, *kernel_overheads_,
+                                cold ? &*cold : nullptr);
   }
 
   Selected selected_;

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/graph_content.h"
-
 #include <cuda.h>
 
 #include <algorithm>
 #include <map>
 
-#include "bench/cuda/cuda_error.h"
+#include "bench/cuda/device_timing.h"
+#include "bench/cuda/handles.h"
 
 namespace gpubench::bench {
 namespace {
 
 std::int64_t blocks_of(const LaunchShape& shape) {
   return static_cast<std::int64_t>(shape.grid.x) * shape.grid.y * shape.grid.z;
-}
-
-/// The driver's own functions, without linking libcuda: libraries load kernels that the runtime does not know.
-template <class Function>
-Function driver_function(const char* name) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  GPUBENCH_CUDA_CHECK(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result));
-  if (result != cudaDriverEntryPointSuccess) throw CudaError(std::string("the driver has no ") + name);
-  return reinterpret_cast<Function>(function);
 }
 
 void check_driver(CUresult result, const char* call) {

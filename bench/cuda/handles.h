@@ -1,12 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of CUDA's handles. Constructors throw CudaError; destructors ignore errors, which later calls meet again.
+// CUDA errors as exceptions, and owners of CUDA's handles: constructors throw CudaError; destructors ignore errors,
+// which later calls meet again.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "bench/cuda/cuda_error.h"
+#include <string>
+#include <utility>
 
-namespace gpubench::bench {
+#include "gpubench/vectors.h"
+
+/// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::CudaError with the call's text unless it returns cudaSuccess.
+#define GPUBENCH_CUDA_CHECK(call) ::gpubench::check_cuda((call), #call)
+
+namespace gpubench {
+
+/// Throws CudaError naming the call, the error's name and its description; does nothing on success.
+inline void check_cuda(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  throw CudaError(std::string(call) + " failed: " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
+}
+
+/// After a kernel launch: throws CudaError when the launch itself was refused, and clears the error.
+inline void check_launch(const char* kernel) {
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    check_cuda(error, ("launching " + std::string(kernel)).c_str());
+}
+
+/// An attribute of a device. Throws CudaError.
+inline int device_attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+/// The same of the current device.
+inline int device_attribute(cudaDeviceAttr which) {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  return device_attribute(which, device);
+}
+
+namespace bench {
 
 /// Owns one handle, or none. Movable, not copyable.
 template <class T, cudaError_t (*destroy)(T)>
@@ -34,6 +68,17 @@ T made(Make&& make, const char* call) {
   T handle = nullptr;
   check_cuda(make(&handle), call);
   return handle;
+}
+
+/// The driver's own functions, without linking libcuda: libraries load kernels that the runtime does not know.
+template <class Function>
+Function driver_function(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  GPUBENCH_CUDA_CHECK(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result));
+  if (result != cudaDriverEntryPointSuccess || function == nullptr)
+    throw CudaError(std::string("the driver has no ") + name);
+  return reinterpret_cast<Function>(function);
 }
 
 /// A stream that the default stream does not wait for.
@@ -82,4 +127,5 @@ class WorkingStream {
   cudaStream_t stream_;
 };
 
-}  // namespace gpubench::bench
+}  // namespace bench
+}  // namespace gpubench

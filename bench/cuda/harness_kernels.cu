@@ -3,7 +3,7 @@
 #include <atomic>
 #include <new>
 
-#include "bench/cuda/cuda_error.h"
+#include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
 #include "core/statistics/statistics.h"
 
@@ -119,28 +119,25 @@ __global__ void timer_steps_kernel(std::uint64_t* values, int count) {
 
 }  // namespace
 
-Blocker::Blocker(cudaStream_t stream) : stream_(stream) {
-  void* memory = nullptr;
-  GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, sizeof(Shared), cudaHostAllocMapped | cudaHostAllocPortable));
-  shared_ = new (memory) Shared();
+Blocker::Blocker(cudaStream_t stream)
+    : stream_(stream),
+      memory_(made<void*>(
+          [](void** memory) {
+            return cudaHostAlloc(memory, sizeof(Shared), cudaHostAllocMapped | cudaHostAllocPortable);
+          },
+          "cudaHostAlloc")),
+      shared_(new (memory_.get()) Shared()) {
   void* device = nullptr;
-  cudaError_t error = cudaHostGetDevicePointer(&device, memory, 0);
+  GPUBENCH_CUDA_CHECK(cudaHostGetDevicePointer(&device, memory_.get(), 0));
   device_shared_ = static_cast<Shared*>(device);
-  if (error == cudaSuccess) {
-    hold_kernel<<<1, 1, 0, stream_>>>(device_shared_, 0, 0);
-    error = cudaGetLastError();
-  }
-  if (error == cudaSuccess) error = cudaStreamSynchronize(stream_);
-  if (error != cudaSuccess) {
-    (void)cudaFreeHost(memory);
-    check_cuda(error, "preparing the kernel that holds a stream");
-  }
+  hold_kernel<<<1, 1, 0, stream_>>>(device_shared_, 0, 0);
+  check_launch("the kernel that holds a stream");
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
 }
 
 Blocker::~Blocker() {
   release();
   (void)cudaStreamSynchronize(stream_);  // a kernel that still spins reads the memory freed next
-  (void)cudaFreeHost(shared_);
 }
 
 void Blocker::release() {
@@ -168,37 +165,30 @@ void Blocker::check() const {
                   "the GPU cannot be separated from the host's; use --time=latency, which times both together");
 }
 
-SmClock::SmClock(cudaStream_t stream) : stream_(stream), host_notes_(max_multiprocessors) {
-  blocks_ = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
-  void* memory = nullptr;
-  GPUBENCH_CUDA_CHECK(cudaMalloc(&memory, max_multiprocessors * sizeof(SmNotes)));
-  device_notes_ = static_cast<SmNotes*>(memory);
-  try {
-    GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device_notes_, 0, max_multiprocessors * sizeof(SmNotes), stream_));
-    begin();
-    end();
-    GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
-  } catch (...) {
-    (void)cudaFree(device_notes_);
-    throw;
-  }
+SmClock::SmClock(cudaStream_t stream)
+    : stream_(stream),
+      blocks_(static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount))),
+      device_notes_(max_multiprocessors),
+      host_notes_(max_multiprocessors) {
+  GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device_notes_.data(), 0, device_notes_.bytes(), stream_));
+  begin();
+  end();
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
 }
-
-SmClock::~SmClock() { (void)cudaFree(device_notes_); }
 
 void SmClock::begin() {
   ++sample_;
-  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_, sample_, true);
+  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_.data(), sample_, true);
   check_launch("the kernel that notes the clock");
 }
 
 void SmClock::end() {
-  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_, sample_, false);
+  note_kernel<<<blocks_, 1, 0, stream_>>>(device_notes_.data(), sample_, false);
   check_launch("the kernel that notes the clock");
 }
 
 std::optional<double> SmClock::hertz() {
-  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(host_notes_.data(), device_notes_, host_notes_.size() * sizeof(SmNotes),
+  GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(host_notes_.data(), device_notes_.data(), host_notes_.size() * sizeof(SmNotes),
                                       cudaMemcpyDeviceToHost, stream_));
   GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream_));
   return clock_of_sample(host_notes_, sample_);

@@ -4,12 +4,25 @@
 
 #include <cuda_runtime_api.h>
 
-#include "bench/clocks/conditions.h"
-#include "bench/cuda/graph_content.h"
+#include "bench/clocks/timer.h"
+#include "bench/cuda/handles.h"
 #include "gpubench/contents.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
+
+struct LaunchShape {
+  dim3 grid = {1, 1, 1};
+  dim3 block = {1, 1, 1};
+  unsigned shared_bytes = 0;  ///< dynamic shared memory of a block
+  dim3 cluster = {1, 1, 1};   ///< blocks of a thread block cluster
+
+  friend bool operator==(const LaunchShape& a, const LaunchShape& b) {
+    const auto same = [](dim3 x, dim3 y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
+    return same(a.grid, b.grid) && same(a.block, b.block) && a.shared_bytes == b.shared_bytes &&
+           same(a.cluster, b.cluster);
+  }
+};
 
 /// Holds a stream while the host fills it, so that what is enqueued runs without waiting for the host.
 class Blocker {
@@ -37,8 +50,9 @@ class Blocker {
   void release();
 
   cudaStream_t stream_;
-  Shared* shared_ = nullptr;         ///< pinned host memory
-  Shared* device_shared_ = nullptr;  ///< the same, as the GPU sees it
+  Handle<void*, cudaFreeHost> memory_;  ///< pinned
+  Shared* shared_;                      ///< lies there
+  Shared* device_shared_ = nullptr;     ///< the same, as the GPU sees it
   std::uint32_t number_ = 0;
 };
 
@@ -47,8 +61,6 @@ class SmClock {
  public:
   /// Runs both kernels once, so that they are loaded. All members throw CudaError.
   explicit SmClock(cudaStream_t stream);
-  ~SmClock();
-  SmClock& operator=(SmClock&&) = delete;  ///< not copied, not moved
 
   void begin();
   void end();
@@ -59,7 +71,7 @@ class SmClock {
   cudaStream_t stream_;
   unsigned blocks_ = 0;
   std::uint32_t sample_ = 0;
-  SmNotes* device_notes_ = nullptr;  ///< one for each multiprocessor
+  DeviceVector<SmNotes> device_notes_;  ///< one for each multiprocessor
   std::vector<SmNotes> host_notes_;
 };
 

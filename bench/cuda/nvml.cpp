@@ -155,8 +155,6 @@ Nvml::Library::Library(const std::string& wanted, const char* file) {
 
 Nvml::Nvml(const std::string& device, const char* library) : library_(std::make_unique<Library>(device, library)) {}
 Nvml::~Nvml() = default;
-Nvml::Nvml(Nvml&&) noexcept = default;
-Nvml& Nvml::operator=(Nvml&&) noexcept = default;
 
 const std::string& Nvml::reason() const { return library_->reason; }
 
@@ -164,7 +162,6 @@ NvmlReading<std::string> Nvml::driver_version() const { return library_->text("n
 NvmlReading<std::string> Nvml::vbios_version() const {
   return library_->text("nvmlDeviceGetVbiosVersion", library_->device);
 }
-NvmlReading<std::string> Nvml::uuid() const { return library_->text("nvmlDeviceGetUUID", library_->device); }
 
 NvmlReading<double> Nvml::sm_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_sm); }
 NvmlReading<double> Nvml::memory_clock() const { return library_->clock("nvmlDeviceGetClockInfo", clock_memory); }

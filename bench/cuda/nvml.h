@@ -33,23 +33,19 @@ inline constexpr std::uint64_t nvml_hardware_power_brake = 0x80;
 /// Who may use the GPU (nvmlComputeMode_t).
 enum class ComputeMode { shared, exclusive_thread, prohibited, exclusive_process };
 
-/// One GPU seen through NVML. Never throws for lack of NVML. Movable, not copyable; the library is let go with the
-/// object.
+/// One GPU seen through NVML. Never throws for lack of NVML. The library is let go with the object.
 class Nvml {
  public:
   /// `device`: a PCI bus id as cudaDeviceGetPCIBusId writes it ("0000:18:00.0") or a UUID ("GPU-...", "MIG-..."); never
   /// an index, since CUDA_VISIBLE_DEVICES renumbers CUDA's devices and not NVML's. `library` is for tests.
   explicit Nvml(const std::string& device, const char* library = "libnvidia-ml.so.1");
   ~Nvml();
-  Nvml(Nvml&&) noexcept;
-  Nvml& operator=(Nvml&&) noexcept;
 
   /// Why nothing can be read; empty when the library and the GPU were found.
   [[nodiscard]] const std::string& reason() const;
 
   [[nodiscard]] NvmlReading<std::string> driver_version() const;
   [[nodiscard]] NvmlReading<std::string> vbios_version() const;
-  [[nodiscard]] NvmlReading<std::string> uuid() const;
   [[nodiscard]] NvmlReading<double> sm_clock() const;      ///< Hz, now
   [[nodiscard]] NvmlReading<double> memory_clock() const;  ///< Hz, now
   [[nodiscard]] NvmlReading<double> max_sm_clock() const;  ///< Hz

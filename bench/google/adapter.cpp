@@ -8,6 +8,7 @@
 #include "bench/devices.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/google/google_runner.h"
+#include "core/base/text.h"
 
 namespace gpubench {
 namespace {
@@ -32,10 +33,6 @@ GoogleBenchmark* add(bench::Registration registration) {
 
 }  // namespace
 
-namespace bench {
-const std::vector<Registration*>& registrations() { return all_registrations(); }
-}  // namespace bench
-
 GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation,
                                     Code code) {
   return add({name, kind, std::move(operation), {}, code == Code::unoptimized});
@@ -50,9 +47,7 @@ Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::st
   return Benchmarks(std::move(registered));
 }
 
-namespace detail {
-
-std::vector<std::string> split_names(const char* text) {
+std::vector<std::string> detail::split_names(const char* text) {
   std::vector<std::string> names;
   std::string name;
   int depth = 0;
@@ -69,8 +64,6 @@ std::vector<std::string> split_names(const char* text) {
     if (*c != ' ' || !name.empty()) name += *c;
   }
 }
-
-}  // namespace detail
 
 }  // namespace gpubench
 
@@ -138,19 +131,12 @@ void hand_over(benchmark::State& google, const Measurement& measurement, std::op
 
 constexpr std::size_t max_values = 1000;
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// "1024" or "2^10".
 std::optional<std::int64_t> number(std::string_view text) {
   const auto caret = text.find('^');
-  if (caret == std::string_view::npos) return whole_number(text);
-  const auto base = whole_number(text.substr(0, caret));
-  const auto exponent = whole_number(text.substr(caret + 1));
+  if (caret == std::string_view::npos) return number_in<std::int64_t>(text);
+  const auto base = number_in<std::int64_t>(text.substr(0, caret));
+  const auto exponent = number_in<std::int64_t>(text.substr(caret + 1));
   if (!base || !exponent || *base < 1 || *exponent < 0) return std::nullopt;
   std::int64_t value = 1;
   for (std::int64_t i = 0; i<*exponent&& * base> 1; ++i)
@@ -273,6 +259,8 @@ void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registe
 }
 
 }  // namespace
+
+const std::vector<Registration*>& registrations() { return all_registrations(); }
 
 std::string tag_message(std::size_t index, const std::string& message) {
   return fmt::format("{}{}: {}", tag_head, index, message);

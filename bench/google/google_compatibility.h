@@ -26,20 +26,11 @@ constexpr const char* min_min_time() {
 }
 
 template <class Run>
-std::string skip_message(const Run& run) {
+auto& skip_message(Run& run) {
   if constexpr (requires { run.error_message; }) {
     return run.error_message;
   } else {
     return run.skip_message;
-  }
-}
-
-template <class Run>
-void set_skip_message(Run& run, const std::string& message) {
-  if constexpr (requires { run.error_message; }) {
-    run.error_message = message;
-  } else {
-    run.skip_message = message;
   }
 }
 

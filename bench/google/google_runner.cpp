@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "bench/google/google_compatibility.h"
+#include "core/base/text.h"
 #include "core/model/points.h"
 
 namespace gpubench::bench {
@@ -56,8 +57,10 @@ std::vector<Argument> parse_arguments(std::string_view text) {
       argument.name = std::string(part.substr(0, colon));
       digits = part.substr(colon + 1);
     }
-    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), argument.value);
-    if (error == std::errc() && rest == digits.data() + digits.size()) arguments.push_back(std::move(argument));
+    const auto value = number_in<std::int64_t>(digits);
+    if (!value) continue;
+    argument.value = *value;
+    arguments.push_back(std::move(argument));
   }
   return arguments;
 }
@@ -107,7 +110,7 @@ class NamingReporter final : public Reporter {
     if (is_skipped(run)) {
       TaggedMessage tagged = untag_message(skip_message(run));
       index = tagged.index;
-      set_skip_message(run, tagged.message);
+      skip_message(run) = tagged.message;
     }
     if (const auto counter = run.counters.find(point_counter); counter != run.counters.end()) {
       if (run.run_type == Run::RT_Iteration) index = static_cast<std::size_t>(counter->second.value);

@@ -23,6 +23,55 @@ namespace {
 constexpr std::size_t device_stride = 256;
 constexpr std::size_t host_stride = 4096;
 
+// Mappings are whole pages; two MiB is a huge page on x86-64 and a multiple of the base page elsewhere.
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t base_page = 4096;
+
+std::size_t mapped_bytes(std::size_t bytes) {
+  const std::size_t page = bytes >= huge_page ? huge_page : base_page;
+  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+}
+
+/// Numbers of one kind, `bytes` each.
+std::vector<std::byte> random_block(ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
+                                    std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<std::byte> block(count * bytes);
+  const auto put = [&](auto value) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto drawn = value();
+      std::memcpy(block.data() + i * bytes, &drawn, std::min(bytes, sizeof(drawn)));
+    }
+  };
+  std::normal_distribution<float> normal;
+  std::normal_distribution<double> normal_double;
+  const bool is_normal = filling == Filling::normal;
+  const auto draw_float = [&] { return is_normal ? normal(generator) : bench::unit_float(generator()); };
+  using enum ElementKind;
+  if (kind == float64)
+    put([&] { return is_normal ? normal_double(generator) : bench::unit_double(generator()); });
+  else if (kind == float32)
+    put(draw_float);
+  else if (kind == boolean)
+    put([&] { return static_cast<unsigned char>(generator() & 1U); });
+  else if (kind == integer || kind == other)
+    put([&] { return generator(); });
+  else
+    put([&] { return bench::narrow(draw_float(), bench::format_of(kind)); });
+  return block;
+}
+
+/// Drawing every element of a gigabyte would take longer than measuring it: a block of odd length is drawn and
+/// repeated, so that no power-of-two stride of an operation meets the same values again and again.
+constexpr std::size_t block_elements = 65521;
+
+/// A number that is alone in its file; absent where there is none ("max").
+std::optional<std::size_t> number_in(const char* path) {
+  std::ifstream file(path);
+  std::size_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
 void* allocate(Memory memory, std::size_t bytes) {
   return memory == Memory::device ? allocate_device(bytes) : allocate_host(bytes);
 }
@@ -127,81 +176,6 @@ void Buffers::turn() {
   for (const auto& buffer : in_turn_) buffer->turn_to(current_);
 }
 
-}  // namespace gpubench::detail
-
-namespace gpubench::bench {
-
-void Scrubbing::freed(double bytes, double now) {
-  const std::lock_guard lock(mutex_);
-  until_ = std::max(until_, now) + bytes / bytes_per_second;
-}
-
-double Scrubbing::seconds_left(double now) const {
-  const std::lock_guard lock(mutex_);
-  return std::max(until_ - now, 0.0);
-}
-
-Scrubbing& scrubbing() {
-  static Scrubbing of_process;
-  return of_process;
-}
-
-}  // namespace gpubench::bench
-
-namespace gpubench::detail {
-namespace {
-
-// Mappings are whole pages; two MiB is a huge page on x86-64 and a multiple of the base page elsewhere.
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t base_page = 4096;
-
-std::size_t mapped_bytes(std::size_t bytes) {
-  const std::size_t page = bytes >= huge_page ? huge_page : base_page;
-  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
-}
-
-/// Numbers of one kind, `bytes` each.
-std::vector<std::byte> random_block(ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
-                                    std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::vector<std::byte> block(count * bytes);
-  const auto put = [&](auto value) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto drawn = value();
-      std::memcpy(block.data() + i * bytes, &drawn, std::min(bytes, sizeof(drawn)));
-    }
-  };
-  std::normal_distribution<float> normal;
-  std::normal_distribution<double> normal_double;
-  const bool is_normal = filling == Filling::normal;
-  const auto draw_float = [&] { return is_normal ? normal(generator) : bench::unit_float(generator()); };
-  using enum ElementKind;
-  if (kind == float64)
-    put([&] { return is_normal ? normal_double(generator) : bench::unit_double(generator()); });
-  else if (kind == float32)
-    put(draw_float);
-  else if (kind == boolean)
-    put([&] { return static_cast<unsigned char>(generator() & 1U); });
-  else if (kind == integer || kind == other)
-    put([&] { return generator(); });
-  else
-    put([&] { return bench::narrow(draw_float(), bench::format_of(kind)); });
-  return block;
-}
-
-/// Drawing every element of a gigabyte would take longer than measuring it: a block of odd length is drawn and
-/// repeated, so that no power-of-two stride of an operation meets the same values again and again.
-constexpr std::size_t block_elements = 65521;
-
-/// A number that is alone in its file; absent where there is none ("max").
-std::optional<std::size_t> number_in(const char* path) {
-  std::ifstream file(path);
-  std::size_t number = 0;
-  return file >> number ? std::optional(number) : std::nullopt;
-}
-
-}  // namespace
-
 void* allocate_host(std::size_t bytes) {
   const std::size_t mapped = mapped_bytes(bytes);
   void* const pointer =
@@ -264,6 +238,21 @@ std::size_t free_host_bytes() {
 }  // namespace gpubench::detail
 
 namespace gpubench::bench {
+
+void Scrubbing::freed(double bytes, double now) {
+  const std::lock_guard lock(mutex_);
+  until_ = std::max(until_, now) + bytes / bytes_per_second;
+}
+
+double Scrubbing::seconds_left(double now) const {
+  const std::lock_guard lock(mutex_);
+  return std::max(until_ - now, 0.0);
+}
+
+Scrubbing& scrubbing() {
+  static Scrubbing of_process;
+  return of_process;
+}
 
 std::uint64_t host_fingerprint(const void* pointer, std::size_t bytes) {
   static_assert(std::endian::native == std::endian::little, "the last word is put together from its low end");

@@ -34,6 +34,12 @@ std::size_t free_host_bytes();
 
 }  // namespace gpubench::detail
 
+#ifdef __CUDACC__
+#define GPUBENCH_HOST_DEVICE __host__ __device__
+#else
+#define GPUBENCH_HOST_DEVICE
+#endif
+
 namespace gpubench::bench {
 
 /// How long the driver goes on clearing freed device memory in the background, which slows other work down and counts
@@ -55,16 +61,6 @@ class Scrubbing {
 
 /// Of this process, all its GPUs together.
 Scrubbing& scrubbing();
-
-}  // namespace gpubench::bench
-
-#ifdef __CUDACC__
-#define GPUBENCH_HOST_DEVICE __host__ __device__
-#else
-#define GPUBENCH_HOST_DEVICE
-#endif
-
-namespace gpubench::bench {
 
 /// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014).
 GPUBENCH_HOST_DEVICE constexpr std::uint64_t mix(std::uint64_t value) {

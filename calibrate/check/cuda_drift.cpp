@@ -44,7 +44,7 @@ class CudaDriftSampler {
  private:
   DriftSamples take(const Ceiling& stored) {
     Probe probe = probe_for(stored);  // a copy: each set stands for itself
-    for (int i = 0; i < samples; ++i) calibrate::sample(probe, bench_.instruments());
+    for (int i = 0; i < samples; ++i) bench_.sample(probe);
     if (!probe.failure.empty()) throw NoDriftSamples(probe.failure);
     DriftSamples set;
     set.values = probe.values;

@@ -11,11 +11,11 @@
 #include <thread>
 #include <utility>
 
+#include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_kernels.h"
-#include "kernels/probes/host_memory_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -110,7 +110,7 @@ class HostDriftSampler {
     if (memory_) return;
     const auto cache = static_cast<double>(device_.last_level_cache_bytes);
     const double wanted = std::max(4.0 * cache, 256.0 * mebibyte);
-    const auto available = static_cast<double>(probes::available_memory_bytes());
+    const auto available = static_cast<double>(detail::free_host_bytes());
     const double given = available > 0.0 ? std::min(wanted, available / 4.0) : wanted;
     try {
       memory_ = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), isa_, touch_seconds);

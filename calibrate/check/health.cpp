@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/statistics/statistics.h"
 
@@ -59,12 +59,6 @@ ReferenceGpu gpu_of(const Json& json, const Json& margins) {
 std::string property(const Device& device, const std::string& key) {
   const auto found = device.properties.find(key);
   return found == device.properties.end() ? std::string() : found->second;
-}
-
-std::optional<double> number_in(const std::string& text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 BandCheck band_check(const Ceiling& ceiling, const ReferenceFigure& figure) {
@@ -196,7 +190,7 @@ std::optional<Health> assess(const Calibration& calibration, const std::vector<R
   else if (property(device, "mig") == "on")
     health.reason = "MIG is on, and the figures are for a whole GPU";
   if (!health.reason.empty()) return health;
-  const auto limit = number_in(property(device, "power_limit_w"));
+  const auto limit = number_in<double>(property(device, "power_limit_w"));
   const bool held_back = limit && known->power_limit_watts && *limit < *known->power_limit_watts;
   for (const ReferenceFigure& figure : known->figures) {
     const Ceiling* const ceiling = calibration.find(figure.resource);

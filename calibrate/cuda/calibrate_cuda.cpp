@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bench/clocks/costs.h"
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
+#include "bench/devices.h"
 #include "calibrate/check/health.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
@@ -52,7 +52,7 @@ void measure_launch(Workbench& bench) {
 void sample_all(Workbench& bench, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     bench.step("ceilings", static_cast<double>(round) / rounds);
-    for (auto& probe : bench.probes) sample(probe, bench.instruments());
+    for (auto& probe : bench.probes) bench.sample(probe);
   }
   for (const auto& probe : bench.probes) bench.conclude(probe);
 }
@@ -67,7 +67,7 @@ void sustain_all(Workbench& bench) {
     SustainedLoad& load = loads[i % loads.size()];
     if (!load.failure().empty()) continue;
     bench.step("sustained loads", static_cast<double>(i) / static_cast<double>(visits * loads.size()));
-    load.visit(bench.instruments(), 1.0 / visits);
+    load.visit(bench, 1.0 / visits);
   }
   for (const SustainedLoad& load : loads) {
     if (load.failure().empty())
@@ -77,46 +77,46 @@ void sustain_all(Workbench& bench) {
   }
 }
 
-/// How a probe is counted: the first of its ways that this chip has.
-struct CountingWay {
-  std::vector<std::string> names;
-  std::vector<bench::ResolvedMetric> metrics;
-  std::vector<std::string> counters;
+/// How a probe is counted.
+struct Counting {
+  std::size_t probe = 0;  ///< its place on the workbench
+  std::string names;      ///< "dram_read_bytes + dram_write_bytes"
+  std::vector<bench::ResolvedMetric::Term> terms;
+  std::vector<std::string> counters;  ///< of the terms
 };
 
-/// Nothing, with the reason in `confirmation`, when the chip has none.
-std::optional<CountingWay> way_of(bench::MetricSource& source, const Probe& probe, Confirmation& confirmation) {
-  for (const auto& names : probe.counted) {
+/// By the first of its ways that this chip has; nothing, with the reason in `confirmation`, when it has none.
+std::optional<Counting> counting_of(bench::MetricSource& source, const std::vector<Probe>& probes, std::size_t index,
+                                    Confirmation& confirmation) {
+  for (const auto& names : probes[index].counted) {
     const auto resolution =
         bench::resolve(names, source.chip(), [&](const std::string& counter) { return source.unit(counter); });
     if (!resolution.absent.empty()) {
       confirmation.reason = resolution.absent.front().reason;
       continue;
     }
-    CountingWay way{names, resolution.metrics, {}};
+    Counting counting{index, fmt::format("{}", fmt::join(names, " + ")), {}, {}};
     for (const auto& metric : resolution.metrics)
-      for (const auto& term : metric.terms) way.counters.push_back(term.counter);
-    return way;
+      for (const auto& term : metric.terms) {
+        counting.terms.push_back(term);
+        counting.counters.push_back(term.counter);
+      }
+    return counting;
   }
   return std::nullopt;
 }
 
-Confirmation confirmation_of(const Probe& probe, const CountingWay& way, const bench::MetricValues& counted) {
-  Confirmation confirmation;
+Confirmation confirmation_of(const Probe& probe, const Counting& counting, const bench::MetricValues& counted) {
   double sum = 0.0;
-  for (const auto& metric : way.metrics)
-    for (const auto& term : metric.terms) {
-      const auto value = counted.values.find(term.counter);
-      if (value == counted.values.end()) {
-        const auto why = counted.absent.find(term.counter);
-        confirmation.reason = why == counted.absent.end() ? "it was not counted" : why->second;
-        return confirmation;
-      }
-      sum += term.factor * value->second;
+  for (const auto& [factor, counter] : counting.terms) {
+    const auto value = counted.values.find(counter);
+    if (value == counted.values.end()) {
+      const auto why = counted.absent.find(counter);
+      return {"", std::nullopt, why == counted.absent.end() ? "it was not counted" : why->second};
     }
-  confirmation.counter = fmt::format("{}", fmt::join(way.names, " + "));
-  confirmation.ratio = probe.counted_factor * sum / *probe.ceiling.work_per_run;
-  return confirmation;
+    sum += factor * value->second;
+  }
+  return {counting.names, probe.counted_factor * sum / *probe.ceiling.work_per_run, ""};
 }
 
 void note(Calibration& calibration, const std::string& resource, const Confirmation& confirmation) {
@@ -148,44 +148,38 @@ void take_counted_work(Calibration& calibration, const std::string& resource, co
   calibration.ceilings.erase(ceiling);
 }
 
-struct Counting {
-  std::size_t probe;
-  CountingWay way;
-};
-
 /// Counts probes that have one set of counters, and reads them out together. `counted`: how many were counted before.
 void count(Workbench& bench, bench::MetricSource& source, const std::vector<Counting>& group, double deadline,
            std::size_t& counted, std::vector<Confirmation>& confirmations) {
   try {
-    source.begin(group.front().way.counters);
+    source.begin(group.front().counters);
   } catch (const bench::MetricsUnavailable& error) {
     for (const Counting& each : group) confirmations[each.probe].reason = error.what();
     return;
   }
-  for (const auto& [probe, way] : group) {
+  for (const Counting& each : group) {
+    const std::size_t probe = each.probe;
     bench.step("counters", static_cast<double>(counted++) / static_cast<double>(bench.probes.size()));
     if (steady_seconds() > deadline) {
       confirmations[probe].reason = "the time for counting was over";
       continue;
     }
     bench::Replay replay = {[] { GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize()); },
-                            [&bench, index = probe] {
-                              bench.probes[index].enqueue();
+                            [&bench, probe] {
+                              bench.probes[probe].enqueue();
                               GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(bench.stream));
                             }};
     replay.point = probe;
     try {
       source.count(probe, replay);
-    } catch (const bench::MetricsUnavailable& error) {
-      confirmations[probe].reason = error.what();
-    } catch (const CudaError& error) {
+    } catch (const std::runtime_error& error) {  // MetricsUnavailable, CudaError
       confirmations[probe].reason = error.what();
     }
   }
   const auto values_of = source.read();
-  for (const auto& [probe, way] : group)
-    if (const auto values = values_of.find(probe); values != values_of.end())
-      confirmations[probe] = confirmation_of(bench.probes[probe], way, values->second);
+  for (const Counting& each : group)
+    if (const auto values = values_of.find(each.probe); values != values_of.end())
+      confirmations[each.probe] = confirmation_of(bench.probes[each.probe], each, values->second);
 }
 
 }  // namespace
@@ -268,8 +262,8 @@ void confirm(Workbench& bench, double seconds) {
   std::map<std::pair<std::size_t, std::vector<std::string>>, std::vector<Counting>> groups;
   for (std::size_t i = 0; source && i < bench.probes.size(); ++i)
     if (is_counted(bench.probes[i]))
-      if (const auto way = way_of(*source, bench.probes[i], confirmations[i]))
-        groups[{source->passes(way->counters).value_or(0), way->counters}].push_back({i, *way});
+      if (const auto counting = counting_of(*source, bench.probes, i, confirmations[i]))
+        groups[{source->passes(counting->counters).value_or(0), counting->counters}].push_back(*counting);
   std::size_t counted = 0;
   for (const auto& [key, group] : groups) count(bench, *source, group, deadline, counted, confirmations);
   for (std::size_t i = 0; i < bench.probes.size(); ++i)

@@ -163,7 +163,7 @@ double trial_rate(Workbench& bench, const GemmPlan& plan, std::int64_t n) {
     });
     return Reading{*probe.ceiling.work_per_run / seconds};
   };
-  sample(probe, bench.instruments());
+  bench.sample(probe);
   if (!probe.failure.empty()) throw CudaError(probe.failure);
   return probe.values.front();
 }
@@ -252,7 +252,7 @@ class Intensities {
     std::optional<SustainedLoad> load;
     if (ridge) {
       load.emplace(probe.emplace(ridge_probe(*ridge)));
-      load->visit(bench_.instruments(), 0.5);
+      load->visit(bench_, 0.5);
     }
     const auto steps = probes::intensity_steps();
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -260,7 +260,7 @@ class Intensities {
       add_point(steps[i]);
     }
     if (!load) throw CudaError("it needs the ceilings of dram-read and fp32");
-    load->visit(bench_.instruments(), 0.5);
+    load->visit(bench_, 0.5);
     if (!load->failure().empty()) throw CudaError(load->failure());
     add_ridge(bench_.calibration, load->ceiling(bench_.multiprocessors()), *ridge);
   }
@@ -286,9 +286,9 @@ class Intensities {
 
   void add_point(int multiply_adds) {
     Probe probe = probe_of(multiply_adds);
-    for (int i = 0; i < repeats; ++i) sample(probe, bench_.instruments());
+    for (int i = 0; i < repeats; ++i) bench_.sample(probe);
     if (!probe.failure.empty()) throw CudaError(probe.failure);
-    const Ceiling ceiling = ceiling_of(probe, bench_.multiprocessors());
+    const Ceiling ceiling = bench_.ceiling_of(probe);
     bench_.calibration.intensity_sweep.push_back({flops_per_byte(multiply_adds),
                                                   ceiling.value * flops_per_byte(multiply_adds), ceiling.value,
                                                   ceiling.clock_hz});

@@ -2,8 +2,8 @@
 // What it costs to launch, to wait, to start a block and to copy a few bytes.
 #include <fmt/format.h>
 
-#include "bench/clocks/costs.h"
 #include "bench/cuda/harness_kernels.h"
+#include "bench/devices.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"

@@ -19,24 +19,7 @@ constexpr std::uint64_t any_throttle = bench::nvml_software_power_cap | bench::n
                                        bench::nvml_software_thermal_slowdown | bench::nvml_hardware_thermal_slowdown |
                                        bench::nvml_hardware_power_brake;
 
-/// The clock of a repetition of the probe, or right after it.
-void read_beside(Probe& probe, double seconds, const Instruments& with) {
-  const auto hertz = with.clock.during(probe.enqueue, seconds, with.timer);
-  if (hertz) ++probe.clocks_beside;
-  probe.clocks.push_back(hertz ? *hertz : with.clock.now());
-}
-
-void sample_rate(Probe& probe, const Instruments& with) {
-  const double seconds = with.timer.seconds(probe.enqueue);
-  probe.values.push_back(*probe.ceiling.work_per_run / seconds);
-  if (probe.clock_readings > 0)
-    probe.clocks.push_back(with.clock.read(probe.clock_readings));
-  else
-    read_beside(probe, seconds, with);
-}
-
-void sample_other(Probe& probe) {
-  const Reading reading = probe.measure();
+void take(Probe& probe, const Reading& reading) {
   probe.values.push_back(reading.value);
   if (reading.clock_hz) probe.clocks.push_back(*reading.clock_hz);
   if (reading.cycles) probe.cycles.push_back(*reading.cycles);
@@ -84,7 +67,7 @@ std::string bus_id(int index) {
 
 }  // namespace
 
-double Timer::seconds(const std::function<void()>& enqueue) {
+double EventTimer::seconds(const std::function<void()>& enqueue) {
   start_.record(stream_);
   enqueue();
   stop_.record(stream_);
@@ -109,7 +92,7 @@ double ProbeClock::now() {
   return read(multiprocessors_);
 }
 
-std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds, Timer& timer) {
+std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds, EventTimer& timer) {
   const double beside = std::min(0.4 * seconds, max_seconds_beside);
   GPUBENCH_CUDA_CHECK(
       probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));
@@ -127,50 +110,16 @@ Reading reading_over(const probes::ClockReading& passed, int count) {
   return reading;
 }
 
-void sample(Probe& probe, const Instruments& with) {
-  if (!probe.failure.empty()) return;
+void SustainedLoad::visit(Workbench& bench, double share) {
   try {
-    std::this_thread::sleep_for(std::chrono::duration<double>(probe.rest_seconds));
-    if (probe.enqueue)
-      sample_rate(probe, with);
-    else
-      sample_other(probe);
-  } catch (const std::runtime_error& error) {  // CudaError, OutOfMemory
-    probe.failure = error.what();
-    return;
-  }
-  const auto reasons = with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
-  if (reasons != 0) ++probe.throttled_samples;
-  probe.throttled |= reasons;
-  probe.temperature = with.nvml.temperature().value;
-}
-
-Ceiling ceiling_of(const Probe& probe, int multiprocessors) {
-  Ceiling ceiling = probe.ceiling;
-  sum_up(ceiling, probe, probe.values, probe.clocks, multiprocessors);
-  if (!probe.cycles.empty()) ceiling.cycles = statistics::median(probe.cycles);
-  ceiling.temperature_celsius = probe.temperature;
-  ceiling.method +=
-      fmt::format("; median of {} samples, interval from the smallest to the largest", probe.values.size());
-  if (probe.rest_seconds > 0.0) ceiling.method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds);
-  ceiling.method += clock_text(probe);
-  if (probe.throttled_samples > 0)
-    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({}) at the end of {} of {} samples",
-                                          bench::throttle_text(probe.throttled), probe.throttled_samples,
-                                          probe.values.size()));
-  return ceiling;
-}
-
-void SustainedLoad::visit(const Instruments& with, double share) {
-  try {
-    run(with, share * probe_->sustained_seconds);
+    run(bench, share * probe_->sustained_seconds);
   } catch (const CudaError& error) {
     (void)cudaGetLastError();  // told; not to be told again by a later call
     failure_ = error.what();
   }
 }
 
-void SustainedLoad::run(const Instruments& with, double seconds) {
+void SustainedLoad::run(Workbench& bench, double seconds) {
   const double start = steady_seconds();
   const double half = start + 0.5 * seconds;
   const std::size_t before = rates_.size();
@@ -178,19 +127,19 @@ void SustainedLoad::run(const Instruments& with, double seconds) {
   double took = 0.0;
   while (rates_.size() < before + 3 || steady_seconds() < start + seconds) {
     const bool settled = steady_seconds() > half;
-    took = with.timer.seconds(probe_->enqueue);
+    took = bench.timer.seconds(probe_->enqueue);
     if (!settled) continue;
     rates_.push_back(*probe_->ceiling.work_per_run / took);
-    if (probe_->clock_readings > 0) clocks_.push_back(with.clock.read(probe_->clock_readings));
-    throttled_ |= with.nvml.throttle_reasons().value.value_or(0) & any_throttle;
+    if (probe_->clock_readings > 0) clocks_.push_back(bench.clock.read(probe_->clock_readings));
+    throttled_ |= bench.nvml.throttle_reasons().value.value_or(0) & any_throttle;
   }
   rates_of_visits_.push_back(static_cast<std::int64_t>(rates_.size() - before));
   if (clocks_.size() == clocks_before)
-    if (const auto beside = with.clock.during(probe_->enqueue, took, with.timer)) clocks_.push_back(*beside);
+    if (const auto beside = bench.clock.during(probe_->enqueue, took, bench.timer)) clocks_.push_back(*beside);
   // While the last repetition runs: idle, the board falls to a fraction of it.
   probe_->enqueue();
-  power_ = with.nvml.power().value;
-  temperature_ = with.nvml.temperature().value;
+  power_ = bench.nvml.power().value;
+  temperature_ = bench.nvml.temperature().value;
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
   seconds_ += seconds;
 }
@@ -288,8 +237,54 @@ std::size_t Workbench::fastest(const std::vector<LoopKernel>& kernels) {
   throw failure.value_or(CudaError("there is no kernel to try"));
 }
 
+void Workbench::sample_rate(Probe& probe) {
+  const double seconds = timer.seconds(probe.enqueue);
+  probe.values.push_back(*probe.ceiling.work_per_run / seconds);
+  if (probe.clock_readings > 0) {
+    probe.clocks.push_back(clock.read(probe.clock_readings));
+    return;
+  }
+  const auto hertz = clock.during(probe.enqueue, seconds, timer);
+  if (hertz) ++probe.clocks_beside;
+  probe.clocks.push_back(hertz ? *hertz : clock.now());
+}
+
+void Workbench::sample(Probe& probe) {
+  if (!probe.failure.empty()) return;
+  try {
+    std::this_thread::sleep_for(std::chrono::duration<double>(probe.rest_seconds));
+    if (probe.enqueue)
+      sample_rate(probe);
+    else
+      take(probe, probe.measure());
+  } catch (const std::runtime_error& error) {  // CudaError, OutOfMemory
+    probe.failure = error.what();
+    return;
+  }
+  const auto reasons = nvml.throttle_reasons().value.value_or(0) & any_throttle;
+  if (reasons != 0) ++probe.throttled_samples;
+  probe.throttled |= reasons;
+  probe.temperature = nvml.temperature().value;
+}
+
+Ceiling Workbench::ceiling_of(const Probe& probe) const {
+  Ceiling ceiling = probe.ceiling;
+  sum_up(ceiling, probe, probe.values, probe.clocks, multiprocessors());
+  if (!probe.cycles.empty()) ceiling.cycles = statistics::median(probe.cycles);
+  ceiling.temperature_celsius = probe.temperature;
+  ceiling.method +=
+      fmt::format("; median of {} samples, interval from the smallest to the largest", probe.values.size());
+  if (probe.rest_seconds > 0.0) ceiling.method += fmt::format(", {:.0f} ms idle before each", 1e3 * probe.rest_seconds);
+  ceiling.method += clock_text(probe);
+  if (probe.throttled_samples > 0)
+    ceiling.caveats.push_back(fmt::format("the driver held the clock back ({}) at the end of {} of {} samples",
+                                          bench::throttle_text(probe.throttled), probe.throttled_samples,
+                                          probe.values.size()));
+  return ceiling;
+}
+
 void Workbench::measure_now(Probe probe, int repeats) {
-  for (int i = 0; i < repeats; ++i) sample(probe, instruments());
+  for (int i = 0; i < repeats; ++i) sample(probe);
   conclude(probe);
 }
 
@@ -297,7 +292,7 @@ void Workbench::conclude(const Probe& probe) {
   if (!probe.failure.empty())
     absent(probe.ceiling.resource, probe.failure);
   else
-    calibration.ceilings.push_back(ceiling_of(probe, multiprocessors()));
+    calibration.ceilings.push_back(ceiling_of(probe));
 }
 
 void Workbench::measure_now(Ceiling ceiling, std::function<Reading()> measure, int repeats) {

@@ -6,7 +6,6 @@
 
 #include <cstring>
 
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/nvml.h"
 #include "bench/devices.h"
@@ -19,9 +18,9 @@
 namespace gpubench::calibrate {
 
 /// Seconds between two CUDA events around work on a stream.
-class Timer {
+class EventTimer {
  public:
-  explicit Timer(cudaStream_t stream) : stream_(stream) {}
+  explicit EventTimer(cudaStream_t stream) : stream_(stream) {}
 
   double seconds(const std::function<void()>& enqueue);
 
@@ -47,7 +46,7 @@ class ProbeClock {
   /// Hz while work runs that takes `seconds` by itself: one thread on each multiprocessor reads the clock beside it. A
   /// reading after the work would be too high, for a GPU raises its clock at once. Absent when the work found no room
   /// beside those threads.
-  std::optional<double> during(const std::function<void()>& enqueue, double seconds, Timer& timer);
+  std::optional<double> during(const std::function<void()>& enqueue, double seconds, EventTimer& timer);
 
  private:
   cudaStream_t stream_;
@@ -92,19 +91,7 @@ struct Probe {
   std::string failure;  ///< why it was given up; empty while it works
 };
 
-/// Whatever a sample needs of the GPU.
-struct Instruments {
-  Timer& timer;
-  ProbeClock& clock;
-  const bench::Nvml& nvml;
-  int multiprocessors;
-};
-
-/// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
-void sample(Probe& probe, const Instruments& with);
-
-/// The median of the samples with the interval that holds them all, its limit at the clock read, and what bears on it.
-Ceiling ceiling_of(const Probe& probe, int multiprocessors);
+class Workbench;
 
 /// A probe that runs without rest, once or in several visits apart in time.
 class SustainedLoad {
@@ -112,7 +99,7 @@ class SustainedLoad {
   explicit SustainedLoad(const Probe& probe) : probe_(&probe) {}
   /// Runs it for a share of its sustained_seconds; what it does in the second half counts. A CUDA error ends it and
   /// goes to `failure`.
-  void visit(const Instruments& with, double share);
+  void visit(Workbench& bench, double share);
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// RESOURCE-sustained
   [[nodiscard]] std::string resource() const { return probe_->ceiling.resource + "-sustained"; }
@@ -120,7 +107,7 @@ class SustainedLoad {
   [[nodiscard]] Ceiling ceiling(int multiprocessors) const;
 
  private:
-  void run(const Instruments& with, double seconds);
+  void run(Workbench& bench, double seconds);
 
   const Probe* probe_;
   std::vector<double> rates_;
@@ -168,7 +155,7 @@ class Workbench : public WorkbenchBase {
   int minor = 0;
   std::unique_ptr<bench::Gpu> gpu;
   cudaStream_t stream;
-  Timer timer;
+  EventTimer timer;
   ProbeClock clock;
   bench::Nvml nvml;
   DeviceVector<double> sink;  ///< what kernels leave that nobody needs
@@ -176,7 +163,6 @@ class Workbench : public WorkbenchBase {
   std::vector<Probe> probes;
 
   [[nodiscard]] int multiprocessors() const { return device.units; }
-  [[nodiscard]] Instruments instruments() { return {timer, clock, nvml, multiprocessors()}; }
   [[nodiscard]] float* float_sink() { return reinterpret_cast<float*>(sink.data()); }
 
   /// As the base's, and takes a CUDA error away, so that no later call tells it again.
@@ -191,6 +177,11 @@ class Workbench : public WorkbenchBase {
   /// The place of the fastest of some kernels, each tried for a millisecond. Throws the first one's CudaError when all
   /// fail.
   std::size_t fastest(const std::vector<LoopKernel>& kernels);
+  /// Takes one sample and the clock with it. A CUDA error ends the probe: it goes to `failure`.
+  void sample(Probe& probe);
+  /// The median of the samples with the interval that holds them all, its limit at the clock read, and what bears on
+  /// it.
+  [[nodiscard]] Ceiling ceiling_of(const Probe& probe) const;
   /// Adds the ceiling of a probe that has its samples, or why there is none.
   void conclude(const Probe& probe);
   /// Samples a probe that is not among `probes`, and adds its ceiling.
@@ -205,6 +196,7 @@ class Workbench : public WorkbenchBase {
     double seconds = 0.0;
     int clock_readings = 0;
   };
+  void sample_rate(Probe& probe);
   probes::Launched launch(const LoopKernel& kernel, std::int64_t loops);
   Sized sized(const LoopKernel& kernel, double seconds);
 

@@ -10,10 +10,10 @@
 #include <sstream>
 #include <system_error>
 
-#include "bench/clocks/costs.h"
+#include "bench/devices.h"
 #include "calibrate/host/workbench.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -8,8 +8,7 @@
 
 #include "calibrate/host/workbench.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_memory_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::calibrate {
 namespace {

@@ -4,10 +4,11 @@
 
 #include <utility>
 
+#include "bench/memory/memory.h"
 #include "calibrate/host/workbench.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
-#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::calibrate {
 namespace {
@@ -30,7 +31,7 @@ std::string each_in_its_memory(const HostWorkbench& bench, const probes::MemoryP
 std::unique_ptr<probes::MemoryProbe> make_memory(const HostWorkbench& bench, std::size_t windows, std::string& text) {
   const auto cache = static_cast<double>(bench.device.last_level_cache_bytes);
   const double wanted = std::max(wanted_caches * cache, min_bytes);
-  const auto available = static_cast<double>(probes::available_memory_bytes());
+  const auto available = static_cast<double>(detail::free_host_bytes());
   const double given = available > 0.0 ? std::min(wanted, available / 4.0) : wanted;
   auto memory = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), bench.isa,
                                                       bench.plan.touch_seconds, windows);

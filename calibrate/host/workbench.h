@@ -9,7 +9,7 @@
 #include "core/base/units.h"
 #include "core/model/calibration.h"
 #include "kernels/probes/host_kernels.h"
-#include "kernels/probes/host_memory_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::calibrate {
 

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that comes from elsewhere (names of operations, messages, files) made safe, and its width on a terminal.
+// Text that comes from elsewhere (names of operations, messages, files): numbers in it, made safe, its width on a
+// terminal.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpubench {
+
+/// The number that is all of the text; absent where the text is anything else.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 /// Valid UTF-8 on one line, with nothing a terminal obeys: control characters (C0, DEL, C1) become "\n", "\t", "\x1b",
 /// bidirectional overrides and line separators "\u202e"; bytes that are not UTF-8 become U+FFFD.

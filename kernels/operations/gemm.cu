@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/memory/memory.h"
 #include "kernels/cublaslt.h"

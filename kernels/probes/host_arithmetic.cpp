@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "gpubench/work.h"
-#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::probes {
 

@@ -10,8 +10,7 @@
 #include <thread>
 
 #include "kernels/probes/chase_order.h"
-#include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_memory_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::probes {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/probes/host_memory_probe.h"
-
 #include <sys/mman.h>
 
 #include <cmath>
@@ -8,7 +6,7 @@
 #include <fstream>
 #include <new>
 
-#include "kernels/probes/host_compute_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::probes {
 
@@ -46,19 +44,6 @@ std::optional<double> huge_page_share(const HostBuffer& buffer) {
       return resident > 0.0 ? std::optional(kibibytes / resident) : std::nullopt;
   }
   return std::nullopt;
-}
-
-std::size_t available_memory_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string key; file >> key;) {
-    if (key == "MemAvailable:") {
-      std::size_t kibibytes = 0;
-      file >> kibibytes;
-      return kibibytes * 1024;
-    }
-    file.ignore(4096, '\n');
-  }
-  return 0;
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bench/devices.h"
-#include "calibrate/cache.h"
+#include "calibrate/calibrate.h"
 #include "calibrate/check/health.h"
 #include "compare/compare.h"
 #include "core/base/table.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bench/activity/activity_pass.h"
-#include "bench/counters/counter_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
 #include "main/cli/terminal.h"

@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "calibrate/cache.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"

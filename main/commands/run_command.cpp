@@ -10,7 +10,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "bench/clocks/conditions.h"
+#include "bench/clocks/timer.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"

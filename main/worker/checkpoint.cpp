@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "calibrate/cache.h"
+#include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
 #include "core/base/time.h"
 #include "core/storage/storage.h"

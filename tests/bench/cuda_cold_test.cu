@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/cuda/cuda_error.h"
+#include "bench/counters/post_timing_pass.h"
+#include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"

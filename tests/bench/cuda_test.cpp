@@ -8,10 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/clocks/costs.h"
 #include "bench/clocks/timer.h"
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/device_timing.h"
+#include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"
 #include "bench/memory/memory.h"
@@ -71,9 +70,10 @@ TEST_F(Cuda, AnEmptyKernelHasATime) {
 }
 
 TEST_F(Cuda, TheStreamClockAnswersForABatch) {
-  const auto clock = gpu_->stream_clock([this](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
-  });
+  const auto clock = gpu_->timing(Clock::stream, {[this](cudaStream_t stream, std::int64_t executions) {
+                                    for (std::int64_t i = 0; i < executions; ++i) gpu_->launch_nothing(stream);
+                                  }})
+                         .clock;
   EXPECT_EQ(clock->clock(), Clock::stream);
   EXPECT_GT(clock->time(100), 0.0);
   EXPECT_THAT(clock->method(100), testing::HasSubstr("held"));
@@ -82,23 +82,25 @@ TEST_F(Cuda, TheStreamClockAnswersForABatch) {
 }
 
 TEST_F(Cuda, TheStreamIsNotHeldForAnOperationThatWaits) {
-  const auto clock = gpu_->stream_clock([this](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i) {
-      gpu_->launch_nothing(stream);
-      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-    }
-  });
+  const auto clock = gpu_->timing(Clock::stream, {[this](cudaStream_t stream, std::int64_t executions) {
+                                    for (std::int64_t i = 0; i < executions; ++i) {
+                                      gpu_->launch_nothing(stream);
+                                      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+                                    }
+                                  }})
+                         .clock;
   EXPECT_GT(clock->time(10), 0.0);
   EXPECT_THAT(clock->method(10), testing::HasSubstr("as the host can"));
 }
 
 TEST_F(Cuda, EachSampleHasItsClock) {
   auto x = DeviceVector<float>(1 << 24);
-  const auto clock = gpu_->stream_clock([&x](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i)
-      GPUBENCH_CUDA_CHECK(
-          draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
-  });
+  const auto clock = gpu_->timing(Clock::stream, {[&x](cudaStream_t stream, std::int64_t executions) {
+                                    for (std::int64_t i = 0; i < executions; ++i)
+                                      GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
+                                                               detail::Filling::normal, 4, x.size(), 1, stream));
+                                  }})
+                         .clock;
   static_cast<void>(clock->time(50));
   const auto hertz = clock->device_clock_hz();
   ASSERT_TRUE(hertz);
@@ -110,11 +112,11 @@ TEST_F(Cuda, EachSampleHasItsClock) {
 
 TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
   auto x = DeviceVector<float>(1 << 20);
-  const auto timing = gpu_->device_timing([&x](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i)
-      GPUBENCH_CUDA_CHECK(
-          draw(x.data(), detail::ElementKind::float32, detail::Filling::normal, 4, x.size(), 1, stream));
-  });
+  const auto timing = gpu_->timing(Clock::device, {[&x](cudaStream_t stream, std::int64_t executions) {
+                                     for (std::int64_t i = 0; i < executions; ++i)
+                                       GPUBENCH_CUDA_CHECK(draw(x.data(), detail::ElementKind::float32,
+                                                                detail::Filling::normal, 4, x.size(), 1, stream));
+                                   }});
   ASSERT_NE(timing.clock, nullptr) << timing.reason;
   EXPECT_EQ(timing.clock->clock(), Clock::device);
   ASSERT_TRUE(timing.kernel_overhead_seconds);
@@ -124,12 +126,12 @@ TEST_F(Cuda, TheDeviceClockTakesTheFixedCostOff) {
 }
 
 TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
-  const auto timing = gpu_->device_timing([this](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i) {
-      gpu_->launch_nothing(stream);
-      GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
-    }
-  });
+  const auto timing = gpu_->timing(Clock::device, {[this](cudaStream_t stream, std::int64_t executions) {
+                                     for (std::int64_t i = 0; i < executions; ++i) {
+                                       gpu_->launch_nothing(stream);
+                                       GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+                                     }
+                                   }});
   ASSERT_NE(timing.clock, nullptr) << timing.reason;
   try {
     timing.clock->time(1);
@@ -141,14 +143,14 @@ TEST_F(Cuda, AnOperationThatWaitsForTheGpuHasNoDeviceTime) {
 }
 
 TEST_F(Cuda, AnOperationThatAllocatesIsTimedInBatches) {
-  const auto timing = gpu_->device_timing([this](cudaStream_t stream, std::int64_t executions) {
-    for (std::int64_t i = 0; i < executions; ++i) {
-      void* memory = nullptr;
-      GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
-      gpu_->launch_nothing(stream);
-      pinned_.push_back(memory);
-    }
-  });
+  const auto timing = gpu_->timing(Clock::device, {[this](cudaStream_t stream, std::int64_t executions) {
+                                     for (std::int64_t i = 0; i < executions; ++i) {
+                                       void* memory = nullptr;
+                                       GPUBENCH_CUDA_CHECK(cudaHostAlloc(&memory, 64, cudaHostAllocDefault));
+                                       gpu_->launch_nothing(stream);
+                                       pinned_.push_back(memory);
+                                     }
+                                   }});
   ASSERT_NE(timing.clock, nullptr) << timing.reason;
   EXPECT_TRUE(std::isfinite(timing.clock->time(3)));
   for (void* memory : pinned_) (void)cudaFreeHost(memory);

@@ -10,7 +10,7 @@
 #include "bench/activity/activity_pass.h"
 #include "bench/clocks/timer.h"
 #include "bench/counters/post_timing_pass.h"
-#include "bench/cuda/cuda_error.h"
+#include "bench/cuda/handles.h"
 #include "bench/devices.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
@@ -39,7 +39,7 @@ class Activities : public testing::Test {
     const DeviceBatch batch = [&](cudaStream_t stream, std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) launch(stream);
     };
-    const auto timing = gpu_->device_timing(batch);
+    const auto timing = gpu_->timing(Clock::device, {batch});
     if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
     const Samples samples = AdaptiveSampler({}).sample(*timing.clock);
     Measurement measurement;

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/counters/counter_pass.h"
 #include "bench/counters/metrics.h"
-#include "bench/cuda/cuda_error.h"
+#include "bench/counters/post_timing_pass.h"
+#include "bench/cuda/handles.h"
 #include "bench/devices.h"
 #include "bench/memory/memory.h"
 #include "bench/point_runner.h"

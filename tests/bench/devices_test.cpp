@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/clocks/costs.h"
-
 namespace gpubench::bench {
 namespace {
 

@@ -15,6 +15,13 @@
 
 namespace gpubench::bench {
 
+/// Executions that a plan takes, all groups together.
+inline std::size_t total_passes(const PassPlan& plan) {
+  std::size_t sum = 0;
+  for (const PassGroup& group : plan.groups) sum += group.passes;
+  return sum;
+}
+
 /// What the fake counts, and what happened to it; outlives the source that a CounterPass owns.
 struct FakeChip {
   struct Metric {

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "bench/counters/counter_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "bench/devices.h"
 #include "tests/bench/fake_metric_source.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda/graph_content.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/cuda/device_timing.h"
 
 namespace gpubench::bench {
 namespace {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/clocks/conditions.h"
 #include "bench/clocks/timer.h"
 #include "tests/bench/fake_clock.h"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bench/clocks/timer.h"
-#include "bench/counters/counter_pass.h"
+#include "bench/counters/post_timing_pass.h"
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/memory.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calibrations between runs: whose they are, whether they still fit, and that a failure leaves the old one whole.
-#include "calibrate/cache.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include <limits>
 #include <string>
 
+#include "calibrate/calibrate.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 

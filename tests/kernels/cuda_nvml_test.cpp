@@ -95,11 +95,5 @@ TEST(Nvml, PropertiesHoldWhatCouldBeRead) {
                                       Pair("max_sm_clock_mhz", "1980"), Pair("power_limit_w", "700")));
 }
 
-TEST(Nvml, SurvivesBeingMoved) {
-  Nvml first("GPU-1234", fake);
-  const Nvml second = std::move(first);
-  EXPECT_EQ(second.sm_clock().value, 1.41e9);
-}
-
 }  // namespace
 }  // namespace gpubench::bench

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "bench/cuda/nvml.h"
+#include "bench/devices.h"
 #include "kernels/probes/cuda_clock.h"
 #include "kernels/probes/cuda_memory.h"
 #include "tests/kernels/cuda_fixture.h"
@@ -110,9 +111,7 @@ TEST_F(CudaProbes, NvmlKnowsTheGpu) {
   const bench::Nvml nvml(bus_id);
   if (!nvml.reason().empty()) GTEST_SKIP() << nvml.reason();
   EXPECT_TRUE(nvml.driver_version().value.has_value());
-  const auto uuid = nvml.uuid();
-  ASSERT_TRUE(uuid.value.has_value()) << uuid.reason;
-  EXPECT_EQ(bench::Nvml(*uuid.value).reason(), "");
+  EXPECT_EQ(bench::Nvml(bench::gpus().front().properties.at("uuid")).reason(), "");
   EXPECT_GT(nvml.sm_clock().value.value_or(0.0), 1e8) << nvml.sm_clock().reason;
   EXPECT_GT(nvml.power_limit().value.value_or(0.0), 10.0) << nvml.power_limit().reason;
   for (const auto& [key, value] : [&] {

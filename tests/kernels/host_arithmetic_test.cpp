@@ -8,9 +8,8 @@
 #include <cstring>
 #include <map>
 
-#include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_kernels.h"
-#include "kernels/probes/host_memory_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::probes {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probes do the work they are timed for. No times are asserted.
+#include "kernels/probes/host_probes.h"
+
 #include <atomic>
 #include <cstring>
 
-#include "kernels/probes/host_compute_probe.h"
 #include "kernels/probes/host_kernels.h"
-#include "kernels/probes/host_memory_probe.h"
 #include "tests/kernels/close.h"
 
 namespace gpubench::probes {

@@ -5,8 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/probes/host_compute_probe.h"
-#include "kernels/probes/host_memory_probe.h"
+#include "kernels/probes/host_probes.h"
 
 namespace gpubench::probes {
 namespace {

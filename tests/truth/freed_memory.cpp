@@ -10,7 +10,6 @@
 #include <exception>
 #include <vector>
 
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/devices.h"
 #include "bench/memory/memory.h"

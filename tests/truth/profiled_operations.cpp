@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "bench/counters/post_timing_pass.h"
-#include "bench/cuda/cuda_error.h"
 #include "bench/cuda/handles.h"
 #include "bench/cuda/harness_kernels.h"
 #include "bench/devices.h"

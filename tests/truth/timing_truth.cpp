@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bench/clocks/timer.h"
-#include "bench/cuda/cuda_error.h"
+#include "bench/cuda/handles.h"
 #include "bench/devices.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
@@ -40,7 +40,7 @@ class Truth {
   }
 
   void device_row(const Case& one) {
-    const auto timing = gpu_.device_timing(batch_of(one, cycles_of(one)));
+    const auto timing = gpu_.timing(Clock::device, {batch_of(one, cycles_of(one))});
     if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
     const auto device = bench::AdaptiveSampler({}).sample(*timing.clock).summary();
     fmt::print("{},{},{:g},{:.4f}\n", one.blocks, one.kernels, one.microseconds, device.median * 1e6);
@@ -55,15 +55,15 @@ class Truth {
       true_seconds.push_back(one.kernels * static_cast<double>(spin(cycles, one.blocks).cycles) / hertz);
     const double truth = statistics::median(true_seconds);
 
-    const auto timing = gpu_.device_timing(batch);
+    const auto timing = gpu_.timing(Clock::device, {batch});
     if (!timing.clock) throw std::runtime_error("no device time: " + timing.reason);
     const double start = timing.clock->now();
     const auto samples = bench::AdaptiveSampler({}).sample(*timing.clock);
     const double took = timing.clock->now() - start;
     const auto device = samples.summary();
-    const auto stream_clock = gpu_.stream_clock(batch);
+    const auto stream_clock = gpu_.timing(Clock::stream, {batch}).clock;
     const double stream = statistics::median(bench::AdaptiveSampler({}).sample(*stream_clock).seconds);
-    const auto latency_clock = gpu_.latency_clock(batch);
+    const auto latency_clock = gpu_.timing(Clock::latency, {batch}).clock;
     const double latency = statistics::median(bench::AdaptiveSampler({}).sample(*latency_clock).seconds);
     fmt::print("| {} | {} | {:.3f} | {:.3f} | {:+.2f} % | {:.2f} % | {:.3f} | {:.3f} | {:.3f} | {:.0f} |\n", one.blocks,
                one.kernels, truth * 1e6, device.median * 1e6, 100.0 * (device.median / truth - 1.0),
