@@ -36,15 +36,10 @@ function make(tag, attributes, ...children) {
   return element;
 }
 function sign(regime) {
-  const space = "http://www.w3.org/2000/svg";
+  const svg = byId("sign").content.firstElementChild.cloneNode(true);
   const name = regimeNames.includes(regime) ? regime : "unknown";
-  const svg = document.createElementNS(space, "svg");
-  svg.setAttribute("class", "sign " + name);
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(space, "use");
-  use.setAttribute("href", "#sign-" + name);
-  svg.append(use);
+  svg.classList.add(name);
+  svg.firstElementChild.setAttribute("href", "#sign-" + name);
   return svg;
 }
 
@@ -53,19 +48,15 @@ function digits(value, count = 3) {
   const whole = Math.floor(Math.log10(Math.abs(value) || 1)) + 1;
   return value.toFixed(Math.max(0, Math.min(count - whole, 6)));
 }
-function withPrefix(value, unit, count = 3) {
+/** In the first of the steps, [factor, prefix], that the value fills. */
+function scaled(value, unit, steps, count) {
   if (!Number.isFinite(value)) return "";
-  const prefixes = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
-  for (const [factor, prefix] of prefixes)
-    if (Math.abs(value) >= factor * 0.9995) return digits(value / factor, count) + " " + prefix + unit;
-  return digits(value, count) + " " + unit;
+  const [factor, prefix] = steps.find(([size]) => Math.abs(value) >= size * 0.9995) || steps.at(-1);
+  return digits(value / factor, count) + " " + prefix + unit;
 }
-function seconds(value, count = 3) {
-  if (!Number.isFinite(value)) return "";
-  for (const [factor, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "us"]])
-    if (value >= factor * 0.9995) return digits(value / factor, count) + " " + unit;
-  return digits(value / 1e-9, count) + " ns";
-}
+const withPrefix = (value, unit, count = 3) =>
+  scaled(value, unit, [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]], count);
+const seconds = (value, count = 3) => scaled(value, "s", [[1, ""], [1e-3, "m"], [1e-6, "u"], [1e-9, "n"]], count);
 function bytes(value) {
   if (!Number.isFinite(value)) return "";
   let power = 0;

@@ -106,12 +106,6 @@
       if (part.layer) eachLayer(part, visit); else visit(part);
     }
   }
-  /** Panels side by side have no container to fit: the room is shared out here. */
-  function spreadPanels(spec, room) {
-    spec.columns = room < 760 ? 1 : 2;
-    const width = Math.max(160, Math.floor((room - 24 * (spec.columns - 1)) / spec.columns) - 100);
-    for (const part of spec.concat) part.width = width;
-  }
   /** What a screen reader says of a chart; Vega would put a text of its own in its place. */
   const descriptions = new Map(figures.map((figure) => [figure, figure.querySelector(".canvas").getAttribute("aria-label")]));
   function specFor(figure, data) {
@@ -123,7 +117,11 @@
     const values = {device, line: figure.dataset.scope === "device" ? "" : line, regimes: [...shownRegimes]};
     for (const param of spec.params) if (param.name in values) param.value = values[param.name];
     spec.datasets = data;
-    if (spec.concat) spreadPanels(spec, figure.querySelector(".canvas").clientWidth);
+    if (spec.concat) {  // panels side by side have no container to fit: the room is shared out here
+      const room = figure.querySelector(".canvas").clientWidth;
+      spec.columns = room < 760 ? 1 : 2;
+      for (const part of spec.concat) part.width = Math.max(160, Math.floor((room - 24 * (spec.columns - 1)) / spec.columns) - 100);
+    }
     // A row a line, in pixels: Vega-Lite cannot fit the width while it steps the height.
     if (spec.height && spec.height.step) spec.height = spec.height.step * new Set(data.points.filter((row) => row[cellsOf[name]]).map((row) => row.line)).size;
     if (many && spec.layer) spec.layer = spec.layer.filter((layer) => layer.mark.style !== "whisker");  // unseen among so many points
