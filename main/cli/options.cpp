@@ -27,19 +27,6 @@ struct ParsedCommand {
   std::vector<std::pair<const OptionRow*, CLI::Option*>> options;
 };
 
-void add_options(ParsedCommand& place) {
-  for (const OptionRow& row : option_table()) {
-    if ((row.scope & place.command->scope) == 0) continue;
-    CLI::Option* const option =
-        *row.value == '\0'
-            ? place.app->add_flag(row.flag)
-            : place.app->add_option(row.flag, CLI::callback_t([](const CLI::results_t&) { return true; }))
-                  ->type_size(1)
-                  ->expected(1);
-    place.options.emplace_back(&row, option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
-  }
-}
-
 /// One place a command, each under its group. `inputs` outlives the application.
 std::vector<ParsedCommand> add_commands(CLI::App& app, std::vector<std::string>& inputs) {
   std::vector<ParsedCommand> places;
@@ -52,7 +39,16 @@ std::vector<ParsedCommand> add_commands(CLI::App& app, std::vector<std::string>&
     place->allow_extras();
     if (row.max_inputs > 0) place->add_option("inputs", inputs)->expected(0, static_cast<int>(row.max_inputs));
     places.push_back({&row, place, {}});
-    add_options(places.back());
+    for (const OptionRow& known : option_table()) {
+      if ((known.scope & row.scope) == 0) continue;
+      CLI::Option* const option =
+          *known.value == '\0'
+              ? place->add_flag(known.flag)
+              : place->add_option(known.flag, CLI::callback_t([](const CLI::results_t&) { return true; }))
+                    ->type_size(1)
+                    ->expected(1);
+      places.back().options.emplace_back(&known, option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+    }
   }
   return places;
 }
