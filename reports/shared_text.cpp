@@ -31,11 +31,10 @@ std::string difference_text(const ActivityCheck& check) {
                      difference < 0.0 ? "shorter" : "longer", format_seconds(*check.tolerance_seconds, 2));
 }
 
+/// "64", "64 x 2" or "8 x 8 x 4".
 std::string extent(const std::array<std::int64_t, 3>& size) {
-  std::string text = std::to_string(size[0]);
-  if (size[1] != 1 || size[2] != 1) text += fmt::format(" x {}", size[1]);
-  if (size[2] != 1) text += fmt::format(" x {}", size[2]);
-  return text;
+  const auto dimensions = size[2] != 1 ? 3 : size[1] != 1 ? 2 : 1;
+  return fmt::to_string(fmt::join(size.begin(), size.begin() + dimensions, " x "));
 }
 
 /// "6.0 % below", "0.3 % above", "the same"

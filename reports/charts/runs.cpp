@@ -139,9 +139,8 @@ void name_roofs(Json& roofs) {
     if (row["place"] != "label" || !row.contains("run") || !(memory ? row["rank"] == 0 : row["used"] == true)) continue;
     auto& values = named[row["kind"].get<std::string>()];
     const double value = row["rate"].get<double>();
-    if (std::any_of(values.begin(), values.end(),
-                    [&](double other) { return std::max(value / other, other / value) < 1.35; }))
-      continue;
+    const auto near = [&](double other) { return std::max(value / other, other / value) < 1.35; };
+    if (std::ranges::any_of(values, near)) continue;
     values.push_back(value);
     row["run_label"] = row["label"].get<std::string>() + " (" + row["run"].get<std::string>() + ")";
   }

@@ -50,8 +50,8 @@ std::string some_of(std::vector<std::string> names) {
 [[noreturn]] void refuse_line(const Json& points, const std::string& device, const std::string& line) {
   std::vector<std::string> known;
   for (const auto* row : rows_of(points, device, ""))
-    if (const auto name = (*row)["line"].get<std::string>(); std::find(known.begin(), known.end(), name) == known.end())
-      known.push_back(name);
+    if (auto name = (*row)["line"].get<std::string>(); std::ranges::find(known, name) == known.end())
+      known.push_back(std::move(name));
   throw std::invalid_argument(fmt::format("no timed point of operation '{}' on {}; it has {}", printable(line),
                                           device.empty() ? "any device" : device,
                                           known.empty() ? "none at all" : some_of(known)));
@@ -160,15 +160,6 @@ void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
   spec["height"] = spec["height"]["step"].get<int>() * static_cast<int>(std::max<std::size_t>(lines.size(), 1));
 }
 
-Json of_point(const Chart& chart, const Run& run, const Selection& choice) {
-  auto spec = chart.spec;
-  const auto& measurement = chosen_point(run, choice);
-  spec["title"] = {{"text", chart.title + " of " + printable(label(measurement))},
-                   {"subtitle", origin_of(run, measurement.device)}};
-  spec["datasets"] = sample_sets(measurement);
-  return spec;
-}
-
 /// A picture of nothing helps nobody.
 void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::string>& names,
                   const std::vector<const Json*>& rows) {
@@ -231,7 +222,16 @@ Json compose(const Chart& chart, const Run& run, Json sets, const Selection& cho
 /// `source`: the run, or several of which `run` is the merged one.
 template <class Source>
 Json finished(const Chart& chart, const Run& run, const Source& source, const Selection& choice) {
-  auto spec = chart.scope == "point" ? of_point(chart, run, choice) : compose(chart, run, datasets(source), choice);
+  Json spec;
+  if (chart.scope == "point") {
+    const auto& measurement = chosen_point(run, choice);
+    spec = chart.spec;
+    spec["title"] = {{"text", chart.title + " of " + printable(label(measurement))},
+                     {"subtitle", origin_of(run, measurement.device)}};
+    spec["datasets"] = sample_sets(measurement);
+  } else {
+    spec = compose(chart, run, datasets(source), choice);
+  }
   spec["description"] = chart.description;
   spec["config"] = paper_theme();
   return spec;

@@ -98,6 +98,7 @@ std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& st
 
 std::string levels_text(std::string_view lead, const std::vector<CacheLevel>& levels, const ConsoleStyle& style) {
   std::vector<std::string> parts;
+  parts.reserve(levels.size());
   for (const CacheLevel& level : levels)
     parts.push_back(fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
                                 printable(level.resource), format_bytes(level.capacity_ci95.low),
@@ -135,7 +136,7 @@ std::string notes_text(const Calibration& calibration, const ConsoleStyle& style
           known->second.append(", ").append(ceiling->resource);
       }
   for (const auto& [caveat, names] : caveats)
-    text += paragraph("! ", printable(names + ": " + caveat), color::yellow, style);
+    text += paragraph("! ", printable(fmt::format("{}: {}", names, caveat)), color::yellow, style);
   for (const AbsentCeiling& absent : calibration.absent)
     text += paragraph(printable(absent.resource) + ": ", fmt::format("not measured: {}", printable(absent.reason)),
                       color::yellow, style);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,13 +20,8 @@ namespace {
 constexpr std::size_t min_name = 16;
 
 std::string_view color_of(compare::Change change) {
-  switch (change) {
-    case compare::Change::slower: return color::red;
-    case compare::Change::faster: return color::green;
-    case compare::Change::same: return color::none;
-    case compare::Change::inconclusive: return color::yellow;
-  }
-  return color::none;
+  constexpr std::array<std::string_view, 4> colors = {color::green, color::red, color::none, color::yellow};
+  return colors[static_cast<std::size_t>(change)];
 }
 
 std::string points_text(const compare::Comparison& comparison, const ConsoleStyle& style) {

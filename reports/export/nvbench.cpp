@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -153,7 +154,6 @@ std::vector<std::string> axis_names(const Measurement& measurement) {
 
 Json state_json(const Point& point, int device, const std::vector<std::string>& axes) {
   const Measurement& measurement = point.measurement;
-  Json state;
   std::string name = fmt::format("Device={}", device);
   Json values = Json::array();
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -162,10 +162,9 @@ Json state_json(const Point& point, int device, const std::vector<std::string>& 
     name += fmt::format(" {}={}", axes[i], value);
     values.push_back({{"name", axes[i]}, {"type", argument.text ? "string" : "int64"}, {"value", value}});
   }
-  state["name"] = name;
-  state["device"] = device;
-  state["type_config_index"] = 0;
-  state["axis_values"] = axes.empty() ? Json() : std::move(values);
+  Json state = {{"name", name}, {"device", device}, {"type_config_index", 0}, {"axis_values", nullptr}};
+  if (!axes.empty()) state["axis_values"] = std::move(values);
+  state["summaries"] = nullptr;
   const bool timed = status_of(measurement) == Status::timed;
   if (timed) {
     Summaries summaries;
@@ -173,8 +172,6 @@ Json state_json(const Point& point, int device, const std::vector<std::string>& 
     if (point.verdict) put_verdict(summaries, *point.verdict);
     summaries.text("gpubench/name", "Name", "The point's name in gpubench", label(measurement));
     state["summaries"] = std::move(summaries.items);
-  } else {
-    state["summaries"] = nullptr;
   }
   state["is_skipped"] = !timed;
   if (!timed) state["skip_reason"] = printable(reason_of(measurement));
@@ -223,10 +220,10 @@ Json axes_json(const Benchmark& benchmark) {
 Json meta_json(const Run& run) {
   Json arguments = Json::array({printable(run.context.program)});
   for (const std::string& argument : run.context.arguments) arguments.push_back(printable(argument));
-  Json version;
-  version["json"] = {{"major", 1}, {"minor", 0}, {"patch", 0}, {"string", "1.0.0"}};
-  version["gpubench"] = {{"string", printable(run.context.gpubench_version)}};
-  return {{"argv", std::move(arguments)}, {"version", std::move(version)}};
+  return {{"argv", std::move(arguments)},
+          {"version",
+           {{"json", {{"major", 1}, {"minor", 0}, {"patch", 0}, {"string", "1.0.0"}}},
+            {"gpubench", {{"string", printable(run.context.gpubench_version)}}}}}};
 }
 
 }  // namespace
@@ -236,15 +233,11 @@ std::string nvbench_json(const Run& run) {
   Json devices = Json::array();
   for (const Device& device : run.devices) devices.push_back(device_json(device, numbers.at(device.id)));
   const std::vector<Benchmark> all = benchmarks_of(run);
-  std::map<std::string, int> of_one_name;
-  for (const Benchmark& benchmark : all) ++of_one_name[benchmark.operation];
   Json benchmarks = Json::array();
   for (const Benchmark& benchmark : all) {
-    Json item;
-    item["name"] = printable(benchmark.operation);
-    if (of_one_name[benchmark.operation] > 1)
-      item["name"] = fmt::format("{} ({})", printable(benchmark.operation), fmt::join(benchmark.axes, ", "));
-    item["index"] = benchmarks.size();
+    std::string name = printable(benchmark.operation);
+    if (std::ranges::count(all, benchmark.operation, &Benchmark::operation) > 1)
+      name += fmt::format(" ({})", fmt::join(benchmark.axes, ", "));
     std::set<int> on;
     Json states = Json::array();
     for (const Point* point : benchmark.points) {
@@ -252,10 +245,11 @@ std::string nvbench_json(const Run& run) {
       on.insert(device);
       states.push_back(state_json(*point, device, benchmark.axes));
     }
-    item["devices"] = on;
-    item["axes"] = axes_json(benchmark);
-    item["states"] = std::move(states);
-    benchmarks.push_back(std::move(item));
+    benchmarks.push_back({{"name", name},
+                          {"index", benchmarks.size()},
+                          {"devices", on},
+                          {"axes", axes_json(benchmark)},
+                          {"states", std::move(states)}});
   }
   const Json file{{"meta", meta_json(run)}, {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}};
   return file.dump(0) + "\n";  // deeply nested: indented it would be twice as large

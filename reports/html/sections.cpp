@@ -22,15 +22,14 @@ std::string plural(std::size_t count, const std::string& noun) {
 }
 
 std::string facts(const Device& device) {
-  std::string text = device.id;
-  if (!device.architecture.empty()) text += " \u00b7 " + device.architecture;
-  if (device.units > 0)
-    text +=
-        " \u00b7 " + plural(static_cast<std::size_t>(device.units), device.kind == DeviceKind::cuda ? "SM" : "thread");
-  if (device.memory_bytes > 0) text += " \u00b7 " + format_bytes(static_cast<double>(device.memory_bytes));
+  std::vector<std::string> parts = {device.id};
+  if (!device.architecture.empty()) parts.push_back(device.architecture);
+  const auto units = static_cast<std::size_t>(std::max(device.units, 0));
+  if (units > 0) parts.push_back(plural(units, device.kind == DeviceKind::cuda ? "SM" : "thread"));
+  if (device.memory_bytes > 0) parts.push_back(format_bytes(static_cast<double>(device.memory_bytes)));
   if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
-    text += " \u00b7 driver " + driver->second;
-  return text;
+    parts.push_back("driver " + driver->second);
+  return fmt::to_string(fmt::join(parts, " \u00b7 "));
 }
 
 CaptionedTable ceilings(const Calibration& calibration) {
