@@ -81,6 +81,7 @@ bool is_for_another_tool(const std::filesystem::path& file) {
 
 std::string known_extensions() {
   std::vector<std::string_view> extensions;
+  extensions.reserve(formats.size());
   for (const OutputFormat& format : formats) extensions.push_back(format.extension);
   return fmt::format("{}", fmt::join(extensions, " "));
 }

@@ -26,18 +26,18 @@ struct Options {
   std::optional<calibrate::Mode> calibrate;
   std::string device;
   std::string filter;
-  bool list = false;
   std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
-  bool once = false;                             ///< each point once, for a profiler
-  bool dry = false;                              ///< with once: only say how
-  bool drift_check = true;                       ///< of a stored calibration
+  bool list = false;
+  bool once = false;        ///< each point once, for a profiler
+  bool dry = false;         ///< with once: only say how
+  bool drift_check = true;  ///< of a stored calibration
+  bool isolate = false;
   std::optional<std::string> calibration_file;
   std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;
   std::string cache_state = "warm";  ///< or "cold"
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
-  bool isolate = false;
   std::optional<double> given_isolate_timeout_seconds;
   double isolate_timeout_seconds = 120.0;  ///< the one given, or long enough for the time budget
   std::optional<std::string> resume_file;
