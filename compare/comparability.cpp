@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,15 +21,10 @@ namespace {
 using Texts = std::map<std::string, std::string>;
 
 /// Kept apart from other facts: that a new version has other code is no news.
-constexpr std::array code_keys = {std::string_view("host_code"), std::string_view("device_code")};
+constexpr auto code_keys = std::to_array<std::string_view>({"host_code", "device_code"});
 /// Of a GPU's properties.
-constexpr std::array forbidding_properties = {std::string_view("uuid"),
-                                              std::string_view("ecc"),
-                                              std::string_view("mig"),
-                                              std::string_view("power_limit_w"),
-                                              std::string_view("max_sm_clock_mhz"),
-                                              std::string_view("max_memory_clock_mhz"),
-                                              std::string_view("set_sm_clock_mhz")};
+constexpr auto forbidding_properties = std::to_array<std::string_view>(
+    {"uuid", "ecc", "mig", "power_limit_w", "max_sm_clock_mhz", "max_memory_clock_mhz", "set_sm_clock_mhz"});
 
 bool is_among(const auto& list, std::string_view key) { return std::ranges::find(list, key) != list.end(); }
 
@@ -171,18 +167,11 @@ std::map<std::string, std::string> fingerprint_of(const Run& run) {
   return result;
 }
 
-namespace {
-
-const Ceiling* usable(const Calibration& calibration, const Ceiling& like) {
-  const Ceiling* const found = calibration.find(like.resource);
-  return found != nullptr && found->unit == like.unit && found->value > 0.0 && like.value > 0.0 ? found : nullptr;
-}
-
-double size_of(const CeilingChange& change) { return std::abs(std::log(change.ratio)); }
-
-}  // namespace
-
 CalibrationDiff diff(const Calibration& base, const Calibration& next) {
+  const auto usable = [](const Calibration& calibration, const Ceiling& like) {
+    const Ceiling* const found = calibration.find(like.resource);
+    return found != nullptr && found->unit == like.unit && found->value > 0.0 && like.value > 0.0 ? found : nullptr;
+  };
   CalibrationDiff result;
   for (const Ceiling& then : base.ceilings) {
     const Ceiling* const now = usable(next, then);
@@ -190,19 +179,14 @@ CalibrationDiff diff(const Calibration& base, const Calibration& next) {
       result.only_base.push_back(then.resource);
       continue;
     }
-    CeilingChange change;
-    change.resource = then.resource;
-    change.unit = then.unit;
-    change.base = {then.value, then.ci95};
-    change.next = {now->value, now->ci95};
-    change.ratio = now->value / then.value;
-    change.overlap = now->ci95.low <= then.ci95.high && then.ci95.low <= now->ci95.high;
-    result.changes.push_back(std::move(change));
+    const bool overlap = now->ci95.low <= then.ci95.high && then.ci95.low <= now->ci95.high;
+    result.changes.push_back(
+        {then.resource, then.unit, {then.value, then.ci95}, {now->value, now->ci95}, now->value / then.value, overlap});
   }
   for (const Ceiling& now : next.ceilings)
     if (usable(base, now) == nullptr) result.only_next.push_back(now.resource);
-  std::stable_sort(result.changes.begin(), result.changes.end(),
-                   [](const CeilingChange& a, const CeilingChange& b) { return size_of(a) > size_of(b); });
+  std::ranges::stable_sort(result.changes, std::greater<>(),
+                           [](const CeilingChange& change) { return std::abs(std::log(change.ratio)); });
   return result;
 }
 

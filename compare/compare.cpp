@@ -21,22 +21,6 @@
 namespace gpubench::compare {
 namespace {
 
-/// Counts points that something is to be said of, and names the first.
-class Counted {
- public:
-  void add(const std::string& name) {
-    if (count_++ == 0) first_ = name;
-  }
-  [[nodiscard]] int count() const { return count_; }
-  void note(std::string_view why, std::vector<std::string>& notes) const {
-    if (count_ > 0) notes.push_back(fmt::format("{} {} (first: {})", plural(count_, "point"), why, first_));
-  }
-
- private:
-  int count_ = 0;
-  std::string first_;
-};
-
 /// One side: what each of its processes says of each point.
 struct Side {
   Runs runs;
@@ -195,9 +179,9 @@ class Comparing {
     } else if (!clocks_[point].absent_reason.empty()) {
       result_.left_out.push_back({shown(point), clocks_[point].absent_reason});
     } else if (!timed_alike(point)) {
-      unlike_.add(shown(point));
+      unlike_.push_back(shown(point));
     } else if (!has_ratio(point)) {
-      without_ratio_.add(shown(point));
+      without_ratio_.push_back(shown(point));
     } else {
       comparable_[device].push_back(point);
       note_oddities(point);
@@ -227,10 +211,10 @@ class Comparing {
 
   void note_oddities(std::size_t point) {
     const bool duplicate = std::ranges::any_of(entries_of(point), &ProcessPoint::duplicate);
-    if (duplicate) duplicates_.add(shown(point));
-    if (clocks_[point].of_necessity) other_clock_.add(shown(point));
+    if (duplicate) duplicates_.push_back(shown(point));
+    if (clocks_[point].of_necessity) other_clock_.push_back(shown(point));
     const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
-    if (processes < base_.runs.size() + next_.runs.size()) gaps_.add(shown(point));
+    if (processes < base_.runs.size() + next_.runs.size()) gaps_.push_back(shown(point));
   }
 
   /// New less base of the processes that ran next to each other.
@@ -263,7 +247,7 @@ class Comparing {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const PointSides sides = options_.paired ? paired_sides(points[i]) : sides_of(points[i]);
       if (options_.paired && (sides.base.size() < 2 || !noise.of_point[i])) {
-        unpaired_.add(shown(points[i]));
+        unpaired_.push_back(shown(points[i]));
         continue;
       }
       Judged each = options_.paired ? judge_pairs(sides, *noise.of_point[i], options_, quantiles_)
@@ -327,14 +311,19 @@ class Comparing {
     return min;
   }
 
+  void note(const std::vector<std::string>& points, std::string_view why) {
+    if (points.empty()) return;
+    result_.notes.push_back(fmt::format("{} {} (first: {})", plural(std::ssize(points), "point"), why, points.front()));
+  }
+
   void note_left_out() {
-    some_left_out_ = !result_.left_out.empty() || unlike_.count() + without_ratio_.count() + unpaired_.count() > 0;
-    unlike_.note("left out, because another run used another cache state", result_.notes);
-    without_ratio_.note("left out, because a time is not positive", result_.notes);
-    unpaired_.note("left out, because there are fewer than two pairs", result_.notes);
-    other_clock_.note("timed by different clocks: compared by one that both sides have", result_.notes);
-    duplicates_.note("more than once in one run file: taken as repetitions", result_.notes);
-    gaps_.note("not in all runs: compared in the runs that have it", result_.notes);
+    some_left_out_ = !result_.left_out.empty() || !unlike_.empty() || !without_ratio_.empty() || !unpaired_.empty();
+    note(unlike_, "left out, because another run used another cache state");
+    note(without_ratio_, "left out, because a time is not positive");
+    note(unpaired_, "left out, because there are fewer than two pairs");
+    note(other_clock_, "timed by different clocks: compared by one that both sides have");
+    note(duplicates_, "more than once in one run file: taken as repetitions");
+    note(gaps_, "not in all runs: compared in the runs that have it");
     if (!common_) result_.notes.emplace_back("no point is in both");
   }
 
@@ -361,8 +350,8 @@ class Comparing {
   bool common_ = false;
   bool foreign_used_ = false;
   bool some_left_out_ = false;
-  std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
-  Counted unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;
+  std::map<std::string, std::vector<std::size_t>> comparable_;                                    ///< by device
+  std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;  ///< points
   StudentQuantiles quantiles_;
   Comparison result_;
 };
@@ -384,10 +373,6 @@ Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, c
   std::vector<Runs> groups;
   for (const auto& group : alike) groups.push_back(pointers_to(group));
   return Comparing(pointers_to(base), pointers_to(next), options, groups).run();
-}
-
-Comparison compare(const Run& base, const Run& next, const CompareOptions& options) {
-  return Comparing({&base}, {&next}, options, {}).run();
 }
 
 int exit_code(const Comparison& comparison, FailOn fail_on) {

@@ -97,7 +97,6 @@ inline constexpr std::int64_t min_samples = 6;
 /// No side is empty.
 Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, const CompareOptions& options,
                    const std::vector<std::vector<Run>>& alike = {});
-Comparison compare(const Run& base, const Run& next, const CompareOptions& options);
 
 enum class FailOn { regression, inconclusive, never };
 /// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with

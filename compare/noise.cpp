@@ -163,18 +163,12 @@ double p_value_beyond(const Difference& difference, double low, double high) {
 
 double StudentQuantiles::operator()(double tail, double degrees) {
   constexpr double whole_from = 30.0;
-  constexpr std::size_t max = 10'000;  // beyond, the normal distribution is as good
-  const bool infinite = !(degrees < static_cast<double>(max));
+  constexpr double max = 10'000.0;  // beyond, the normal distribution is as good
   const double step = degrees < whole_from ? 0.1 : 1.0;
-  const double rounded =
-      infinite ? std::numeric_limits<double>::infinity() : std::max(0.1, std::floor(degrees / step) * step);
-  const auto slot = infinite ? std::size_t{0} : static_cast<std::size_t>(rounded) + 1;
-  if (known_.size() <= slot) known_.resize(slot + 1);
-  for (const Known& known : known_[slot])
-    if (known.tail == tail && known.degrees == rounded) return known.quantile;
-  const double quantile = statistics::student_quantile(tail, rounded);
-  known_[slot].push_back({tail, rounded, quantile});
-  return quantile;
+  degrees = degrees < max ? std::max(0.1, std::floor(degrees / step) * step) : std::numeric_limits<double>::infinity();
+  const auto [place, is_new] = known_.try_emplace({tail, degrees});
+  if (is_new) place->second = statistics::student_quantile(tail, degrees);
+  return place->second;
 }
 
 namespace {

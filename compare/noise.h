@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compare/compare.h"
@@ -80,12 +82,7 @@ class StudentQuantiles {
   double operator()(double tail, double degrees);
 
  private:
-  struct Known {
-    double tail;
-    double degrees;
-    double quantile;
-  };
-  std::vector<std::vector<Known>> known_;
+  std::map<std::pair<double, double>, double> known_;  ///< by tail and degrees
 };
 
 /// The standard deviation of a process's median, as a fraction, where neither several processes nor the user say it,

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
-#include <fmt/format.h>
-#include <link.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -20,12 +16,52 @@
 #include "bench/clocks/timer.h"
 #include "bench/devices.h"
 #include "core/base/time.h"
-#include "doctor/facts.h"
+#include "doctor/doctor.h"
 
 namespace gpubench::doctor {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view blanks = " \t\r\n";
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// The pieces between any of `separators`, without empty ones.
+std::vector<std::string_view> pieces_of(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
+    if (text.empty()) return pieces;
+    pieces.push_back(text.substr(0, text.find_first_of(separators)));
+    text.remove_prefix(pieces.back().size());
+  }
+}
+
+std::vector<std::string_view> words_of(std::string_view text) { return pieces_of(text, blanks); }
+std::vector<std::string_view> lines_of(std::string_view text) { return pieces_of(text, "\n"); }
+
+/// What stands after "key:" in the first line that begins so.
+std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
+  for (const std::string_view line : lines_of(text)) {
+    const auto colon = line.find(':');
+    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
+      return trimmed(line.substr(colon + 1));
+  }
+  return std::nullopt;
+}
+
+template <class Number, class... Base>
+std::optional<Number> number_of(std::string_view text, Base... base) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file);
@@ -42,28 +78,57 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, error);
 }
 
-/// The narrowest limit of a control group and those above it: each bounds all below.
-std::optional<double> core_limit(const fs::path& folder, std::string path,
-                                 const std::function<std::optional<double>(const fs::path&)>& limit_in) {
+/// Cores that a quota of microseconds allows in each period: 150000 of 100000 is 1.5; "max" and -1 are no limit.
+std::optional<double> cores_of(std::string_view quota, std::string_view period) {
+  const auto microseconds = number_of<std::int64_t>(trimmed(quota));
+  const auto of = number_of<std::int64_t>(trimmed(period));
+  if (!microseconds || !of || *microseconds <= 0 || *of <= 0) return std::nullopt;
+  return static_cast<double>(*microseconds) / static_cast<double>(*of);
+}
+
+/// The path of this process's control group: of the unified hierarchy (version 2) for an empty `controller`, else of
+/// that controller's. Empty when it has none.
+std::string cgroup_path(std::string_view text, std::string_view controller) {
+  for (const std::string_view line : lines_of(text)) {
+    const auto first = line.find(':');
+    const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    const auto names = line.substr(first + 1, second - first - 1);
+    const auto list = pieces_of(names, ",");
+    if (controller.empty() ? names.empty() : std::ranges::find(list, controller) != list.end())
+      return std::string(line.substr(second + 1));
+  }
+  return {};
+}
+
+/// What the control groups of this process allow, in cores. Each bounds all below it, so the narrowest limit counts.
+std::optional<double> core_limit(const fs::path& root) {
+  const fs::path folder = root / "sys/fs/cgroup";
+  const bool unified = is_there(folder / "cgroup.controllers");  // version 2
+  const auto limit_in = [&](const fs::path& group) {
+    if (!unified) return cores_of(text_of(group / "cpu.cfs_quota_us"), text_of(group / "cpu.cfs_period_us"));
+    const std::string text = text_of(group / "cpu.max");
+    const auto words = words_of(text);
+    return words.size() == 2 ? cores_of(words[0], words[1]) : std::nullopt;
+  };
+  std::string path = cgroup_path(text_of(root / "proc/self/cgroup"), unified ? "" : "cpu");
   std::optional<double> narrowest;
   for (;;) {
     const std::string relative = path.empty() || path.front() != '/' ? path : path.substr(1);
-    if (const auto limit = limit_in(folder / relative)) narrowest = std::min(narrowest.value_or(*limit), *limit);
+    if (const auto limit = limit_in((unified ? folder : folder / "cpu") / relative))
+      narrowest = std::min(narrowest.value_or(*limit), *limit);
     const auto slash = path.rfind('/');
     if (path.empty() || slash == std::string::npos) return narrowest;
     path.resize(slash);
   }
 }
 
-std::optional<double> core_limit(const fs::path& root) {
-  const std::string groups = text_of(root / "proc/self/cgroup");
-  const fs::path folder = root / "sys/fs/cgroup";
-  if (is_there(folder / "cgroup.controllers"))
-    return core_limit(folder, cgroup_path(groups, ""),
-                      [](const fs::path& group) { return cpu_max_cores(text_of(group / "cpu.max")); });
-  return core_limit(folder / "cpu", cgroup_path(groups, "cpu"), [](const fs::path& group) {
-    return cpu_quota_cores(text_of(group / "cpu.cfs_quota_us"), text_of(group / "cpu.cfs_period_us"));
-  });
+/// Whether a process of this name (from /proc/N/comm) is a profiler or a monitor that takes GPU counters.
+bool takes_counters(std::string_view process_name) {
+  // The kernel cuts names off after 15 characters.
+  constexpr auto heads = std::to_array<std::string_view>({"nv-hostengine", "dcgm", "nsys", "nsight", "QdstrmImporter"});
+  if (process_name == "ncu" || process_name == "ncu-ui" || process_name == "nv-nsight-cu-cl") return true;
+  return std::ranges::any_of(heads, [&](std::string_view head) { return process_name.starts_with(head); });
 }
 
 std::string container_sign(const fs::path& root) {
@@ -128,16 +193,23 @@ GpuFacts gather_gpu(const Device& device) {
 }  // namespace
 
 std::string gather_driver_version(const fs::path& root) {
-  return driver_version(text_of(root / "proc/driver/nvidia/version"));
+  // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build ..."
+  const std::string text = text_of(root / "proc/driver/nvidia/version");
+  for (const std::string_view word : words_of(value_of(text, "NVRM version").value_or("")))
+    if (word.find('.') != std::string_view::npos && word.find_first_not_of("0123456789.") == std::string_view::npos)
+      return std::string(word);
+  return {};
 }
 
 CounterPermission gather_counter_permission(const fs::path& root) {
-  return {profiling_admin_only(text_of(root / "proc/driver/nvidia/params")),
-          has_sys_admin(text_of(root / "proc/self/status"))};
-}
-
-std::string process_name(const fs::path& root, unsigned id) {
-  return first_line_of(root / "proc" / std::to_string(id) / "comm");
+  constexpr unsigned cap_sys_admin = 21;  // linux/capability.h
+  const std::string params = text_of(root / "proc/driver/nvidia/params"), status = text_of(root / "proc/self/status");
+  const auto admin_only = value_of(params, "RmProfilingAdminOnly");
+  const auto mask = number_of<std::uint64_t>(value_of(status, "CapEff").value_or(""), 16);
+  CounterPermission permission;
+  if (admin_only == "0" || admin_only == "1") permission.admin_only = admin_only == "1";
+  permission.sys_admin = mask && ((*mask >> cap_sys_admin) & 1U) != 0;
+  return permission;
 }
 
 Profilers gather_profilers(const fs::path& root, const std::function<const char*(const char*)>& variable) {
@@ -150,14 +222,12 @@ Profilers gather_profilers(const fs::path& root, const std::function<const char*
   std::error_code error;
   for (fs::directory_iterator entry(root / "proc", error), end; !error && entry != end; entry.increment(error)) {
     const std::string folder = entry->path().filename().string();
-    unsigned id = 0;
-    const char* const last = folder.data() + folder.size();
-    if (const auto [rest, bad] = std::from_chars(folder.data(), last, id); bad != std::errc() || rest != last) continue;
-    std::string name = process_name(root, id);
-    if (takes_counters(name)) profilers.processes.push_back({static_cast<int>(id), std::move(name)});
+    const auto id = number_of<int>(folder);
+    if (!id) continue;
+    std::string name = first_line_of(entry->path() / "comm");
+    if (takes_counters(name)) profilers.processes.push_back({*id, std::move(name)});
   }
-  std::sort(profilers.processes.begin(), profilers.processes.end(),
-            [](const RunningProcess& a, const RunningProcess& b) { return a.id < b.id; });
+  std::ranges::sort(profilers.processes, {}, &RunningProcess::id);
   return profilers;
 }
 
@@ -169,9 +239,13 @@ Host gather_host_files(const fs::path& root) {
   const std::string smt = first_line_of(system / "cpu/smt/active");
   if (smt == "0" || smt == "1") host.smt = smt == "1";
   host.governor = first_line_of(system / "cpu/cpu0/cpufreq/scaling_governor");
-  host.huge_pages = chosen_of(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled"));
-  host.load = load_average(text_of(root / "proc/loadavg"));
-  host.virtual_machine = has_cpu_flag(text_of(root / "proc/cpuinfo"), "hypervisor");
+  const std::string pages = text_of(root / "sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
+  if (const auto open = pages.find('['), close = pages.find(']', open); close != std::string::npos)
+    host.huge_pages = pages.substr(open + 1, close - open - 1);
+  const std::string load = text_of(root / "proc/loadavg"), cpuinfo = text_of(root / "proc/cpuinfo");
+  if (const auto words = words_of(load); !words.empty()) host.load = number_of<double>(words.front());
+  const auto flags = words_of(value_of(cpuinfo, "flags").value_or(""));
+  host.virtual_machine = std::ranges::find(flags, "hypervisor") != flags.end();
   host.container = container_sign(root);
   return host;
 }
@@ -205,116 +279,6 @@ Facts gather() {
   // Last: CUPTI must not be in the process while costs are measured.
   facts.libraries = gather_libraries();
   return facts;
-}
-
-namespace {
-
-/// Stays loaded: CUDA's libraries register themselves with each other and do not like to leave.
-void* open_first(const std::vector<std::string>& files, std::string& reason) {
-  for (const std::string& file : files) {
-    if (void* const handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
-    const char* const text = dlerror();
-    if (reason.empty()) reason = text != nullptr ? text : file;
-  }
-  return nullptr;
-}
-
-std::string path_of(void* handle) {
-  link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr) return {};
-  std::error_code error;
-  const auto real = std::filesystem::canonical(map->l_name, error);
-  return error ? map->l_name : real.string();
-}
-
-template <class Function>
-Function* function_in(void* handle, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-
-/// The names first, which the loader looks up by its own rules; then the usual folders of a toolkit.
-std::vector<std::string> candidates(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
-  std::vector<std::string> files = names;
-  std::vector<std::string> roots;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* root = std::getenv(variable); root != nullptr && *root != '\0') roots.emplace_back(root);
-  roots.emplace_back("/usr/local/cuda");
-  for (const std::string& root : roots)
-    for (const std::string& folder : folders)
-      for (const std::string& name : names) files.push_back(fmt::format("{}/{}/{}", root, folder, name));
-  return files;
-}
-
-using Version = std::string (*)(void* handle);
-
-std::optional<int> cuda_of(void* handle) {
-  const auto get = function_in<int(int*)>(handle, "cuDriverGetVersion");
-  int version = 0;
-  return get != nullptr && get(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
-}
-
-std::string cuda_version(void* handle) {
-  const auto version = cuda_of(handle);
-  return version ? "CUDA " + cuda_version_text(*version) : "";
-}
-
-std::string cupti_version(void* handle) {
-  const auto get = function_in<int(std::uint32_t*)>(handle, "cuptiGetVersion");
-  std::uint32_t version = 0;
-  return get != nullptr && get(&version) == 0 ? fmt::format("API {}", version) : "";
-}
-
-std::string nvml_version(void* handle) {
-  const auto init = function_in<int()>(handle, "nvmlInit_v2");
-  const auto shutdown = function_in<int()>(handle, "nvmlShutdown");
-  const auto get = function_in<int(char*, unsigned)>(handle, "nvmlSystemGetNVMLVersion");
-  if (init == nullptr || shutdown == nullptr || get == nullptr || init() != 0) return {};
-  char text[96] = {};
-  const bool known = get(text, sizeof(text)) == 0;
-  shutdown();
-  return known ? text : "";
-}
-
-std::string cublaslt_version(void* handle) {
-  const auto get = function_in<std::size_t()>(handle, "cublasLtGetVersion");
-  if (get == nullptr) return {};
-  const std::size_t version = get();
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-}
-
-Library look_up(const char* name, const std::vector<std::string>& files, Version version) {
-  Library library{name, "", "", ""};
-  void* const handle = open_first(files, library.reason);
-  if (handle == nullptr) return library;
-  library.reason.clear();
-  library.path = path_of(handle);
-  if (version != nullptr) library.version = version(handle);
-  return library;
-}
-
-}  // namespace
-
-std::vector<Library> gather_libraries() {
-  const std::vector<std::string> cupti_folders = {"extras/CUPTI/lib64", "lib64", "lib"};
-  std::vector<Library> libraries;
-  libraries.push_back(look_up("libcuda", {"libcuda.so.1"}, cuda_version));
-  libraries.push_back(look_up("libnvidia-ml", {"libnvidia-ml.so.1"}, nvml_version));
-  libraries.push_back(
-      look_up("libcublasLt", candidates({"libcublasLt.so.13", "libcublasLt.so.12"}, {"lib64"}), cublaslt_version));
-  libraries.push_back(look_up(
-      "libcupti", candidates({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, cupti_folders), cupti_version));
-  // CUPTI takes it from its own folder.
-  std::vector<std::string> files = candidates({"libnvperf_host.so"}, cupti_folders);
-  if (const auto slash = libraries.back().path.rfind('/'); slash != std::string::npos)
-    files.insert(files.begin(), libraries.back().path.substr(0, slash) + "/libnvperf_host.so");
-  libraries.push_back(look_up("libnvperf_host", files, nullptr));
-  return libraries;
-}
-
-std::optional<int> driver_cuda_version() {
-  std::string reason;
-  void* const handle = open_first({"libcuda.so.1"}, reason);
-  return handle != nullptr ? cuda_of(handle) : std::nullopt;
 }
 
 }  // namespace gpubench::doctor

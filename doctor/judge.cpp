@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/judge.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,10 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "doctor/facts.h"
+#include "doctor/doctor.h"
 
 namespace gpubench::doctor {
 namespace {

@@ -21,7 +21,6 @@
 namespace gpubench::bench {
 namespace {
 
-constexpr std::uint64_t max_device_code_bytes = std::uint64_t{1} << 30;
 constexpr std::string_view device_code_section = ".nv_fatbin";
 constexpr std::string_view kernel_section = ".text.";
 
@@ -181,9 +180,10 @@ std::int64_t warm_up_chains_for(double chain_seconds) {
 
 }  // namespace
 
-std::string demangled(const char* name) {
+std::string demangled(const std::string& name) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> source(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> source(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                      std::free);
   return source ? source.get() : name;
 }
 
@@ -200,13 +200,11 @@ KernelCode KernelCode::of_process(std::string_view architecture) {
 }
 
 void KernelCode::add_file(const std::filesystem::path& file) {
-  FileBytes bytes(file);
-  const auto image = read_elf(bytes);
+  const MappedFile mapped(file);
+  const auto image = read_elf(mapped.bytes());
   if (!image) return;
-  for (const ElfSection& section : image->sections) {
-    if (section.type != SHT_PROGBITS || section.name != device_code_section) continue;
-    if (const auto code = bytes.piece(section.offset, section.size, max_device_code_bytes)) add_device_code(*code);
-  }
+  for (const ElfSection& section : image->sections)
+    if (section.type == SHT_PROGBITS && section.name == device_code_section) add_device_code(section.bytes);
 }
 
 void KernelCode::add_device_code(std::string_view bytes) {
@@ -218,20 +216,18 @@ void KernelCode::add_device_code(std::string_view bytes) {
 
 /// Of bytes that begin with a cubin and go on with something else. Returns how many of them are surely its own.
 std::size_t KernelCode::add_cubin(std::string_view bytes) {
-  TextBytes source(bytes);
-  const auto cubin = read_elf(source);
+  const auto cubin = read_elf(bytes);
   if (!cubin || cubin->machine != EM_CUDA) return 0;
   ++cubins_;
   const int architecture = architecture_of(*cubin);
   std::uint64_t end = 0;
   for (const ElfSection& section : cubin->sections) {
-    if (section.type != SHT_PROGBITS || section.offset > bytes.size() || section.size > bytes.size() - section.offset)
-      continue;
-    end = std::max(end, section.offset + section.size);
+    if (section.type != SHT_PROGBITS || section.bytes.empty()) continue;
+    end = std::max(end, section.offset + section.bytes.size());
     if (!section.name.starts_with(kernel_section)) continue;
     Fnv1a64 hash;
-    hash.add(bytes.substr(section.offset, section.size));
-    add_kernel(demangled(section.name.c_str() + kernel_section.size()), architecture, hash.value());
+    hash.add(section.bytes);
+    add_kernel(demangled(std::string(section.name.substr(kernel_section.size()))), architecture, hash.value());
   }
   return end;
 }

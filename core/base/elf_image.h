@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,46 +22,27 @@ class Fnv1a64 {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// Bytes that are read piece by piece; none outside of them.
-class Bytes {
+/// The bytes of a regular file, mapped; none where it cannot be read.
+class MappedFile {
  public:
-  virtual ~Bytes() = default;
-  /// All of [offset, offset + size), or nothing.
-  [[nodiscard]] virtual bool read(std::uint64_t offset, void* target, std::uint64_t size) = 0;
-  [[nodiscard]] virtual std::uint64_t size() const = 0;
-  /// Such a piece as a text; absent also when it is larger than `most`.
-  [[nodiscard]] std::optional<std::string> piece(std::uint64_t offset, std::uint64_t size, std::uint64_t max);
-};
-
-class FileBytes final : public Bytes {
- public:
-  explicit FileBytes(const std::filesystem::path& file);
-  bool read(std::uint64_t offset, void* target, std::uint64_t size) override;
-  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  explicit MappedFile(const std::filesystem::path& file);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }
 
  private:
-  std::ifstream stream_;
-  std::uint64_t size_ = 0;
-};
-
-/// Of a text that outlives it.
-class TextBytes final : public Bytes {
- public:
-  explicit TextBytes(std::string_view text) : text_(text) {}
-  bool read(std::uint64_t offset, void* target, std::uint64_t size) override;
-  [[nodiscard]] std::uint64_t size() const override { return text_.size(); }
-
- private:
-  std::string_view text_;
+  std::string_view bytes_;
 };
 
 struct ElfSection {
-  std::string name;
+  std::string_view name;
   std::uint32_t type = 0;  ///< SHT_PROGBITS, ...
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;
+  std::string_view bytes;  ///< none where it lies outside of the image
 };
 
+/// Refers into the bytes that it was read from.
 struct ElfImage {
   std::uint16_t machine = 0;     ///< EM_X86_64, EM_CUDA, ...
   std::uint8_t abi_version = 0;  ///< of that machine
@@ -71,8 +50,7 @@ struct ElfImage {
   std::vector<ElfSection> sections;
 };
 
-/// Absent for what is no sound one of 64 bits in this machine's byte order. Sections may lie outside of the bytes: what
-/// reads them finds out.
-std::optional<ElfImage> read_elf(Bytes& bytes);
+/// Absent for what is no sound one of 64 bits in this machine's byte order.
+std::optional<ElfImage> read_elf(std::string_view bytes);
 
 }  // namespace gpubench

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -27,20 +26,6 @@ std::string operating_system() {
     return line;
   }
   return "Linux";
-}
-
-std::optional<std::uint64_t> hash_of(Bytes& file, std::uint64_t offset, std::uint64_t size) {
-  Fnv1a64 hash;
-  constexpr std::uint64_t max = std::uint64_t{1} << 20;
-  while (size > 0) {
-    const std::uint64_t part = std::min(size, max);
-    const auto bytes = file.piece(offset, part, max);
-    if (!bytes) return std::nullopt;
-    hash.add(*bytes);
-    offset += part;
-    size -= part;
-  }
-  return hash.value();
 }
 
 }  // namespace
@@ -73,14 +58,16 @@ Context gather_context(const std::string& program, const std::vector<std::string
 
 std::map<std::string, std::string> code_identity(const std::filesystem::path& executable) {
   std::map<std::string, std::string> result;
-  FileBytes file(executable);
-  const auto image = read_elf(file);
+  const MappedFile file(executable);
+  const auto image = read_elf(file.bytes());
   if (!image) return result;
   for (const auto& [key, name] : {std::pair("host_code", ".text"), std::pair("device_code", ".nv_fatbin")})
-    for (const ElfSection& section : image->sections)
-      if (section.type == SHT_PROGBITS && section.name == name)
-        if (const auto hash = hash_of(file, section.offset, section.size))
-          result[key] = fmt::format("fnv1a64 of {}: {:016x}", name, *hash);
+    for (const ElfSection& section : image->sections) {
+      if (section.type != SHT_PROGBITS || section.name != name || section.bytes.empty()) continue;
+      Fnv1a64 hash;
+      hash.add(section.bytes);
+      result[key] = fmt::format("fnv1a64 of {}: {:016x}", name, hash.value());
+    }
   return result;
 }
 

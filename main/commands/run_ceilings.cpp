@@ -20,6 +20,7 @@
 #include "gpubench/version.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
+#include "main/worker/isolation.h"
 #include "reports/reports.h"
 
 namespace gpubench {
@@ -30,76 +31,103 @@ Calibration assessed(Calibration calibration) {
   return calibration;
 }
 
-Calibration measure_quick(const Device& device, const Options& options, const CeilingSources& sources) {
-  Calibration calibration = sources.isolation != nullptr
-                                ? sources.isolation->calibrate(device)
-                                : measure_ceilings(device, calibrate::Mode::quick, options.quiet);
-  if (Interruption::noted() == 0) keep_in_cache(calibration);
-  return calibration;
-}
-
-/// Checks a calibration of this device; absent when it is not to be checked or the check itself failed, which is said.
-std::optional<DriftCheck> checked(const Calibration& calibration, const Device& device, const Options& options,
-                                  const CeilingSources& sources, std::vector<std::string>& warnings) {
-  if (!options.drift_check || Interruption::noted() != 0) return std::nullopt;
-  ProgressLine progress(options.quiet);
-  progress.step(fmt::format("checking the calibration of {}", device.id), 0.0);
+/// A failure is said and no more.
+void keep_in_cache(const Calibration& calibration) {
   try {
-    // What it takes would make every later kernel of this process slower, and with --isolate it is to use no GPU at
-    // all.
-    return sources.isolation != nullptr ? sources.isolation->check_drift(device, calibration)
-                                        : calibrate::check_drift(device, calibration);
-  } catch (const std::runtime_error& error) {
-    warnings.push_back(
-        fmt::format("The calibration of {} could not be checked for drift: {}", device.id, error.what()));
-    return std::nullopt;
+    say(fmt::format("calibration of {} kept in {}", calibration.device.id, calibrate::store(calibration).string()));
+  } catch (const storage::WriteError& error) {
+    say(error.what());
   }
 }
 
-/// One that stays whatever the check finds.
-Calibration kept_as_it_is(Calibration calibration, const Device& device, const Options& options,
-                          const CeilingSources& sources, std::vector<std::string>& warnings) {
-  calibration.drift = checked(calibration, device, options, sources, warnings);
-  if (!calibration.drift) return calibration;
-  if (auto text = drift_text(*calibration.drift, device); !text.empty())
-    warnings.push_back(std::move(text) + " It was used anyway.");
-  return calibration;
-}
+/// Finds the ceilings of one device.
+class CeilingFinder {
+ public:
+  /// `isolation` measures them in another process; null: this one does.
+  CeilingFinder(const Device& device, const Options& options, Isolation* isolation, std::vector<std::string>& warnings)
+      : device_(device), options_(options), isolation_(isolation), warnings_(warnings) {}
 
-Calibration from_file(const Device& device, const Options& options, const CeilingSources& sources,
-                      std::vector<std::string>& warnings) {
-  Calibration calibration = storage::read_calibration_for(*options.calibration_file, {device});
-  calibration.drift.reset();
-  const auto reason = calibrate::why_not_fitting(calibration, device);
-  calibration.device.id = device.id;
-  calibration = assessed(std::move(calibration));
-  if (!reason) return kept_as_it_is(std::move(calibration), device, options, sources, warnings);
-  warnings.push_back(fmt::format("{} was not measured on this {} in its present state ({}). Its verdicts may mislead.",
-                                 *options.calibration_file, device.id, *reason));
-  return calibration;
-}
-
-Calibration from_cache(Calibration stored, const Device& device, const Options& options, const CeilingSources& sources,
-                       std::vector<std::string>& warnings) {
-  stored.device.id = device.id;  // the same GPU may be numbered anew
-  stored = assessed(std::move(stored));
-  auto check = checked(stored, device, options, sources, warnings);
-  const std::string text = check ? drift_text(*check, device) : "";
-  if (!check || check->outcome != DriftOutcome::drifted) {
-    if (!text.empty()) warnings.push_back(text + " The stored calibration was used.");
-    stored.drift = std::move(check);
-    return stored;
+  [[nodiscard]] Calibration find(const Run* earlier) const {
+    if (options_.calibration_file) return from_file();
+    const Calibration* const then = earlier != nullptr ? earlier->calibration_of(device_.id) : nullptr;
+    if (then != nullptr && !calibrate::why_not_fitting(*then, device_))
+      return kept_as_it_is(*then);  // one run, one calibration
+    auto cached = calibrate::load_cached(device_);
+    if (cached.calibration) return from_cache(*std::move(cached.calibration));
+    say(fmt::format("no usable calibration of {}: {}; measuring a quick one", device_.id, cached.reason));
+    return measure_quick();
   }
-  say(fmt::format("the stored calibration of {} has drifted; measuring a new one", device.id));
-  std::string aside;
-  if (stored.mode == "full")
-    if (const auto file = calibrate::set_aside(device))
-      aside = fmt::format("; the full one is kept as {}", file->string());
-  Calibration fresh = measure_quick(device, options, sources);
-  warnings.push_back(fmt::format("{} A quick calibration was measured in its place{}.", text, aside));
-  fresh.drift = std::move(check);
-  return fresh;
-}
+
+ private:
+  [[nodiscard]] Calibration measure_quick() const {
+    Calibration calibration = isolation_ != nullptr ? isolation_->calibrate(device_)
+                                                    : measure_ceilings(device_, calibrate::Mode::quick, options_.quiet);
+    if (Interruption::noted() == 0) keep_in_cache(calibration);
+    return calibration;
+  }
+
+  /// Absent when it is not to be checked or the check itself failed, which is said.
+  [[nodiscard]] std::optional<DriftCheck> drift_of(const Calibration& calibration) const {
+    if (!options_.drift_check || Interruption::noted() != 0) return std::nullopt;
+    ProgressLine progress(options_.quiet);
+    progress.step(fmt::format("checking the calibration of {}", device_.id), 0.0);
+    try {
+      return isolation_ != nullptr ? isolation_->check_drift(device_, calibration)
+                                   : calibrate::check_drift(device_, calibration);
+    } catch (const std::runtime_error& error) {
+      warnings_.push_back(
+          fmt::format("The calibration of {} could not be checked for drift: {}", device_.id, error.what()));
+      return std::nullopt;
+    }
+  }
+
+  /// One that stays whatever the check finds.
+  [[nodiscard]] Calibration kept_as_it_is(Calibration calibration) const {
+    calibration.drift = drift_of(calibration);
+    const std::string text = calibration.drift ? drift_text(*calibration.drift, device_) : "";
+    if (!text.empty()) warnings_.push_back(text + " It was used anyway.");
+    return calibration;
+  }
+
+  [[nodiscard]] Calibration from_file() const {
+    Calibration calibration = storage::read_calibration_for(*options_.calibration_file, {device_});
+    calibration.drift.reset();
+    const auto reason = calibrate::why_not_fitting(calibration, device_);
+    calibration.device.id = device_.id;
+    calibration = assessed(std::move(calibration));
+    if (!reason) return kept_as_it_is(std::move(calibration));
+    warnings_.push_back(
+        fmt::format("{} was not measured on this {} in its present state ({}). Its verdicts may mislead.",
+                    *options_.calibration_file, device_.id, *reason));
+    return calibration;
+  }
+
+  [[nodiscard]] Calibration from_cache(Calibration stored) const {
+    stored.device.id = device_.id;  // the same GPU may be numbered anew
+    stored = assessed(std::move(stored));
+    auto check = drift_of(stored);
+    const std::string text = check ? drift_text(*check, device_) : "";
+    if (!check || check->outcome != DriftOutcome::drifted) {
+      if (!text.empty()) warnings_.push_back(text + " The stored calibration was used.");
+      stored.drift = std::move(check);
+      return stored;
+    }
+    say(fmt::format("the stored calibration of {} has drifted; measuring a new one", device_.id));
+    std::string aside;
+    if (stored.mode == "full")
+      if (const auto file = calibrate::set_aside(device_))
+        aside = fmt::format("; the full one is kept as {}", file->string());
+    Calibration fresh = measure_quick();
+    warnings_.push_back(fmt::format("{} A quick calibration was measured in its place{}.", text, aside));
+    fresh.drift = std::move(check);
+    return fresh;
+  }
+
+  const Device& device_;
+  const Options& options_;
+  Isolation* isolation_;
+  std::vector<std::string>& warnings_;
+};
 
 std::string reading_text(const DriftReading& reading) {
   const auto value = [&](double one) { return format_value(one, reading.unit, 4); };
@@ -147,17 +175,6 @@ std::string side(double difference) {
   return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
 }
 
-void load_together(const Options& options, Run& run) {
-  const calibrate::Together together = calibrate::measure_together(run.calibrations);
-  for (const auto& one : together.readings) {
-    const std::string text = together_text(one);
-    if (!options.quiet) fmt::print("{}\n", printable(text));
-    if (one.reading.outcome == DriftOutcome::drifted) run.warnings.push_back(text);
-  }
-  for (const std::string& reason : together.absent)
-    run.warnings.push_back(fmt::format("Not measured while all GPUs work: {}.", reason));
-}
-
 }  // namespace
 
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet) {
@@ -180,12 +197,52 @@ Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool qu
   return assessed(std::move(calibration));
 }
 
-void keep_in_cache(const Calibration& calibration) {
-  try {
-    say(fmt::format("calibration of {} kept in {}", calibration.device.id, calibrate::store(calibration).string()));
-  } catch (const storage::WriteError& error) {
-    say(error.what());
+void compare_several_gpus(const Options& options, Run& run) {
+  const auto gpus =
+      std::ranges::count(run.calibrations, DeviceKind::cuda, [](const auto& one) { return one.device.kind; });
+  if (gpus < 2) return;
+  const auto spreads = calibrate::compare_gpus(run.calibrations);
+  if (!options.quiet) fmt::print("\n{}\n", reports::console(spreads, stdout_style(options.color)));
+  for (const GpuSpread& spread : spreads)
+    if (is_notable(spread)) run.warnings.push_back(slowest_text(spread));
+  const calibrate::Together together = calibrate::measure_together(run.calibrations);
+  for (const auto& one : together.readings) {
+    const std::string text = together_text(one);
+    if (!options.quiet) fmt::print("{}\n", printable(text));
+    if (one.reading.outcome == DriftOutcome::drifted) run.warnings.push_back(text);
   }
+  for (const std::string& reason : together.absent)
+    run.warnings.push_back(fmt::format("Not measured while all GPUs work: {}.", reason));
+}
+
+int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run) {
+  for (const Device& device : devices) {
+    Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
+    if (!options.quiet) fmt::print("{}", reports::console(calibration, stdout_style(options.color)));
+    keep_in_cache(calibration);
+    run.devices.push_back(device);
+    run.calibrations.push_back(std::move(calibration));
+  }
+  compare_several_gpus(options, run);
+  for (const std::string& warning : run.warnings) say(warning);
+  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
+  return exit_codes::fine;
+}
+
+void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
+  std::optional<Interruption> interruption;
+  std::optional<Isolation> elsewhere;
+  const auto is_gpu = [](const Device& device) { return device.kind == DeviceKind::cuda; };
+  if (isolation == nullptr && std::ranges::any_of(run.devices, is_gpu)) {
+    interruption.emplace(nullptr);  // the process and its folder are not to be left behind
+    elsewhere.emplace(options.isolate_timeout_seconds);
+  }
+  for (const Device& device : run.devices) {
+    Isolation* const used = isolation == nullptr && is_gpu(device) ? &*elsewhere : isolation;
+    run.calibrations.push_back(CeilingFinder(device, options, used, run.warnings).find(earlier));
+  }
+  elsewhere.reset();
+  if (interruption && Interruption::noted() != 0) Interruption::end();
 }
 
 std::string drift_text(const DriftCheck& check, const Device& device) {
@@ -202,18 +259,6 @@ std::string drift_text(const DriftCheck& check, const Device& device) {
   return fmt::format("{} {} of {}: {}.", device.id, what, check.calibration_utc, readings);
 }
 
-Calibration ceilings_for(const Device& device, const Options& options, const CeilingSources& sources,
-                         std::vector<std::string>& warnings) {
-  if (options.calibration_file) return from_file(device, options, sources, warnings);
-  if (const Calibration* const then = sources.earlier ? sources.earlier->calibration_of(device.id) : nullptr;
-      then != nullptr && !calibrate::why_not_fitting(*then, device))
-    return kept_as_it_is(*then, device, options, sources, warnings);  // one run, one calibration
-  auto cached = calibrate::load_cached(device);
-  if (cached.calibration) return from_cache(*std::move(cached.calibration), device, options, sources, warnings);
-  say(fmt::format("no usable calibration of {}: {}; measuring a quick one", device.id, cached.reason));
-  return measure_quick(device, options, sources);
-}
-
 std::string slowest_text(const GpuSpread& spread) {
   return fmt::format("{} is the slowest of {} {} in {}: {}, {} their median.", spread.slowest, spread.gpus, spread.kind,
                      spread.resource, format_value(spread.slowest_value, spread.unit), side(spread.slowest_difference));
@@ -224,17 +269,6 @@ std::string together_text(const calibrate::TogetherReading& one) {
   return fmt::format("{} reaches {} in {} while all GPUs work, {} {} alone.", one.device,
                      format_value(reading.now.value, reading.unit), reading.resource, side(reading.change),
                      format_value(reading.stored.value, reading.unit));
-}
-
-void compare_several_gpus(const Options& options, Run& run) {
-  const auto gpus = std::count_if(run.calibrations.begin(), run.calibrations.end(),
-                                  [](const Calibration& one) { return one.device.kind == DeviceKind::cuda; });
-  if (gpus < 2) return;
-  const auto spreads = calibrate::compare_gpus(run.calibrations);
-  if (!options.quiet) fmt::print("\n{}\n", reports::console(spreads, stdout_style(options.color)));
-  for (const GpuSpread& spread : spreads)
-    if (is_notable(spread)) run.warnings.push_back(slowest_text(spread));
-  load_together(options, run);
 }
 
 }  // namespace gpubench

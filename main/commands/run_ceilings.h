@@ -11,34 +11,30 @@
 #include "core/model/device.h"
 #include "core/model/run.h"
 #include "main/cli/options.h"
-#include "main/worker/isolation.h"
 
 namespace gpubench {
+
+class Isolation;
 
 /// Calibrates a device in this process, with progress on the terminal.
 Calibration measure_ceilings(const Device& device, calibrate::Mode mode, bool quiet);
 
-/// Stores a calibration for later runs and says where; a failure is said and no more.
-void keep_in_cache(const Calibration& calibration);
+/// Calibrates the devices as --calibrate asks, keeps, prints and writes what it found. Returns the exit code.
+int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run);
 
-/// Where ceilings may come from besides the cache.
-struct CeilingSources {
-  const Run* earlier = nullptr;    ///< the run that is gone on with
-  Isolation* isolation = nullptr;  ///< measures them elsewhere
-};
-
-/// The ceilings of one device: those of --calibration, of the resumed run, of the cache, or measured now. A stored
-/// calibration is checked for drift unless the options say otherwise; one of the cache that has drifted is measured
-/// anew. What the reader must know goes to `warnings`.
-Calibration ceilings_for(const Device& device, const Options& options, const CeilingSources& sources,
-                         std::vector<std::string>& warnings);
-
-/// What a drift check found, in one sentence; empty when everything agrees. Pure.
-std::string drift_text(const DriftCheck& check, const Device& device);
+/// Adds the ceilings of the run's devices: those of --calibration, of the run that it goes on with (`earlier`, or
+/// null), of the cache, or measured now. A stored calibration is checked for drift unless the options say otherwise;
+/// one of the cache that has drifted is measured anew. What the reader must know becomes a warning. With `isolation`
+/// (else null), and for a GPU always, another process measures: what that takes would make every later kernel of this
+/// one slower (bench/cuda/handles.h).
+void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run);
 
 /// Compares the GPUs of one kind, then loads all GPUs at once; prints both and puts what stands out among the warnings.
 /// Does nothing for fewer than two GPUs.
 void compare_several_gpus(const Options& options, Run& run);
+
+/// What a drift check found, in one sentence; empty when everything agrees. Pure.
+std::string drift_text(const DriftCheck& check, const Device& device);
 
 /// "cuda:3 is the slowest of 8 NVIDIA H200 in dram-read: 4.21 TB/s, 8.9 % below their median." Pure.
 std::string slowest_text(const GpuSpread& spread);

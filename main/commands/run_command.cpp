@@ -14,7 +14,6 @@
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/cold_cache.h"
-#include "calibrate/calibrate.h"
 #include "classifier/classifier.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -222,20 +221,6 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
   return failed > 0 ? exit_codes::operation_failed : exit_codes::fine;
 }
 
-int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run) {
-  for (const Device& device : devices) {
-    Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
-    if (!options.quiet) fmt::print("{}", reports::console(calibration, stdout_style(options.color)));
-    keep_in_cache(calibration);
-    run.devices.push_back(device);
-    run.calibrations.push_back(std::move(calibration));
-  }
-  compare_several_gpus(options, run);
-  for (const std::string& warning : run.warnings) say(warning);
-  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
-  return exit_codes::fine;
-}
-
 /// Reads the run to go on with and makes sure that its points are comparable with new ones.
 std::optional<Run> earlier_run(const Options& options, const Context& context, const std::vector<Device>& devices) {
   if (!options.resume_file) return std::nullopt;
@@ -320,25 +305,6 @@ void add_condition_warnings(Run& run) {
   run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
 }
 
-/// The ceilings of all devices. Those of a GPU are always measured and checked in a process of their own: what that
-/// takes would make every later kernel of this one slower (bench/cuda/handles.h).
-void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run) {
-  std::optional<Interruption> interruption;
-  std::optional<Isolation> elsewhere;
-  const bool gpus = std::ranges::any_of(run.devices, [](const Device& one) { return one.kind == DeviceKind::cuda; });
-  if (isolation == nullptr && gpus) {
-    interruption.emplace(nullptr);  // the process and its folder are not to be left behind
-    elsewhere.emplace(options.isolate_timeout_seconds);
-  }
-  for (const Device& device : run.devices) {
-    const bool apart = isolation == nullptr && device.kind == DeviceKind::cuda;
-    const CeilingSources sources{earlier, apart ? &*elsewhere : isolation};
-    run.calibrations.push_back(ceilings_for(device, options, sources, run.warnings));
-  }
-  elsewhere.reset();
-  if (interruption && Interruption::noted() != 0) Interruption::end();
-}
-
 int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   const std::optional<Run> earlier = earlier_run(options, run.context, run.devices);
   // Held back where there is something to save first or to clean up.
@@ -404,10 +370,7 @@ bench::PointRunner::Settings runner_settings(const Options& options) {
 }
 
 int run_command(const Options& options) {
-  if (const auto taken = take_job())
-    return run_job(*taken, options, [&](const Device& device) {
-      return measure_ceilings(device, calibrate::Mode::quick, options.quiet);
-    });
+  if (const auto taken = take_job()) return run_job(*taken, options);
   bench::initialize_google(options.program, options.google);
   bench::choose_arguments(options.arguments);
   const std::vector<Device> devices = bench::choose_devices(options.device);

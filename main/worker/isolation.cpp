@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "bench/memory/memory.h"
+#include "core/base/process.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
@@ -65,6 +67,79 @@ std::vector<std::string> environment_with(const std::string& addition) {
   words.push_back(head + addition);
   return words;
 }
+
+/// This program, started again in a process of its own.
+class ChildProcess {
+ public:
+  /// Starts /proc/self/exe with the command line of this process, a job in its environment, nothing on its standard
+  /// input, and a process group of its own. Throws std::system_error.
+  explicit ChildProcess(const std::filesystem::path& job) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
+    channel_ = Descriptor(ends[0]);
+    const Descriptor theirs(ends[1]);
+    fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
+    Spawn spawn("a worker process cannot be started: posix_spawn");
+    spawn.give(theirs.number(), theirs);
+    process_.emplace(spawn.start("/proc/self/exe", own_command_line(),
+                                 environment_with(fmt::format("{}:{}", theirs.number(), job.string()))));
+  }
+
+  /// The next line that it reported; absent after its end, after `seconds`, or when a signal came.
+  std::optional<std::string> next_line(double seconds) {
+    const double until = steady_seconds() + seconds;
+    for (;;) {
+      if (auto line = take_line()) return line;
+      process_->poll();
+      // What it wrote before it ended is read after its end has been seen.
+      read_channel();
+      if (auto line = take_line()) return line;
+      const double left = until - steady_seconds();
+      if (ended() || left <= 0.0) return std::nullopt;
+      const auto wait = std::chrono::duration<double>(std::min(left, longest_wait_seconds));
+      if (channel_.open()) {
+        pollfd wanted{channel_.number(), POLLIN, 0};
+        if (poll(&wanted, 1, static_cast<int>(wait.count() * 1e3) + 1) < 0 && errno == EINTR) return std::nullopt;
+      } else {  // its end is near, or it closed what is not its own
+        std::this_thread::sleep_for(std::min(wait, std::chrono::duration<double>(0.001)));
+      }
+    }
+  }
+  [[nodiscard]] const std::optional<ProcessEnd>& ended() const { return process_->ended(); }
+  /// Ends it and all of its group by force, and waits until it is gone, but not for ever.
+  void kill() {
+    process_->kill();
+    read_channel();
+  }
+
+ private:
+  void read_channel() {
+    std::array<char, 4096> buffer{};
+    while (channel_.open()) {
+      const ssize_t count = ::read(channel_.number(), buffer.data(), buffer.size());
+      if (count > 0) {
+        received_.append(buffer.data(), static_cast<std::size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        if (count == 0) channel_.close();
+        return;
+      }
+    }
+  }
+  std::optional<std::string> take_line() {
+    const auto end = received_.find('\n');
+    if (end == std::string::npos) {
+      if (received_.size() > longest_line) received_.clear();  // nothing of ours
+      return std::nullopt;
+    }
+    std::string line = received_.substr(0, end);
+    received_.erase(0, end + 1);
+    return line;
+  }
+
+  Descriptor channel_;
+  std::string received_;
+  std::optional<Process> process_;
+};
 
 }  // namespace
 
@@ -229,69 +304,6 @@ DriftCheck Isolation::check_drift(const Device& device, const Calibration& store
   const auto input = folder_.path() / "calibration.json";
   storage::write_file(input, storage::to_json(stored));
   return run_ceilings_job(Job::Task::check_drift, device, "The drift check", input).drift.value_or(DriftCheck{});
-}
-
-ChildProcess::ChildProcess(const std::filesystem::path& job) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
-  channel_ = Descriptor(ends[0]);
-  const Descriptor theirs(ends[1]);
-  fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
-  Spawn spawn("a worker process cannot be started: posix_spawn");
-  spawn.give(theirs.number(), theirs);
-  process_.emplace(spawn.start("/proc/self/exe", own_command_line(),
-                               environment_with(fmt::format("{}:{}", theirs.number(), job.string()))));
-}
-
-std::optional<std::string> ChildProcess::take_line() {
-  const auto end = received_.find('\n');
-  if (end == std::string::npos) {
-    if (received_.size() > longest_line) received_.clear();  // nothing of ours
-    return std::nullopt;
-  }
-  std::string line = received_.substr(0, end);
-  received_.erase(0, end + 1);
-  return line;
-}
-
-void ChildProcess::read_channel() {
-  std::array<char, 4096> buffer{};
-  while (channel_.open()) {
-    const ssize_t count = ::read(channel_.number(), buffer.data(), buffer.size());
-    if (count > 0) {
-      received_.append(buffer.data(), static_cast<std::size_t>(count));
-    } else if (count < 0 && errno == EINTR) {
-      continue;
-    } else {
-      if (count == 0) channel_.close();
-      return;
-    }
-  }
-}
-
-std::optional<std::string> ChildProcess::next_line(double seconds) {
-  const double until = steady_seconds() + seconds;
-  for (;;) {
-    if (auto line = take_line()) return line;
-    process_->poll();
-    // What it wrote before it ended is read after its end has been seen.
-    read_channel();
-    if (auto line = take_line()) return line;
-    const double left = until - steady_seconds();
-    if (ended() || left <= 0.0) return std::nullopt;
-    const auto wait = std::chrono::duration<double>(std::min(left, longest_wait_seconds));
-    if (channel_.open()) {
-      pollfd wanted{channel_.number(), POLLIN, 0};
-      if (poll(&wanted, 1, static_cast<int>(wait.count() * 1e3) + 1) < 0 && errno == EINTR) return std::nullopt;
-    } else {  // its end is near, or it closed what is not its own
-      std::this_thread::sleep_for(std::min(wait, std::chrono::duration<double>(0.001)));
-    }
-  }
-}
-
-void ChildProcess::kill() {
-  process_->kill();
-  read_channel();
 }
 
 }  // namespace gpubench

@@ -12,7 +12,6 @@
 #include "bench/point_runner.h"
 #include "calibrate/calibrate.h"
 #include "core/base/files.h"
-#include "core/base/process.h"
 #include "core/model/calibration.h"
 #include "main/cli/options.h"
 #include "main/commands/plan.h"
@@ -49,28 +48,6 @@ std::optional<TakenJob> take_job();
 
 /// A filter of Google Benchmark that chooses all points of an operation, and perhaps some more.
 std::string filter_for(const std::string& operation);
-
-/// This program, started again in a process of its own.
-class ChildProcess {
- public:
-  /// Starts /proc/self/exe with the command line of this process, a job in its environment, nothing on its standard
-  /// input, and a process group of its own. Throws std::system_error.
-  explicit ChildProcess(const std::filesystem::path& job);
-
-  /// The next line that it reported; absent after its end, after `seconds`, or when a signal came.
-  std::optional<std::string> next_line(double seconds);
-  [[nodiscard]] const std::optional<ProcessEnd>& ended() const { return process_->ended(); }
-  /// Ends it and all of its group by force, and waits until it is gone, but not for ever.
-  void kill();
-
- private:
-  void read_channel();
-  std::optional<std::string> take_line();
-
-  Descriptor channel_;
-  std::string received_;
-  std::optional<Process> process_;
-};
 
 /// How points are to be run, as the command line asks for.
 bench::PointRunner::Settings runner_settings(const Options& options);
@@ -109,8 +86,7 @@ class Isolation {
   int jobs_ = 0;
 };
 
-/// What the process of a job does. `measure_ceilings` calibrates a device, quickly. Returns the exit code.
-int run_job(const TakenJob& taken, const Options& options,
-            const std::function<Calibration(const Device&)>& measure_ceilings);
+/// What the process of a job does. Returns the exit code.
+int run_job(const TakenJob& taken, const Options& options);
 
 }  // namespace gpubench

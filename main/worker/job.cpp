@@ -25,6 +25,7 @@
 #include "core/storage/storage.h"
 #include "main/commands/commands.h"
 #include "main/commands/post_timing.h"
+#include "main/commands/run_ceilings.h"
 #include "main/worker/isolation.h"
 
 namespace gpubench {
@@ -98,8 +99,8 @@ void measure_points(const Job& job, const Options& options, const Device& device
   }
 }
 
-/// Of a job about ceilings that does not measure all of them.
-Calibration ceilings_of(const Job& job, const Device& device) {
+Calibration ceilings_of(const Job& job, const Device& device, bool quiet) {
+  if (job.task == Job::Task::calibrate) return measure_ceilings(device, calibrate::Mode::quick, quiet);
   if (job.task == Job::Task::check_drift) {
     Calibration stored = storage::read_calibration(job.input);
     stored.drift = calibrate::check_drift(device, stored);
@@ -183,8 +184,7 @@ std::string filter_for(const std::string& operation) {
   return filter + "/";
 }
 
-int run_job(const TakenJob& taken, const Options& options,
-            const std::function<Calibration(const Device&)>& measure_ceilings) {
+int run_job(const TakenJob& taken, const Options& options) {
   const Job& job = taken.job;
   const Descriptor channel(taken.channel);
   fcntl(taken.channel, F_SETFD, FD_CLOEXEC);  // what an operation starts has no business with it
@@ -199,7 +199,7 @@ int run_job(const TakenJob& taken, const Options& options,
     if (job.task == Job::Task::measure) {
       measure_points(job, options, device, run, channel);
     } else {
-      run.calibrations = {job.task == Job::Task::calibrate ? measure_ceilings(device) : ceilings_of(job, device)};
+      run.calibrations = {ceilings_of(job, device, options.quiet)};
       storage::write_file(job.result, storage::to_json(run));
     }
     return exit_codes::fine;

@@ -51,6 +51,11 @@ inline Run run_with(const std::vector<double>& samples, const std::string& name 
 }
 
 /// Of a machine whose processes hardly differ.
+/// One process a side.
+inline Comparison compare(const Run& base, const Run& next, const CompareOptions& options) {
+  return compare(std::vector<Run>{base}, std::vector<Run>{next}, options);
+}
+
 inline CompareOptions quiet(double min_effect = 0.01) {
   CompareOptions options;
   options.min_effect = min_effect;

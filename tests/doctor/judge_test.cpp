@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/judge.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "doctor/doctor.h"
 
 namespace gpubench::doctor {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "doctor/judge.h"
+#include "doctor/doctor.h"
 
 namespace gpubench::doctor {
 namespace {

@@ -12,6 +12,7 @@
 #include "core/storage/storage.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
+#include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {

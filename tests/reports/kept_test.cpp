@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "compare/compare.h"
 #include "core/model/points.h"
 #include "core/storage/storage.h"
 #include "reports/charts/picture.h"
 #include "reports/reports.h"
+#include "tests/compare/compared_runs.h"
 
 namespace gpubench::reports {
 namespace {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `gpubench doctor` found, before anything is thought of it: plain structs.
+// What works on this machine, what does not, and the remedy: facts, gathered from the system, and lines, judged from
+// them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,6 +15,8 @@
 
 #include "bench/cuda/nvml.h"
 #include "bench/devices.h"
+#include "core/base/table.h"
+#include "core/model/run.h"
 
 namespace gpubench::doctor {
 
@@ -90,57 +94,50 @@ struct Facts {
   Host host;
 };
 
-/// The driver's kernel module, and the permission to read counters, from files below `root` ("/").
+/// The driver's kernel module, "580.159.03", and the permission to read counters, from files below `root` ("/"). What
+/// is not there, or of another form, gives nothing.
 std::string gather_driver_version(const std::filesystem::path& root);
 CounterPermission gather_counter_permission(const std::filesystem::path& root);
 /// Profilers' variables of the environment (`variable` is std::getenv) and processes below `root`/proc.
 Profilers gather_profilers(const std::filesystem::path& root, const std::function<const char*(const char*)>& variable);
 /// All of the host but its clock's step and cost and the cores of the affinity, from files below `root`.
 Host gather_host_files(const std::filesystem::path& root);
-/// The name of a process, or empty when it is not to be seen.
-std::string process_name(const std::filesystem::path& root, unsigned id);
-
 /// Opens the libraries that gpubench uses, or would use, and says which files they are. libcupti and libnvperf_host are
 /// opened by nothing else without being asked for.
 std::vector<Library> gather_libraries();
 /// The newest CUDA that the driver runs, asked of libcuda itself; absent without one.
 std::optional<int> driver_cuda_version();
-
 /// Everything.
 Facts gather();
 
-// What the texts of /proc and /sys say. Pure; a text that is empty or of another form gives nothing.
-
-/// "580.159.03" from /proc/driver/nvidia/version.
-std::string driver_version(std::string_view text);
-
-/// RmProfilingAdminOnly from /proc/driver/nvidia/params.
-std::optional<bool> profiling_admin_only(std::string_view text);
-
-/// Whether the effective capabilities in /proc/self/status have CAP_SYS_ADMIN.
-bool has_sys_admin(std::string_view status);
-
-/// Cores that a cpu.max (control groups, version 2) allows: "150000 100000" is 1.5, "max 100000" is no limit.
-std::optional<double> cpu_max_cores(std::string_view text);
-/// The same from cpu.cfs_quota_us and cpu.cfs_period_us (version 1); -1 is no limit.
-std::optional<double> cpu_quota_cores(std::string_view quota, std::string_view period);
-/// The path of this process's control group in /proc/self/cgroup: of the unified hierarchy (version 2) for an empty
-/// `controller`, else of that controller's. Empty when it has none.
-std::string cgroup_path(std::string_view text, std::string_view controller);
-
-/// The choice in brackets: "madvise" of "always [madvise] never".
-std::string chosen_of(std::string_view text);
-
-/// The load average of the last minute from /proc/loadavg.
-std::optional<double> load_average(std::string_view text);
-
-/// Whether a flag stands in the "flags" lines of /proc/cpuinfo.
-bool has_cpu_flag(std::string_view cpuinfo, std::string_view flag);
-
-/// Whether a process of this name (from /proc/N/comm) is a profiler or a monitor that takes GPU counters.
-bool takes_counters(std::string_view process_name);
-
 /// 13000 as "13.0".
 std::string cuda_version_text(int version);
+
+/// Green: well. Yellow: works, but know this. Red: measuring fails or misleads until it is put right.
+enum class Light { green, yellow, red };
+inline constexpr std::array light_names = {std::string_view("green"), std::string_view("yellow"),
+                                           std::string_view("red")};
+
+struct Line {
+  std::string section;  ///< "driver", "libraries", "counters", the id of a GPU, "host"
+  std::string check;    ///< "power cap"
+  Light light = Light::green;
+  std::string found;
+  std::string remedy;           ///< what to do; only where the light is not green
+  std::optional<double> value;  ///< of a measured cost, in seconds
+  std::string method;           ///< how that was measured
+};
+
+/// One line for each check, in the order they are printed.
+std::vector<Line> judge(const Facts& facts);
+
+/// The worst state of all; green for none.
+Light worst(const std::vector<Line>& lines);
+
+/// A sign and a word for each state, so that nothing hangs on colour; the remedy under each line that has one.
+std::string console(const std::vector<Line>& lines, const ConsoleStyle& style);
+
+/// The same as JSON, with the schema "gpubench-doctor".
+std::string json(const std::vector<Line>& lines, const Context& context);
 
 }  // namespace gpubench::doctor
