@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "classifier/case.h"
@@ -14,23 +15,26 @@ namespace {
 
 constexpr double min_gain = 1.05;
 
+/// The advice on one point.
 class List {
  public:
-  void add(AdviceCode code, std::string action, std::string evidence, double seconds, double seconds_left) {
-    const double gain = seconds / seconds_left;
-    if (!std::isfinite(gain) || gain < min_gain) return;
-    advice_.push_back({std::move(action), std::move(evidence), gain, code});
+  explicit List(const Case& it) : seconds_(it.time.seconds) {}
+  /// `seconds_left`: what the point would take.
+  void add(AdviceCode code, std::string action, std::string evidence, double seconds_left) {
+    const double gain = seconds_ / seconds_left;
+    if (std::isfinite(gain) && gain >= min_gain)
+      advice_.push_back({std::move(action), std::move(evidence), gain, code});
   }
   void add_without_gain(AdviceCode code, std::string action, std::string evidence) {
     advice_.push_back({std::move(action), std::move(evidence), std::nullopt, code});
   }
   std::vector<Advice> sorted() {
-    std::ranges::stable_sort(
-        advice_, [](const Advice& a, const Advice& b) { return a.gain.value_or(0.0) > b.gain.value_or(0.0); });
+    std::ranges::stable_sort(advice_, std::greater<>(), [](const Advice& each) { return each.gain.value_or(0.0); });
     return std::move(advice_);
   }
 
  private:
+  double seconds_;
   std::vector<Advice> advice_;
 };
 
@@ -47,14 +51,14 @@ void advise_on_overhead(const Case& it, List& list) {
   const std::string batch = gpu ? "launch less often: batch the work, or capture the launches in a CUDA graph"
                                 : "start fewer parallel regions: batch the work";
   if (it.time.device_seconds) {
-    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds,
+    list.add(AdviceCode::batch_launches, batch, evidence,
              *it.time.device_seconds + kernel_overhead_seconds(it.measurement));
   } else if (it.time.seconds > min_gain * it.overhead_seconds) {
-    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds, it.time.seconds - it.overhead_seconds);
+    list.add(AdviceCode::batch_launches, batch, evidence, it.time.seconds - it.overhead_seconds);
   } else {
     list.add_without_gain(AdviceCode::batch_launches, batch, evidence);  // the launch hides what the work takes
   }
-  list.add(AdviceCode::fuse, "fuse it with the operation before or after it", evidence, it.time.seconds,
+  list.add(AdviceCode::fuse, "fuse it with the operation before or after it", evidence,
            it.time.device_seconds ? *it.time.device_seconds : it.time.seconds - it.overhead_seconds);
 }
 
@@ -65,7 +69,7 @@ void advise_on_start(const Case& it, List& list) {
   const char* const action =
       "start fewer blocks that do more: larger blocks, more elements per thread, or a grid-stride loop";
   if (const double busy = it.prediction.busy_seconds(); busy > 0.0)
-    list.add(AdviceCode::fewer_blocks, action, evidence, it.time.seconds,
+    list.add(AdviceCode::fewer_blocks, action, evidence,
              it.overhead_seconds + it.beside_launch * std::min(busy / start, 1.0));
   else
     list.add_without_gain(AdviceCode::fewer_blocks, action, evidence);
@@ -79,13 +83,13 @@ void advise_on_grid(const Case& it, List& list) {
   const double left = it.overhead_seconds + std::max(it.beside_launch / factor, it.binding.seconds);
   if (*waves < 1.0)
     list.add(AdviceCode::larger_grid, "launch more or smaller blocks: the grid is too small",
-             fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), it.time.seconds, left);
+             fmt::format("{} blocks on {} multiprocessors", blocks, it.machine.units), left);
   else
     list.add(AdviceCode::even_last_wave,
              "fill the last wave of blocks: another block size, or blocks that fetch their work (a persistent kernel)",
              fmt::format("{} blocks make {:.2f} waves; some of the {} multiprocessors get {:.0f} % more than the mean",
                          blocks, *waves, it.machine.units, 100.0 * (factor - 1.0)),
-             it.time.seconds, left);
+             left);
 }
 
 void advise_on_latency(const Case& it, List& list) {
@@ -97,7 +101,7 @@ void advise_on_latency(const Case& it, List& list) {
              it.machine.kind == DeviceKind::cuda
                  ? "keep more bytes in flight: wider accesses, more loads before their first use, more blocks"
                  : "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch",
-             evidence, it.time.seconds, left);
+             evidence, left);
   else if (it.binding.decision.regime == Regime::overhead)
     advise_on_start(it, list);
   else
@@ -105,7 +109,7 @@ void advise_on_latency(const Case& it, List& list) {
              it.machine.kind == DeviceKind::cuda
                  ? "give each multiprocessor more independent work: more blocks, more independent operations per thread"
                  : "give each core more independent work: more independent operations per loop, wider vectors",
-             evidence, it.time.seconds, left);
+             evidence, left);
 }
 
 /// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Nothing is said where moving
@@ -126,7 +130,7 @@ void advise_on_waste(const Case& it, List& list) {
   list.add(AdviceCode::coalesce,
            "coalesce: let neighbouring threads access neighbouring addresses, and read nothing twice",
            fmt::format("it moves {} but declares {}", format_value(moved, "B"), format_value(declared, "B")),
-           it.time.seconds, it.overhead_seconds + left);
+           it.overhead_seconds + left);
 }
 
 void advise_on_memory(const Case& it, List& list) {
@@ -137,10 +141,10 @@ void advise_on_memory(const Case& it, List& list) {
              "fuse it with the operation before or after it, so that data need not pass through memory",
              fmt::format("it reads {} and writes {}", format_value(work.bytes_read, "B"),
                          format_value(work.bytes_written, "B")),
-             it.time.seconds, it.overhead_seconds + it.beside_launch * (1.0 - spared / work.bytes()));
+             it.overhead_seconds + it.beside_launch * (1.0 - spared / work.bytes()));
   if (work.flops.contains(fp64))
     list.add(AdviceCode::smaller_format, "use FP32 instead of FP64 where its precision suffices",
-             fmt::format("it moves {}, half of that in FP32", format_value(work.bytes(), "B")), it.time.seconds,
+             fmt::format("it moves {}, half of that in FP32", format_value(work.bytes(), "B")),
              it.overhead_seconds + 0.5 * it.beside_launch);
 }
 
@@ -172,14 +176,14 @@ void advise_on_compute(const Case& it, List& list) {
     list.add(code, action,
              fmt::format("the {} ceiling is {}x the {} ceiling", label_of(name_of(to)), format_number(ratio),
                          label_of(name_of(from))),
-             it.time.seconds, it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
+             it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }
 }
 
 }  // namespace
 
 std::vector<Advice> advice_for(const Case& it) {
-  List list;
+  List list(it);
   if (it.decision.regime == Regime::overhead) {
     if (is_launch(it.decision))
       advise_on_overhead(it, list);

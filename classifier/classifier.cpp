@@ -206,48 +206,39 @@ Need need_between(const Run& run, const Sweep& sweep, double low, double high) {
   return need;
 }
 
-/// How much a gap between two sizes asks for one more: the lower the sooner, absent for not at all.
-class Gaps {
- public:
-  Gaps(const Run& run, const Sweep& sweep, const Verdicts& verdicts) : run_(run), sweep_(sweep), verdicts_(verdicts) {}
-
-  /// A change of the limiter whose boundary is not narrow comes first, the least sure first; then what lies beside one.
-  [[nodiscard]] std::optional<double> rank(std::size_t i) const {
-    if (!(sweep_.sizes[i].argument > 0.0) ||
-        sweep_.sizes[i + 1].argument / sweep_.sizes[i].argument <= 1.0 + wanted_half_width)
-      return std::nullopt;
-    const auto min_sure = confidence(i);
-    if (!min_sure) return std::nullopt;
-    if (asks(i)) return *min_sure;
-    const bool beside = (i > 0 && asks(i - 1)) || (i + 2 < sweep_.sizes.size() && asks(i + 1));
-    return beside && *min_sure < sure ? std::optional(1.0 + *min_sure) : std::nullopt;
+/// How much each gap between two sizes asks for one more: the lower the sooner, absent for not at all. A change of the
+/// limiter whose boundary is not narrow comes first, the least sure first; then what lies beside one.
+std::vector<std::optional<double>> ranks_of(const Run& run, const Sweep& sweep, const Verdicts& verdicts) {
+  const auto& sizes = sweep.sizes;
+  const std::size_t gaps = sizes.size() - 1;
+  std::vector<std::optional<double>> confidence(gaps), ranks(gaps);
+  std::vector<bool> asks(gaps);
+  for (std::size_t i = 0; i < gaps; ++i) {
+    const Verdict* const below = verdict_at(sizes[i], verdicts);
+    const Verdict* const above = verdict_at(sizes[i + 1], verdicts);
+    if (below == nullptr || above == nullptr) continue;
+    confidence[i] = std::min(below->confidence, above->confidence);
+    Need need = need_between(run, sweep, sizes[i].argument, sizes[i + 1].argument);
+    if (need == Need::none_known && (below->regime != above->regime || below->limiter != above->limiter)) {
+      // The points change here, the fit a little further on: where that is known well, points beside it are unsure for
+      // good.
+      const double low = sizes[i > 0 ? i - 1 : i].argument;
+      const double high = sizes[std::min(i + 2, gaps)].argument;
+      need = need_between(run, sweep, low, high) == Need::narrow ? Need::narrow : Need::wide;
+    }
+    asks[i] = need == Need::wide;
   }
-
- private:
-  [[nodiscard]] std::optional<double> confidence(std::size_t i) const {
-    const Verdict* const below = verdict_at(sweep_.sizes[i], verdicts_);
-    const Verdict* const above = verdict_at(sweep_.sizes[i + 1], verdicts_);
-    if (below == nullptr || above == nullptr) return std::nullopt;
-    return std::min(below->confidence, above->confidence);
+  for (std::size_t i = 0; i < gaps; ++i) {
+    const bool apart = sizes[i].argument > 0.0 && sizes[i + 1].argument / sizes[i].argument > 1.0 + wanted_half_width;
+    if (!confidence[i] || !apart) continue;
+    const bool beside = (i > 0 && asks[i - 1]) || (i + 1 < gaps && asks[i + 1]);
+    if (asks[i])
+      ranks[i] = *confidence[i];
+    else if (beside && *confidence[i] < sure)
+      ranks[i] = 1.0 + *confidence[i];
   }
-  [[nodiscard]] bool asks(std::size_t i) const {
-    if (!confidence(i)) return false;
-    const Need need = need_between(run_, sweep_, sweep_.sizes[i].argument, sweep_.sizes[i + 1].argument);
-    if (need != Need::none_known) return need == Need::wide;
-    const Verdict* const below = verdict_at(sweep_.sizes[i], verdicts_);
-    const Verdict* const above = verdict_at(sweep_.sizes[i + 1], verdicts_);
-    if (below->regime == above->regime && below->limiter == above->limiter) return false;
-    // The points change here, the fit a little further on: where that is known well, points beside it are unsure for
-    // good.
-    const double low = sweep_.sizes[i > 0 ? i - 1 : i].argument;
-    const double high = sweep_.sizes[std::min(i + 2, sweep_.sizes.size() - 1)].argument;
-    return need_between(run_, sweep_, low, high) != Need::narrow;
-  }
-
-  const Run& run_;
-  const Sweep& sweep_;
-  const Verdicts& verdicts_;
-};
+  return ranks;
+}
 
 /// A round value between two others, or nothing when there is none left: operations that want whole rows or tiles are
 /// the likelier to take it.
@@ -287,13 +278,12 @@ std::vector<NextPoint> next_points(const Run& classified, std::size_t max) {
     if (point.verdict) verdicts.emplace(&point.measurement, &*point.verdict);
   std::vector<std::pair<double, NextPoint>> found;  // by rank
   for (const auto& sweep : sweeps_of(classified)) {
-    const Gaps gaps(classified, sweep, verdicts);
-    for (std::size_t i = 0; i + 1 < sweep.sizes.size(); ++i) {
-      const auto rank = gaps.rank(i);
-      if (!rank) continue;
+    const auto ranks = ranks_of(classified, sweep, verdicts);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (!ranks[i]) continue;
       auto arguments =
           arguments_between(*sweep.sizes[i].measurements.front(), *sweep.sizes[i + 1].measurements.front());
-      if (arguments) found.push_back({*rank, {sweep.operation, sweep.device, *std::move(arguments)}});
+      if (arguments) found.push_back({*ranks[i], {sweep.operation, sweep.device, *std::move(arguments)}});
     }
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });

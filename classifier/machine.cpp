@@ -45,6 +45,21 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31U);
 }
 
+/// The standard normal number below which the probability is `p`, 0 < p < 1.
+double normal_quantile(double p) {
+  if (p > 0.5) return -normal_quantile(1.0 - p);
+  // Newton's method on ln Phi(z), which is concave: from the left of the root it never oversteps.
+  double z = -std::sqrt(-2.0 * std::log(p));
+  for (int i = 0; i < 60; ++i) {
+    const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+    const double density = std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
+    const double step = std::log(below / p) * below / density;
+    z -= step;
+    if (std::abs(step) < 1e-14) break;
+  }
+  return z;
+}
+
 /// Every fourth stratum makes a block of its own, so that the first quarter of a column is stratified as well.
 constexpr std::array<std::size_t, 4> blocks = {2, 0, 3, 1};
 
@@ -189,20 +204,6 @@ Exponent hit_exponent_of(const std::vector<LadderPoint>& ladder, double capacity
     }
   }
   return best;
-}
-
-double normal_quantile(double p) {
-  if (p > 0.5) return -normal_quantile(1.0 - p);
-  // Newton's method on ln Phi(z), which is concave: from the left of the root it never oversteps.
-  double z = -std::sqrt(-2.0 * std::log(p));
-  for (int i = 0; i < 60; ++i) {
-    const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
-    const double density = std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
-    const double step = std::log(below / p) * below / density;
-    z -= step;
-    if (std::abs(step) < 1e-14) break;
-  }
-  return z;
 }
 
 std::span<const double> normal_draws(std::size_t column) {

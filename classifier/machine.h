@@ -117,7 +117,4 @@ inline constexpr std::size_t draw_count = 2000;
 /// and Conover, Technometrics 21, 1979). The first quarter is stratified as well. Columns repeat beyond 64.
 std::span<const double> normal_draws(std::size_t column);
 
-/// The standard normal number below which the probability is `p`, 0 < p < 1.
-double normal_quantile(double p);
-
 }  // namespace gpubench::classifier

@@ -216,10 +216,11 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
 }
 
 Residuals::Residuals(const Problem& problem) : problem_(problem) {
-  for (const auto& one : problem.cases) {
-    const auto& observation = *one.observation;
-    add(observation.seconds, observation.sigma);
-  }
+  const auto add = [this](double seconds, double sigma) {
+    logarithms_.push_back(std::log(seconds));
+    sigmas_.push_back(std::hypot(std::min(sigma, 10.0), min_sigma));
+  };
+  for (const auto& one : problem.cases) add(one.observation->seconds, one.observation->sigma);
   for (const auto& one : problem.cases)
     if (one.observation->device_seconds) add(*one.observation->device_seconds, one.observation->device_sigma);
 }
@@ -235,11 +236,6 @@ void Residuals::at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out) {
     out[device] = (std::log(std::max(time.device_seconds, min_figure)) - logarithms_[place]) / sigmas_[place];
     ++device;
   }
-}
-
-void Residuals::add(double seconds, double sigma) {
-  logarithms_.push_back(std::log(seconds));
-  sigmas_.push_back(std::hypot(std::min(sigma, 10.0), min_sigma));
 }
 
 }  // namespace gpubench::classifier

@@ -74,8 +74,6 @@ class Residuals {
   void at(const Eigen::VectorXd& parameters, Eigen::VectorXd& out);
 
  private:
-  void add(double seconds, double sigma);
-
   const Problem& problem_;
   std::vector<double> logarithms_;
   std::vector<double> sigmas_;

@@ -18,7 +18,7 @@
 namespace gpubench::compare {
 namespace {
 
-using Texts = std::map<std::string, std::string>;
+using Properties = std::map<std::string, std::string>;
 
 /// Kept apart from other facts: that a new version has other code is no news.
 constexpr auto code_keys = std::to_array<std::string_view>({"host_code", "device_code"});
@@ -28,7 +28,7 @@ constexpr auto forbidding_properties = std::to_array<std::string_view>(
 
 bool is_among(const auto& list, std::string_view key) { return std::ranges::find(list, key) != list.end(); }
 
-std::string value_of(const Texts& texts, const std::string& key) {
+std::string value_of(const Properties& texts, const std::string& key) {
   const auto place = texts.find(key);
   return place == texts.end() ? std::string() : place->second;
 }
@@ -49,7 +49,7 @@ class Differing {
   void hertz(const std::string& what, const std::optional<double>& base, const std::optional<double>& next) {
     if (base != next) text(what, base ? format_hertz(*base, 4) : "", next ? format_hertz(*next, 4) : "");
   }
-  bool texts(const std::string& prefix, const Texts& base, const Texts& next, auto forbids) {
+  bool texts(const std::string& prefix, const Properties& base, const Properties& next, auto forbids) {
     bool forbidden = false;
     for (const auto& [key, old] : base) forbidden |= text(prefix + key, old, value_of(next, key), forbids(key));
     for (const auto& [key, now] : next)
@@ -70,7 +70,7 @@ bool forbids(const Device& device, const std::string& property) {
 }
 
 /// A clock that the user has set is a property only where one is set.
-Texts with_set_clock(Texts properties) {
+Properties with_set_clock(Properties properties) {
   if (properties.count("max_sm_clock_mhz") > 0) properties.try_emplace("set_sm_clock_mhz", "not set");
   return properties;
 }
@@ -92,7 +92,7 @@ void compare_devices(const Device& base, const Device& next, Comparability& resu
   if (foreign) result.foreign_device_ids.insert(base.id);
 }
 
-Texts without_code(Texts environment) {
+Properties without_code(Properties environment) {
   for (const auto key : code_keys) environment.erase(std::string(key));
   return environment;
 }
@@ -156,7 +156,7 @@ CodeChange code_change(const Run& base, const Run& next) {
 CodeChange device_code_change(const Run& base, const Run& next) { return change_of("device_code", base, next); }
 
 std::map<std::string, std::string> fingerprint_of(const Run& run) {
-  Texts result;
+  Properties result;
   if (const std::string build = value_of(run.context.environment, "build"); !build.empty()) result["build"] = build;
   for (const Device& device : run.devices) {
     result[device.id] = fmt::format("{} {} {}, {} {}", kind_text(device), device.name, device.architecture,

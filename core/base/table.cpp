@@ -87,13 +87,13 @@ void add_row(std::vector<Column>& columns, std::vector<Cell> cells) {
 }
 
 std::string table_text(std::vector<Column> columns, std::size_t min, const ConsoleStyle& style,
-                       const std::vector<std::vector<std::string_view>>& expendable) {
-  Table table(columns, 0, min);
+                       const std::vector<std::vector<std::string_view>>& expendable, std::size_t elastic) {
+  Table table(columns, elastic, min);
   for (const auto& headers : expendable) {
     if (table.fits(usable_width(style))) break;
     std::erase_if(columns,
                   [&](const Column& column) { return std::ranges::find(headers, column.header) != headers.end(); });
-    table = Table(columns, 0, min);
+    table = Table(columns, elastic, min);
   }
   table.fit(style);
   std::string text = table.header(style);

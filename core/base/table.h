@@ -81,8 +81,8 @@ class Table {
 void add_row(std::vector<Column>& columns, std::vector<Cell> cells);
 
 /// A whole table. Where it is too wide, the columns with the headers of `expendable` go, one group after the other;
-/// then the first column is shortened, to `min` columns of the terminal at least.
+/// then the column at `elastic` is shortened, to `min` columns of the terminal at least.
 std::string table_text(std::vector<Column> columns, std::size_t min, const ConsoleStyle& style,
-                       const std::vector<std::vector<std::string_view>>& expendable = {});
+                       const std::vector<std::vector<std::string_view>>& expendable = {}, std::size_t elastic = 0);
 
 }  // namespace gpubench

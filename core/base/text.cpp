@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace gpubench {
@@ -101,6 +102,24 @@ bool inside_number(std::string_view text, std::size_t space) {
   return space > 0 && space + 1 < text.size() && digit(space - 1) && digit(space + 1);
 }
 
+/// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other (optimal string
+/// alignment distance).
+std::size_t edit_distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> before, last(other.size() + 1), row(other.size() + 1);
+  for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const bool same = one[i - 1] == other[j - 1];
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[other.size()];
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -185,46 +204,24 @@ std::string pad_left(std::string_view text, std::size_t width) {
   return std::string(width > used ? width - used : 0, ' ') + std::string(text);
 }
 
-std::size_t edit_distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> before, last(other.size() + 1), row(other.size() + 1);
-  for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= one.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= other.size(); ++j) {
-      const bool same = one[i - 1] == other[j - 1];
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[other.size()];
-}
-
-std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& known, std::size_t max) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t max = 3;
   constexpr std::size_t longest = 200;  // the distance takes quadratic time
   if (word.empty() || word.size() > longest) return {};
-  std::vector<std::pair<std::size_t, std::string>> found;
+  std::set<std::pair<std::size_t, std::string>> found;
   for (const std::string& candidate : known) {
     if (candidate.size() > longest) continue;
     const std::size_t distance = edit_distance(word, candidate);
     const bool begins = word.size() >= 3 && candidate.starts_with(word);
-    if (begins || distance <= std::max<std::size_t>(1, word.size() / 3)) found.emplace_back(distance, candidate);
+    if (begins || distance <= std::max<std::size_t>(1, word.size() / 3)) found.emplace(distance, candidate);
   }
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());  // not of std::ranges, which clang 14 cannot take
   std::vector<std::string> words;
-  for (auto& [distance, candidate] : found)
-    if (words.size() < max) words.push_back(std::move(candidate));
-  return words;
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
-  const std::vector<std::string> words = nearest(word, known);
-  std::string text;
-  for (const std::string& candidate : words)
-    text += text.empty() ? " Did you mean " + candidate : (&candidate == &words.back() ? " or " : ", ") + candidate;
-  return text.empty() ? text : text + "?";
+  for (const auto& [distance, candidate] : found)
+    if (words.size() < max) words.push_back(candidate);
+  if (words.empty()) return {};
+  const std::string last = words.back();
+  words.pop_back();
+  return fmt::format(" Did you mean {}{}{}?", fmt::join(words, ", "), words.empty() ? "" : " or ", last);
 }
 
 }  // namespace gpubench

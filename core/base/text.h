@@ -40,15 +40,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other (optimal string
-/// alignment distance).
-std::size_t edit_distance(std::string_view one, std::string_view other);
-
-/// The nearest known words, the nearest first: those within a third of the word's length, and those that it begins (if
-/// it has at least three letters). At most `max`; empty when none is near.
-std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& known, std::size_t max = 3);
-
-/// " Did you mean copy, or copy2d?"; empty without a near word.
+/// " Did you mean copy or copy2d?", of at most three known words, the nearest first: those within a third of the word's
+/// length (by insertions, deletions, substitutions and swaps of neighbours), and those that it begins, if it has at
+/// least three letters. Empty when none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace gpubench

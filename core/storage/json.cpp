@@ -24,6 +24,13 @@ void fields(V& visit, const char* key, T& value, More&... more) {
   if constexpr (sizeof...(more) > 0) fields(visit, more...);
 }
 
+/// The same of fields that are left out while they are empty.
+template <class V, class T, class... More>
+void filled(V& visit, const char* key, T& value, More&... more) {
+  visit.filled(key, value);
+  if constexpr (sizeof...(more) > 0) filled(visit, more...);
+}
+
 void describe(auto& visit, is_a<Device> auto& it) {
   fields(visit, "id", it.id, "kind", it.kind, "name", it.name, "architecture", it.architecture, "units", it.units,
          "memory_bytes", it.memory_bytes, "last_level_cache_bytes", it.last_level_cache_bytes, "max_clock_hz",
@@ -47,10 +54,8 @@ void describe(auto& visit, is_a<Confirmation> auto& it) {
 void describe(auto& visit, is_a<Ceiling> auto& it) {
   fields(visit, "resource", it.resource, "value", it.value, "unit", it.unit, "ci95", it.ci95, "repeats", it.repeats,
          "method", it.method, "clock_hz", it.clock_hz, "theoretical_limit", it.theoretical_limit, "group", it.group);
-  visit.filled("shape", it.shape);
-  visit.filled("conditions", it.conditions);
-  visit.field("load", it.load);
-  visit.field("work_per_run", it.work_per_run);
+  filled(visit, "shape", it.shape, "conditions", it.conditions);
+  fields(visit, "load", it.load, "work_per_run", it.work_per_run);
   visit.filled("work_unit", it.work_unit);
   fields(visit, "rate_per_clock", it.rate_per_clock, "cycles", it.cycles, "power_watts", it.power_watts);
   visit.field("temperature_celsius", it.temperature_celsius, Domain::any);
@@ -97,13 +102,11 @@ void describe(auto& visit, is_a<BandCheck> auto& it) {
   fields(visit, "resource", it.resource, "unit", it.unit, "value", it.value, "reference", it.reference, "margin",
          it.margin, "standing", it.standing);
   visit.field("difference", it.difference, Domain::any);
-  visit.field("worse", it.worse);
-  visit.field("source", it.source);
+  fields(visit, "worse", it.worse, "source", it.source);
 }
 
 void describe(auto& visit, is_a<Health> auto& it) {
-  visit.field("kind", it.kind);
-  visit.field("checks", it.checks);
+  fields(visit, "kind", it.kind, "checks", it.checks);
   visit.filled("reason", it.reason);
 }
 
@@ -111,13 +114,9 @@ void describe(auto& visit, is_a<Calibration> auto& it) {
   fields(visit, "device", it.device, "mode", it.mode, "created_utc", it.created_utc, "gpubench_version",
          it.gpubench_version, "seconds_taken", it.seconds_taken, "ceilings", it.ceilings, "absent", it.absent, "levels",
          it.levels, "ladder", it.ladder);
-  visit.filled("unit_levels", it.unit_levels);
-  visit.filled("unit_ladder", it.unit_ladder);
-  visit.filled("latency_curve", it.latency_curve);
-  visit.filled("intensity_sweep", it.intensity_sweep);
-  visit.filled("warnings", it.warnings);
-  visit.field("drift", it.drift);
-  visit.field("health", it.health);
+  filled(visit, "unit_levels", it.unit_levels, "unit_ladder", it.unit_ladder, "latency_curve", it.latency_curve,
+         "intensity_sweep", it.intensity_sweep, "warnings", it.warnings);
+  fields(visit, "drift", it.drift, "health", it.health);
 }
 
 // Measurements.
@@ -130,8 +129,7 @@ void describe(auto& visit, is_a<Summary> auto& it) {
   visit.field("upper_quartile", it.upper_quartile, visit.domain());
   visit.field("maximum", it.maximum, visit.domain());
   visit.field("mean", it.mean, visit.domain());
-  visit.field("mad", it.mad);
-  visit.field("median_ci95", it.median_ci95);
+  fields(visit, "mad", it.mad, "median_ci95", it.median_ci95);
 }
 
 void describe(auto& visit, is_a<Argument> auto& it) {
@@ -162,8 +160,7 @@ void describe(auto& visit, is_a<Timing> auto& it) {
   visit.field("seconds", it.seconds, domain);
   visit.filled("reason", it.reason);
   visit.filled("samples_seconds", it.samples_seconds, domain);
-  visit.filled("samples_clock_hz", it.samples_clock_hz);
-  visit.filled("block_sizes", it.block_sizes);
+  filled(visit, "samples_clock_hz", it.samples_clock_hz, "block_sizes", it.block_sizes);
   const std::size_t samples = it.samples_seconds.size();
   if (samples > 0 && !it.block_sizes.empty())
     visit.require(add_up(it.block_sizes, samples), "block_sizes", "does not add up to the number of samples");
@@ -186,8 +183,7 @@ void describe(auto& visit, is_a<Variant> auto& it) {
 void describe(auto& visit, is_a<DeviceConditions> auto& it) {
   fields(visit, "readings", it.readings, "sm_clock_hz", it.sm_clock_hz, "memory_clock_hz", it.memory_clock_hz,
          "power_watts", it.power_watts, "temperature_celsius", it.temperature_celsius);
-  visit.filled("throttle_reasons", it.throttle_reasons);
-  visit.filled("absent_reason", it.absent_reason);
+  filled(visit, "throttle_reasons", it.throttle_reasons, "absent_reason", it.absent_reason);
 }
 
 void describe(auto& visit, is_a<Launches> auto& it) {
@@ -217,14 +213,12 @@ void describe(auto& visit, is_a<KernelLaunch> auto& it) {
   fields(visit, "name", it.name, "grid", it.grid, "block", it.block, "registers", it.registers, "static_shared_bytes",
          it.static_shared_bytes, "dynamic_shared_bytes", it.dynamic_shared_bytes, "launches", it.launches,
          "local_bytes", it.local_bytes);
-  visit.filled("code", it.code);
-  visit.filled("code_absent_reason", it.code_absent_reason);
+  filled(visit, "code", it.code, "code_absent_reason", it.code_absent_reason);
 }
 
 void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.field("agreement", it.agreement);
-  visit.filled("reason", it.reason);
-  visit.filled("source", it.source);
+  filled(visit, "reason", it.reason, "source", it.source);
   visit.field("executions", it.executions);
   visit.field("seconds", it.seconds, Domain::any);
   visit.field("span_seconds", it.span_seconds, Domain::any);
@@ -264,10 +258,8 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
          "clock_hz", it.clock_hz);
   visit.filled("clock_hz_source", it.clock_hz_source);
   fields(visit, "conditions", it.conditions, "launches", it.launches, "grid", it.grid);
-  visit.filled("counters", it.counters);
-  visit.filled("absent_counters", it.absent_counters);
-  visit.filled("user_counters", it.user_counters);
-  visit.filled("work_differences", it.work_differences);
+  filled(visit, "counters", it.counters, "absent_counters", it.absent_counters, "user_counters", it.user_counters,
+         "work_differences", it.work_differences);
   fields(visit, "activity", it.activity, "failure", it.failure, "skipped", it.skipped);
 }
 
@@ -290,13 +282,10 @@ void describe(auto& visit, is_a<Verdict> auto& it) {
   fields(visit, "regime", it.regime, "limiter", it.limiter, "shares", it.shares, "achieved", it.achieved,
          "speed_up_left", it.speed_up_left);
   visit.field("confidence", it.confidence, Domain::probability);
-  visit.field("certainty", it.certainty);
-  visit.field("runner_up", it.runner_up);
+  fields(visit, "certainty", it.certainty, "runner_up", it.runner_up);
   visit.later("runner_up_probability", it.runner_up_probability, Domain::probability);
-  visit.field("model_seconds", it.model_seconds);
-  visit.field("evidence", it.evidence);
-  visit.filled("advice", it.advice);
-  visit.filled("votes", it.votes);
+  fields(visit, "model_seconds", it.model_seconds, "evidence", it.evidence);
+  filled(visit, "advice", it.advice, "votes", it.votes);
 }
 
 void describe(auto& visit, is_a<Boundary> auto& it) {

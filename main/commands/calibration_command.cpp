@@ -147,16 +147,8 @@ int list_calibrations(const Options& options) {
     for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back({printable(cells[i])});
   }
   // The name is what the other actions take, so it is the last to be shortened.
-  const std::size_t width = usable_width(style);
-  Table table(columns, 1, 8);
-  while (!table.fits(width) && columns.size() > 2) {
-    columns.pop_back();
-    table = Table(columns, 1, 8);
-  }
-  table.fit(style);
-  fmt::print("{}\n{}", printable(folder.string()), table.header(style));
-  for (std::size_t i = 0; i < all.size(); ++i) fmt::print("{}", table.row(i, style));
-  fmt::print("{}", notes);
+  fmt::print("{}\n{}{}", printable(folder.string()),
+             table_text(columns, 8, style, {{"driver"}, {"fits"}, {"age"}, {"mode"}}, 1), notes);
   return exit_codes::fine;
 }
 

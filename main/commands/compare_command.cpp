@@ -72,13 +72,7 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
 }
 
 compare::CompareOptions compare_options(const Options& options) {
-  compare::CompareOptions result;
-  result.min_effect = options.min_effect;
-  result.process_deviation = options.process_deviation;
-  result.force = options.force;
-  result.paired = options.paired;
-  result.clock = options.compared_clock;
-  return result;
+  return {options.min_effect, options.process_deviation, options.force, options.paired, options.compared_clock};
 }
 
 void check_comparison_outputs(const Options& options) {

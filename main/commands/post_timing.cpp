@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/commands/post_timing.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
 #include "main/cli/terminal.h"
+#include "main/commands/plan.h"
 #include "main/worker/isolation.h"
 
 namespace gpubench {

@@ -22,7 +22,6 @@
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
 #include "main/commands/plan.h"
-#include "main/commands/post_timing.h"
 #include "main/commands/run_ceilings.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"

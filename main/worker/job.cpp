@@ -24,7 +24,7 @@
 #include "core/base/files.h"
 #include "core/storage/storage.h"
 #include "main/commands/commands.h"
-#include "main/commands/post_timing.h"
+#include "main/commands/plan.h"
 #include "main/commands/run_ceilings.h"
 #include "main/worker/isolation.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "main/commands/post_timing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "main/commands/plan.h"
 
 namespace gpubench {
 namespace {

@@ -24,7 +24,7 @@
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "core/storage/storage.h"
-#include "main/commands/post_timing.h"
+#include "main/commands/plan.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {
