@@ -181,19 +181,13 @@ class CountingRunner {
   CountingRunner(Device device, bool cold, std::unique_ptr<PostTimingPass> pass)
       : device_(std::move(device), cold), pass_(std::move(pass)) {}
 
-  /// How often to run all points.
-  [[nodiscard]] std::size_t rounds() { return pass_->rounds(); }
-  /// To be called before each round.
-  void begin(std::size_t round) { pass_->begin(round); }
+  /// What it runs points for. Its rounds begin, and all points are run, as often as it says.
+  [[nodiscard]] PostTimingPass& pass() { return *pass_; }
   /// Runs the point at `position`, the same in every round, and returns `timed` with what the pass has added. Never
   /// throws for what the operation does: what is missing is absent with its reason.
   const Measurement& run(const PointCall& call, std::size_t position, const Measurement& timed);
   /// To be called after the last round: all points by their positions.
   std::map<std::size_t, Measurement> finish();
-
-  [[nodiscard]] std::vector<std::string> warnings() const { return pass_->warnings(); }
-  /// Why nothing can be added on this device at all, or null.
-  [[nodiscard]] const std::string* unavailable() { return pass_->unavailable(); }
 
  private:
   void count(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host, Measurement& measurement,

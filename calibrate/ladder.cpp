@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/ladder.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "calibrate/workbench.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::calibrate {

@@ -77,7 +77,7 @@ if(GPUBENCH_WITH_CUDA)
   find_package(CUDAToolkit REQUIRED)
   if(GPUBENCH_KERNEL_HASHES)
     # Code for several architectures is compressed otherwise, and what is compressed cannot be told kernel by kernel
-    # (bench/activity/activity_pass.h).
+    # (bench/counters/post_timing_pass.h).
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --help OUTPUT_VARIABLE nvcc_help ERROR_QUIET)
     if(NOT nvcc_help MATCHES "--no-compress")
       message(FATAL_ERROR "GPUBENCH_KERNEL_HASHES=ON, but ${CMAKE_CUDA_COMPILER} has no option --no-compress.")

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/activity/activity_pass.h"
-
 #include <cxxabi.h>
 #include <elf.h>
 #include <fmt/format.h>
@@ -14,6 +12,7 @@
 #include <tuple>
 
 #include "bench/clocks/timer.h"
+#include "bench/counters/post_timing_pass.h"
 #include "core/base/elf_image.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"

@@ -7,7 +7,6 @@
 #include <exception>
 #include <mutex>
 
-#include "bench/activity/activity_pass.h"
 #include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cupti_library.h"
 
@@ -43,20 +42,14 @@ struct FilledBuffer {
 
 /// Buffers that CUPTI has filled. Its callbacks are bare functions and know no object, so there is one of this in a
 /// process, as there is one CUPTI; they come from threads of its own.
-class FilledBuffers {
- public:
-  void put(FilledBuffer buffer) {
-    const std::lock_guard lock(mutex_);
-    buffers_.push_back(std::move(buffer));
-  }
-  [[nodiscard]] std::vector<FilledBuffer> take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(buffers_, {});
-  }
+struct FilledBuffers {
+  std::mutex mutex;
+  std::vector<FilledBuffer> buffers;
 
- private:
-  std::mutex mutex_;
-  std::vector<FilledBuffer> buffers_;
+  [[nodiscard]] std::vector<FilledBuffer> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(buffers, {});
+  }
 };
 
 /// Never destroyed: CUPTI may hand over a last buffer while the process ends.
@@ -73,7 +66,8 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t
 
 /// Reads nothing yet: CUPTI must not be called from here.
 void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
-  filled_buffers().put({{buffer, std::free}, bytes});
+  const std::lock_guard lock(filled_buffers().mutex);
+  filled_buffers().buffers.push_back({{buffer, std::free}, bytes});
 }
 
 /// Once a process: what CUPTI has under way would go to another pair.

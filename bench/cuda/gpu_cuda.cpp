@@ -48,11 +48,9 @@ Device describe(int index) {
   device.properties["cuda_driver"] = version_text(version);
   device.properties["ecc"] = properties.ECCEnabled != 0 ? "on" : "off";
   const auto* bytes = reinterpret_cast<const unsigned char*>(properties.uuid.bytes);
-  std::string uuid = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    uuid += fmt::format("{:02x}", bytes[i]);
-    if (i == 3 || i == 5 || i == 7 || i == 9) uuid += '-';
-  }
+  std::string uuid = "GPU";
+  for (int i = 0; i < 16; ++i)
+    uuid += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
   device.properties["uuid"] = uuid;
 
   const std::string bus_id = pci_bus_id(index);

@@ -41,6 +41,7 @@ GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, st
 Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::string& argument,
                          const std::vector<AxisValue>& values, Code code) {
   std::vector<GoogleBenchmark*> registered;
+  registered.reserve(values.size());
   for (const AxisValue& value : values)
     registered.push_back(
         add({name, kind, value.operation, {Argument{argument, 0, value.text}}, code == Code::unoptimized}));

@@ -310,9 +310,9 @@ std::vector<Measurement> go_over(const Device& device, const std::string& filter
 
 std::map<std::size_t, Measurement> count_again(CountingRunner& runner, const Device& device, const std::string& filter,
                                                const Timed& timed) {
-  const std::size_t rounds = runner.rounds();
+  const std::size_t rounds = runner.pass().rounds();
   for (std::size_t round = 0; round < rounds; ++round) {
-    runner.begin(round);
+    runner.pass().begin(round);
     go_over(device, filter, [&](const PointCall& call, std::size_t position) -> std::optional<Measurement> {
       const Measurement* const known = timed(position);
       if (known == nullptr) return std::nullopt;

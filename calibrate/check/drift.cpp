@@ -20,12 +20,6 @@
 namespace gpubench::calibrate {
 namespace {
 
-Estimate estimate_of(const std::vector<double>& values) {
-  std::vector<double> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
-  return {statistics::median(values), statistics::median_ci95(sorted)};
-}
-
 /// How far one interval lies beyond the other, as a fraction of the stored value; 0 where they meet.
 double beyond(const Estimate& stored, const Estimate& now) {
   if (now.ci95.low > stored.ci95.high) return (now.ci95.low - stored.ci95.high) / stored.value;
@@ -195,7 +189,8 @@ DriftReading judge_drift(const Ceiling& stored, const std::vector<DriftSamples>&
   reading.method = sets.back().method;
   std::vector<double> differences;
   for (const DriftSamples& set : sets) {
-    reading.now = estimate_of(set.values);
+    const Summary now = statistics::summarize(set.values);
+    reading.now = {now.median, now.median_ci95};
     reading.samples += static_cast<int>(set.values.size());
     differences.push_back(beyond(reading.stored, reading.now));
     if (reading.disturbance.empty()) reading.disturbance = set.disturbance;

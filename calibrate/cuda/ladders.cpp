@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "calibrate/cuda/workbench.h"
-#include "calibrate/ladder.h"
+#include "calibrate/workbench.h"
 #include "core/statistics/statistics.h"
 #include "kernels/probes/cuda_memory.h"
 

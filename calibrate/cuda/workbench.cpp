@@ -193,12 +193,7 @@ probes::Launched Workbench::launch(const LoopKernel& kernel, std::int64_t loops)
 
 Workbench::Sized Workbench::sized(const LoopKernel& kernel, double seconds) {
   Sized result;
-  const auto run = [&] {
-    probes::Launched launched;
-    result.seconds = timer.seconds([&] { launched = launch(kernel, result.loops); });
-    result.work = launched.work;
-    result.clock_readings = launched.clock_readings;
-  };
+  const auto run = [&] { result.seconds = timer.seconds([&] { result.launched = launch(kernel, result.loops); }); };
   run();  // loads the kernel, too
   run();
   while (result.seconds < 0.5 * seconds && result.loops < std::int64_t{1} << 40) {
@@ -211,8 +206,8 @@ Workbench::Sized Workbench::sized(const LoopKernel& kernel, double seconds) {
 
 void Workbench::add_loops(Probe probe, const LoopKernel& kernel, double seconds) {
   const Sized size = sized(kernel, seconds);
-  probe.ceiling.work_per_run = size.work;
-  probe.clock_readings = size.clock_readings;
+  probe.ceiling.work_per_run = size.launched.work;
+  probe.clock_readings = size.launched.clock_readings;
   probe.enqueue = [this, kernel, loops = size.loops] { (void)launch(kernel, loops); };
   probes.push_back(std::move(probe));
 }
@@ -224,7 +219,7 @@ std::size_t Workbench::fastest(const std::vector<LoopKernel>& kernels) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     try {
       const Sized size = sized(kernels[i], trial_seconds);
-      if (const double rate = size.work / size.seconds; rate > best_rate) {
+      if (const double rate = size.launched.work / size.seconds; rate > best_rate) {
         best_rate = rate;
         best = i;
       }

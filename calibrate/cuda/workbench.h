@@ -192,9 +192,8 @@ class Workbench : public WorkbenchBase {
  private:
   struct Sized {
     std::int64_t loops = 1;
-    double work = 0.0;
     double seconds = 0.0;
-    int clock_readings = 0;
+    probes::Launched launched;
   };
   void sample_rate(Probe& probe);
   probes::Launched launch(const LoopKernel& kernel, std::int64_t loops);

@@ -132,10 +132,9 @@ Ceiling ceiling_of(const HostProbe& all) {
   if (probe.values.size() < all.values.size())
     ceiling.caveats.push_back(fmt::format("the clock changed during {} of {} repeats, which are left out",
                                           all.values.size() - probe.values.size(), all.values.size()));
-  ceiling.value = statistics::median(probe.values);
-  std::vector<double> sorted = probe.values;
-  std::sort(sorted.begin(), sorted.end());
-  ceiling.ci95 = statistics::median_ci95(sorted);
+  const Summary values = statistics::summarize(probe.values);
+  ceiling.value = values.median;
+  ceiling.ci95 = values.median_ci95;
   ceiling.repeats = static_cast<int>(probe.values.size());
   add_clock(probe, ceiling);
   if (!probe.shares.empty())

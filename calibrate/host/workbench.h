@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "calibrate/ladder.h"
 #include "calibrate/workbench.h"
 #include "core/base/units.h"
 #include "core/model/calibration.h"

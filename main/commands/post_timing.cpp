@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "bench/activity/activity_pass.h"
 #include "bench/counters/post_timing_pass.h"
 #include "bench/google/google_runner.h"
 #include "core/base/time.h"
@@ -55,7 +54,7 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
   auto later = pass.begin(plan.device);
   try {
     bench::CountingRunner runner(plan.device, options.cache_state == "cold", std::move(later));
-    const auto all = static_cast<double>(std::max<std::size_t>(runner.rounds() * known.size(), 1));
+    const auto all = static_cast<double>(std::max<std::size_t>(runner.pass().rounds() * known.size(), 1));
     std::size_t begun = 0;
     const auto counted =
         bench::count_again(runner, plan.device, filter, [&](std::size_t position) -> const Measurement* {
@@ -66,9 +65,9 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
         });
     for (const auto& [position, measurement] : counted) {
       point_at(position)->measurement = measurement;
-      if (measurement.seconds() && runner.unavailable() == nullptr) gone_over.insert(position);
+      if (measurement.seconds() && runner.pass().unavailable() == nullptr) gone_over.insert(position);
     }
-    outcome.warnings = runner.warnings();
+    outcome.warnings = runner.pass().warnings();
     outcome.points = gone_over.size();
   } catch (const CudaError& error) {  // the GPU was lost while points were timed
     const auto nothing = pass.begin(plan.device);

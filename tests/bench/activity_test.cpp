@@ -7,8 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/activity/activity_pass.h"
 #include "bench/clocks/timer.h"
+#include "bench/counters/post_timing_pass.h"
 #include "tests/bench/fake_activity_source.h"
 
 namespace gpubench::bench {

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 
-#include "bench/activity/activity_pass.h"
 #include "bench/clocks/timer.h"
 #include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/handles.h"

@@ -196,7 +196,7 @@ Counted count(const std::string& filter, const std::vector<Measurement>& timed, 
   for (auto& [position, point] :
        count_again(runner, device, filter, [&](std::size_t position) { return &timed.at(position); }))
     result.points.push_back(std::move(point));
-  result.warnings = runner.warnings();
+  result.warnings = runner.pass().warnings();
   return result;
 }
 

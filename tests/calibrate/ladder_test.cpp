@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/ladder.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "calibrate/workbench.h"
 
 namespace gpubench::calibrate {
 namespace {
