@@ -165,11 +165,13 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   if (gpu_was_lost) {
     fail(FailureKind::cuda_error,
          "not run: an earlier error made the GPU unusable in this process; --isolate keeps such errors apart");
+  } else if (!call.refused.empty()) {
+    fail(FailureKind::error, call.refused);
   } else {
     try {
       call.operation(state);
       if (has_error(call.google))
-        fail(FailureKind::error, "the operation called SkipWithError");
+        fail(FailureKind::error, skipped_by_operation);
       else if (!measured && !declared.skipped)
         fail(FailureKind::error, "the operation returned without calling state.measure");
     } catch (const WrongResult& error) {
@@ -182,6 +184,8 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       fail(FailureKind::cuda_error, error.what());
     } catch (const std::exception& error) {
       fail(FailureKind::error, error.what());
+    } catch (...) {
+      fail(FailureKind::error, "the operation threw something that is no std::exception");
     }
   }
   measurement.skipped = declared.skipped;
@@ -226,6 +230,8 @@ Measurement PointRunner::run(const PointCall& call) {
   current_.cache_state = device_.is_cold() ? "cold" : "warm";
   sampling_ = settings_.sampling;
   if (call.iterations > 1) sampling_.exact_samples = call.iterations;
+  sampling_.min_seconds = std::max(sampling_.min_seconds, call.min_seconds);
+  sampling_.min_warm_up_seconds = std::max(sampling_.min_warm_up_seconds, call.min_warm_up_seconds);
   call_operation(call, current_, device_.is_lost(),
                  [&](Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
                    measure(declared, device, host);

@@ -56,10 +56,17 @@ struct PointCall {
   const std::function<void(State&)>& operation;
   /// In the order of the point's name; without names where they are not known.
   std::vector<Argument> arguments;
-  /// That Google Benchmark asks for; 1 leaves it to the sampler.
+  DeviceKind kind = DeviceKind::cpu;
+  /// That the operation was registered with; 1 leaves it to the sampler.
   std::int64_t iterations = 1;
+  double min_seconds = 0.0;          ///< sampling takes at least this long
+  double min_warm_up_seconds = 0.0;  ///< so does what comes before it
   bool unoptimized_code = false;
+  std::string refused = {};  ///< why this point cannot be measured, as it was registered
 };
+
+/// The failure of a point whose operation called SkipWithError and gave a message to Google Benchmark alone.
+inline constexpr const char* skipped_by_operation = "the operation called SkipWithError";
 
 /// A device that is open for measuring, with warm or cold caches.
 class OpenDevice {

@@ -116,12 +116,15 @@ class Channel {
   double warm_up(double start) {
     constexpr int max_runs = 100;
     double previous = timed(1);
-    for (int run = 1; run < max_runs; ++run) {
-      if (clock_.now() - start > options_.budget_seconds / 10.0) break;
+    for (int run = 1;; ++run) {
+      const double passed = clock_.now() - start;
+      const bool long_enough =
+          !(passed >= 0.0 && passed < options_.min_warm_up_seconds);  // a broken clock goes backwards
+      if (long_enough && (run >= max_runs || passed > options_.budget_seconds / 10.0)) break;
       const double current = timed(1);
       const bool steady = std::abs(current - previous) <= 0.1 * std::abs(previous);
       previous = current;
-      if (steady) break;
+      if (long_enough && steady) break;
     }
     return previous;
   }

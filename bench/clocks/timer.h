@@ -138,6 +138,7 @@ class DifferenceClock final : public Timer {
 struct SamplingOptions {
   double target_half_width = 0.005;  ///< of the median's 95 % interval, as a fraction of the median
   double min_seconds = 0.0;          ///< sampling goes on at least this long, even when the interval is narrow
+  double min_warm_up_seconds = 0.0;  ///< warm-up goes on at least this long, even when times are steady
   double budget_seconds = 0.25;      ///< wall time of a point under all its clocks, warm-up included
   std::int64_t min_samples = 20;     ///< before the interval is believed
   std::int64_t min_blocks = 5;       ///< likewise

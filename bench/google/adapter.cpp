@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "bench/devices.h"
 #include "bench/google/google_compatibility.h"
@@ -92,42 +93,25 @@ std::vector<std::int64_t> numbers_of(const benchmark::State& google, const Regis
 }
 
 PointCall call_of(benchmark::State& google, const Registration& registration) {
-  PointCall call{google, registration.function, registration.texts, std::int64_t{google.max_iterations},
-                 registration.unoptimized_code};
+  PointCall call{google, registration.function, registration.texts};
+  call.kind = registration.kind;
+  call.unoptimized_code = registration.unoptimized_code;
+  call.min_seconds = registration.min_time_seconds;
+  call.min_warm_up_seconds = registration.min_warm_up_seconds;
+  if (google.threads() > 1)
+    call.refused = fmt::format(
+        "->Threads({}) cannot be had: an operation is timed alone; leave ->Threads out and start threads inside it",
+        google.threads());
   const auto numbers = numbers_of(google, registration);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     call.arguments.push_back({(*registration.number_names)[i], numbers[i]});
   return call;
 }
 
-/// Gives Google Benchmark the times and counters of a measurement. `index`: of the measurement, for the reporter.
-void hand_over(benchmark::State& google, const Measurement& measurement, std::optional<std::size_t> index) {
-  if (measurement.failure || measurement.skipped) {
-    const std::string& message = measurement.failure ? measurement.failure->message : *measurement.skipped;
-    return skip_with_error(google, index ? tag_message(*index, message) : message);
-  }
-  // More than one iteration: Google Benchmark, not the sampler, decided how often to measure.
-  const bool by_sample = google.max_iterations > 1;
-  const auto& samples = measurement.primary().samples_seconds;
-  std::size_t next = 0;
-  for (auto iteration : google) {
-    (void)iteration;
-    google.SetIterationTime(by_sample && next < samples.size() ? samples[next] : measurement.seconds()->median);
-    ++next;
-  }
-  const double iterations = static_cast<double>(google.iterations());
-  if (measurement.work.bytes() > 0.0)
-    google.SetBytesProcessed(static_cast<std::int64_t>(measurement.work.bytes() * iterations));
-  if (const double flops = measurement.work.total_flops(); flops > 0.0)
-    google.counters["FLOP"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
-  for (const UserCounter& counter : measurement.user_counters) {
-    if (google.counters.find(counter.name) != google.counters.end()) continue;  // set there
-    if (counter.name == items_counter)
-      google.SetItemsProcessed(static_cast<std::int64_t>(counter.value * iterations));
-    else
-      google.counters[counter.name] = counter.value;
-  }
-  if (index) google.counters[point_counter] = static_cast<double>(*index);
+/// Lets Google Benchmark believe that it ran all iterations it wanted, each of this length.
+void run_iterations(benchmark::State& google, double seconds) {
+  const std::int64_t all = google.max_iterations;
+  while (google.KeepRunningBatch(all)) google.SetIterationTime(seconds * static_cast<double>(all));
 }
 
 constexpr std::size_t max_values = 1000;
@@ -262,6 +246,10 @@ void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registe
 }  // namespace
 
 const std::vector<Registration*>& registrations() { return all_registrations(); }
+std::string why_no_time(const Measurement& measurement) {
+  if (measurement.failure) return measurement.failure->message;
+  return measurement.skipped.value_or("no time was measured");
+}
 
 std::string tag_message(std::size_t index, const std::string& message) {
   return fmt::format("{}{}: {}", tag_head, index, message);
@@ -276,41 +264,109 @@ TaggedMessage untag_message(const std::string& text) {
   return {index, std::string(rest + 2, end)};
 }
 
-Adapter::Adapter(DeviceKind kind, Visitor visit)
-    : kind_(kind), visit_(std::move(visit)), previous_(std::exchange(adapter_in_charge(), this)) {}
+Adapter::Adapter(std::optional<DeviceKind> kind, Visitor visit, bool marks)
+    : kind_(kind), visit_(std::move(visit)), marks_(marks), previous_(std::exchange(adapter_in_charge(), this)) {}
 
 Adapter::~Adapter() { adapter_in_charge() = previous_; }
 
-void Adapter::call(benchmark::State& google, const Registration& registration) {
-  if (Adapter* const adapter = adapter_in_charge()) return adapter->visit(google, registration);
+void Adapter::call(benchmark::State& google, Registration& registration) {
+  // Of the threads that ->Threads starts, the first stands for all.
+  if (google.thread_index() > 0) return run_iterations(google, 1.0);
+  Adapter* adapter = adapter_in_charge();
+  if (adapter == nullptr) {
+    static Adapter alone(
+        std::nullopt,
+        [](const PointCall& call, std::size_t) { return PointRunner(device_of_kind(call.kind), {}).run(call); }, false);
+    adapter = &alone;
+  }
   try {
-    PointRunner alone(device_of_kind(registration.kind), {});
-    hand_over(google, alone.run(call_of(google, registration)), std::nullopt);
+    adapter->visit(google, registration);
   } catch (const NoSuchDevice& error) {
     skip_with_error(google, error.what());
   }
 }
 
-std::size_t Adapter::position_of(const benchmark::State& google) {
-  // Repetitions follow each other with equal iterations. More of them without a report between means that Google
-  // Benchmark found the first repetition too short (an operation with a MinTime of its own) and asks for the same
-  // again.
-  const bool again = in_instance_ && google.max_iterations > last_iterations_;
-  in_instance_ = true;
-  last_iterations_ = google.max_iterations;
-  if (!again) ++next_position_;
-  return next_position_ - 1;
+/// Gives Google Benchmark no time for a measurement, and `index` to the reporter.
+void Adapter::hand_over_nothing(benchmark::State& google, const Registration& registration, std::size_t index,
+                                const std::string& message) const {
+  if (has_error(google)) {  // the operation called SkipWithError: its message stands
+    if (marks_) google.SetLabel(tag_message(index, "").c_str());
+    return skip_with_error(google, "");
+  }
+  // Google Benchmark 1.7 crashes where all points of a family with ->Complexity have errors. It shows a family by its
+  // fit, of two runs or more.
+  const bool may_fit = registration.fits_complexity || registration.discovered_runs < 2;
+  if (!may_fit || !marks_) return skip_with_error(google, marks_ ? tag_message(index, message) : message);
+  if (google.complexity_length_n() == 0) google.SetComplexityN(1);
+  google.counters[point_counter] = static_cast<double>(index);
+  constexpr double longer_than_any_min_time = 1e9;
+  run_iterations(google, longer_than_any_min_time);
 }
 
-void Adapter::visit(benchmark::State& google, const Registration& registration) {
-  if (registration.kind != kind_ || registration.replaced.contains(numbers_of(google, registration)))
-    return skip_with_error(google, no_point_message);
-  auto measurement = visit_(call_of(google, registration), position_of(google));
-  if (!measurement) return skip_with_error(google, no_point_message);
-  measurement->name.clear();  // the reporter names it, unless a longer one supersedes it
-  registered_.push_back(&registration);
-  measurements_.push_back(*std::move(measurement));
-  hand_over(google, measurements_.back(), measurements_.size() - 1);
+/// Gives Google Benchmark the times and counters of the last measurement.
+void Adapter::hand_over(benchmark::State& google, bool by_sample) const {
+  const Measurement& measurement = measurements_.back();
+  const double median = measurement.seconds()->median;
+  const auto& samples = measurement.primary().samples_seconds;
+  if (by_sample) {
+    std::size_t next = 0;
+    for (auto iteration : google) {
+      (void)iteration;
+      google.SetIterationTime(next < samples.size() ? samples[next] : median);
+      ++next;
+    }
+  } else {
+    run_iterations(google, median);
+  }
+  const double iterations = static_cast<double>(google.iterations());
+  if (measurement.work.bytes() > 0.0)
+    google.SetBytesProcessed(static_cast<std::int64_t>(measurement.work.bytes() * iterations));
+  if (const double flops = measurement.work.total_flops(); flops > 0.0)
+    google.counters["FLOP"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
+  for (const UserCounter& counter : measurement.user_counters) {
+    if (google.counters.find(counter.name) != google.counters.end()) continue;  // set there
+    if (counter.name == items_counter)
+      google.SetItemsProcessed(static_cast<std::int64_t>(counter.value * iterations));
+    else
+      google.counters[counter.name] = counter.value;
+  }
+  if (google.complexity_length_n() == 0) {
+    const auto number = std::ranges::find_if(measurement.arguments, [](const Argument& a) { return !a.text; });
+    google.SetComplexityN(number == measurement.arguments.end() ? 1 : std::max<std::int64_t>(number->value, 1));
+  }
+  if (marks_) google.counters[point_counter] = static_cast<double>(measurements_.size() - 1);
+}
+
+void Adapter::visit(benchmark::State& google, Registration& registration) {
+  const std::int64_t iterations = google.max_iterations;
+  const bool same = in_instance_ && last_called_ == &registration;
+  const bool asks_for_more = same && iterations > last_iterations_;
+  const bool begins = !std::exchange(in_instance_, true);
+  grown_ = asks_for_more || (same && grown_ && iterations == last_iterations_);
+  last_called_ = &registration;
+  last_iterations_ = iterations;
+  if ((kind_ && registration.kind != *kind_) || registration.replaced.contains(numbers_of(google, registration)))
+    return hand_over_nothing(google, registration, no_point, "no point of this run");
+  // Google Benchmark warms up a point by a call of its own, but only where it has a ->MinTime too.
+  if (begins && registration.min_warm_up_seconds > 0.0 && registration.min_time_seconds > 0.0) {
+    last_iterations_ = std::numeric_limits<std::int64_t>::max();  // the next call is the first that counts
+    return run_iterations(google, 1e9);
+  }
+  // Google Benchmark repeats a point until its own minimum of time is filled; the point was sampled for that long.
+  if (!asks_for_more) {
+    PointCall call = call_of(google, registration);
+    if (!grown_) call.iterations = iterations;  // ->Iterations
+    auto measurement = visit_(call, next_position_++);
+    if (!measurement) return hand_over_nothing(google, registration, no_point, "no point of this run");
+    measurement->name.clear();           // the reporter names it
+    if (!marks_) measurements_.clear();  // nobody asks for those before
+    registered_.push_back(&registration);
+    measurements_.push_back(*std::move(measurement));
+  }
+  const Measurement& last = measurements_.back();
+  const std::size_t index = measurements_.size() - 1;
+  if (has_error(google) || !last.seconds()) return hand_over_nothing(google, registration, index, why_no_time(last));
+  hand_over(google, iterations > 1 && !grown_);
 }
 
 ArgumentChoice parse_argument_choice(const std::string& text) {
@@ -347,7 +403,7 @@ ArgumentChoice parse_argument_choice(const std::string& text) {
 
 void choose_arguments(const std::vector<ArgumentChoice>& choices) {
   if (choices.empty()) return;
-  learn_arguments();
+  learn_registrations();
   const std::vector<Registered> points = registered_points();
   check(choices, points);
   for (const Registered& each : points) {

@@ -34,6 +34,16 @@ auto& skip_message(Run& run) {
   }
 }
 
+template <class Run>
+void mark_skipped(Run& run, const std::string& message) {
+  if constexpr (requires { run.error_message; }) {
+    run.error_occurred = true;
+  } else {
+    run.skipped = decltype(run.skipped)(2);  // with an error
+  }
+  skip_message(run) = message;
+}
+
 template <class GoogleState>
 bool has_error(const GoogleState& state) {
   if constexpr (requires { state.skipped(); }) {

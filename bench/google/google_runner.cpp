@@ -38,6 +38,13 @@ void parse_min_time(const std::string& value, GoogleFlags& flags) {
         fmt::format("--benchmark_min_time takes seconds ('0.5s') or a count of samples ('100x'), not '{}'.", value));
 }
 
+double parse_seconds(const std::string& flag, const std::string& value) {
+  double seconds = 0.0;
+  const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+  if (error == std::errc() && rest == value.data() + value.size() && seconds >= 0.0 && seconds < 1e6) return seconds;
+  throw GoogleFlagError(fmt::format("{} takes seconds, such as 0.5, not '{}'.", flag, value));
+}
+
 std::string format_of(const std::string& flag, const std::string& value) {
   if (value == "console" || value == "json" || value == "csv") return value;
   throw GoogleFlagError(fmt::format("{} takes one of console, json, csv, not '{}'.", flag, value));
@@ -66,12 +73,29 @@ std::vector<Argument> parse_arguments(std::string_view text) {
 }
 
 void name_measurement(Measurement& measurement, const Reporter::Run& run, const Registration& registration) {
-  measurement.name = without_suffix(run.run_name.str());
+  benchmark::BenchmarkName name = run.run_name;
+  name.time_type.clear();
+  measurement.name = name.str();
   measurement.operation = registration.operation;
   measurement.arguments = registration.texts;
   const auto numbers = parse_arguments(run.run_name.args);
   measurement.arguments.insert(measurement.arguments.end(), numbers.begin(), numbers.end());
   measurement.repetition = static_cast<int>(run.repetition_index);
+}
+
+/// The value of a part of a name: 0.5 of "min_time:0.500"; 0 where it is not there.
+double value_of(const std::string& part) {
+  double value = 0.0;
+  const auto colon = part.find(':');
+  if (colon != std::string::npos) (void)std::from_chars(part.data() + colon + 1, part.data() + part.size(), value);
+  return value;
+}
+
+/// What Google Benchmark keeps to itself, as its names tell it.
+void learn(const Reporter::Run& run, Registration& registration) {
+  registration.min_time_seconds = value_of(run.run_name.min_time);
+  if constexpr (requires { run.run_name.min_warmup_time; })
+    registration.min_warm_up_seconds = value_of(run.run_name.min_warmup_time);
 }
 
 /// Sees every run, names the measurement it belongs to, and passes on what is of this device without our marks.
@@ -88,13 +112,18 @@ class NamingReporter final : public Reporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     adapter_.end_of_instance();
     std::vector<Run> mine;
-    for (const Run& run : runs) {
-      if (is_skipped(run) && skip_message(run) == no_point_message) continue;
-      mine.push_back(run);
-      clean(mine.back());
+    for (Run run : runs)
+      if (run.report_big_o || run.report_rms ? note_complexity() : is_aggregate(run) || clean(run))
+        mine.push_back(std::move(run));
+    for (Run& run : mine) run.counters.erase(point_counter);
+    if (std::ranges::any_of(mine, is_aggregate)) {
+      name_the_rest(mine);
+      if (!any_point_) mine.clear();
+    } else {
+      any_point_ = !mine.empty();
+      reported_individually_ = measurements_.size();
     }
     if (mine.empty()) return;
-    name_the_rest(mine);
     for (const Sink& sink : sinks_) forward(sink, mine);
   }
 
@@ -105,39 +134,56 @@ class NamingReporter final : public Reporter {
  private:
   static bool is_aggregate(const Run& run) { return run.run_type == Run::RT_Aggregate; }
 
-  void clean(Run& run) {
+  /// A fit through points of which some failed would be of times that were never measured.
+  bool note_complexity() {
+    Registration* const registration = adapter_.last_called();
+    if (registration == nullptr) return true;
+    registration->fits_complexity = true;
+    for (std::size_t i = 0; i < measurements_.size(); ++i)
+      if (&adapter_.registration_of(i) == registration && !measurements_[i].seconds()) return false;
+    return any_point_;
+  }
+
+  /// Names the measurement of a run and takes our marks off. Returns false for what is no point of this run.
+  bool clean(Run& run) {
     std::optional<std::size_t> index;
-    if (is_skipped(run)) {
-      TaggedMessage tagged = untag_message(skip_message(run));
-      index = tagged.index;
-      skip_message(run) = tagged.message;
-    }
-    if (const auto counter = run.counters.find(point_counter); counter != run.counters.end()) {
-      if (run.run_type == Run::RT_Iteration) index = static_cast<std::size_t>(counter->second.value);
-      run.counters.erase(counter);
-    }
-    if (!index || *index >= measurements_.size()) return;
+    const auto untag = [&](const std::string& text) {
+      TaggedMessage tagged = untag_message(text);
+      if (tagged.index) index = tagged.index;
+      return std::move(tagged.message);
+    };
+    run.report_label = untag(run.report_label);
+    if (is_skipped(run)) mark_skipped(run, untag(skip_message(run)));
+    if (const auto counter = run.counters.find(point_counter); counter != run.counters.end())
+      index = static_cast<std::size_t>(counter->second.value);
+    if (index == no_point) return false;
+    if (!index || *index >= measurements_.size()) return true;  // none of ours
     Measurement& measurement = measurements_[*index];
+    learn(run, adapter_.registration_of(*index));
     name_measurement(measurement, run, adapter_.registration_of(*index));
+    if (is_skipped(run) && measurement.failure && measurement.failure->message == skipped_by_operation)
+      measurement.failure->message = skip_message(run);
+    if (!is_skipped(run) && !measurement.seconds()) mark_skipped(run, why_no_time(measurement));
     if (measurement.label.empty()) measurement.label = run.report_label;  // set through Google Benchmark
     run.report_label = measurement.label;
     if (labeller_ && !is_skipped(run))
       run.report_label = labeller_(measurement) + (measurement.label.empty() ? "" : "; " + measurement.label);
+    return true;
   }
 
-  /// Names the points of a benchmark that reports aggregates only. A measurement that a longer one superseded keeps no
-  /// name and is dropped later.
+  /// Names the points of a benchmark that reports aggregates only.
   void name_the_rest(const std::vector<Run>& runs) {
-    if (!std::ranges::all_of(runs, is_aggregate)) {
-      reported_individually_ = measurements_.size();
-      return;
+    if (!std::ranges::all_of(runs, is_aggregate) || reported_individually_ == measurements_.size()) return;
+    // Those before the repetitions are Google Benchmark's warm-up, not known as such before anything was learned.
+    const auto repetitions = static_cast<std::size_t>(std::max<std::int64_t>(runs.front().repetitions, 1));
+    const std::size_t first =
+        std::max(reported_individually_, measurements_.size() - std::min(repetitions, measurements_.size()));
+    any_point_ = true;
+    for (std::size_t i = first; i < measurements_.size(); ++i) {
+      learn(runs.front(), adapter_.registration_of(i));
+      name_measurement(measurements_[i], runs.front(), adapter_.registration_of(i));
+      measurements_[i].repetition = static_cast<int>(i - first);
     }
-    int repetition = 0;
-    for (std::size_t i = reported_individually_; i < measurements_.size(); ++i)
-      if (measurements_[i].name.empty()) {
-        name_measurement(measurements_[i], runs.front(), adapter_.registration_of(i));
-        measurements_[i].repetition = repetition++;
-      }
     reported_individually_ = measurements_.size();
   }
 
@@ -152,6 +198,7 @@ class NamingReporter final : public Reporter {
   const std::vector<Sink>& sinks_;
   const Labeller& labeller_;
   std::size_t reported_individually_ = 0;
+  bool any_point_ = false;  ///< among the runs before
 };
 
 /// Google Benchmark's flags are its own global state; whether they were set is part of it.
@@ -216,6 +263,8 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
       flags.display_aggregates_only = parse_bool(flag, value);
     else if (flag == "--benchmark_min_time")
       parse_min_time(value, flags);
+    else if (flag == "--benchmark_min_warmup_time")
+      flags.min_warm_up_seconds = parse_seconds(flag, value);
     else
       flags.passed_on.push_back(argument);
   }
@@ -248,7 +297,10 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
         fmt::format("Google Benchmark does not accept '{}': the flag is unknown or its value is wrong.", argv[1]));
 }
 
-std::vector<PointName> discover(DeviceKind kind, const std::string& filter) {
+namespace {
+
+/// Goes over all points of a kind of device, or of all kinds, without running them.
+std::vector<PointName> name_points(std::optional<DeviceKind> kind, const std::string& filter) {
   Measurement discovered;
   discovered.skipped = "discovered";
   Adapter adapter(kind, [&](const PointCall&, std::size_t) { return discovered; });
@@ -259,24 +311,31 @@ std::vector<PointName> discover(DeviceKind kind, const std::string& filter) {
   std::vector<PointName> names;
   for (std::size_t i = 0; i < adapter.measurements().size(); ++i) {
     const Measurement& measurement = adapter.measurements()[i];
+    if (measurement.name.empty()) continue;
     names.push_back({measurement.name, measurement.operation, measurement.arguments, measurement.repetition,
                      &adapter.registration_of(i)});
   }
   return names;
 }
 
-void learn_arguments() {
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
-    const auto unknown = [kind](const Registration* one) { return one->kind == kind && !one->number_names; };
-    if (std::ranges::none_of(registrations(), unknown)) continue;
-    for (const PointName& point : discover(kind, "")) {
-      std::vector<std::string> names;
-      for (const Argument& argument : point.arguments)
-        if (!argument.text) names.push_back(argument.name);
-      const auto registered = std::ranges::find(registrations(), point.registration);
-      (*registered)->number_names = std::move(names);
-    }
+}  // namespace
+
+void learn_registrations() {
+  if (std::ranges::all_of(registrations(), [](const Registration* one) { return one->number_names.has_value(); }))
+    return;
+  for (const PointName& point : name_points(std::nullopt, "")) {
+    std::vector<std::string> names;
+    for (const Argument& argument : point.arguments)
+      if (!argument.text) names.push_back(argument.name);
+    Registration& registration = **std::ranges::find(registrations(), point.registration);
+    registration.number_names = std::move(names);
+    ++registration.discovered_runs;
   }
+}
+
+std::vector<PointName> discover(DeviceKind kind, const std::string& filter) {
+  learn_registrations();
+  return name_points(kind, filter);
 }
 
 bool add_arguments(const std::vector<PointName>& points, const std::string& operation,
@@ -299,7 +358,7 @@ bool add_arguments(const std::vector<PointName>& points, const std::string& oper
 
 std::vector<Measurement> go_over(const Device& device, const std::string& filter, Visitor visit,
                                  const std::vector<Sink>& sinks, const Labeller& labeller) {
-  learn_arguments();
+  learn_registrations();
   Adapter adapter(device.kind, std::move(visit));
   NamingReporter reporter(adapter, sinks, labeller);
   run_caught(reporter, filter);

@@ -24,6 +24,10 @@ struct Registration {
   GoogleBenchmark* google = nullptr;
   /// Of the numbers that Google Benchmark keeps, some perhaps empty; absent before anything was discovered.
   std::optional<std::vector<std::string>> number_names = {};
+  double min_time_seconds = 0.0;     ///< ->MinTime
+  double min_warm_up_seconds = 0.0;  ///< ->MinWarmUpTime
+  std::size_t discovered_runs = 0;   ///< points and their repetitions
+  bool fits_complexity = false;      ///< ->Complexity
   /// Registered numbers that --arg replaced by others.
   std::set<std::vector<std::int64_t>> replaced = {};
 };
@@ -31,47 +35,59 @@ struct Registration {
 /// All of this process, in the order of registration. They live as long as the process.
 const std::vector<Registration*>& registrations();
 
-/// Is called for each point of a device with its position among those that bench::discover names, unless Google
-/// Benchmark interleaves repetitions at random. Again for the same position when it asks for a longer measurement,
-/// which supersedes the first. Returns the measurement without its name, or nothing to leave the point out.
+/// Is called once for each point of a device with its position among those that bench::discover names, unless Google
+/// Benchmark interleaves repetitions at random. Returns the measurement without its name, or nothing to leave the point
+/// out.
 using Visitor = std::function<std::optional<Measurement>(const PointCall& call, std::size_t position)>;
 
 /// The adapter in charge, while it lives. Without one (a program that runs Google Benchmark's own main) each point is
 /// timed on the first device of its kind.
 class Adapter {
  public:
-  Adapter(DeviceKind kind, Visitor visit);
+  /// `kind`: of devices whose operations are visited; none: all. `marks`: a reporter of ours sees the runs and takes
+  /// the marks off by which it knows them.
+  Adapter(std::optional<DeviceKind> kind, Visitor visit, bool marks = true);
   ~Adapter();
   Adapter& operator=(Adapter&&) = delete;  ///< not copied, not moved
 
   /// What the function that Google Benchmark knows does.
-  static void call(benchmark::State& google, const Registration& registration);
+  static void call(benchmark::State& google, Registration& registration);
 
   /// What the visitor returned, in that order; the reporter fills in the names.
   [[nodiscard]] std::vector<Measurement>& measurements() { return measurements_; }
   /// Of the measurement at `index`.
-  [[nodiscard]] const Registration& registration_of(std::size_t index) const { return *registered_[index]; }
+  [[nodiscard]] Registration& registration_of(std::size_t index) const { return *registered_[index]; }
+  /// The one that was called last; null before any.
+  [[nodiscard]] Registration* last_called() const { return last_called_; }
   /// The reporter has seen all repetitions of one set of arguments: the next call is of another point.
   void end_of_instance() { in_instance_ = false; }
 
  private:
-  std::size_t position_of(const benchmark::State& google);
-  void visit(benchmark::State& google, const Registration& registration);
+  void visit(benchmark::State& google, Registration& registration);
 
-  DeviceKind kind_;
+  void hand_over_nothing(benchmark::State& google, const Registration& registration, std::size_t index,
+                         const std::string& message) const;
+  void hand_over(benchmark::State& google, bool by_sample) const;
+
+  std::optional<DeviceKind> kind_;
   Visitor visit_;
+  bool marks_;
   Adapter* previous_;
   std::size_t next_position_ = 0;
   bool in_instance_ = false;
+  bool grown_ = false;  ///< Google Benchmark asked for more iterations than before
   std::int64_t last_iterations_ = 0;
+  Registration* last_called_ = nullptr;
   std::vector<Measurement> measurements_;
-  std::vector<const Registration*> registered_;
+  std::vector<Registration*> registered_;
 };
 
+/// The failure's message or why a point was skipped, without the kind of failure.
+std::string why_no_time(const Measurement& measurement);
 /// How a point's index reaches the reporter: as a counter, or at the head of an error message.
 inline constexpr const char* point_counter = "gpubench_point";
-/// Reporters drop runs with this error.
-inline constexpr const char* no_point_message = "gpubench: no point of this run";
+/// The index of what is no point of this run.
+inline constexpr std::size_t no_point = 999'999'999;
 /// "gpubench point 12: message"
 std::string tag_message(std::size_t index, const std::string& message);
 struct TaggedMessage {
@@ -97,6 +113,7 @@ struct GoogleFlags {
   bool display_aggregates_only = false;
   std::optional<double> min_time_seconds;        ///< --benchmark_min_time=0.5s
   std::optional<std::int64_t> exact_iterations;  ///< --benchmark_min_time=100x
+  double min_warm_up_seconds = 0.0;              ///< --benchmark_min_warmup_time
 
   /// --benchmark_enable_random_interleaving: points are then not measured in the order that `discover` gives.
   [[nodiscard]] bool interleaves_at_random() const;
@@ -117,8 +134,8 @@ struct PointName {
 };
 /// The points that the filter chooses for a kind of device, in order, repetitions included. Nothing is measured.
 std::vector<PointName> discover(DeviceKind kind, const std::string& filter);
-/// Finds the names of the numbers of all registered operations. go_over calls it.
-void learn_arguments();
+/// Finds what only Google Benchmark's names tell of the registered operations. discover and go_over call it.
+void learn_registrations();
 
 /// Registers further arguments for an operation, with the first of `points` of this operation that has arguments of the
 /// same names and texts. Returns false when there is none.
