@@ -147,6 +147,23 @@ class GoogleOutputs {
 
 enum class Unknown { measured, left_out };
 
+/// Adds a failure for each point of a plan that is not among the points from `first` on.
+void add_missing(const Plan& plan, std::size_t first, Run& run) {
+  std::multiset<std::pair<std::string, int>> measured;
+  for (std::size_t i = first; i < run.points.size(); ++i)
+    measured.emplace(run.points[i].measurement.name, run.points[i].measurement.repetition);
+  for (const bench::PointName& point : plan.points) {
+    if (const auto found = measured.find({point.name, point.repetition}); found != measured.end()) {
+      measured.erase(found);
+      continue;
+    }
+    Measurement missing;
+    missing.device = plan.device.id;
+    missing.failure = Failure{FailureKind::error, "it was planned, but Google Benchmark never ran it"};
+    run.points.push_back({named(std::move(missing), point), std::nullopt});
+  }
+}
+
 /// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again.
 void measure(const Plan& plan, Unknown unknown, const Calibration& calibration, const Options& options,
              GoogleOutputs& google, ProgressLine& progress, Checkpoint& kept, Run& run) {
@@ -173,6 +190,7 @@ void measure(const Plan& plan, Unknown unknown, const Calibration& calibration, 
   };
   for (auto& measurement : bench::go_over(plan.device, options.filter, visit, google.sinks(), regime_of))
     run.points.push_back({std::move(measurement), std::nullopt});
+  add_missing(plan, before, run);
 }
 
 /// Checks and counts on every device, once all of them are timed.
