@@ -82,6 +82,7 @@ class Comparing {
     std::ranges::sort(judged, {}, &Judged::place);  // as the points first appeared, not device by device
     note_left_out();
     note_order();
+    note_unfinished();
     take_points(judged);
     const bool nothing = result_.points.empty() && result_.failed_in_new.empty() && some_left_out_;
     result_.comparable = common_ && (!foreign_used_ || options_.force) && !nothing;
@@ -144,6 +145,19 @@ class Comparing {
       result_.notes.emplace_back(
           "all runs of one side are older than those of the other: what the machine did meanwhile is in the ratios, "
           "and not in the noise; gpubench ab alternates");
+  }
+
+  void note_unfinished() {
+    for (const Side* side : {&base_, &next_})
+      for (const Run* run : side->runs)
+        if (run->unfinished) {
+          result_.unfinished = true;
+          result_.notes.push_back(
+              fmt::format("the {} run of {} is unfinished: it has {} of {} points, so those it lacks are undecided. "
+                          "Finish it with --resume, or measure again",
+                          side == &base_ ? "base" : "new", run->context.created_utc, run->unfinished->finished,
+                          run->unfinished->planned));
+        }
   }
 
   [[nodiscard]] std::string shown(std::size_t point) const {
@@ -380,8 +394,10 @@ int exit_code(const Comparison& comparison, FailOn fail_on) {
   if (!comparison.comparable) return 3;
   if (!comparison.failed_in_new.empty()) return 2;
   if (has(comparison, Change::slower)) return 1;
-  if (fail_on == FailOn::inconclusive && has(comparison, Change::inconclusive)) return 4;
-  return 0;
+  const bool undecided =
+      has(comparison, Change::inconclusive) || !comparison.only_in_base.empty() || comparison.unfinished;
+  if (fail_on == FailOn::inconclusive && undecided) return 4;
+  return comparison.unfinished ? 3 : 0;
 }
 
 }  // namespace gpubench::compare

@@ -69,6 +69,7 @@ struct Comparison {
   std::vector<std::string> notes;          ///< on what the runs are: duplicates, where the noise is from
   bool comparable = true;                  ///< false: something forbids it, or there is nothing to compare
   bool forced = false;                     ///< compared although something forbids it
+  bool unfinished = false;                 ///< a run of either side was stopped before its last point
   CodeChange code = CodeChange::not_known;
   CodeChange device_code = CodeChange::not_known;  ///< of a GPU's kernels alone
   bool updates = false;                            ///< its units are updates of several processes each (compare/gate.h)
@@ -99,8 +100,9 @@ Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, c
                    const std::vector<std::vector<Run>>& alike = {});
 
 enum class FailOn { regression, inconclusive, never };
-/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, 4 inconclusive (only with
-/// FailOn::inconclusive).
+/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, or a run is unfinished and what it has
+/// shows no regression, 4 inconclusive (only with FailOn::inconclusive, which takes unfinished runs and points that
+/// only the base has for undecided).
 int exit_code(const Comparison& comparison, FailOn fail_on);
 
 // Two calibrations beside each other, ceiling by ceiling.

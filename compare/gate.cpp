@@ -79,6 +79,8 @@ Run update_of(const std::vector<Run>& runs) {
   std::map<Clock, std::vector<ProcessTable>> by_clock;
   Run update = runs.front();
   update.points.clear();
+  for (const Run& run : runs)
+    if (run.unfinished) update.unfinished = run.unfinished;
   for (std::size_t i = 0; i < count; ++i) {
     const Point* shown = nullptr;  // a failed one before a timed one before any other
     for (const ProcessTable& table : own) {

@@ -2,6 +2,7 @@
 // Everything one execution knows: what is saved, reported and compared.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,13 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
+/// Of a run that was stopped: how far it came.
+struct Unfinished {
+  std::int64_t finished = 0;  ///< points
+  std::int64_t planned = 0;
+  friend bool operator==(const Unfinished&, const Unfinished&) = default;
+};
+
 struct Run {
   static constexpr int schema_version = 2;
 
@@ -40,6 +48,7 @@ struct Run {
   std::vector<Point> points;              ///< in the order they were measured
   std::vector<Boundary> boundaries;
   std::vector<std::string> warnings;
+  std::optional<Unfinished> unfinished = {};  ///< absent in a finished run, and in older files
 
   [[nodiscard]] const Calibration* calibration_of(std::string_view device_id) const {
     for (const auto& calibration : calibrations)

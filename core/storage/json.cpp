@@ -306,9 +306,11 @@ void describe(auto& visit, is_a<Point> auto& it) {
   fields(visit, "measurement", it.measurement, "verdict", it.verdict);
 }
 
+void describe(auto& visit, is_a<Unfinished> auto& it) { fields(visit, "finished", it.finished, "planned", it.planned); }
+
 void describe(auto& visit, is_a<Run> auto& it) {
-  fields(visit, "context", it.context, "devices", it.devices, "calibrations", it.calibrations, "points", it.points,
-         "boundaries", it.boundaries, "warnings", it.warnings);
+  fields(visit, "context", it.context, "unfinished", it.unfinished, "devices", it.devices, "calibrations",
+         it.calibrations, "points", it.points, "boundaries", it.boundaries, "warnings", it.warnings);
 }
 
 void describe(auto& visit, is_a<BaselineEntry> auto& it) {

@@ -41,6 +41,15 @@ void require_alike(const std::vector<Run>& runs) {
   }
 }
 
+void require_finished(const std::vector<Run>& runs) {
+  for (const Run& run : runs)
+    if (run.unfinished)
+      throw UsageError(
+          fmt::format("The run of {} is unfinished: it has {} of {} points, too few for a baseline. Finish it with "
+                      "--resume, or measure again.",
+                      printable(run.context.created_utc), run.unfinished->finished, run.unfinished->planned));
+}
+
 /// Names the points that later checks by this clock will leave out.
 void say_without_clock(const Run& run, std::optional<Clock> clock) {
   std::vector<std::string> names;
@@ -115,6 +124,7 @@ void add_to_job_summary(const std::string& text) {
 int gate_update(const Options& options) {
   const std::vector<Run> runs = read_runs(options.inputs);
   require_alike(runs);
+  require_finished(runs);
   const std::size_t failed = static_cast<std::size_t>(std::ranges::count_if(
       runs.front().points, [](const Point& point) { return point.measurement.failure.has_value(); }));
   storage::BaselineEntry entry;

@@ -80,10 +80,12 @@ void Checkpoint::write() {
       point.verdict = classifier::classify(point.measurement, *calibration);
   }
   Run run = so_far();
-  if (run.points.size() < order_.size())
+  if (run.points.size() < order_.size()) {
+    run.unfinished = {static_cast<std::int64_t>(run.points.size()), static_cast<std::int64_t>(order_.size())};
     run.warnings.push_back(
         fmt::format("This run is unfinished: it has {} of {} points and no boundaries. To continue it: --resume.",
                     run.points.size(), order_.size()));
+  }
   const std::string text = files_.empty() ? std::string() : storage::to_json(run);
   std::erase_if(files_, [&](const std::string& file) {
     try {

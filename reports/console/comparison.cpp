@@ -96,6 +96,7 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
                   comparison.forbidding.empty() ? "not comparable: no point can be compared, for the reasons above"
                                                 : "not comparable, for the reasons above; to compare anyway: --force",
                   color::red, style);
+  if (comparison.unfinished) text += paragraph("", "unfinished runs: see the notes", color::red, style);
   if (comparison.forced)
     text += paragraph("", "compared by --force, in spite of the differences above", color::red, style);
   return text;

@@ -310,6 +310,7 @@ std::string activity_line(const Run& run, const ConsoleStyle& style) {
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
   std::string text = plural(static_cast<long long>(counts.points), "point");
+  if (run.unfinished) text += fmt::format(" of {} (unfinished run)", run.unfinished->planned);
   std::string_view separator = ": ";
   const auto add = [&](std::size_t number, std::string_view what) {
     if (number > 0) text += fmt::format("{}{} {}", std::exchange(separator, ", "), number, what);

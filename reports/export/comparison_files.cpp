@@ -106,6 +106,7 @@ std::string text_of(const Json& document) {
 std::string markdown(const compare::Comparison& comparison) {
   std::string text;
   if (!comparison.comparable) text += "**Not comparable**, for the reasons below.\n\n";
+  if (comparison.unfinished) text += "**Unfinished runs**: see the notes below.\n\n";
   if (comparison.forced) text += "**Compared by --force**, in spite of the differences below.\n\n";
   text += markdown_text(summary_of(comparison)) + "\n";
   std::vector<std::vector<std::string>> rows;
@@ -156,6 +157,7 @@ std::string json(const compare::Comparison& comparison) {
   document["forbidding"] = comparison.forbidding;
   document["notes"] = comparison.notes;
   document["forced"] = comparison.forced;
+  if (comparison.unfinished) document["unfinished"] = true;
   document["code"] = name_of(comparison.code);
   document["device_code"] = name_of(comparison.device_code);
   document["least_effect"] = comparison.min_effect;

@@ -49,6 +49,20 @@ TEST(Compare, FewSamplesDecideNothing) {
   EXPECT_EQ(change_between(around(1.0, 0.0, 6), around(2.0, 0.0, 6)), Change::slower);
 }
 
+TEST(Compare, UnfinishedRunsAndMissingPointsAreUndecided) {
+  gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.0));
+  add(base, "gone", around(1.0));
+  EXPECT_EQ(exit_code(compare(base, next, quiet()), FailOn::regression), 0);
+  EXPECT_EQ(exit_code(compare(base, next, quiet()), FailOn::inconclusive), 4);
+  next.unfinished = {1, 2};
+  const auto comparison = compare(base, next, quiet());
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("is unfinished: it has 1 of 2 points")));
+  EXPECT_EQ(exit_code(comparison, FailOn::regression), 3);
+  EXPECT_EQ(exit_code(comparison, FailOn::inconclusive), 4);
+  EXPECT_EQ(exit_code(comparison, FailOn::never), 0);
+  EXPECT_EQ(exit_code(compare(next, run_with(around(1.2)), quiet()), FailOn::regression), 1);
+}
+
 TEST(Compare, GivesTheSameIntervalEveryTime) {
   const auto base = run_with(around(1.0, 0.1)), next = run_with(around(1.1, 0.1));
   EXPECT_EQ(compare(base, next, {}).points[0].ratio, compare(base, next, {}).points[0].ratio);

@@ -258,6 +258,27 @@ class Commands(unittest.TestCase):
         self.assertEqual(gone.returncode, 0, gone.stdout)
         self.assertIn("only in the base: saxpy/1024", gone.stdout)
 
+    def test_gate_of_an_unfinished_run(self):
+        store = f"--store={self.folder}/store-of-unfinished"
+        self.gpubench("gate", "update", self.processes("finished"), store)
+
+        def stop(run):
+            planned = len(run["points"])
+            run["points"].pop()
+            run["unfinished"] = {"finished": planned - 1, "planned": planned}
+
+        stopped = self.processes("stopped", change=stop)
+        said = f"unfinished: it has {len(json.loads((stopped / 'run-0.json').read_text())['points'])} of "
+        for command in (["gate", "check", stopped, store], ["compare", self.folder / "finished", stopped], ["compare", stopped, stopped]):
+            result = self.gpubench(*command)
+            self.assertEqual(result.returncode, 3, result.stdout)
+            self.assertIn(said, " ".join(result.stdout.split()))
+            self.assertEqual(self.gpubench(*command, "--fail-on=inconclusive").returncode, 4)
+            self.assertEqual(self.gpubench(*command, "--fail-on=never").returncode, 0)
+        self.assert_refused(self.gpubench("gate", "update", stopped, store), "is unfinished", "--resume")
+        report = self.gpubench("report", stopped / "run-0.json")
+        self.assertIn("(unfinished run)", report.stdout)
+
     def test_gate_refuses_a_damaged_store_and_keeps_it(self):
         folder = self.folder / "damaged"
         base = self.processes("for-damage")

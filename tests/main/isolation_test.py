@@ -259,6 +259,7 @@ class Isolation(unittest.TestCase):
         partial = json.loads(out.read_text())
         self.assertLess(len(partial["points"]), 20)
         self.assertIn("This run is unfinished", partial["warnings"][-1])
+        self.assertEqual(partial["unfinished"], {"finished": len(partial["points"]), "planned": 20})
 
         result = self.run_program(SLOW, *arguments, f"--resume={out}")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -272,6 +273,7 @@ class Isolation(unittest.TestCase):
                 self.assertEqual(point["measurement"], measurement)
         self.assertEqual(known, {})
         self.assertEqual(warnings_of(whole), [])
+        self.assertNotIn("unfinished", whole)
         return errors, len(partial["points"])
 
     def processes_writing_to(self, out):

@@ -346,6 +346,7 @@ Run random_run(std::uint64_t seed) {
   });
   run.boundaries = random.list(3, [&] { return boundary(random); });
   run.warnings = random.texts();
+  if (random.flip()) run.unfinished = {3, 7};
   return run;
 }
 
