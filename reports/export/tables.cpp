@@ -12,9 +12,18 @@
 namespace gpubench::reports {
 
 std::string csv_text(std::string_view text) {
-  std::string field = printable(text);
-  if (!field.empty() && std::string_view("=+-@").find(field.front()) != std::string_view::npos)
-    field = fmt::format("'{}", field);
+  std::string field;
+  // Where a comma is the decimal point, spreadsheets split fields at semicolons.
+  for (std::string_view rest = text; !rest.empty() || field.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(";\t"), rest.size());
+    const std::string_view cell = rest.substr(0, end);
+    const std::size_t start = std::min(cell.find_first_not_of(" \""), cell.size());
+    const bool formula = start < cell.size() && std::string_view("=+-@").find(cell[start]) != std::string_view::npos;
+    if (formula && (rest.data() == text.data() || !number_in<double>(cell))) field += '\'';
+    field += printable(rest.substr(0, end + 1));
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + 1);
+  }
   if (field.find_first_of(",\"") == std::string::npos) return field;
   std::string quoted = "\"";
   for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -46,7 +55,8 @@ std::string markdown_text(std::string_view text) {
   for (std::size_t i = 0; i < safe.size(); ++i) {
     const char c = safe[i];
     const bool inside_word = c == '_' && i > 0 && alphanumeric(i - 1) && alphanumeric(i + 1);
-    const bool line_start = i == 0 && std::string_view("#+-=").find(c) != std::string_view::npos;
+    const bool line_start = (i == 0 || safe[i - 1] == ';' || safe.substr(0, i).ends_with("\\t")) &&
+                            std::string_view("#+-=").find(c) != std::string_view::npos;
     if (c == '<') {
       result += "&lt;";
     } else if (c == '>') {

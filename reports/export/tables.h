@@ -10,8 +10,8 @@
 
 namespace gpubench::reports {
 
-/// A text as a field: printable, quoted when it holds a comma or a quote. One that begins with = + - or @ gets an
-/// apostrophe before it, so that no spreadsheet takes it for a formula.
+/// A text as a field: printable, quoted when it holds a comma or a quote. Where = + - or @ begins it, or follows a
+/// semicolon or tab in it and is no number's, an apostrophe goes before, so that no spreadsheet takes it for a formula.
 std::string csv_text(std::string_view text);
 
 /// The shortest decimal that reads back as the same number; empty when absent or not finite.

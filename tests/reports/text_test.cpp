@@ -19,6 +19,10 @@ TEST(Delimited, FollowsRfc4180) {
 }
 
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {
+  EXPECT_EQ(csv_text("n=1;=1+1; @x;a=b"), "n=1;'=1+1;' @x;a=b");
+  EXPECT_EQ(csv_text("a\t=1+1;\"=2"), "\"a\\t'=1+1;'\"\"=2\"");
+  EXPECT_EQ(csv_text("8;-16;bf16"), "8;-16;bf16");
+  EXPECT_EQ(csv_text(";"), ";");
   for (const char* text : {"=1+1", "+1", "-1", "@x"}) EXPECT_EQ(csv_text(text), std::string("'") + text);
   EXPECT_EQ(csv_number(-1.5), "-1.5");
   EXPECT_EQ(csv_number(0.1), "0.1");
@@ -32,6 +36,7 @@ TEST(Markdown, SpecialCharactersBecomeReferences) {
   EXPECT_EQ(markdown_text("<b>`*&"), "&lt;b&gt;&#96;&#42;&amp;");
   EXPECT_EQ(markdown_text("_x_"), "&#95;x&#95;");
   EXPECT_EQ(markdown_text("# x"), "&#35; x");
+  EXPECT_EQ(markdown_text("a;=1\t+2"), "a;&#61;1&#92;t&#43;2");
 }
 
 TEST(Points, LabelsLeaveOutTheSuffixAndCountRepetitions) {
