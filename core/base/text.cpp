@@ -142,6 +142,67 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    result += printable(text.substr(start, end - start));
+    if (end < text.size()) result += '\n';
+    start = end + 1;
+  }
+  return result;
+}
+
+std::string valid_json(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  bool quoted = false;
+  while (!text.empty()) {
+    const auto next = decode(text);
+    std::size_t length = next ? next->length : 1;
+    const std::string_view number = text.substr(text.front() == '-' ? 1 : 0);
+    const std::size_t word = number.starts_with("NaN") ? 3 : number.starts_with("Infinity") ? 8 : 0;
+    if (!next) {
+      result += replacement;
+    } else if (quoted && next->code == U'\\' && text.size() > 1) {
+      length = 2;
+      result += text.substr(0, length);
+    } else if (quoted && contains(unprintable, next->code)) {
+      result += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(next->code));
+    } else if (!quoted && word > 0) {
+      length = text.size() - number.size() + word;
+      result += "null";
+    } else {
+      if (next->code == U'"') quoted = !quoted;
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return result;
+}
+
+std::string without_log_commands(std::string_view text) {
+  // GitHub's runner takes off any white space in front of "::".
+  constexpr std::array blank = {Range{0x09, 0x0D},     Range{0x20, 0x20},     Range{0xA0, 0xA0},
+                                Range{0x1680, 0x1680}, Range{0x2000, 0x200A}, Range{0x202F, 0x202F},
+                                Range{0x205F, 0x205F}, Range{0x3000, 0x3000}};
+  std::string result;
+  result.reserve(text.size());
+  bool line_start = true;
+  while (!text.empty()) {
+    const Character next = decode(text).value_or(Character{0xFFFD, 1});
+    if (line_start && text.starts_with("::"))
+      result += "\\x3a";
+    else if (text.starts_with("##[") || text.starts_with("##vso["))
+      result += "\\x23";
+    else
+      result += text.substr(0, next.length);
+    line_start = next.code == U'\n' || (line_start && contains(blank, next.code));
+    text.remove_prefix(next.length);
+  }
+  return result;
+}
+
 std::string lower(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

@@ -24,6 +24,17 @@ std::optional<Number> number_in(std::string_view text) {
 /// bidirectional overrides and line separators "\u202e"; bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);
 
+/// Output, of several lines perhaps, in which the log of a CI service finds no command: a line that begins with "::"
+/// (GitHub) begins with "\x3a:" then, and "##[" and "##vso[" (GitHub, Azure) are written "\x23#[".
+std::string without_log_commands(std::string_view text);
+
+/// The same of several lines.
+std::string printable_lines(std::string_view text);
+
+/// JSON by a writer that takes texts and numbers as they are: what is not UTF-8 becomes U+FFFD, a character in a text
+/// that `printable` escapes "\u001b", and a NaN or Infinity null.
+std::string valid_json(std::string_view text);
+
 /// ASCII letters in lower case, the rest as it is.
 std::string lower(std::string text);
 

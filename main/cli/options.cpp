@@ -334,8 +334,10 @@ Options parse_command_line(int argc, char** argv) {
 
 void say(const std::string& message) {
   (void)std::fflush(stdout);  // or the two mix where both go to one file
-  fmt::print(stderr, "gpubench: {}\n", message);
+  fmt::print(stderr, "gpubench: {}\n", without_log_commands(printable(message)));
 }
+
+void show(std::string_view lines) { fmt::print("{}", without_log_commands(lines)); }
 
 int run_command_line(int argc, char** argv) {
   try {

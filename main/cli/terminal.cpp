@@ -106,7 +106,7 @@ void ProgressLine::show(const std::string& text) {
   if (!active_) return;
   const auto width = static_cast<std::size_t>(std::max(20, terminal_width(STDERR_FILENO) - 1));
   (void)std::fflush(stdout);
-  fmt::print(stderr, "\r{}\x1b[K", shorten(text, width));
+  fmt::print(stderr, "\r{}\x1b[K", shorten(printable(text), width));
   (void)std::fflush(stderr);
   shown_ = true;
 }

@@ -147,8 +147,8 @@ int list_calibrations(const Options& options) {
     for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back({printable(cells[i])});
   }
   // The name is what the other actions take, so it is the last to be shortened.
-  fmt::print("{}\n{}{}", printable(folder.string()),
-             table_text(columns, 8, style, {{"driver"}, {"fits"}, {"age"}, {"mode"}}, 1), notes);
+  show(fmt::format("{}\n{}{}", printable(folder.string()),
+                   table_text(columns, 8, style, {{"driver"}, {"fits"}, {"age"}, {"mode"}}, 1), notes));
   return exit_codes::fine;
 }
 
@@ -164,10 +164,11 @@ int show_calibrations(const Options& options) {
     calibration.health = calibrate::assess(calibration);
     run.devices.push_back(calibration.device);
     if (!options.quiet && options.outputs.empty())
-      fmt::print("{}{}", &calibration == run.calibrations.data() ? "" : "\n", reports::console(calibration, style));
+      show(fmt::format("{}{}", &calibration == run.calibrations.data() ? "" : "\n",
+                       reports::console(calibration, style)));
   }
   if (!options.quiet && options.outputs.empty())
-    fmt::print("{}", reports::console(calibrate::compare_gpus(run.calibrations), style));
+    show(reports::console(calibrate::compare_gpus(run.calibrations), style));
   for (const std::string& output : options.outputs) reports::write(run, output);
   return exit_codes::fine;
 }
@@ -207,11 +208,11 @@ int diff_calibrations(const Options& options) {
   const Calibration next = one_calibration_of(options.inputs.at(1));
   const auto style = stdout_style(options.color);
   for (const auto& [role, one] : {std::pair{"base", &base}, {"new", &next}})
-    fmt::print("{:<5}{}, {} calibration of {}\n", role, printable(one->device.name), printable(one->mode),
-               printable(one->created_utc));
+    show(fmt::format("{:<5}{}, {} calibration of {}\n", role, printable(one->device.name), printable(one->mode),
+                     printable(one->created_utc)));
   if (const auto reason = calibrate::why_not_fitting(base, next.device))
-    fmt::print("{}", paragraph("note: ", printable(*reason), color::yellow, style));
-  fmt::print("\n{}", reports::console(compare::diff(base, next), style));
+    show(paragraph("note: ", printable(*reason), color::yellow, style));
+  show(fmt::format("\n{}", reports::console(compare::diff(base, next), style)));
   return exit_codes::fine;
 }
 

@@ -41,8 +41,11 @@ int diff_calibrations(const Options& options);
 /// Says what works here, what does not, and the remedy; exit code 2 when something does not.
 int doctor_command(const Options& options);
 
-/// One line on standard error: "gpubench: message".
+/// One line on standard error: "gpubench: message". It may hold any text of files, devices and operations: what a
+/// terminal or the log of a CI service would obey is written as escapes.
 void say(const std::string& message);
+/// On standard output: lines whose texts are printable, in which a CI service finds no command.
+void show(std::string_view lines);
 
 /// The runs of files and folders; of a folder all *.json, by name. Throws storage::ReadError, and UsageError for a
 /// folder without any.

@@ -85,7 +85,7 @@ void check_comparison_outputs(const Options& options) {
 }
 
 int report_comparison(const compare::Comparison& comparison, const Options& options) {
-  if (!options.quiet) fmt::print("{}", reports::console(comparison, stdout_style(options.color)));
+  if (!options.quiet) show(reports::console(comparison, stdout_style(options.color)));
   write_results(comparison, options);
   return compare::exit_code(comparison, options.fail_on);
 }

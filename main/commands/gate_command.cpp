@@ -171,8 +171,8 @@ int gate_history(const Options& options) {
     const compare::History history = compare::history_of(entries, options.min_effect);
     if (!options.quiet) {
       for (const auto& [key, value] : machine.fingerprint)
-        if (machines.size() > 1) fmt::print("{}: {}\n", printable(key), printable(value));
-      fmt::print("{}", reports::console(history, stdout_style(options.color)));
+        if (machines.size() > 1) show(fmt::format("{}: {}\n", printable(key), printable(value)));
+      show(reports::console(history, stdout_style(options.color)));
     }
     write_results(history, options);
   }

@@ -9,6 +9,7 @@
 
 #include "bench/google/google_runner.h"
 #include "classifier/classifier.h"
+#include "core/base/text.h"
 #include "main/commands/commands.h"
 
 namespace gpubench {
@@ -180,7 +181,7 @@ int run_points_once(const std::vector<Plan>& plans, const Options& options) {
                        ++failed;
                        say(fmt::format("{} failed: {}", name, measurement.failure->message));
                      } else if (!options.quiet) {
-                       fmt::print("{}\n", name);
+                       show(printable(name) + "\n");
                      }
                      return measurement;
                    });

@@ -202,13 +202,13 @@ void compare_several_gpus(const Options& options, Run& run) {
       std::ranges::count(run.calibrations, DeviceKind::cuda, [](const auto& one) { return one.device.kind; });
   if (gpus < 2) return;
   const auto spreads = calibrate::compare_gpus(run.calibrations);
-  if (!options.quiet) fmt::print("\n{}\n", reports::console(spreads, stdout_style(options.color)));
+  if (!options.quiet) show(fmt::format("\n{}\n", reports::console(spreads, stdout_style(options.color))));
   for (const GpuSpread& spread : spreads)
     if (is_notable(spread)) run.warnings.push_back(slowest_text(spread));
   const calibrate::Together together = calibrate::measure_together(run.calibrations);
   for (const auto& one : together.readings) {
     const std::string text = together_text(one);
-    if (!options.quiet) fmt::print("{}\n", printable(text));
+    if (!options.quiet) show(printable(text) + "\n");
     if (one.reading.outcome == DriftOutcome::drifted) run.warnings.push_back(text);
   }
   for (const std::string& reason : together.absent)
@@ -218,7 +218,7 @@ void compare_several_gpus(const Options& options, Run& run) {
 int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run) {
   for (const Device& device : devices) {
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
-    if (!options.quiet) fmt::print("{}", reports::console(calibration, stdout_style(options.color)));
+    if (!options.quiet) show(reports::console(calibration, stdout_style(options.color)));
     keep_in_cache(calibration);
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));

@@ -88,7 +88,7 @@ void list_points(const std::vector<Device>& devices, const std::string& filter, 
     if (sorted) sort_sizes(points, std::identity{});
     for (const auto& point : points) {
       const std::string& name = point.name;
-      if (name != previous) fmt::print("{}{}\n", devices.size() > 1 ? device.id + "  " : std::string(), name);
+      if (name != previous) show((devices.size() > 1 ? device.id + "  " : std::string()) + printable(name) + "\n");
       previous = name;
       any = true;
     }
@@ -116,11 +116,16 @@ class GoogleOutputs {
   }
   [[nodiscard]] const std::vector<bench::Sink>& sinks() const { return sinks_; }
   void write() const {
-    if (flags_.format) fmt::print("{}", display_.str());
-    if (flags_.out) storage::write_file(*flags_.out, file_.str());
+    if (flags_.format) show(sound(*flags_.format, display_.str()));
+    if (flags_.out) storage::write_file(*flags_.out, sound(flags_.out_format, file_.str()));
   }
 
  private:
+  /// Google Benchmark writes names, labels and numbers as they are.
+  static std::string sound(const std::string& format, const std::string& text) {
+    return format == "json" ? valid_json(text) : printable_lines(text);
+  }
+
   void add(const std::string& format, std::ostringstream& stream, bool aggregates_only) {
     reporters_.push_back(google_reporter(format));
     reporters_.back()->SetOutputStream(&stream);
@@ -215,7 +220,7 @@ void run_passes(const std::vector<Plan>& plans, const Options& options, Progress
 int report(const Run& run, const Options& options, const GoogleOutputs& google) {
   for (const std::string& warning : run.warnings) say(warning);
   google.write();
-  if (!options.quiet && !options.google.format) fmt::print("{}", reports::console(run, stdout_style(options.color)));
+  if (!options.quiet && !options.google.format) show(reports::console(run, stdout_style(options.color)));
   // One that cannot be written must not cost the others what was measured.
   std::exception_ptr trouble;
   for (const std::string& output : options.outputs) {

@@ -43,9 +43,10 @@ int report_several(const Options& options) {
   if (!options.quiet && options.outputs.empty()) {
     const ConsoleStyle style = stdout_style(options.color);
     for (std::size_t i = 0; i < runs.size(); ++i)
-      fmt::print("{}{}{}", i > 0 ? "\n" : "",
-                 paragraph("", fmt::format("{} ({})", labels[i], printable(options.inputs[i])), color::bold, style),
-                 reports::console(runs[i].run, style));
+      show(fmt::format(
+          "{}{}{}", i > 0 ? "\n" : "",
+          paragraph("", printable(fmt::format("{} ({})", labels[i], options.inputs[i])), color::bold, style),
+          reports::console(runs[i].run, style)));
   }
   if (options.outputs.empty()) return exit_codes::fine;
   const reports::Several several = reports::join(runs);
@@ -60,7 +61,7 @@ int report_command(const Options& options) {
   if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
   judge_anew(options.calibration_file, run);
-  if (!options.quiet && options.outputs.empty()) fmt::print("{}", reports::console(run, stdout_style(options.color)));
+  if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options.color)));
   for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
   return exit_codes::fine;
 }
@@ -72,7 +73,7 @@ int doctor_command(const Options& options) {
     storage::check_writable(output);
   }
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
-  if (!options.quiet) fmt::print("{}", doctor::console(lines, stdout_style(options.color)));
+  if (!options.quiet) show(doctor::console(lines, stdout_style(options.color)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
   for (const std::string& output : options.outputs) storage::write_file(output, text);
   return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;

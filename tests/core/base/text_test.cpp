@@ -26,6 +26,26 @@ TEST(Text, PrintableReplacesWhatIsNotUtf8) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), unknown + unknown + unknown + unknown);
 }
 
+TEST(Text, PrintableLinesStayLines) {
+  EXPECT_EQ(printable_lines("a\x1b[31m\nb\tc\n"), "a\\x1b[31m\nb\\tc\n");
+  EXPECT_EQ(printable_lines("no end"), "no end");
+}
+
+TEST(Text, JsonOfAnyWriterBecomesValid) {
+  EXPECT_EQ(valid_json("{\"a\x1b\xff\\\"NaN\": -NaN, \"b\": [NaN,Infinity, -Infinity, -1e-3]}\n"),
+            "{\"a\\u001b\xEF\xBF\xBD\\\"NaN\": null, \"b\": [null,null, null, -1e-3]}\n");
+  EXPECT_EQ(valid_json("\"\xc3\xa4 \\\\\", NaN"), "\"\xc3\xa4 \\\\\", null");
+}
+
+TEST(Text, NoLineIsACommandOfACiService) {
+  EXPECT_EQ(without_log_commands("::add-mask::x\n  ::error::y\n\u3000::z"),
+            "\\x3a:add-mask::x\n  \\x3a:error::y\n\u3000\\x3a:z");
+  EXPECT_EQ(without_log_commands("a ##[error]b ##vso[task.x]c ##"), "a \\x23#[error]b \\x23#vso[task.x]c ##");
+  const std::string ordinary = "std::vector<T>  a ::b\n## title [1]\n";
+  EXPECT_EQ(without_log_commands(ordinary), ordinary);
+  EXPECT_EQ(without_log_commands(std::string(100'000, ':')), "\\x3a" + std::string(99'999, ':'));
+}
+
 TEST(Text, WidthCountsColumns) {
   EXPECT_EQ(display_width("saxpy"), 5U);
   EXPECT_EQ(display_width("\u00b1\u00b5"), 2U);
