@@ -208,7 +208,7 @@ class CounterPass final : public PostTimingPass {
 // calls. nvcc compresses cubins when it builds for several architectures, unless GPUBENCH_KERNEL_HASHES is on.
 
 /// A function's name as in the source, with its parameters. A name that is not mangled stays as it is.
-std::string demangled(const char* name);
+std::string demangled(const std::string& name);
 
 /// What is known of one kernel's code.
 struct CodeOfKernel {

@@ -213,7 +213,8 @@ std::string completion_script(std::string program, std::string_view shell) {
 std::string completions(const std::vector<std::string>& words) {
   if (words.empty()) return {};
   const std::string& current = words.back();
-  const CommandRow& command = command_of({words.begin(), words.end() - 1});
+  const std::vector<std::string> before(words.begin(), words.end() - 1);
+  const CommandRow& command = command_of(before);
   const auto meaning = [](std::string_view help) { return help.substr(0, help.find_first_of(".:;(")); };
   std::string text;
   if (!current.starts_with('-')) {

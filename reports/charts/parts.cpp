@@ -82,13 +82,13 @@ void expand(Json& layer) {
   layer.erase("filter");
 }
 
-Json filled(Json value, const Parts& own) {
+Json with_parts(Json value, const Parts& own) {
   if (value.is_string()) return part(value.get<std::string>(), own);
   if (value.is_array())
-    for (auto& entry : value) entry = filled(std::move(entry), own);
+    for (auto& entry : value) entry = with_parts(std::move(entry), own);
   if (!value.is_object()) return value;
   for (auto& [key, entry] : value.items())
-    entry = key == "tooltip" && entry.is_array() ? tooltip(entry) : filled(std::move(entry), own);
+    entry = key == "tooltip" && entry.is_array() ? tooltip(entry) : with_parts(std::move(entry), own);
   if (value.contains("mark")) expand(value);
   return value;
 }
@@ -103,7 +103,7 @@ Json log_axis(std::string_view field, std::string_view title, Json axis, int bas
 
 }  // namespace
 
-Json filled(std::string_view text, const Parts& own) { return filled(Json::parse(text), own); }
+Json filled(std::string_view text, const Parts& own) { return with_parts(Json::parse(text), own); }
 
 Json decimal_axis(std::string_view scale, std::string_view field, std::string_view title, std::string_view label) {
   // Labels powers of ten, and the steps between only where it spans few of them.
