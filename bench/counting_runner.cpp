@@ -86,8 +86,8 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
       State state(declared);
       call.operation(state);
     }
-  } catch (const std::exception& error) {
-    pass_->give_up(measurement, error.what());
+  } catch (...) {
+    pass_->give_up(measurement, current_exception_text());
   }
   return measurement;
 }

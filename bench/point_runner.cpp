@@ -2,12 +2,15 @@
 #include "bench/point_runner.h"
 
 #include <benchmark/benchmark.h>
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <new>
 #include <thread>
+#include <typeinfo>
 
 #include "bench/clocks/timer.h"
 #include "bench/google/google_compatibility.h"
@@ -67,8 +70,8 @@ Timing timing_beside(Clock clock, const DeviceTiming& chosen, const Samples* sam
   } else if (samples != nullptr) {
     try {
       std::rethrow_exception(samples->failure);
-    } catch (const std::exception& error) {
-      timing.reason = error.what();
+    } catch (...) {
+      timing.reason = current_exception_text();
     }
   } else {
     timing.reason = chosen.reason;
@@ -144,6 +147,24 @@ std::unique_ptr<ColdCache> OpenDevice::chill(Declaration& declared, const Device
       declared.buffers, declared.work, [&] { execute(declared, device, host); }, std::move(means));
 }
 
+std::string current_exception_text() {
+  const auto type = [](const std::type_info& info) { return demangled(info.name()); };
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    if (*error.what() != '\0') return error.what();
+    return fmt::format("it threw a {} without a message", type(typeid(error)));
+  } catch (const char* text) {
+    return fmt::format("it threw the text '{}'", text == nullptr ? "" : text);
+  } catch (const std::string& text) {
+    return fmt::format("it threw the text '{}'", text);
+  } catch (...) {
+    const std::type_info* const info = abi::__cxa_current_exception_type();
+    return fmt::format("it threw a value of type {}; throw a std::exception, whose message is shown here",
+                       info == nullptr ? "unknown" : type(*info));
+  }
+}
+
 bool verify(const Declaration& declared) {
   if (!declared.check) return false;
   if (const Check check = declared.check(); !check.passed)
@@ -153,13 +174,16 @@ bool verify(const Declaration& declared) {
 
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,
                     const std::function<void(Declaration&, const DeviceBatch&, const HostBatch&)>& on_measure) {
+  constexpr const char* measured_twice = "the operation called state.measure twice; register two operations instead";
   bool measured = false;
-  Declaration declared{
-      &call.google, call.arguments, [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
-        if (std::exchange(measured, true))
-          throw std::logic_error("the operation called state.measure twice; register two operations instead");
-        on_measure(all, device, host);
-      }};
+  bool twice = false;
+  Declaration declared{&call.google, call.arguments,
+                       [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
+                         twice = std::exchange(measured, true);
+                         if (twice) throw std::logic_error(measured_twice);
+                         if (has_error(*all.google)) return;  // it called SkipWithError before
+                         on_measure(all, device, host);
+                       }};
   State state(declared);
   const auto fail = [&](FailureKind kind, const std::string& message) { measurement.failure = Failure{kind, message}; };
   if (gpu_was_lost) {
@@ -182,11 +206,10 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
       fail(FailureKind::out_of_memory, "this size does not fit into the host's memory");
     } catch (const CudaError& error) {
       fail(FailureKind::cuda_error, error.what());
-    } catch (const std::exception& error) {
-      fail(FailureKind::error, error.what());
     } catch (...) {
-      fail(FailureKind::error, "the operation threw something that is no std::exception");
+      fail(FailureKind::error, current_exception_text());
     }
+    if (twice) fail(FailureKind::error, measured_twice);
   }
   measurement.skipped = declared.skipped;
   measurement.work = declared.work_with_footprint();
@@ -236,6 +259,14 @@ Measurement PointRunner::run(const PointCall& call) {
                  [&](Declaration& declared, const DeviceBatch& device, const HostBatch& host) {
                    measure(declared, device, host);
                  });
+  add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
+  const auto odd = [](const UserCounter& counter) { return !std::isfinite(counter.value); };
+  if (const auto found = std::ranges::find_if(current_.user_counters, odd); found != current_.user_counters.end()) {
+    if (!current_.failure)
+      current_.failure = Failure{FailureKind::error, fmt::format("its counter '{}' is {}, and must be a finite number",
+                                                                 found->name, found->value)};
+    std::erase_if(current_.user_counters, odd);
+  }
   if (current_.failure && !current_.timings.empty()) {
     Timing& timing = current_.timings.front();
     timing.seconds.reset();
@@ -243,7 +274,6 @@ Measurement PointRunner::run(const PointCall& call) {
     timing.samples_clock_hz.clear();
     timing.block_sizes.clear();
   }
-  add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
   return std::move(current_);
 }
 
@@ -381,8 +411,8 @@ void PointRunner::time_variants(const Declaration& declared) {
     } catch (const CudaError&) {
       if (device_.is_lost()) throw;
       variant.reason = "the variant failed on the GPU";
-    } catch (const std::exception& error) {
-      variant.reason = error.what();
+    } catch (...) {
+      variant.reason = current_exception_text();
     }
     current_.variants.push_back(std::move(variant));
   }

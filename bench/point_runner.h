@@ -104,6 +104,9 @@ struct WrongResult : std::runtime_error {
 /// Calls the operation's check. Returns whether it has one; throws WrongResult.
 bool verify(const detail::Declaration& declared);
 
+/// What an exception that is being handled says of itself, whatever its type.
+std::string current_exception_text();
+
 /// Calls the operation with a State whose `measure` calls `on_measure`. What it declares, and its failure, go into the
 /// measurement.
 void call_operation(const PointCall& call, Measurement& measurement, bool gpu_was_lost,

@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <sstream>
+#include <stop_token>
+#include <thread>
 #include <tuple>
 
 #include "bench/clocks/timer.h"
@@ -152,6 +157,27 @@ class GoogleOutputs {
 
 enum class Unknown { measured, left_out };
 
+/// While it lives, says which point runs when it has not ended for long: it may hang.
+class HangNotice {
+ public:
+  HangNotice(std::string_view name, double seconds, ProgressLine& progress)
+      : thread_([name = std::string(name), seconds, &progress](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any ended;
+          std::unique_lock lock(mutex);
+          if (ended.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; })) return;
+          if (stop.stop_requested()) return;
+          progress.clear();
+          say(fmt::format(
+              "{} has run for {:.0f} s; if it hangs, stop it and add --isolate, which ends such a point and "
+              "goes on with the next",
+              name, seconds));
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 /// Adds a failure for each point of a plan that is not among the points from `first` on.
 void add_missing(const Plan& plan, std::size_t first, Run& run) {
   std::multiset<std::pair<std::string, int>> measured;
@@ -185,7 +211,11 @@ void measure(const Plan& plan, Unknown unknown, const Calibration& calibration, 
     if (planned && known[position] != nullptr) return *known[position];
     if (!runner) return std::nullopt;
     progress.point(before + position, kept.planned(), planned ? std::string_view(plan.points[position].name) : "");
+    constexpr double patience_seconds = 10.0;
+    std::optional<HangNotice> notice(std::in_place, planned ? plan.points[position].name : "a point",
+                                     patience_seconds + options.time_budget_seconds + call.min_seconds, progress);
     Measurement measurement = runner->run(call);
+    notice.reset();
     if (in_order && planned) kept.put(plan.keys[position], named(measurement, plan.points[position]));
     if (in_order && Interruption::noted() != 0) stop(kept, progress);
     return measurement;

@@ -82,10 +82,12 @@ void measure_points(const Job& job, const Options& options, const Device& device
     if (measurement.failure && runner.gpu_lost()) leave(exit_codes::fine);
     return measurement;
   };
-  // Only the reporters see a label that was set through Google Benchmark.
+  // Only the reporters see a label and a reason that were set through Google Benchmark.
   const auto reported = bench::go_over(device, filter, visit);
-  for (std::size_t i = 0; i < std::min(reported.size(), run.points.size()); ++i)
+  for (std::size_t i = 0; i < std::min(reported.size(), run.points.size()); ++i) {
     run.points[i].measurement.label = reported[i].label;
+    run.points[i].measurement.failure = reported[i].failure;
+  }
   storage::write_file(job.result, storage::to_json(run));
   // Points are done once they are timed: a process that dies in a later pass loses what that adds alone. It tells that
   // it is alive, for the limit on time is that of one point.
