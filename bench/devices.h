@@ -34,6 +34,7 @@ struct DeviceTiming {
 struct LaunchedKernels {
   std::optional<Launches> launches;
   std::optional<Grid> grid;  ///< that of all its kernels, where they are alike
+  bool nothing = false;      ///< the stream got no work at all
 };
 
 using detail::DeviceBatch;

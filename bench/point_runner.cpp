@@ -44,7 +44,10 @@ void add_google_counters(const benchmark::State& google, const Summary* seconds,
 /// A device time that cannot be told from nothing is no time.
 std::string why_no_time(const Summary& seconds) {
   if (seconds.median > 0.0 && seconds.median_ci95.high > 0.0) return {};
-  return fmt::format("it takes no longer than empty kernels in its place (difference {:.1f} ns)", seconds.median * 1e9);
+  return fmt::format(
+      "it takes no longer than empty kernels in its place (difference {:.1f} ns); is all its work on the stream that "
+      "state.measure hands to it?",
+      seconds.median * 1e9);
 }
 
 /// What a timer gave, but for its samples.
@@ -323,6 +326,9 @@ DeviceTiming PointRunner::timer_for(Clock clock, const Declaration& declared, co
 void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
   Gpu& gpu = *device_.gpu();
   const LaunchedKernels launched = gpu.launched_by(batch);
+  if (launched.nothing)
+    throw std::runtime_error(
+        "it enqueued nothing on the stream that state.measure hands to it; launch all its work on that stream");
   current_.launches = launched.launches;
   current_.grid = launched.grid;
   const auto cold = device_.chill(declared, batch, nullptr);

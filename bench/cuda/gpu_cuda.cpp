@@ -99,6 +99,7 @@ class CudaGpu final : public Gpu {
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_.get(); }
   void settle() override {
+    GPUBENCH_CUDA_CHECK(cudaSetDevice(index_));  // the operation may have chosen another
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
     std::this_thread::sleep_for(std::chrono::duration<double>(scrubbing().seconds_left(steady_seconds())));
   }
@@ -120,7 +121,8 @@ class CudaGpu final : public Gpu {
     const auto graph = capture(batch, 1, stream_.get());
     if (!graph) return {};
     const GraphContent content = content_of(graph->get());
-    return {launches_of(content, device_attribute(cudaDevAttrMultiProcessorCount, index_)), common_grid_of(content)};
+    return {launches_of(content, device_attribute(cudaDevAttrMultiProcessorCount, index_)), common_grid_of(content),
+            content.kernels.empty() && content.other_nodes == 0};
   }
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
     const auto graph = capture(batch, executions, stream_.get());
@@ -147,7 +149,11 @@ class CudaGpu final : public Gpu {
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();
-    return cudaDeviceSynchronize() != cudaSuccess;
+    // The operation before may have chosen another device, or have reset this one, which ends our stream.
+    if (cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return true;
+    const cudaError_t stream = cudaStreamQuery(stream_.get());
+    (void)cudaGetLastError();
+    return stream != cudaSuccess && stream != cudaErrorNotReady;
   }
 
  private:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong on a GPU costs the points it goes wrong at, and no others. Arguments: the troubled and the hanging
-program, and gpubench.
+program, gpubench, and the unruly program.
 
 Exit code 77: skipped, because there is no CUDA device."""
 
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM, HANGING, GPUBENCH = sys.argv[1:4]
+PROGRAM, HANGING, GPUBENCH, UNRULY = sys.argv[1:5]
 
 
 def run(*arguments, cache, program=PROGRAM):
@@ -111,6 +111,30 @@ class GpuTroubles(unittest.TestCase):
         self.assertIn("failure", points["never_ends/2"])
         for name in ("never_ends/1", "never_ends/3", "comes_after"):
             self.assertIn("seconds", primary(points[name]), name)
+
+    def test_whatever_an_operation_does_costs_one_point(self):
+        nothing = "enqueued nothing on the stream that state.measure hands to it"
+        expected = {"default_stream": nothing, "own_stream": nothing, "nowhere": nothing,
+                    "blocking_copy": "on the stream that state.measure hands to it", "throws_inside": "it threw a value of type int",
+                    "throws_later": "the pool is empty", "no_memory_in_verify": " free, and "}
+        timed = {"first", "synchronises", "after_an_error", "no_memory_in_variant", "last"}
+        either = {"leaves_an_error", "takes_the_memory", "resets_the_device"}
+        for flags in ([], ["--isolate"]):
+            out = pathlib.Path(self.folder.name) / "unruly.json"
+            result = run("--time-budget=0.02", f"--out={out}", *flags, cache=self.folder.name, program=UNRULY)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            points = measured(out)
+            self.assertEqual(set(points), set(expected) | timed | either)
+            for name, measurement in points.items():
+                failure = measurement.get("failure", {}).get("message", "")
+                print(flags, name, failure or primary(measurement).get("seconds", {}).get("median"), flush=True)
+                with self.subTest(name=name, flags=flags):
+                    if name in expected:
+                        self.assertIn(expected[name], failure)
+                    elif name == "last" and not flags:
+                        self.assertIn("earlier error", failure)  # the device was reset: only --isolate keeps that apart
+                    elif name in timed:
+                        self.assertIn("seconds", primary(measurement), failure)
 
     def test_doctor_measures_what_timing_costs(self):
         out = pathlib.Path(self.folder.name) / "doctor.json"
