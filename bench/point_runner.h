@@ -73,6 +73,11 @@ class OpenDevice {
  public:
   /// Opens a GPU. Throws CudaError; std::invalid_argument where caches cannot be kept cold (bench::why_not_cold).
   OpenDevice(Device device, bool cold);
+  /// A GPU that is lost keeps its handles: they may be of a context that is gone.
+  ~OpenDevice() {
+    if (is_lost()) (void)gpu_.release();
+  }
+  OpenDevice& operator=(OpenDevice&&) = delete;  ///< not copied, not moved
 
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] bool is_cold() const { return cold_; }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
@@ -93,13 +94,22 @@ class LatencyClock final : public Timer {
   std::function<void()> before_;
 };
 
+/// Of the current context, another after each cudaDeviceReset; 0 where the driver does not tell.
+unsigned long long context_id() {
+  static const auto get = driver_function<decltype(&cuCtxGetId)>("cuCtxGetId");
+  unsigned long long id = 0;
+  return cudaFree(nullptr) == cudaSuccess && get(nullptr, &id) == CUDA_SUCCESS ? id : 0;
+}
+
 class CudaGpu final : public Gpu {
  public:
-  explicit CudaGpu(int index) : selected_(index), index_(index), nvml_(pci_bus_id(index)) {}
+  explicit CudaGpu(int index) : selected_(index), index_(index), nvml_(pci_bus_id(index)), context_id_(context_id()) {}
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_.get(); }
   void settle() override {
     GPUBENCH_CUDA_CHECK(cudaSetDevice(index_));  // the operation may have chosen another
+    if (context_id() != context_id_)
+      throw CudaError("the operation reset the GPU (cudaDeviceReset), which ends all measuring in this process");
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
     std::this_thread::sleep_for(std::chrono::duration<double>(scrubbing().seconds_left(steady_seconds())));
   }
@@ -150,10 +160,8 @@ class CudaGpu final : public Gpu {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();
     // The operation before may have chosen another device, or have reset this one, which ends our stream.
-    if (cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return true;
-    const cudaError_t stream = cudaStreamQuery(stream_.get());
-    (void)cudaGetLastError();
-    return stream != cudaSuccess && stream != cudaErrorNotReady;
+    return cudaSetDevice(index_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess ||
+           context_id() != context_id_;
   }
 
  private:
@@ -196,6 +204,7 @@ class CudaGpu final : public Gpu {
   std::optional<KernelOverheads> kernel_overheads_;
   std::optional<CacheFlush> flush_;
   Nvml nvml_;
+  unsigned long long context_id_;
 };
 
 }  // namespace
