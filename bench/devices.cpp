@@ -85,7 +85,10 @@ Ceiling summed_up(Timer& clock, const std::string& what, int rounds) {
   ceiling.resource = "launch";
   ceiling.value = statistics::median(medians);
   ceiling.unit = "s";
-  ceiling.ci95 = statistics::mean_ci95(medians);
+  // Of logarithms: under load rounds differ by factors, and no time is negative.
+  for (double& each : medians) each = std::log(std::max(each, 1e-12));
+  const Interval logs = statistics::mean_ci95(medians);
+  ceiling.ci95 = {std::min(std::exp(logs.low), ceiling.value), std::max(std::exp(logs.high), ceiling.value)};
   ceiling.repeats = rounds;
   ceiling.method = fmt::format("{}: {}; median of {} rounds", what, method, rounds);
   return ceiling;
@@ -128,14 +131,14 @@ std::vector<Device> choose_devices(const std::string& wanted) {
   throw NoSuchDevice(fmt::format("There is no device '{}' here. Choose from: {}.", wanted, known()));
 }
 
-Ceiling measure_launch_overhead(const Device& device) {
+Ceiling measure_launch_overhead(const Device& device, int rounds) {
   if (device.kind == DeviceKind::cpu) {
     HostClock clock([](std::int64_t executions) {
       for (std::int64_t i = 0; i < executions; ++i) empty_parallel_region();
     });
-    return summed_up(clock, fmt::format("empty OpenMP parallel region over {} threads", device.units), launch_rounds);
+    return summed_up(clock, fmt::format("empty OpenMP parallel region over {} threads", device.units), rounds);
   }
-  return measure_launch_overhead(*open_gpu(device));
+  return measure_launch_overhead(*open_gpu(device), rounds);
 }
 
 Ceiling measure_launch_overhead(Gpu& gpu, int rounds) {

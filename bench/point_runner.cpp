@@ -15,6 +15,7 @@
 #include "bench/clocks/timer.h"
 #include "bench/google/google_compatibility.h"
 #include "bench/memory/memory.h"
+#include "core/base/load.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::bench {
@@ -385,8 +386,15 @@ void PointRunner::time_on_host(Declaration& declared, const HostBatch& batch) {
   else
     timer = std::make_unique<HostClock>(batch);
   if (cold) timer = std::make_unique<ColdClock>(std::move(timer), *cold, declared.host_reset != nullptr);
+  const LoadReading before = read_load();
   const Samples samples = AdaptiveSampler(sampling_, pause).sample(*timer);
+  if (const auto share = core_share(before, read_load())) {
+    current_.conditions.emplace();
+    current_.conditions->core_share = share;
+  }
   add_primary_timing(samples, *timer);
+  if (!(current_.seconds()->median > 0.0))  // of operations with a reset: less than reading the clock twice
+    throw std::runtime_error(no_time(Clock::host, "it takes no longer than reading the clock"));
 }
 
 void PointRunner::time_variants(const Declaration& declared) {

@@ -54,6 +54,7 @@ bool WorkbenchBase::attempt(const std::vector<std::string>& resources, const std
 Calibration WorkbenchBase::finish() {
   reject(calibration);
   std::erase_if(calibration.absent, [&](const auto& one) { return calibration.find(one.resource) != nullptr; });
+  for (Ceiling& one : calibration.ceilings) one.ci95.low = std::max(one.ci95.low, 0.0);
   step("done", 1.0);
   return std::move(calibration);
 }

@@ -92,7 +92,7 @@ Verdict decided(const Case& it) {
   if (it.prediction.launch && it.prediction.missing.empty())
     verdict.model_seconds = it.prediction.launch->seconds + it.prediction.work_seconds();
   verdict.evidence = evidence_of(it);
-  verdict.advice = advice_for(it);
+  if (!share_under_load(it.measurement)) verdict.advice = advice_for(it);  // else gains would be those of quiet
   verdict.votes = votes_of(verdict, it.measurement, it.machine.units);
   return verdict;
 }

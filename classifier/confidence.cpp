@@ -145,7 +145,11 @@ Regime max_other(const RegimeCounts& counts, Regime own) {
   return result;
 }
 
+/// Under load a time says little: no better than likely, and less the less of its cores a point had.
+constexpr double load_cap = 0.94;
+
 double lowered(double probability, const Case& it) {
+  if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, load_cap, *share});
   const auto& launch = it.prediction.launch;
   if (!launch || !it.prediction.missing.empty()) probability *= missing_factor;
   if (it.excess_over_ceiling) probability = std::min(probability, contradiction_cap / *it.excess_over_ceiling);

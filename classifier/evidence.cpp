@@ -165,6 +165,8 @@ std::string evidence_of(const Case& it) {
     for (const auto resource : prediction.missing) names.emplace_back(label_of(resource));
     text += fmt::format("; no ceiling was measured for {}, so that work is left out", joined(names, " and "));
   }
+  if (const auto share = share_under_load(it.measurement))
+    text += fmt::format("; measured under load: it had {} of its cores", format_percent(*share));
   if (!prediction.launch) text += "; no launch ceiling was measured, so overhead cannot be told apart";
   return text;
 }

@@ -226,6 +226,7 @@ class Comparing {
   void note_oddities(std::size_t point) {
     const bool duplicate = std::ranges::any_of(entries_of(point), &ProcessPoint::duplicate);
     if (duplicate) duplicates_.push_back(shown(point));
+    if (std::ranges::any_of(entries_of(point), &ProcessPoint::under_load)) loaded_.push_back(shown(point));
     if (clocks_[point].of_necessity) other_clock_.push_back(shown(point));
     const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
     if (processes < base_.runs.size() + next_.runs.size()) gaps_.push_back(shown(point));
@@ -337,6 +338,7 @@ class Comparing {
     note(unpaired_, "left out, because there are fewer than two pairs");
     note(other_clock_, "timed by different clocks: compared by one that both sides have");
     note(duplicates_, "more than once in one run file: taken as repetitions");
+    note(loaded_, "measured under load, when others ran on the cores: the intervals are widened for that");
     note(gaps_, "not in all runs: compared in the runs that have it");
     if (!common_) result_.notes.emplace_back("no point is in both");
   }
@@ -364,8 +366,8 @@ class Comparing {
   bool common_ = false;
   bool foreign_used_ = false;
   bool some_left_out_ = false;
-  std::map<std::string, std::vector<std::size_t>> comparable_;                                    ///< by device
-  std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_;  ///< points
+  std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
+  std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_, loaded_;  ///< points
   StudentQuantiles quantiles_;
   Comparison result_;
 };

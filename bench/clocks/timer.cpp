@@ -194,13 +194,19 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
     std::size_t points = 0;
   };
   std::map<std::string, Dropped> dropped_on;
+  std::map<std::string, std::pair<std::size_t, Interval>> loaded;  // points and shares by device
   for (const Measurement* measurement : measurements) {
     std::int64_t dropped = 0;
     for (const Timing& timing : measurement->timings) dropped += timing.dropped_samples;
-    if (dropped > 0 && measurement->conditions) {
+    if (dropped > 0 && measurement->conditions && !measurement->conditions->core_share) {
       Dropped& entry = dropped_on[measurement->device];
       entry.samples += dropped;
       ++entry.points;
+    }
+    if (const auto share = share_under_load(*measurement)) {
+      auto& [points, shares] = loaded.try_emplace(measurement->device, 0, Interval{*share, *share}).first->second;
+      ++points;
+      shares = {std::min(shares.low, *share), std::max(shares.high, *share)};
     }
     if (!measurement->conditions) continue;
     for (const std::string& reason : measurement->conditions->throttle_reasons) {
@@ -219,6 +225,12 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
     if (held.celsius) text += fmt::format(", up to {:.0f} \u00b0C", held.celsius->high);
     warnings.push_back(text + ".");
   }
+  for (const auto& [device, of] : loaded)
+    warnings.push_back(
+        fmt::format("{} on {} {} measured under load: others ran on the cores, and the threads had {:.0f} "
+                    "to {:.0f} % of them. Measure again when the machine is quiet.",
+                    plural(static_cast<long long>(of.first), "point"), device, of.first == 1 ? "was" : "were",
+                    100.0 * of.second.low, 100.0 * of.second.high));
   for (const auto& [device, dropped] : dropped_on)
     warnings.push_back(
         fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",

@@ -18,7 +18,10 @@ namespace gpubench::calibrate {
 /// A change beyond both intervals is tolerated up to this fraction of the stored value.
 inline constexpr double tolerated_drift = 0.02;
 
-/// The ceilings that are checked: one of the memory, one of the arithmetic.
+/// The same of the launch, which differs between processes: twice as long, or half.
+inline constexpr double tolerated_launch_drift = 1.0;
+
+/// The ceilings that are checked: one of the memory, one of the arithmetic. Of a CPU also the launch.
 inline constexpr const char* drift_resources[] = {"dram-copy", "fp32"};
 
 /// A set of samples of what a ceiling measured.

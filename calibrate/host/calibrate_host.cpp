@@ -244,6 +244,11 @@ void HostWorkbench::sample_all() {
   if (auto warning = load_.warning()) calibration.warnings.push_back(std::move(*warning));
 }
 
+Calibration HostWorkbench::finish_with_share() {
+  calibration.core_share = core_share(threads_, read_load());
+  return finish();
+}
+
 void HostWorkbench::conclude(const HostProbe& probe) {
   if (!probe.failure.empty() || probe.values.empty())
     absent(probe.ceiling.resource, probe.failure);
@@ -310,7 +315,7 @@ Calibration calibrate_host(const Device& device, const CalibrationOptions& optio
     bench.stage(0.96, 1.0);
     bench.sustain_all();
   }
-  return bench.finish();
+  return bench.finish_with_share();
 }
 
 }  // namespace gpubench::calibrate

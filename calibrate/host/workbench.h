@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "calibrate/workbench.h"
+#include "core/base/load.h"
 #include "core/base/units.h"
 #include "core/model/calibration.h"
 #include "kernels/probes/host_kernels.h"
@@ -129,6 +130,8 @@ class HostWorkbench : public WorkbenchBase {
   [[nodiscard]] std::string isa_name() const { return std::string(probes::name_of(isa)); }
 
   void sample_all();
+  /// Ends the calibration, with the share of the cores that it had.
+  Calibration finish_with_share();
   /// For a probe that is not among `probes`: adds its ceiling.
   void conclude(const HostProbe& probe);
   /// Runs a probe without rest for its sustained_seconds: the ceiling RESOURCE-sustained of what it kept up in the
@@ -138,6 +141,7 @@ class HostWorkbench : public WorkbenchBase {
 
  private:
   OtherLoad load_;
+  LoadReading threads_ = read_load();
   double start_;
 };
 

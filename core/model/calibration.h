@@ -190,6 +190,8 @@ struct Calibration {
   std::vector<IntensityPoint> intensity_sweep;  ///< by growing intensity
   std::vector<std::string> warnings;            ///< what bears on all ceilings: "2 other processes use this GPU"
 
+  /// As DeviceConditions::core_share, while a CPU's ceilings were measured: below 0.9 they were measured under load.
+  std::optional<double> core_share = std::nullopt;
   std::optional<DriftCheck> drift;  ///< in a run that used a stored calibration; never in a stored one
   std::optional<Health> health;     ///< beside other GPUs of its kind; absent for a CPU
 

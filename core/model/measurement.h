@@ -22,7 +22,11 @@ enum class Clock { device, stream, latency, host };
 inline constexpr auto clock_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
 constexpr std::string_view name_of(Clock clock) { return clock_names[static_cast<std::size_t>(clock)]; }
 
-/// What the device's management library reported while a point was measured: the lowest and highest readings.
+/// With a smaller share of its cores something was measured under load.
+inline constexpr double min_core_share = 0.9;
+
+/// What the device's management library reported while a point was measured: the lowest and highest readings. Of a CPU
+/// the share alone.
 struct DeviceConditions {
   std::int64_t readings = 0;
   std::optional<Interval> sm_clock_hz;
@@ -32,6 +36,9 @@ struct DeviceConditions {
   /// What held the clocks down in any reading: "power cap", "thermal slowdown (hardware)", ...
   std::vector<std::string> throttle_reasons;
   std::string absent_reason;  ///< why some of this is not there; empty when all is
+  /// Of the time in which a host operation's threads were ready to run, the part in which they had cores: below 0.9
+  /// others took them. Absent on a GPU, in older runs, and where the system does not tell.
+  std::optional<double> core_share = std::nullopt;
   friend bool operator==(const DeviceConditions&, const DeviceConditions&) = default;
 };
 
@@ -202,7 +209,7 @@ struct Measurement {
   bool verified = false;                       ///< the operation offers a check and its result passed it
   std::optional<double> clock_hz;              ///< SM or core clock of the point; absent when it could not be read
   std::string clock_hz_source;                 ///< how that was read
-  std::optional<DeviceConditions> conditions;  ///< absent where nothing reports any (a CPU)
+  std::optional<DeviceConditions> conditions;  ///< absent where nothing reports any
   std::optional<Launches> launches;            ///< absent on a CPU, and where an execution cannot be captured
   /// As the operation says, else that of its kernels where they are all alike; absent when neither tells.
   std::optional<Grid> grid;
@@ -230,6 +237,12 @@ struct Measurement {
 
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
+
+/// The share of its cores that a point measured under load had; absent where it had enough.
+inline std::optional<double> share_under_load(const Measurement& measurement) {
+  const bool low = measurement.conditions && measurement.conditions->core_share.value_or(1.0) < min_core_share;
+  return low ? measurement.conditions->core_share : std::nullopt;
+}
 
 /// The name of the primary clock; empty where there is none.
 inline std::string_view primary_clock_name(const Measurement& measurement) {

@@ -116,6 +116,7 @@ void describe(auto& visit, is_a<Calibration> auto& it) {
          it.levels, "ladder", it.ladder);
   filled(visit, "unit_levels", it.unit_levels, "unit_ladder", it.unit_ladder, "latency_curve", it.latency_curve,
          "intensity_sweep", it.intensity_sweep, "warnings", it.warnings);
+  visit.field("core_share", it.core_share, Domain::probability);
   fields(visit, "drift", it.drift, "health", it.health);
 }
 
@@ -183,6 +184,7 @@ void describe(auto& visit, is_a<Variant> auto& it) {
 void describe(auto& visit, is_a<DeviceConditions> auto& it) {
   fields(visit, "readings", it.readings, "sm_clock_hz", it.sm_clock_hz, "memory_clock_hz", it.memory_clock_hz,
          "power_watts", it.power_watts, "temperature_celsius", it.temperature_celsius);
+  visit.field("core_share", it.core_share, Domain::probability);
   filled(visit, "throttle_reasons", it.throttle_reasons, "absent_reason", it.absent_reason);
 }
 

@@ -230,6 +230,10 @@ const std::vector<OptionRow>& option_table() {
        "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
        "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
        choice(&Options::drift_check, std::vector{true, false})},
+      {in_run, "--accept-load", "", "", "", other, once,
+       "Store a calibration that was measured while others used more than a tenth of its cores. Without it: asked on a "
+       "terminal, else not stored.",
+       set(&Options::accept_load)},
       {in_run, "--isolate", "", "", "", other, once,
        "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one point.",
        set(&Options::isolate)},

@@ -28,9 +28,10 @@ struct Options {
   std::string filter;
   std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
   bool list = false;
-  bool once = false;        ///< each point once, for a profiler
-  bool dry = false;         ///< with once: only say how
-  bool drift_check = true;  ///< of a stored calibration
+  bool once = false;         ///< each point once, for a profiler
+  bool dry = false;          ///< with once: only say how
+  bool drift_check = true;   ///< of a stored calibration
+  bool accept_load = false;  ///< store a calibration that was measured under load
   bool isolate = false;
   std::optional<std::string> calibration_file;
   std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as PointRunner::Settings::clocks

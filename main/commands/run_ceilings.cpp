@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <iostream>
 #include <stdexcept>
 #include <utility>
 
@@ -31,8 +34,23 @@ Calibration assessed(Calibration calibration) {
   return calibration;
 }
 
-/// A failure is said and no more.
-void keep_in_cache(const Calibration& calibration) {
+bool is_under_load(const Calibration& calibration) { return calibration.core_share.value_or(1.0) < min_core_share; }
+
+/// Nobody is asked where nobody would see the question, or could answer it.
+bool asked_to_store(const Calibration& calibration) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
+  fmt::print(stderr, "gpubench: {} Store it all the same? [y/N] ", load_text(calibration));
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || lower(answer) == "yes");
+}
+
+/// One measured under load only where the user wants it. A failure is said and no more.
+void keep_in_cache(const Calibration& calibration, const Options& options) {
+  if (is_under_load(calibration) && !options.accept_load && !asked_to_store(calibration)) {
+    say(load_text(calibration) +
+        " It is not stored. Measure again on a quiet machine, or store it with --accept-load.");
+    return;
+  }
   try {
     say(fmt::format("calibration of {} kept in {}", calibration.device.id, calibrate::store(calibration).string()));
   } catch (const storage::WriteError& error) {
@@ -62,7 +80,7 @@ class CeilingFinder {
   [[nodiscard]] Calibration measure_quick() const {
     Calibration calibration = isolation_ != nullptr ? isolation_->calibrate(device_)
                                                     : measure_ceilings(device_, calibrate::Mode::quick, options_.quiet);
-    if (Interruption::noted() == 0) keep_in_cache(calibration);
+    if (Interruption::noted() == 0) keep_in_cache(calibration, options_);
     return calibration;
   }
 
@@ -219,7 +237,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   for (const Device& device : devices) {
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
     if (!options.quiet) show(reports::console(calibration, stdout_style(options.color)));
-    keep_in_cache(calibration);
+    keep_in_cache(calibration, options);
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));
   }
@@ -240,9 +258,18 @@ void find_ceilings(const Options& options, Isolation* isolation, const Run* earl
   for (const Device& device : run.devices) {
     Isolation* const used = isolation == nullptr && is_gpu(device) ? &*elsewhere : isolation;
     run.calibrations.push_back(CeilingFinder(device, options, used, run.warnings).find(earlier));
+    if (is_under_load(run.calibrations.back()))
+      run.warnings.push_back(load_text(run.calibrations.back()) + " Verdicts may mislead.");
   }
   elsewhere.reset();
   if (interruption && Interruption::noted() != 0) Interruption::end();
+}
+
+std::string load_text(const Calibration& calibration) {
+  return fmt::format(
+      "The calibration of {} of {} was measured under load: its threads had {:.0f} % of their cores, so "
+      "ceilings may be low and the launch long.",
+      calibration.device.id, calibration.created_utc, 100.0 * calibration.core_share.value_or(1.0));
 }
 
 std::string drift_text(const DriftCheck& check, const Device& device) {

@@ -34,6 +34,7 @@ void find_ceilings(const Options& options, Isolation* isolation, const Run* earl
 void compare_several_gpus(const Options& options, Run& run);
 
 /// What a drift check found, in one sentence; empty when everything agrees. Pure.
+std::string load_text(const Calibration& calibration);
 std::string drift_text(const DriftCheck& check, const Device& device);
 
 /// "cuda:3 is the slowest of 8 NVIDIA H200 in dram-read: 4.21 TB/s, 8.9 % below their median." Pure.

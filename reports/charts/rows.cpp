@@ -74,6 +74,8 @@ std::string conditions_text(const DeviceConditions& conditions) {
   if (!conditions.throttle_reasons.empty())
     parts.push_back(fmt::format("throttled by {}", fmt::join(conditions.throttle_reasons, ", ")));
   if (!parts.empty()) parts.push_back(fmt::format("of {} readings", conditions.readings));
+  if (conditions.core_share)
+    parts.push_back(fmt::format("had {} of its cores", format_percent(*conditions.core_share)));
   if (!conditions.absent_reason.empty()) parts.push_back("not read: " + conditions.absent_reason);
   return fmt::format("{}", fmt::join(parts, "; "));
 }

@@ -78,7 +78,7 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
     const Verdict* verdict = point->verdict ? &*point->verdict : nullptr;
     const bool certain = verdict != nullptr && verdict->certainty == Certainty::certain;
     add_row(columns, {{printable(label(measurement))},
-                      {format_seconds(measurement.seconds()->median, 4)},
+                      {format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : "")},
                       {width ? format_percent(*width) : ""},
                       {on_device != nullptr ? format_seconds(on_device->median, 4) : ""},
                       {bandwidth_text(measurement)},
@@ -270,6 +270,9 @@ std::string legend(const Run& run, const ConsoleStyle& style) {
   std::vector<std::string_view> signs;
   if (any(Certainty::likely)) signs.emplace_back("~ likely (80 to 95 %)");
   if (any(Certainty::boundary)) signs.emplace_back("? near a boundary (below 80 %)");
+  if (std::ranges::any_of(run.points,
+                          [](const Point& point) { return share_under_load(point.measurement).has_value(); }))
+    signs.emplace_back("! measured under load");
   return signs.empty() ? "" : paragraph("", fmt::to_string(fmt::join(signs, ", ")), color::dim, style);
 }
 

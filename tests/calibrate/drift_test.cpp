@@ -61,7 +61,15 @@ TEST(JudgeDrift, WhatIsExplainedOtherwiseIsNoDrift) {
   EXPECT_EQ(judged(stored, {set(80.0, 0.0, "others ran")}), DriftOutcome::disturbed);
   EXPECT_EQ(judged(stored, {set(80.0), set(80.0, 0.0, "others ran")}), DriftOutcome::disturbed);
   EXPECT_EQ(judged(stored, {set(120.0, 0.0, "others ran")}), DriftOutcome::drifted);  // nobody is faster for company
-  EXPECT_EQ(judged(ceiling("launch", 100.0, 1.0, "s"), {set(120.0, 0.0, "others ran")}), DriftOutcome::disturbed);
+  EXPECT_EQ(judged(ceiling("launch", 100.0, 1.0, "s"), {set(220.0, 0.0, "others ran")}), DriftOutcome::disturbed);
+}
+
+TEST(JudgeDrift, ALaunchMayDifferByATwofold) {
+  const Ceiling stored = ceiling("launch", 100.0, 1.0, "s");
+  EXPECT_EQ(judged(stored, {set(190.0)}), DriftOutcome::agrees);
+  EXPECT_EQ(judged(stored, {set(60.0)}), DriftOutcome::agrees);
+  EXPECT_EQ(judged(stored, {set(220.0)}), DriftOutcome::drifted);
+  EXPECT_EQ(judged(stored, {set(40.0)}), DriftOutcome::drifted);  // it was measured under load
 }
 
 TEST(JudgeDrift, SaysHowFarOff) {
@@ -105,6 +113,16 @@ TEST(CheckDrift, OneSetOfEachWhenAllAgrees) {
   EXPECT_EQ(check.readings.size(), 2u);
   EXPECT_EQ(check.calibration_utc, "2026-01-01T00:00:00Z");
   EXPECT_TRUE(check.not_checked.empty());
+}
+
+TEST(CheckDrift, OfACpuIsOfTheLaunchToo) {
+  FakeDevice device{{set(100.0), set(50.0), set(0.01), set(0.01)}, {}};
+  Calibration stored = calibration();
+  stored.device.kind = DeviceKind::cpu;
+  stored.ceilings.push_back(ceiling("launch", 24.0, 1.0, "s"));
+  const DriftCheck check = check_drift(stored, device.sampler());
+  EXPECT_EQ(device.asked, (std::vector<std::string>{"dram-copy", "fp32", "launch", "launch"}));
+  EXPECT_EQ(check.outcome, DriftOutcome::drifted);
 }
 
 TEST(CheckDrift, WithoutAReadingNothingAgrees) {

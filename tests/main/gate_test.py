@@ -32,7 +32,7 @@ class Commands(unittest.TestCase):
         # Under AddressSanitizer a crash is to end by its signal all the same.
         for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             cls.environment[options] = ":".join(filter(None, [cls.environment.get(options), "handle_segv=0", "handle_abort=0"]))
-        subprocess.run([str(PLANTED), "--device=cpu", "--calibrate", "--quiet"], env=cls.environment, capture_output=True, timeout=120, check=True)
+        subprocess.run([str(PLANTED), "--device=cpu", "--calibrate", "--accept-load", "--quiet"], env=cls.environment, capture_output=True, timeout=120, check=True)
 
     @classmethod
     def tearDownClass(cls):

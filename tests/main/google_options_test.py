@@ -28,7 +28,7 @@ def table():
 
 
 def run(*arguments, **environment):
-    return subprocess.run([PROGRAM, "--device=cpu", "--quiet", "--time-budget=0.01", *arguments], capture_output=True, text=True,
+    return subprocess.run([PROGRAM, "--device=cpu", "--accept-load", "--quiet", "--time-budget=0.01", *arguments], capture_output=True, text=True,
                           timeout=120, env={**os.environ, "XDG_CACHE_HOME": CACHE.name, **environment})
 
 

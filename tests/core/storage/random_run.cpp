@@ -173,6 +173,7 @@ Calibration calibration(Random& random) {
     return IntensityPoint{random.not_negative(), random.not_negative(), random.not_negative(), random.maybe()};
   });
   result.warnings = random.texts();
+  if (random.flip()) result.core_share = 0.625;
   if (random.flip()) result.drift = drift_check(random);
   if (random.flip()) result.health = health(random);
   return result;
@@ -215,8 +216,9 @@ Timing timing(Random& random) {
 }
 
 DeviceConditions conditions(Random& random) {
+  const std::optional<double> share = random.flip() ? std::optional(0.625) : std::nullopt;
   const auto range = [&] { return random.flip() ? std::optional(random.interval()) : std::nullopt; };
-  return {random.whole(0, largest), range(), range(), range(), range(), random.texts(), random.text()};
+  return {random.whole(0, largest), range(), range(), range(), range(), random.texts(), random.text(), share};
 }
 
 KernelLaunch kernel_launch(Random& random) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What share of its cores this process had: others run on them, and so may the host of a virtual machine.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace gpubench {
+
+/// Seconds that a thread ran, and that it was ready to run while its core worked for others (Linux, Documentation/
+/// scheduler/sched-stats.rst). Time in which it slept is in neither.
+struct ThreadTime {
+  double ran = 0.0;
+  double waited = 0.0;
+};
+
+/// At one moment since each thread, and the system, started.
+struct LoadReading {
+  std::map<int, ThreadTime> threads;  ///< of this process, by id; empty where the system does not tell
+  double busy = 0.0;                  ///< of all processors, in clock ticks
+  double stolen = 0.0;                ///< likewise: that the virtual machine was kept waiting
+};
+
+LoadReading read_load();
+
+/// The first line of /proc/stat; whether it is that.
+bool parse_busy_and_stolen(std::string_view line, LoadReading& reading);
+
+/// The share of the time in which it was ready to run that the worst-off thread ran, 0 to 1. Threads that did less than
+/// a tenth of what the busiest did do not count. Absent where the system does not tell.
+std::optional<double> core_share(const LoadReading& before, const LoadReading& after);
+
+}  // namespace gpubench

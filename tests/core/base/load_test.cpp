@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/load.h"
+
+#include <gtest/gtest.h>
+
+namespace gpubench {
+namespace {
+
+TEST(CoreShare, IsThatOfTheWorstOffThreadThatWorks) {
+  const LoadReading before{{{1, {1.0, 0.0}}, {2, {0.0, 0.0}}, {3, {5.0, 5.0}}}, 0.0, 0.0};
+  LoadReading after{{{1, {2.0, 0.0}}, {2, {0.6, 0.4}}, {3, {5.0, 5.05}}}, 0.0, 0.0};
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.6);  // the third did next to nothing
+  after.threads[4] = {0.5, 0.5};
+  EXPECT_DOUBLE_EQ(core_share(before, after).value(), 0.5);
+}
+
+TEST(CoreShare, IsLessByWhatTheHostOfAVirtualMachineTook) {
+  const LoadReading before{{{1, {0.0, 0.0}}}, 100.0, 10.0};
+  EXPECT_DOUBLE_EQ(core_share(before, {{{1, {1.0, 0.0}}}, 160.0, 30.0}).value(), 0.75);
+}
+
+TEST(CoreShare, OfAThreadThatSleptIsNotLow) {
+  EXPECT_DOUBLE_EQ(core_share({{{1, {0.0, 0.0}}}, 0.0, 0.0}, {{{1, {0.001, 0.0}}}, 0.0, 0.0}).value(), 1.0);
+}
+
+TEST(CoreShare, IsAbsentWhereTheSystemDoesNotTell) {
+  EXPECT_FALSE(core_share({}, {}));
+  EXPECT_FALSE(core_share({{{1, {2.0, 1.0}}}, 0.0, 0.0}, {{{1, {2.0, 1.0}}}, 0.0, 0.0}));
+}
+
+TEST(Load, IsReadFromTheFirstLineOfProcStat) {
+  LoadReading reading;
+  EXPECT_TRUE(parse_busy_and_stolen("cpu  1 2 4 100 200 8 16 32 64 128", reading));
+  EXPECT_DOUBLE_EQ(reading.busy, 31.0);
+  EXPECT_DOUBLE_EQ(reading.stolen, 32.0);
+  EXPECT_FALSE(parse_busy_and_stolen("", reading));
+  EXPECT_FALSE(parse_busy_and_stolen("cpu0 1 2 3 4 5 6 7 8", reading));
+}
+
+}  // namespace
+}  // namespace gpubench
