@@ -77,11 +77,13 @@ class Comparing {
   Comparison run() {
     sort_points();
     std::vector<Judged> judged;
+    one_after_the_other_ = one_after_the_other() && !options_.updates;
     for (const auto& [device, points] : comparable_) judge_device(device, points, judged);
     decide(judged, options_.min_effect, quantiles_);
     std::ranges::sort(judged, {}, &Judged::place);  // as the points first appeared, not device by device
     note_left_out();
     note_order();
+    note_same_runs();
     note_unfinished();
     take_points(judged);
     const bool nothing = result_.points.empty() && result_.failed_in_new.empty() && some_left_out_;
@@ -131,9 +133,9 @@ class Comparing {
                                                : CodeChange::not_known;
   }
 
-  /// Where one side was measured before the other, the machine may have changed meanwhile.
-  void note_order() {
-    if (options_.paired || !alike_.empty() || base_.runs.size() + next_.runs.size() < 3) return;
+  /// Whether all runs of one side are older than those of the other.
+  [[nodiscard]] bool one_after_the_other() const {
+    if (options_.paired) return false;
     const auto times = [](const Side& side) {
       std::vector<std::string_view> result;
       for (const Run* run : side.runs) result.emplace_back(run->context.created_utc);
@@ -141,10 +143,31 @@ class Comparing {
     };
     const auto [oldest_base, newest_base] = times(base_);
     const auto [oldest_new, newest_new] = times(next_);
-    if (newest_base < oldest_new || newest_new < oldest_base)
-      result_.notes.emplace_back(
-          "all runs of one side are older than those of the other: what the machine did meanwhile is in the ratios, "
-          "and not in the noise; gpubench ab alternates");
+    return newest_base < oldest_new || newest_new < oldest_base;
+  }
+
+  /// Where one side was measured before the other, the machine may have changed meanwhile.
+  void note_order() {
+    if (!one_after_the_other() || !alike_.empty() || base_.runs.size() + next_.runs.size() < 3) return;
+    const bool on_cpu = !options_.process_deviation && std::ranges::any_of(comparable_, [&](const auto& each) {
+      return kind_of(each.first) == DeviceKind::cpu;
+    });
+    result_.notes.push_back(fmt::format(
+        "all runs of one side are older than those of the other: what the machine did meanwhile is in the ratios, {}; "
+        "gpubench ab alternates",
+        on_cpu ? fmt::format("and {:.0f} % is added to the noise of a CPU for it", 100.0 * host_drift_deviation)
+               : "and not in the noise"));
+  }
+
+  void note_same_runs() {
+    std::ptrdiff_t copies = 0;
+    for (const Run* run : next_.runs)
+      copies += std::ranges::any_of(base_.runs, [&](const Run* other) { return same_run(*run, *other); }) ? 1 : 0;
+    if (copies > 0)
+      result_.notes.push_back(
+          fmt::format("{} of the new side {} on the base side too: compared with itself, a run shows "
+                      "no change",
+                      plural(copies, "run"), copies == 1 ? "is" : "are"));
   }
 
   void note_unfinished() {
@@ -226,7 +249,8 @@ class Comparing {
   void note_oddities(std::size_t point) {
     const bool duplicate = std::ranges::any_of(entries_of(point), &ProcessPoint::duplicate);
     if (duplicate) duplicates_.push_back(shown(point));
-    if (std::ranges::any_of(entries_of(point), &ProcessPoint::under_load)) loaded_.push_back(shown(point));
+    if (std::ranges::any_of(entries_of(point), [](const ProcessPoint* each) { return each->load_error > 0.0; }))
+      loaded_.push_back(shown(point));
     if (clocks_[point].of_necessity) other_clock_.push_back(shown(point));
     const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
     if (processes < base_.runs.size() + next_.runs.size()) gaps_.push_back(shown(point));
@@ -295,12 +319,13 @@ class Comparing {
       for (const ProcessTable& table : side.tables)
         if (const ProcessPoint& entry = table[point]; entry.log_seconds) {
           values.push_back(*entry.log_seconds);
-          variance += entry.standard_error * entry.standard_error;
+          variance += entry.standard_error * entry.standard_error + entry.load_error * entry.load_error;
         }
       sides.within_variance += variance / static_cast<double>(values.size() * values.size());
     };
     take(base_, sides.base);
     take(next_, sides.next);
+    sides.one_after_the_other = one_after_the_other_;
     return sides;
   }
 
@@ -313,6 +338,7 @@ class Comparing {
       sides.base.push_back(*old.log_seconds);
       sides.next.push_back(*now.log_seconds);
       sides.within_variance += old.standard_error * old.standard_error + now.standard_error * now.standard_error;
+      // Load is no part of it: both sides met it in turn, and what pairs differ by shows what it did.
     }
     if (!sides.base.empty()) sides.within_variance /= static_cast<double>(sides.base.size() * sides.base.size());
     return sides;
@@ -338,7 +364,9 @@ class Comparing {
     note(unpaired_, "left out, because there are fewer than two pairs");
     note(other_clock_, "timed by different clocks: compared by one that both sides have");
     note(duplicates_, "more than once in one run file: taken as repetitions");
-    note(loaded_, "measured under load, when others ran on the cores: the intervals are widened for that");
+    note(loaded_, options_.paired
+                      ? "measured under load, when others ran on the cores: give more pairs, or a quiet machine"
+                      : "measured under load, when others ran on the cores: the intervals are widened for that");
     note(gaps_, "not in all runs: compared in the runs that have it");
     if (!common_) result_.notes.emplace_back("no point is in both");
   }
@@ -366,6 +394,7 @@ class Comparing {
   bool common_ = false;
   bool foreign_used_ = false;
   bool some_left_out_ = false;
+  bool one_after_the_other_ = false;                            ///< and the noise does not tell of it
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
   std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_, loaded_;  ///< points
   StudentQuantiles quantiles_;

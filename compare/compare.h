@@ -86,6 +86,7 @@ struct CompareOptions {
   bool force = false;                            ///< go on where something forbids it
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
   std::optional<Clock> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
+  bool updates = false;             ///< each run stands for an update, so that the noise has what changes between them
 };
 
 /// The chance of one or more false alarms among all points of a comparison.

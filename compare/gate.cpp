@@ -241,6 +241,7 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
   const bool updates = baseline.size() >= min_updates;
   std::vector<std::vector<Run>> alike;
   for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));
+  options.updates = updates;
   Comparison comparison = updates ? compare(updates_of(baseline), {update_of(runs)}, options, alike)
                                   : compare(runs_of(baseline), runs, options, alike);
   comparison.updates = updates;

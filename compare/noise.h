@@ -94,11 +94,17 @@ struct AssumedNoise {
 };
 AssumedNoise assumed_noise(DeviceKind kind, double seconds);
 
+/// What a CPU's times change by from one series of processes to the next some minutes later (standard deviation, and
+/// its degrees of freedom; docs/results/host/gate.md). Processes of one series do not show it.
+inline constexpr double host_drift_deviation = 0.08;
+inline constexpr double host_drift_degrees = 9.0;
+
 /// Both sides of one point: logarithms of the medians of its processes.
 struct PointSides {
   std::vector<double> base;
   std::vector<double> next;
-  double within_variance = 0.0;  ///< of the difference of the means, from the samples inside the processes
+  double within_variance = 0.0;      ///< of the difference of the means, from the samples inside the processes
+  bool one_after_the_other = false;  ///< one side is older than the other, and the noise learnt is not of that
 };
 
 /// Fills ratio, times, noise and the p-value, not yet adjusted for the number of points. `learnt` is absent where there

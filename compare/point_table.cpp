@@ -43,10 +43,8 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<C
     // Of one process, so not independent: several repetitions are known no better than the worst of them.
     point.standard_error = std::max(point.standard_error, standard_error_of(*seconds));
     // Under load the true time may be as short as the part in which it had its cores.
-    if (const auto share = share_under_load(measurement)) {
-      point.under_load = true;
-      point.standard_error = std::hypot(point.standard_error, -std::log(std::max(*share, 1e-6)));
-    }
+    if (const auto share = share_under_load(measurement))
+      point.load_error = std::max(point.load_error, -std::log(std::max(*share, 1e-6)));
     point.samples =
         std::max({point.samples, seconds->count, static_cast<std::int64_t>(timing->samples_seconds.size())});
   }

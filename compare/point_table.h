@@ -23,7 +23,7 @@ struct ProcessPoint {
   int failed = 0;                     ///< measurements that failed
   std::optional<double> log_seconds;  ///< of its median time; absent also where it is not above zero
   double standard_error = 0.0;        ///< of that, from the interval over blocks of samples
-  bool under_load = false;            ///< one of its measurements had too small a share of its cores
+  double load_error = 0.0;            ///< by what load may have lengthened it (logarithm); 0 without load
   std::int64_t samples = 0;
   std::string_view cache_state;
   bool unlike = false;     ///< its measurements differ in that

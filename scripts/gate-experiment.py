@@ -8,6 +8,9 @@ Each comparison has so many turns of three processes, A, B and A again, in an or
 by the given percentage. Compared are A with the other A, where nothing may be found, and A with B, pair by pair (as `gpubench ab`
 does it) and side against side (`gpubench compare DIR DIR`). Of a GPU the device times are compared: what a launch takes differs from process
 to process, which is no matter of the program. In five minutes: --device=cuda:0 --slow-down=2 --time-budget=0.03.
+
+With --pool=N, N processes of A and N of B run in turn once, and the comparisons draw from them: A with later A (one and three runs a
+side, in `compare`, `ab` and `gate check`), where nothing may be found, and A with B. Comparisons that share runs are not independent.
 """
 import argparse
 import itertools
@@ -31,6 +34,7 @@ def parse():
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--slow-down", type=float, default=5.0, help="per cent")
     parser.add_argument("--time-budget", type=float, default=0.05)
+    parser.add_argument("--pool", type=int, default=0)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--reuse", type=pathlib.Path, help="compare what --keep kept")
     return parser.parse_args()
@@ -38,6 +42,51 @@ def parse():
 
 def share(part, whole):
     return f"{part} of {whole} ({100 * part / whole:.2f} %)" if whole else "none"
+
+
+def pool_table(gpubench, folder, options):
+    """Comparisons of what --pool ran, as lines of a table, and how many same-code ones there were."""
+    a, b = (sorted((folder / "pool" / side).glob("*.json")) for side in "ab")
+    store, out = folder / "store", folder / "comparison.json"
+
+    def call(*arguments):
+        done = subprocess.run([str(gpubench), *map(str, arguments), "--quiet"], capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            sys.exit(f"{arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
+        return json.loads(out.read_text())["points"] if out.exists() else []
+
+    def compared(base, new, *flags):
+        return call("compare", *[f"--base={file}" for file in base], *[f"--new={file}" for file in new], *flags, f"--out={out}")
+
+    def gated(base, new):
+        shutil.rmtree(store, ignore_errors=True)
+        out.unlink(missing_ok=True)
+        call("gate", "update", *base, f"--store={store}")
+        return call("gate", "check", *new, f"--store={store}", f"--out={out}")
+
+    half, starts = len(a) // 2, range(0, len(a) - 8, 2)
+    kinds = [("one run a side, next to each other", "compare", [compared([a[i]], [a[i + 1]]) for i in starts]),
+             ("one run a side, half of the time apart", "compare", [compared([a[i]], [a[i + half]]) for i in range(half)]),
+             ("three runs a side, one side after the other", "compare", [compared(a[i:i + 3], a[i + 3:i + 6]) for i in starts]),
+             ("three pairs", "ab", [compared(a[i:i + 6:2], a[i + 1:i + 6:2], "--paired") for i in starts]),
+             ("four pairs", "ab", [compared(a[i:i + 8:2], a[i + 1:i + 8:2], "--paired") for i in starts]),
+             ("one run against one", "gate", [gated([a[i]], [a[i + 1]]) for i in starts]),
+             ("three runs against three", "gate", [gated(a[i:i + 3], a[i + 3:i + 6]) for i in starts])]
+    lines, count = [], 0
+    for what, how, each in kinds:
+        every = [point["change"] for points in each for point in points]
+        whole = sum(any(point["change"] == "slower" for point in points) for points in each)
+        count += len(each)
+        lines.append(f"| A/A | {what} | `{how}` | {share(every.count('slower'), len(every))} | {share(whole, len(each))} | {share(every.count('inconclusive'), len(every))} |")
+    pairs = min(20, len(a))
+    each = [compared(a[i:i + pairs], b[i:i + pairs], "--paired") for i in range(0, len(a) - pairs + 1, 5)]
+    every = [point["change"] for points in each for point in points]
+    whole = sum(any(point["change"] == "slower" for point in points) for points in each)
+    lines.append(f"| A/B, {options.slow_down:g} % planted | {pairs} pairs | `ab` | {share(every.count('slower'), len(every))} | {share(whole, len(each))} "
+                 f"| {share(every.count('inconclusive'), len(every))} |")
+    runs = [json.loads(file.read_text())["points"] for file in a]
+    shares = [point["measurement"].get("conditions", {}).get("core_share", 1.0) for run in runs for point in run]
+    return lines, count, shares
 
 
 def main():
@@ -69,6 +118,27 @@ def main():
     if not options.reuse:
         run("a", warm)  # calibrates, where that was not done before
     orders = itertools.cycle([("a", "b", "c"), ("c", "b", "a"), ("b", "c", "a"), ("a", "c", "b"), ("c", "a", "b"), ("b", "a", "c")])
+    if options.pool:
+        for turn in range(0 if options.reuse else options.pool):
+            for side in "ab" if turn % 2 else "ba":
+                place = folder / "pool" / side
+                place.mkdir(parents=True, exist_ok=True)
+                run(side, place / f"{turn:04}.json")
+        lines, count, shares = pool_table(gpubench, folder, options)
+        taken, loads = json.loads((folder / "loads.json").read_text())
+        device = json.loads(next((folder / "pool" / "a").glob("*.json")).read_text())["devices"][0]
+        low = sum(each < 0.9 for each in shares)
+        text = ["<!-- SPDX-License-Identifier: Apache-2.0 -->\n# False alarms between runs of the same code\n",
+                f"{device['name']}, {os.cpu_count()} cores, {count} comparisons of the same code drawn from {len(list((folder / 'pool' / 'a').glob('*.json')))} runs, load of the machine "
+                f"{min(loads):.1f} to {max(loads):.1f}, {statistics.median(loads):.1f} at half of the runs; {share(low, len(shares))} of the points were measured under load "
+                f"(less than 90 % of their cores). Comparisons that share runs are not independent.\n",
+                "| Comparison | Runs | How | points called slower | comparisons with any | points left inconclusive |", "|---|---|---|---|---|---|", *lines]
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text("\n".join(text) + "\n")
+        print("\n".join(lines))
+        if options.keep is None and options.reuse is None:
+            shutil.rmtree(folder)
+        return 0
     for comparison in range(0 if options.reuse else options.comparisons):
         for turn in range(options.processes):
             for side in next(orders):

@@ -85,7 +85,7 @@ TEST(Gate, FindsWhatIsSlowerThanTheNewestEntry) {
 
 TEST(Gate, WithThreeUpdatesOfOneCodeTheUpdateIsTheUnit) {
   // Updates lie 3 % apart, processes of one update 0.2 %: against the process noise alone every point would be an
-  // alarm.
+  // alarm, so that what changes between two series is added to it.
   Machine machine(0.002, 0.03, 2);
   int alarms_by_update = 0, alarms_by_process = 0;
   for (int i = 0; i < 20; ++i) {
@@ -106,7 +106,7 @@ TEST(Gate, WithThreeUpdatesOfOneCodeTheUpdateIsTheUnit) {
     alarms_by_process += changed(by_process);
   }
   EXPECT_LE(alarms_by_update, 20 * points / 50);
-  EXPECT_GE(alarms_by_process, 20 * points / 4);
+  EXPECT_LE(alarms_by_process, 20 * points / 50);
 }
 
 TEST(Gate, AFailureInOneProcessIsAFailure) {
@@ -143,11 +143,11 @@ TEST(Gate, TheClockThatTheBaselineIsForIsCompared) {
       add_device_clock(entries.back().runs, 0.5);
     }
     auto next = machine.update(3, 1.0, "a");
-    add_device_clock(next, 0.6);
+    add_device_clock(next, 1.0);
     const auto device = check_against(entries, next, {});
     ASSERT_EQ(device.points.size(), std::size_t{points}) << updates;
     EXPECT_EQ(device.points[0].clock, Clock::device);
-    EXPECT_NEAR(device.points[0].ratio.value, 1.2, 0.02);
+    EXPECT_NEAR(device.points[0].ratio.value, 2.0, 0.04);
     EXPECT_EQ(changed(device), points);
     CompareOptions options;
     options.clock = Clock::stream;
