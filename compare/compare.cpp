@@ -106,9 +106,10 @@ class Comparing {
   /// Every run is held against the first one.
   void compare_contexts() {
     const Run& first = *base_.runs.front();
-    const auto add = [](std::vector<std::string>& list, const std::vector<std::string>& more) {
+    std::set<std::pair<const void*, std::string>> known;
+    const auto add = [&](std::vector<std::string>& list, const std::vector<std::string>& more) {
       for (const std::string& text : more)
-        if (std::ranges::find(list, text) == list.end()) list.push_back(text);
+        if (known.emplace(&list, text).second) list.push_back(text);
     };
     bool some_differ = false, all_known = true;
     std::set<CodeChange> device_code;

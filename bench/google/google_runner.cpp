@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "bench/google/google_compatibility.h"
@@ -207,6 +209,8 @@ bool& google_is_initialized() {
   return initialized;
 }
 
+constexpr std::size_t max_filter_length = 2000;
+
 /// Google Benchmark ends names with "/manual_time" and the like, which tables leave out: the filter's $ may lie before
 /// those, unless it is escaped or within brackets.
 std::string with_loose_end(const std::string& filter) {
@@ -227,6 +231,68 @@ std::string with_loose_end(const std::string& filter) {
   return result;
 }
 
+/// Whether std::regex, which Google Benchmark matches by, may go back so often that a match takes for ever: where a
+/// group is repeated, or more than three of anything are.
+bool may_take_forever(const std::string& filter) {
+  int repeats = 0;
+  bool in_brackets = false, behind_group = false;
+  for (std::size_t i = 0; i < filter.size(); ++i) {
+    const char c = filter[i];
+    const bool repeat = !in_brackets && (c == '*' || c == '+' || c == '{' || c == '?');
+    if (repeat && (behind_group || ++repeats > 3)) return true;
+    behind_group = !in_brackets && c == ')';
+    if (c == '[') in_brackets = true;
+    if (c == ']') in_brackets = false;
+    if (c == '\\' && !in_brackets) ++i;
+  }
+  return false;
+}
+
+/// Another filter that chooses the same: the names themselves, found in a time that grows slowly with them.
+std::string names_chosen_by(std::string filter) {
+  class Names final : public Reporter {
+   public:
+    bool ReportContext(const Context& /*context*/) override { return true; }
+    void ReportRuns(const std::vector<Run>& runs) override {
+      for (const Run& run : runs) names.insert(run.run_name.str());
+    }
+    std::set<std::string> names;
+  } all;
+  std::ostringstream nothing;
+  all.SetErrorStream(&nothing);
+  all.SetOutputStream(&nothing);
+  const Adapter silent(DeviceKind::cpu, [](const PointCall&, std::size_t) { return std::nullopt; });
+  benchmark::RunSpecifiedBenchmarks(&all, ".");
+  const bool inverted = filter.starts_with('-');
+  auto grammar = std::regex::extended;
+#ifdef __GLIBCXX__
+  grammar |= std::regex_constants::__polynomial;  // other libraries give up by themselves
+#endif
+  const std::regex expression(with_loose_end(filter.substr(inverted ? 1 : 0)), grammar);
+  std::string chosen = "^(";
+  for (const std::string& name : all.names) {
+    if (std::regex_search(name, expression) == inverted) continue;
+    for (const char c : name)
+      (chosen += std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos ? "\\" : "") += c;
+    chosen += '|';
+  }
+  chosen.back() = chosen.size() > 2 ? ')' : '^';  // no name begins twice
+  return chosen + "$";
+}
+
+std::string filter_for_google(const std::string& filter) {
+  if (filter.empty()) return ".";
+  if (filter.size() > max_filter_length)  // matching may take memory for each of its characters
+    throw GoogleFlagError(
+        fmt::format("The filter has {} characters; it may have {}.", filter.size(), max_filter_length));
+  if (!may_take_forever(filter)) return with_loose_end(filter);
+  try {
+    return names_chosen_by(filter);
+  } catch (const std::regex_error&) {
+    throw GoogleFlagError(fmt::format("The filter '{}' is not a regular expression.", filter));
+  }
+}
+
 /// Runs with all of Google Benchmark's own messages caught; a bad filter is the only thing it says them about.
 void run_caught(Reporter& reporter, const std::string& filter) {
   // Uninitialized, it would repeat each point until its own default time is filled.
@@ -234,7 +300,8 @@ void run_caught(Reporter& reporter, const std::string& filter) {
   std::ostringstream messages;
   reporter.SetErrorStream(&messages);
   reporter.SetOutputStream(&messages);
-  benchmark::RunSpecifiedBenchmarks(&reporter, filter.empty() ? std::string(".") : with_loose_end(filter));
+  const std::string chosen = filter_for_google(filter);
+  benchmark::RunSpecifiedBenchmarks(&reporter, chosen);
   if (messages.str().find("Could not compile") != std::string::npos)
     throw GoogleFlagError(fmt::format("The filter '{}' is not a regular expression.", filter));
 }

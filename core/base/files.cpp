@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,13 +81,54 @@ int TemporaryFile::keep_as(const std::filesystem::path& target) {
   return 0;
 }
 
+namespace {
+
+constexpr std::string_view private_head = "gpubench-jobs-";
+
+/// The lock of a folder; not open where another process has it, or where the folder is not this user's alone.
+Descriptor lock_of(const std::filesystem::path& folder) {
+  Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  const bool ours = lock.open() && fstat(lock.number(), &facts) == 0 && facts.st_uid == geteuid() &&
+                    (facts.st_mode & 0777U) == 0700 && flock(lock.number(), LOCK_EX | LOCK_NB) == 0;
+  return ours ? std::move(lock) : Descriptor();
+}
+
+void remove_left_behind(const std::filesystem::path& base) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator place(base, error), end; !error && place != end; place.increment(error)) {
+    if (!place->path().filename().string().starts_with(private_head)) continue;
+    std::error_code ignored;
+    if (const Descriptor lock = lock_of(place->path()); lock.open())
+      std::filesystem::remove_all(place->path(), ignored);
+  }
+}
+
+}  // namespace
+
 PrivateFolder::PrivateFolder() {
   std::error_code error;
   std::filesystem::path base = std::filesystem::temp_directory_path(error);
   if (error) base = "/tmp";
-  std::string name = (base / "gpubench-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr)  // for this user alone, and of a name that none can foresee
-    throw std::system_error(errno, std::generic_category(),
+  remove_left_behind(base);
+  std::string name = (base / private_head).string() + "XXXXXX";
+  int reason = EAGAIN;
+  for (int tries = 0; tries < 100 && reason == EAGAIN; ++tries) {
+    name.replace(name.size() - 6, 6, "XXXXXX");
+    reason = mkdtemp(name.data()) == nullptr ? errno : 0;  // for this user alone, and of a name that none can foresee
+    if (reason != 0) break;
+    lock_ = lock_of(name);
+    const int unlocked = lock_.open() ? 0 : errno;
+    // Before it had its lock, another process may have taken it for one left behind.
+    if (unlocked == EWOULDBLOCK || !std::filesystem::exists(name, error)) {
+      reason = EAGAIN;
+    } else if (unlocked != 0 && unlocked != ENOLCK && unlocked != EOPNOTSUPP) {  // a system without locks removes none
+      ::rmdir(name.c_str());
+      reason = unlocked;
+    }
+  }
+  if (reason != 0)
+    throw std::system_error(reason, std::generic_category(),
                             fmt::format("no folder for the processes' results can be made in {}; set TMPDIR to a place "
                                         "where you may write",
                                         base.string()));

@@ -59,7 +59,8 @@ class TemporaryFile {
   int error_ = 0;
 };
 
-/// A folder that only this user can look into, removed with all that is in it.
+/// A folder that only this user can look into, removed with all that is in it. One whose process was killed is removed
+/// when the next is made.
 class PrivateFolder {
  public:
   /// Throws std::system_error.
@@ -71,6 +72,7 @@ class PrivateFolder {
 
  private:
   std::filesystem::path path_;
+  Descriptor lock_;  ///< held as long as the process lives
 };
 
 }  // namespace gpubench

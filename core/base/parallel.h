@@ -7,13 +7,14 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace gpubench {
 
 /// Calls `body(i)` for each i below `count`, in no order, on as many threads as there are cores, as long as each has
-/// `worth_a_thread` calls. Rethrows what one of them threw, after all have ended.
+/// `worth_a_thread` calls and the system gives one. Rethrows what one of them threw, after all have ended.
 template <class Body>
 void for_each_in_parallel(std::size_t count, std::size_t worth_a_thread, const Body& body) {
   const std::size_t cores = std::max(std::thread::hardware_concurrency(), 1U);
@@ -31,7 +32,10 @@ void for_each_in_parallel(std::size_t count, std::size_t worth_a_thread, const B
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(cores, count / worth_a_thread); ++i) others.emplace_back(work);
+    try {
+      for (std::size_t i = 1; i < std::min(cores, count / worth_a_thread); ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {  // no further thread: those that there are do it
+    }
     work();
   }
   if (failure) std::rethrow_exception(failure);

@@ -237,16 +237,18 @@ std::string shorten(std::string_view text, std::size_t width) {
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   width = std::max<std::size_t>(width, 2);
   std::vector<std::string> lines;
-  while (display_width(text) > width) {
+  while (true) {
     std::size_t bytes = 0;
     std::size_t used = 0;
     std::size_t space = std::string_view::npos;
-    for (const Character& character : characters(text)) {
-      if (character.code == ' ' && bytes > 0 && !inside_number(text, bytes)) space = bytes;
-      if (used + width_of(character.code) > width) break;
-      used += width_of(character.code);
-      bytes += character.length;
+    while (bytes < text.size()) {  // only what is on this line, for the text may be long
+      const Character next = decode(text.substr(bytes)).value_or(Character{0xFFFD, 1});
+      if (next.code == ' ' && bytes > 0 && !inside_number(text, bytes)) space = bytes;
+      if (used + width_of(next.code) > width) break;
+      used += width_of(next.code);
+      bytes += next.length;
     }
+    if (bytes == text.size()) break;
     const bool at_space = space != std::string_view::npos;
     lines.emplace_back(text.substr(0, at_space ? space : bytes));
     text.remove_prefix(at_space ? space + 1 : bytes);

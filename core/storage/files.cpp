@@ -31,6 +31,9 @@ std::string_view write_remedy(int error) {
     case EDQUOT: return "free some space or choose another place";
     case EACCES:
     case EPERM: return "choose a place where you may write, or change its permissions";
+    case EFBIG: return "raise the limit on the size of files (ulimit -f)";
+    case EMFILE:
+    case ENFILE: return "raise the limit on open files (ulimit -n)";
     case EROFS: return "choose a place that is not read-only";
     case ENAMETOOLONG: return "choose a shorter name";
     default: return "choose another place";

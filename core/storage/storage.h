@@ -25,7 +25,7 @@ struct WriteError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 30;
+inline constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 29;
 
 /// JSON text at full precision: what is read back equals what was written. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite.

@@ -143,7 +143,9 @@ Json json_of(const T& value) {
     return Json::array({value.low, value.high});
   } else if constexpr (std::is_same_v<T, detail::Texts>) {
     Json result = Json::object();
-    for (const auto& [key, text] : value) result.emplace(key, text);
+    // Not emplace, which looks through all that are there: the keys differ, and there may be many.
+    auto& entries = result.template get_ref<Json::object_t&>();
+    for (const auto& [key, text] : value) entries.emplace_back(key, text);
     return result;
   } else if constexpr (std::is_same_v<T, detail::Flops>) {
     Json result = Json::object();

@@ -2,9 +2,12 @@
 // The commands behind the command line. Each returns its exit code and throws on what it cannot do.
 #pragma once
 
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/compare.h"
@@ -44,8 +47,14 @@ int doctor_command(const Options& options);
 /// One line on standard error: "gpubench: message". It may hold any text of files, devices and operations: what a
 /// terminal or the log of a CI service would obey is written as escapes.
 void say(const std::string& message);
-/// On standard output: lines whose texts are printable, in which a CI service finds no command.
+/// On standard output: lines whose texts are printable, in which a CI service finds no command. That it cannot be
+/// written is said once, at the end of the command.
 void show(std::string_view lines);
+/// What an error says, in the user's terms also where the system or a library said it.
+std::string words_of(const std::exception& error);
+/// Writes each file. One that cannot be written costs the others nothing: the error of the last such is thrown in the
+/// end, those before are said.
+void write_each(const std::vector<std::string>& files, const std::function<void(const std::string& file)>& write);
 
 /// The runs of files and folders; of a folder all *.json, by name. Throws storage::ReadError, and UsageError for a
 /// folder without any.
@@ -62,12 +71,12 @@ std::string extension_of(const std::filesystem::path& file);
 /// Writes a comparison or a history to each output, as its extension says: .json, .csv or .md.
 template <class Result>
 void write_results(const Result& result, const Options& options) {
-  for (const std::string& output : options.outputs) {
-    const std::string extension = extension_of(output);
-    storage::write_file(output, extension == ".json"  ? reports::json(result)
-                                : extension == ".csv" ? reports::csv(result)
-                                                      : reports::markdown(result));
-  }
+  write_each(options.outputs, [&](const std::string& file) {
+    const std::string extension = extension_of(file);
+    storage::write_file(file, extension == ".json"  ? reports::json(result)
+                              : extension == ".csv" ? reports::csv(result)
+                                                    : reports::markdown(result));
+  });
 }
 
 /// Prints and writes it. Returns the exit code.

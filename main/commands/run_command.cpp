@@ -120,10 +120,10 @@ class GoogleOutputs {
     if (flags.out) add(flags.out_format, file_, flags.report_aggregates_only);
   }
   [[nodiscard]] const std::vector<bench::Sink>& sinks() const { return sinks_; }
-  void write() const {
+  void print() const {
     if (flags_.format) show(sound(*flags_.format, display_.str()));
-    if (flags_.out) storage::write_file(*flags_.out, sound(flags_.out_format, file_.str()));
   }
+  void write_file() const { storage::write_file(*flags_.out, sound(flags_.out_format, file_.str())); }
 
  private:
   /// Google Benchmark writes names, labels and numbers as they are.
@@ -249,19 +249,15 @@ void run_passes(const std::vector<Plan>& plans, const Options& options, Progress
 
 int report(const Run& run, const Options& options, const GoogleOutputs& google) {
   for (const std::string& warning : run.warnings) say(warning);
-  google.write();
+  google.print();
   if (!options.quiet && !options.google.format) show(reports::console(run, stdout_style(options.color)));
-  // One that cannot be written must not cost the others what was measured.
-  std::exception_ptr trouble;
-  for (const std::string& output : options.outputs) {
-    try {
-      reports::write(run, output, options.chart);
-      if (!options.quiet) say(fmt::format("wrote {}", output));
-    } catch (const std::runtime_error&) {
-      if (!trouble) trouble = std::current_exception();
-    }
-  }
-  if (trouble) std::rethrow_exception(trouble);
+  std::vector<std::string> files = options.outputs;
+  if (options.google.out) files.push_back(*options.google.out);
+  write_each(files, [&](const std::string& file) {
+    if (options.google.out && &file == &files.back()) return google.write_file();
+    reports::write(run, file, options.chart);
+    if (!options.quiet) say(fmt::format("wrote {}", file));
+  });
   int failed = 0;
   for (const Point& point : run.points)
     if (const auto& failure = point.measurement.failure) {

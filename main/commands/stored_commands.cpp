@@ -50,7 +50,7 @@ int report_several(const Options& options) {
   }
   if (options.outputs.empty()) return exit_codes::fine;
   const reports::Several several = reports::join(runs);
-  for (const std::string& output : options.outputs) reports::write(several, output, options.chart);
+  write_each(options.outputs, [&](const std::string& file) { reports::write(several, file, options.chart); });
   return exit_codes::fine;
 }
 
@@ -62,7 +62,7 @@ int report_command(const Options& options) {
   Run run = storage::read_run(options.inputs.at(0));
   judge_anew(options.calibration_file, run);
   if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options.color)));
-  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
+  write_each(options.outputs, [&](const std::string& file) { reports::write(run, file, options.chart); });
   return exit_codes::fine;
 }
 
@@ -75,7 +75,7 @@ int doctor_command(const Options& options) {
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
   if (!options.quiet) show(doctor::console(lines, stdout_style(options.color)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
-  for (const std::string& output : options.outputs) storage::write_file(output, text);
+  write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, text); });
   return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;
 }
 

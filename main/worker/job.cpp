@@ -206,7 +206,7 @@ int run_job(const TakenJob& taken, const Options& options) {
     }
     return exit_codes::fine;
   } catch (const std::exception& error) {
-    tell(channel, fmt::format("error {}", error.what()));
+    tell(channel, fmt::format("error {}", words_of(error)));
     return exit_codes::operation_failed;
   }
 }

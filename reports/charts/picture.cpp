@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -149,7 +150,22 @@ std::string picture_of(const std::vector<charts::Chart>& list, const Runs& runs,
     throw PictureError(fmt::format("{}: {}", file.string(), error.what()));
   }
   if (!needs_renderer(file)) return specification;
-  return draw(specification, file_name(file).substr(file_name(file).rfind('.') + 1));
+  try {
+    return draw(specification, file_name(file).substr(file_name(file).rfind('.') + 1));
+  } catch (const PictureError& error) {
+    throw PictureError(fmt::format("{}: {}", file.string(), error.what()));
+  }
+}
+
+/// By how a file of the format begins and ends.
+bool is_whole(std::string_view picture, const std::string& format) {
+  while (format != "png" && !picture.empty() && std::isspace(static_cast<unsigned char>(picture.back())) != 0)
+    picture.remove_suffix(1);
+  if (format == "svg")
+    return (picture.starts_with("<svg") || picture.starts_with("<?xml")) && picture.ends_with("</svg>");
+  if (format == "pdf") return picture.starts_with("%PDF-") && picture.ends_with("%%EOF");
+  using namespace std::string_view_literals;
+  return picture.starts_with("\x89PNG\r\n\x1a\n") && picture.ends_with("\0\0\0\0IEND\xAE\x42\x60\x82"sv);
 }
 
 }  // namespace
@@ -214,7 +230,11 @@ std::string picture(const Several& several, const std::filesystem::path& file, c
 
 std::string draw(std::string_view specification, const std::string& format) {
   auto picture = run_any(format, specification);
-  if (picture.empty()) throw PictureError("vl-convert drew an empty picture; write .html or .vl.json");
+  if (!is_whole(picture, format))
+    throw PictureError(
+        fmt::format("what was to draw it printed {} bytes that are no .{} file; is GPUBENCH_PYTHON a Python with "
+                    "vl-convert? Or write .html or .vl.json",
+                    picture.size(), format));
   return picture;
 }
 

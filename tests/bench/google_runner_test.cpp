@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gpubench/gpubench.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -286,6 +287,23 @@ TEST(GoogleRunner, AFilterMayEndWhereTheTablesNamesEnd) {
   EXPECT_EQ(count("add_up/n:25$"), 0U);
   EXPECT_EQ(count("add_up/n:256\\$"), 0U);
   EXPECT_EQ(count("add_up/n:256[$]"), 0U);
+}
+
+TEST(GoogleRunner, NoFilterTakesForEver) {
+  const auto count = [](const std::string& filter) { return discover(host_device().kind, filter).size(); };
+  alarm(120);  // by going back, some of these would take years
+  const std::size_t all = count("");
+  EXPECT_EQ(count("((.*)*)*x((.*)*)*y$"), 0U);
+  EXPECT_EQ(count("^((a|d|_)*)*(u|p)+/n:64$"), 1U);
+  EXPECT_EQ(count("-^((a|d|_)*)*(u|p)+/n:64$"), all - 1);
+  EXPECT_EQ(count(".*.*.*.*.*.*.*.*.*.*.*.*add_up/n:256.*/manual_time$"), 1U);
+  EXPECT_EQ(count("(.*)*"), all);
+  EXPECT_EQ(count("-(.*)*"), 0U);
+  EXPECT_EQ(count("^(add_up/n:64)+\\$"), 0U);
+  alarm(0);
+  EXPECT_THROW(count("((.*)*"), GoogleFlagError);
+  EXPECT_THROW(count(std::string(100'000, '(')), GoogleFlagError);
+  EXPECT_THROW(count("(a{500}){500}"), GoogleFlagError);
 }
 
 TEST(GoogleRunner, CountersComeAfterTimingAndChangeNothingOfIt) {

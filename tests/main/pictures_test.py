@@ -63,6 +63,17 @@ class Pictures(unittest.TestCase):
                                 check=False, env={**os.environ, "GPUBENCH_PYTHON": str(bare)})
         self.assertNotIn("stranger", result.stderr)
 
+    def test_one_that_fails_costs_the_others_nothing(self):
+        junk = self.folder / "junk"
+        junk.write_text("#!/bin/sh\necho no picture\n")
+        junk.chmod(0o755)
+        names = ["map.png", "x.csv", "roofline.svg", "x.html", "map.pdf", "map.vl.json"]
+        result = self.report(RUN, *[f"--out={self.folder}/{name}" for name in names], GPUBENCH_PYTHON=str(junk))
+        self.assertEqual(result.returncode, 64, result.stderr)
+        for name, line in zip(("map.png", "roofline.svg", "map.pdf"), result.stderr.splitlines(), strict=True):
+            self.assertIn(f"{self.folder}/{name}: what was to draw it printed 11 bytes that are no {name[-4:]} file", line)
+        self.assertEqual({file.name for file in self.folder.iterdir()}, {"junk", "x.csv", "x.html", "map.vl.json"})
+
     def test_refused(self):
         out = self.folder
         self.assert_refused(self.report(RUN, f"--out={out}/x.svg"), "holds no name of a chart")

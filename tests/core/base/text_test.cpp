@@ -2,6 +2,7 @@
 #include "core/base/text.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -75,6 +76,14 @@ TEST(Text, WrapBreaksAtSpacesAndElseAnywhere) {
   EXPECT_EQ(wrap("", 10), std::vector<std::string>{""});
   EXPECT_EQ(wrap("at 131 072", 8), (std::vector<std::string>{"at", "131 072"}));
   EXPECT_EQ(wrap("one two", 7), std::vector<std::string>{"one two"});
+}
+
+TEST(Text, WrapTakesTimeInProportion) {
+  std::string text;
+  while (text.size() < (4U << 20U)) text += "words of a long message ";
+  alarm(60);  // where each line looks at all that is left of the text, many minutes
+  EXPECT_GT(wrap(text, 80).size(), text.size() / 80);
+  alarm(0);
 }
 
 }  // namespace
