@@ -454,7 +454,7 @@ int run_command_line(int argc, char** argv) {
     if (options.text) show(*options.text);
     code = options.text ? exit_codes::fine : options.run(options);
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) == 0) say(words_of(error));  // else it is said below
+    say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.
     const bool usage = is_any_of<UsageError, bench::GoogleFlagError, bench::ArgumentError, bench::NoSuchDevice,
                                  storage::ReadError, storage::WriteError, reports::PictureError>(error);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <string>
@@ -35,6 +36,18 @@ TEST(Compare, TellsTheFourChangesApart) {
   EXPECT_EQ(change_between(around(1.2), around(1.0)), Change::faster);
   EXPECT_EQ(change_between(around(1.0), around(1.002)), Change::same);
   EXPECT_EQ(change_between(around(1.0, 0.3), around(1.05, 0.3)), Change::inconclusive);
+}
+
+TEST(Compare, ManyDifferencesTakeTimeInProportion) {
+  gpubench::Run base = run_with(around(1.0)), next = base;
+  constexpr int many = 200'000;
+  for (int i = 0; i < many; ++i) {
+    base.context.environment["key" + std::to_string(i)] = "old";
+    next.context.environment["key" + std::to_string(i)] = "new";
+  }
+  alarm(100);  // where each is looked for among all others, many minutes
+  EXPECT_EQ(compare(base, next, quiet()).differences.size(), static_cast<std::size_t>(many));
+  alarm(0);
 }
 
 TEST(Compare, TheLeastEffectMovesTheLine) {

@@ -60,7 +60,7 @@ class FailingCalls(unittest.TestCase):
             if left.suffix == ".json":
                 json.loads(left.read_text())
 
-    def walk(self, call, arguments, most=40, codes=(0, 2, 64)):
+    def walk(self, call, arguments, most=20, codes=(0, 2, 64)):
         """Lets one call after another fail, the later ones with gaps, until the command makes no more of them. Returns how often one failed."""
         failed, number = 0, 1
         while number <= most:
@@ -100,7 +100,7 @@ class FailingCalls(unittest.TestCase):
 
     def test_run(self):
         for call in ("write", "fsync", "rename", "open", "mmap", "thread"):
-            self.assertGreater(self.walk(call, [*QUICK, "--out=new.json", "--out=new.csv"], most=12), 0, call)
+            self.assertGreater(self.walk(call, [*QUICK, "--out=new.json", "--out=new.csv"], most=8), 0, call)
 
     def test_run_in_processes(self):
         for call in ("write", "fsync", "rename", "open", "fork", "thread"):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
@@ -60,6 +61,14 @@ TEST(Json, NamesItsSchemaFirst) {
   EXPECT_THAT(to_json(gpubench::Run{}),
               StartsWith("{\n \"schema\": {\n  \"name\": \"gpubench-run\",\n  \"version\": 2\n }"));
   EXPECT_THAT(to_json(Calibration{}), HasSubstr("\"name\": \"gpubench-calibration\""));
+}
+
+TEST(Json, WritesManyEntriesInProportion) {
+  gpubench::Run run;
+  for (int i = 0; i < 200'000; ++i) run.context.environment["key" + std::to_string(i)] = "value";
+  alarm(100);  // where each is looked for among all others, many minutes
+  EXPECT_EQ(run_from_json(to_json(run), "run.json"), run);
+  alarm(0);
 }
 
 TEST(Json, LeavesOutWhatIsAbsent) {
