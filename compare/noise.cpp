@@ -205,7 +205,8 @@ AssumedNoise assumed_noise(DeviceKind kind, double seconds) {
   constexpr double long_deviation = 0.003;
   constexpr double short_seconds = 60e-9;
   if (kind == DeviceKind::cuda) return {std::hypot(long_deviation, short_seconds / seconds), 9.0, "docs/results/h200"};
-  // 3 to 22 % was seen, by the hour and the point. The most is assumed: a false alarm costs more than a second run.
+  // 3 to 22 % was seen, by the hour and the point (37 % at a load of 6 on 2 cores). 22 % is assumed: a false alarm
+  // costs more than a second run.
   return {0.22, 39.0, "docs/results/host/gate.md"};
 }
 
