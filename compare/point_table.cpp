@@ -58,7 +58,7 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<C
 
 void PointIndex::add(const Run& run) {
   for (const Point& point : run.points) {
-    const PointKey key{point.measurement.device, point.measurement.name};
+    const RowKey key{point.measurement.device, point.measurement.name};
     if (places_.try_emplace(key, keys_.size()).second) keys_.push_back(key);
   }
 }

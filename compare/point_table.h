@@ -41,10 +41,10 @@ using PointClocks = std::vector<std::optional<Clock>>;
 /// Points by device and name, in the order of first appearance. Refers into the runs.
 class PointIndex {
  public:
-  struct PointKey {
+  struct RowKey {
     std::string_view device;
     std::string_view name;
-    friend bool operator==(const PointKey&, const PointKey&) = default;
+    friend bool operator==(const RowKey&, const RowKey&) = default;
   };
   /// All points of a run become known.
   void add(const Run& run);
@@ -52,16 +52,16 @@ class PointIndex {
   [[nodiscard]] ProcessTable table_of(const Run& run, const PointClocks& clocks) const;
   /// Absent for a point that is not known.
   [[nodiscard]] std::optional<std::size_t> place_of(const Measurement& measurement) const;
-  [[nodiscard]] const std::vector<PointKey>& keys() const { return keys_; }
+  [[nodiscard]] const std::vector<RowKey>& keys() const { return keys_; }
 
  private:
   struct Hash {
-    std::size_t operator()(const PointKey& key) const {
+    std::size_t operator()(const RowKey& key) const {
       return std::hash<std::string_view>()(key.device) * 31 + std::hash<std::string_view>()(key.name);
     }
   };
-  std::vector<PointKey> keys_;
-  std::unordered_map<PointKey, std::size_t, Hash> places_;
+  std::vector<RowKey> keys_;
+  std::unordered_map<RowKey, std::size_t, Hash> places_;
 };
 
 /// The logarithms of some points' times in each of the processes.
