@@ -3,6 +3,12 @@
 // says what they mean.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
 #include <type_traits>
 
 #include "core/model/points.h"
@@ -30,6 +36,32 @@ void filled(V& visit, const char* key, T& value, More&... more) {
   visit.filled(key, value);
   if constexpr (sizeof...(more) > 0) filled(visit, more...);
 }
+
+template <class V>
+inline constexpr bool is_reader = std::is_same_v<std::remove_cvref_t<V>, Reader>;
+
+/// Half a unit of the last digit that a file gives a number: 0.05e-6 of 1.8e-6. Figures may have been rounded, each by
+/// itself.
+inline double half_digit(double value) {
+  if (value == 0.0) return 0.0;
+  std::array<char, 32> text{};
+  const auto* const end = std::to_chars(text.begin(), text.end(), std::abs(value), std::chars_format::scientific).ptr;
+  const auto* const e = std::find(text.cbegin(), end, 'e');
+  const auto digits = e - text.begin() - (e - text.begin() > 1 ? 1 : 0);
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
+  return 0.5 * std::pow(10.0, exponent - static_cast<int>(digits) + 1) + 1e-12 * std::abs(value);
+}
+
+/// Up to the rounding of both.
+inline bool at_most(double a, double b) { return a <= b || a - b <= half_digit(a) + half_digit(b); }
+inline bool alike(double a, double b) { return at_most(a, b) && at_most(b, a); }
+inline bool holds(const Interval& interval, double value) {
+  return at_most(interval.low, value) && at_most(value, interval.high);
+}
+
+/// Counts beyond this were never counted.
+inline constexpr std::int64_t max_count = 1'000'000'000'000;
 
 void describe(auto& visit, is_a<Device> auto& it) {
   fields(visit, "id", it.id, "kind", it.kind, "name", it.name, "architecture", it.architecture, "units", it.units,
@@ -61,6 +93,8 @@ void describe(auto& visit, is_a<Ceiling> auto& it) {
   visit.field("temperature_celsius", it.temperature_celsius, Domain::any);
   visit.field("confirmation", it.confirmation);
   visit.filled("caveats", it.caveats);
+  visit.require(it.value > 0.0, "value", "is zero, which limits nothing");
+  visit.require(holds(it.ci95, it.value), "ci95", "is an interval that does not hold the value");
 }
 
 void describe(auto& visit, is_a<AbsentCeiling> auto& it) {
@@ -118,6 +152,22 @@ void describe(auto& visit, is_a<Calibration> auto& it) {
          "intensity_sweep", it.intensity_sweep, "warnings", it.warnings);
   visit.field("core_share", it.core_share, Domain::probability);
   fields(visit, "drift", it.drift, "health", it.health);
+  if constexpr (is_reader<decltype(visit)>) {
+    std::set<std::string_view> seen;
+    for (const Ceiling& ceiling : it.ceilings) {
+      const auto fail = [&](const std::string& what) { visit.node().at("ceilings").fail(what); };
+      if (!seen.insert(ceiling.resource).second)
+        fail(fmt::format("holds two ceilings of {}", excerpt(ceiling.resource)));
+      if (!ceiling.rate_per_clock || !ceiling.clock_hz || *ceiling.rate_per_clock <= 0.0 || *ceiling.clock_hz <= 0.0)
+        continue;
+      // Of one core alone, or of all. Either figure may be the median of several processes.
+      constexpr double tolerated = 1.5;
+      const double ratio = ceiling.value / *ceiling.clock_hz / *ceiling.rate_per_clock;
+      const auto like = [&](double units) { return ratio < tolerated * units && units < tolerated * ratio; };
+      if (std::isfinite(ratio) && !like(1.0) && !like(it.device.units))
+        fail(fmt::format("holds one of {} of which value and rate per clock do not agree", excerpt(ceiling.resource)));
+    }
+  }
 }
 
 // Measurements.
@@ -131,6 +181,23 @@ void describe(auto& visit, is_a<Summary> auto& it) {
   visit.field("maximum", it.maximum, visit.domain());
   visit.field("mean", it.mean, visit.domain());
   fields(visit, "mad", it.mad, "median_ci95", it.median_ci95);
+  if constexpr (is_reader<decltype(visit)>) {
+    visit.require(it.count >= 1 && it.count <= static_cast<std::int64_t>(max_array), "count", "is {}, not 1 to {}",
+                  it.count, max_array);
+    const std::array<std::pair<const char*, double>, 5> rising = {{{"minimum", it.minimum},
+                                                                   {"lower_quartile", it.lower_quartile},
+                                                                   {"median", it.median},
+                                                                   {"upper_quartile", it.upper_quartile},
+                                                                   {"maximum", it.maximum}}};
+    for (std::size_t i = 1; i < rising.size(); ++i)
+      visit.require(at_most(rising[i - 1].second, rising[i].second), rising[i].first, "is {}, below the {} of {}",
+                    rising[i].second, std::string_view(rising[i - 1].first), rising[i - 1].second);
+    visit.require(holds({it.minimum, it.maximum}, it.mean), "mean", "is {}, outside of minimum and maximum", it.mean);
+    visit.require(holds(it.median_ci95, it.median), "median_ci95", "does not hold the median of {}", it.median);
+    visit.require(
+        it.mad - (it.maximum - it.minimum) <= half_digit(it.mad) + half_digit(it.maximum) + half_digit(it.minimum),
+        "mad", "is {}, more than lies between minimum and maximum", it.mad);
+  }
 }
 
 void describe(auto& visit, is_a<Argument> auto& it) {
@@ -154,6 +221,24 @@ inline bool add_up(const std::vector<std::int64_t>& block_sizes, std::size_t sam
   return left == 0;
 }
 
+/// A summary and the samples that it sums up.
+inline void check_agreement(const Reader& visit, const Summary& summary, std::vector<double> samples) {
+  visit.require(summary.count == static_cast<std::int64_t>(samples.size()), "seconds",
+                "counts {} samples, and {} are there", summary.count, samples.size());
+  const std::size_t upper = samples.size() / 2;
+  const std::size_t lower = (samples.size() - 1) / 2;
+  std::ranges::sort(samples);
+  const auto check = [&](const char* name, double here, double low, double high) {
+    const bool same =
+        std::abs(here - (std::midpoint(low, high))) <= half_digit(here) + half_digit(low) + half_digit(high);
+    visit.require(same, "seconds", "has a {} of {}, and the samples one of {}", std::string_view(name), here,
+                  std::midpoint(low, high));
+  };
+  check("minimum", summary.minimum, samples.front(), samples.front());
+  check("median", summary.median, samples[lower], samples[upper]);
+  check("maximum", summary.maximum, samples.back(), samples.back());
+}
+
 void describe(auto& visit, is_a<Timing> auto& it) {
   visit.field("clock", it.clock);
   // Samples of a clock that takes a cost off may fall below zero; no other time does.
@@ -167,8 +252,17 @@ void describe(auto& visit, is_a<Timing> auto& it) {
     visit.require(add_up(it.block_sizes, samples), "block_sizes", "does not add up to the number of samples");
   if (!it.samples_clock_hz.empty())
     visit.require(it.samples_clock_hz.size() == samples, "samples_clock_hz", "does not have one clock for each sample");
+  if constexpr (is_reader<decltype(visit)>)
+    if (samples > 0 && it.seconds) check_agreement(visit, *it.seconds, it.samples_seconds);
   visit.filled("dropped_samples", it.dropped_samples);
   fields(visit, "executions_per_sample", it.executions_per_sample, "method", it.method, "stop_reason", it.stop_reason);
+  if constexpr (is_reader<decltype(visit)>) {
+    const auto count = [&](std::int64_t value, const char* key) {
+      visit.require(value <= max_count, key, "is {}, more than can have been counted", value);
+    };
+    count(it.dropped_samples, "dropped_samples");
+    count(it.executions_per_sample, "executions_per_sample");
+  }
   visit.field(visit.key("kernel_overhead_seconds", "fixed_seconds"), it.kernel_overhead_seconds, Domain::any);
 }
 
@@ -177,7 +271,7 @@ void describe(auto& visit, is_a<Variant> auto& it) {
   visit.field(visit.key("ablation", "perturbation"), it.ablation);
   visit.field(remaining, it.remaining_fraction);
   visit.require(it.remaining_fraction < 1.0, remaining, "leaves all of the work, or more");
-  visit.field("seconds", it.seconds);
+  visit.field("seconds", it.seconds, Domain::any);  // by the device clock, which takes a cost off
   visit.filled("reason", it.reason);
 }
 

@@ -5,6 +5,8 @@
 // them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -88,7 +90,8 @@ class Writer {
   }
   [[nodiscard]] static Domain domain() { return Domain::any; }
   [[nodiscard]] static const char* key(const char* now, const char* /*of_schema_1*/) { return now; }
-  static void require(bool /*sound*/, const char* /*key*/, const char* /*what*/) {}
+  template <class... What>
+  static void require(bool /*sound*/, const char* /*key*/, const What&... /*what*/) {}
 
  private:
   Json object_ = Json::object();
@@ -121,8 +124,9 @@ class Reader {
     return node_.version() == 1 ? of_schema_1 : now;
   }
   /// Fails at the field of that name, which is there.
-  void require(bool sound, const char* key, const char* what) const {
-    if (!sound) node_.at(key).fail(what);
+  template <class... Values>
+  void require(bool sound, const char* key, fmt::format_string<const Values&...> what, const Values&... values) const {
+    if (!sound) node_.at(key).fail(fmt::format(what, values...));
   }
   [[nodiscard]] const Node& node() const { return node_; }
 
@@ -179,6 +183,7 @@ void read_value(const Node& node, T& value, Domain domain) {
     const auto ends = node.numbers(Domain::any);
     if (ends.size() != 2) node.fail("must hold two numbers, the ends of an interval");
     value = {ends[0], ends[1]};
+    if (value.low > value.high) node.fail(fmt::format("begins at {}, above its end {}", value.low, value.high));
   } else if constexpr (std::is_same_v<T, detail::Extent>) {
     std::vector<std::int64_t> sizes;
     read_value(node, sizes);

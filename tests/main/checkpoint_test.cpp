@@ -28,8 +28,8 @@ Plan a_plan() {
 Measurement timed(const Plan& plan, std::size_t position, double seconds) {
   Measurement measurement;
   measurement.device = "cpu";
-  measurement.make_primary().seconds = Summary{};
-  measurement.make_primary().seconds->median = seconds;
+  measurement.make_primary().seconds =
+      Summary{1, seconds, seconds, seconds, seconds, seconds, seconds, 0.0, {seconds, seconds}};
   return named(std::move(measurement), plan.points[position]);
 }
 

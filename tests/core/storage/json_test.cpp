@@ -31,7 +31,7 @@ std::string run_error(const std::string& text) {
 /// A run with one point, as a document to damage.
 nlohmann::json document() {
   gpubench::Run run;
-  run.points.emplace_back().measurement.make_primary().seconds = Summary{};
+  run.points.emplace_back().measurement.make_primary().seconds.emplace().count = 1;
   run.points.back().verdict = Verdict{};
   run.devices.emplace_back();
   return nlohmann::json::parse(to_json(run));
@@ -188,6 +188,7 @@ TEST(Json, ChecksEveryTypeAndNamesThePlace) {
 TEST(Json, ChecksWhatBelongsTogether) {
   auto damaged = document();
   auto& timing = damaged["points"][0]["measurement"]["timings"][0];
+  timing.erase("seconds");
   timing["samples_seconds"] = {1.0, 2.0, 3.0};
   timing["block_sizes"] = {1, 2};
   EXPECT_EQ(run_from_json(damaged.dump(), "run.json").points[0].measurement.primary().block_sizes.size(), 2U);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/storage/random_run.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,7 +37,11 @@ class Random {
   double probability() {
     return flip() ? std::uniform_real_distribution(0.0, 1.0)(engine_) : static_cast<double>(whole(0, 1));
   }
-  Interval interval() { return {any(), any()}; }
+  Interval interval() {
+    const auto [low, high] = std::minmax({any(), any()});
+    return {low, high};
+  }
+  Interval interval_around(double value) { return {std::min(value, any()), std::max(value, any())}; }
   std::optional<double> maybe() { return flip() ? std::optional(not_negative()) : std::nullopt; }
 
   std::string text() {
@@ -90,9 +96,9 @@ Device device(Random& random) {
 Ceiling ceiling(Random& random) {
   Ceiling result;
   result.resource = random.text();
-  result.value = random.not_negative();
+  result.value = std::max(random.not_negative(), std::numeric_limits<double>::denorm_min());
   result.unit = random.text();
-  result.ci95 = random.interval();
+  result.ci95 = random.interval_around(result.value);
   result.repeats = static_cast<int>(random.whole(0, 100));
   result.method = random.text();
   result.clock_hz = random.maybe();
@@ -103,7 +109,6 @@ Ceiling ceiling(Random& random) {
   if (random.flip()) result.load = random.of<Load>(load_names);
   result.work_per_run = random.maybe();
   result.work_unit = random.text();
-  result.rate_per_clock = random.maybe();
   result.cycles = random.maybe();
   result.power_watts = random.maybe();
   if (random.flip()) result.temperature_celsius = random.any();
@@ -159,6 +164,13 @@ Calibration calibration(Random& random) {
   result.gpubench_version = random.text();
   result.seconds_taken = random.not_negative();
   result.ceilings = random.list(4, [&] { return ceiling(random); });
+  for (std::size_t i = 0; i < result.ceilings.size(); ++i) {
+    Ceiling& one = result.ceilings[i];
+    one.resource += std::to_string(i);  // each once
+    const double units = random.flip() ? 1.0 : result.device.units;
+    if (one.clock_hz && units > 0.0 && random.flip())
+      if (const double rate = one.value / *one.clock_hz / units; std::isnormal(rate)) one.rate_per_clock = rate;
+  }
   result.absent = random.list(2, [&] { return AbsentCeiling{random.text(), random.text()}; });
   result.levels = random.list(3, [&] { return CacheLevel{random.text(), random.not_negative(), random.interval()}; });
   result.ladder = random.list(6, [&] { return LadderPoint{random.not_negative(), random.not_negative()}; });
@@ -179,10 +191,23 @@ Calibration calibration(Random& random) {
   return result;
 }
 
-Summary summary(Random& random) {
-  return {random.whole(0, largest), random.not_negative(), random.not_negative(),
-          random.not_negative(),    random.not_negative(), random.not_negative(),
-          random.not_negative(),    random.not_negative(), random.interval()};
+/// Of these samples; of a few others where there are none.
+Summary summary(Random& random, std::vector<double> samples = {}) {
+  Summary result;
+  result.count = samples.empty() ? random.whole(1, 1'000'000) : static_cast<std::int64_t>(samples.size());
+  if (samples.empty())
+    for (int i = 0; i < 5; ++i) samples.push_back(random.not_negative());
+  std::ranges::sort(samples);
+  const std::size_t n = samples.size();
+  result.minimum = samples.front();
+  result.median = std::midpoint(samples[(n - 1) / 2], samples[n / 2]);
+  result.maximum = samples.back();
+  result.lower_quartile = std::min(samples[n / 4], result.median);
+  result.upper_quartile = std::max(samples[3 * n / 4], result.median);
+  result.mean = random.flip() ? result.lower_quartile : result.upper_quartile;
+  result.mad = random.flip() ? 0.0 : result.maximum - result.minimum;
+  result.median_ci95 = random.interval_around(result.median);
+  return result;
 }
 
 Work work(Random& random) {
@@ -196,9 +221,9 @@ Estimate estimate(Random& random) { return {random.any(), random.interval()}; }
 Timing timing(Random& random) {
   Timing result;
   result.clock = random.of<Clock>(clock_names);
-  if (random.flip()) result.seconds = summary(random);
   result.reason = random.text();
   result.samples_seconds = random.list(8, [&] { return random.not_negative(); });
+  if (random.flip()) result.seconds = summary(random, result.samples_seconds);
   // Blocks of one sample, but for the first.
   if (result.samples_seconds.size() > 2) {
     result.block_sizes.assign(result.samples_seconds.size() - 1, 1);
@@ -207,10 +232,10 @@ Timing timing(Random& random) {
   if (random.flip())
     for (std::size_t i = 0; i < result.samples_seconds.size(); ++i)
       result.samples_clock_hz.push_back(random.not_negative());
-  result.executions_per_sample = random.whole(0, largest);
+  result.executions_per_sample = random.whole(0, 1'000'000'000'000);
   result.method = random.text();
   result.stop_reason = random.of<StopReason>(stop_reason_names);
-  result.dropped_samples = random.whole(0, largest);
+  result.dropped_samples = random.whole(0, 1'000'000'000'000);
   if (random.flip()) result.kernel_overhead_seconds = estimate(random);
   return result;
 }

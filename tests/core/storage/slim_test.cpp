@@ -31,7 +31,7 @@ TEST(Slim, KeepsTimesClocksAndWhatTheOperationReports) {
   for (const Clock clock : {Clock::stream, Clock::device}) {
     Timing& timing = measurement.timings.emplace_back();
     timing.clock = clock;
-    timing.seconds = Summary{};
+    timing.seconds = Summary{2, 1.0, 1.25, 1.5, 1.75, 2.0, 1.5, 0.5, {1.0, 2.0}};
     timing.samples_seconds = {1.0, 2.0};
   }
   measurement.user_counters = {{"tokens", 7.0, "1/s"}};
