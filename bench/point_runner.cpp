@@ -36,6 +36,11 @@ void add_google_counters(const benchmark::State& google, const Summary* seconds,
     if (rate && seconds == nullptr) continue;
     if (rate) value /= iterations * seconds->median;
     if (has(benchmark::Counter::kInvert)) value = 1.0 / value;
+    if (!std::isfinite(value)) {
+      measurement.absent_counters.push_back(
+          {name, fmt::format("the operation set it to {}, which is no figure", value)});
+      continue;
+    }
     const bool known =
         std::ranges::find(measurement.user_counters, name, &UserCounter::name) != measurement.user_counters.end();
     if (!known) measurement.user_counters.push_back({name, value, rate ? "1/s" : ""});

@@ -37,9 +37,15 @@ Check all_close_of(std::span<const T> actual, std::span<const T> expected, doubl
                              worst, actual.size(), actual[worst], expected[worst], relative, absolute)};
 }
 
-double not_negative(double value, const char* call) {
+/// `before` and what a call adds to it. A negative number that was made unsigned is above 2^63.
+double sum_of(double before, double value, const char* call) {
+  constexpr double max = 4611686018427387904.0;  // 2^62
   if (value < 0.0) throw std::invalid_argument(fmt::format("{} got a negative number ({:.0f})", call, value));
-  return value;
+  if (before + value > max)
+    throw std::invalid_argument(
+        fmt::format("{} got {:.4g}, more than one execution can do: the number overflowed; compute it in std::int64_t",
+                    call, before + value));
+  return before + value;
 }
 
 std::string names_of(const std::vector<Argument>& arguments, bool texts) {
@@ -117,22 +123,40 @@ void State::add(const std::shared_ptr<detail::Buffer>& buffer, detail::Fill fill
   declaration_.allocated_bytes += static_cast<double>(buffer->bytes());
 }
 
-void State::add_reads(double bytes) { declaration_.work.bytes_read += not_negative(bytes, "state.reads"); }
-void State::add_writes(double bytes) { declaration_.work.bytes_written += not_negative(bytes, "state.writes"); }
-void State::add_flops(Pipe pipe, double count) { declaration_.work.flops[pipe] += not_negative(count, "state.flops"); }
-void State::set_footprint(double bytes) { declaration_.work.footprint_bytes = not_negative(bytes, "state.footprint"); }
-void State::set_items(double count) {
-  counter(std::string(items_counter), not_negative(count, "state.items"), "items");
+void State::add_reads(double bytes) {
+  double& sum = declaration_.work.bytes_read;
+  sum = sum_of(sum, bytes, "state.reads");
 }
+void State::add_writes(double bytes) {
+  double& sum = declaration_.work.bytes_written;
+  sum = sum_of(sum, bytes, "state.writes");
+}
+void State::add_flops(Pipe pipe, double count) {
+  double& sum = declaration_.work.flops[pipe];
+  sum = sum_of(sum, count, "state.flops");
+}
+void State::set_footprint(double bytes) { declaration_.work.footprint_bytes = sum_of(0.0, bytes, "state.footprint"); }
+void State::set_items(double count) { counter(std::string(items_counter), sum_of(0.0, count, "state.items"), "items"); }
 
 void State::set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor) {
   if (blocks < 1 || blocks_per_multiprocessor < 1)
     throw std::invalid_argument(
         fmt::format("state.grid takes counts of at least one block, not {} and {}", blocks, blocks_per_multiprocessor));
+  // The largest grid of CUDA, and more blocks than any multiprocessor has threads.
+  constexpr std::int64_t max_blocks = std::int64_t{2147483647} * 65535 * 65535;
+  constexpr std::int64_t max_resident = 2048;
+  if (blocks > max_blocks || blocks_per_multiprocessor > max_resident)
+    throw std::invalid_argument(
+        fmt::format("state.grid takes up to {} blocks, and up to {} on one multiprocessor, not "
+                    "{} and {}",
+                    max_blocks, max_resident, blocks, blocks_per_multiprocessor));
   declaration_.grid = Grid{blocks, blocks_per_multiprocessor};
 }
 
 void State::counter(std::string name, double value, std::string unit) {
+  if (!std::isfinite(value))
+    throw std::invalid_argument(
+        fmt::format("state.counter(\"{}\") got {}, which no file can hold; give a finite number", name, value));
   auto& counters = declaration_.counters;
   const auto found = std::ranges::find(counters, name, &UserCounter::name);
   if (found == counters.end())

@@ -294,6 +294,10 @@ void check_together(Options& options, const CommandRow& command) {
     throw UsageError(
         "--isolate, --resume and --adaptive need the points in order. Leave out "
         "--benchmark_enable_random_interleaving.");
+  constexpr std::int64_t max_samples = 1'000'000;  // of a point, in a file
+  if (options.google.exact_iterations.value_or(0) > max_samples)
+    throw UsageError(fmt::format("--benchmark_min_time={}x: a run holds up to {} samples of a point. Ask for fewer.",
+                                 *options.google.exact_iterations, max_samples));
   if (!options.filter.empty() && !options.google.filter.empty())
     throw UsageError("--filter and --benchmark_filter mean the same. Give one of them.");
   if (options.filter.empty()) options.filter = options.google.filter;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "bench/memory/memory.h"
+#include "core/storage/storage.h"
 #include "tests/bench/fake_metric_source.h"
 
 struct Particle {
@@ -101,6 +103,37 @@ void negative_count(State& state) { (void)state.host_vector<float>(-5); }
 HOST_BENCHMARK(negative_count);
 void negative_bytes(State& state) { state.reads(-1); }
 HOST_BENCHMARK(negative_bytes);
+void declared_wrapped(State& state) { state.writes(static_cast<std::size_t>(-8)); }
+HOST_BENCHMARK(declared_wrapped);
+void declared_twice_too_much(State& state) {
+  state.flops(fp32, std::int64_t{1} << 62);
+  state.flops(fp32, 1024);
+}
+HOST_BENCHMARK(declared_twice_too_much);
+void declared_negative(State& state) { state.items(-1); }
+HOST_BENCHMARK(declared_negative);
+void declared_grid(State& state) { state.grid(std::numeric_limits<std::size_t>::max() / 2, 1); }
+HOST_BENCHMARK(declared_grid);
+void declared_residents(State& state) { state.grid(1, 1 << 20); }
+HOST_BENCHMARK(declared_residents);
+void declared_nan(State& state) { state.counter("speed", std::numeric_limits<double>::quiet_NaN()); }
+HOST_BENCHMARK(declared_nan);
+void declared_endless(State& state) { state.counter("speed", -std::numeric_limits<double>::infinity()); }
+HOST_BENCHMARK(declared_endless);
+/// The largest that is taken, and figures of Google Benchmark's that are none.
+void declared_most(State& state) {
+  state.reads(std::int64_t{1} << 62);
+  state.writes(std::int64_t{1} << 62);
+  state.flops(fp64, std::int64_t{1} << 62);
+  state.footprint(std::int64_t{1} << 62);
+  state.items(std::int64_t{1} << 62);
+  state.grid(std::int64_t{2147483647} * 65535 * 65535, 2048);
+  state.counter("most", std::numeric_limits<double>::max());
+  state.google().counters["nan"] = std::numeric_limits<double>::quiet_NaN();
+  state.google().counters["inverse"] = benchmark::Counter(0.0, benchmark::Counter::kInvert);
+  state.measure([] {});
+}
+HOST_BENCHMARK(declared_most);
 void endless(State& state) { (void)state.host_vector<double>(std::int64_t{1} << 61); }
 HOST_BENCHMARK(endless);
 
@@ -224,6 +257,25 @@ TEST(Refusals, AreInTheUsersTerms) {
   EXPECT_THAT(measure("^negative_count").at(0).failure->message, HasSubstr("-5 elements"));
   EXPECT_THAT(measure("^negative_bytes").at(0).failure->message, HasSubstr("state.reads"));
   EXPECT_EQ(measure("^endless").at(0).failure->kind, FailureKind::out_of_memory);
+}
+
+TEST(Refusals, WhatIsDeclaredIsReadBack) {
+  const auto measured = measure("^declared_");
+  ASSERT_EQ(measured.size(), 8U);
+  gpubench::Run run;
+  for (const Measurement& one : measured) run.points.push_back({one, std::nullopt});
+  EXPECT_EQ(storage::run_from_json(storage::to_json(run), "run.json"), run);
+  const auto message = [&](std::size_t i) { return measured[i].failure ? measured[i].failure->message : "none"; };
+  EXPECT_THAT(message(0), HasSubstr("state.writes got 1.845e+19, more than one execution can do"));
+  EXPECT_THAT(message(1), HasSubstr("state.flops"));
+  EXPECT_THAT(message(2), HasSubstr("state.items got a negative number (-1)"));
+  EXPECT_THAT(message(3), HasSubstr("state.grid takes up to"));
+  EXPECT_THAT(message(4), HasSubstr("not 1 and 1048576"));
+  EXPECT_THAT(message(5), HasSubstr("state.counter(\"speed\") got nan"));
+  EXPECT_THAT(message(6), HasSubstr("got -inf"));
+  EXPECT_EQ(message(7), "none");
+  ASSERT_EQ(measured[7].absent_counters.size(), 2U);
+  EXPECT_EQ(measured[7].absent_counters[1].name, "nan");
 }
 
 TEST(Registration, KnowsHowItsCodeWasCompiled) {
