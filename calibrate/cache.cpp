@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "calibrate/calibrate.h"
+#include "calibrate/check/health.h"
 #include "core/storage/storage.h"
 #include "gpubench/version.h"
 
@@ -86,6 +87,8 @@ Cached load_cached(const Device& device) {
   try {
     Calibration calibration = storage::read_calibration(file);
     if (auto reason = why_not_fitting(calibration, device)) return {std::nullopt, *reason};
+    if (auto reason = why_not_acceptable(calibration))
+      return {std::nullopt, fmt::format("{}: {}", file.string(), *reason)};
     return {std::move(calibration), ""};
   } catch (const storage::ReadError& unreadable) {
     return {std::nullopt, unreadable.what()};

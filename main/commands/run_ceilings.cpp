@@ -34,12 +34,14 @@ Calibration assessed(Calibration calibration) {
   return calibration;
 }
 
+std::string_view kind_word(DeviceKind kind) { return kind == DeviceKind::cuda ? "GPU" : "CPU"; }
+
 bool is_under_load(const Calibration& calibration) { return calibration.core_share.value_or(1.0) < min_core_share; }
 
 /// Nobody is asked where nobody would see the question, or could answer it.
 bool asked_to_store(const Calibration& calibration) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
-  fmt::print(stderr, "gpubench: {} Store it all the same? [y/N] ", load_text(calibration));
+  fmt::print(stderr, "gpubench: {} Store it all the same? [y/N] ", printable(load_text(calibration)));
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || lower(answer) == "yes");
 }
@@ -109,6 +111,15 @@ class CeilingFinder {
 
   [[nodiscard]] Calibration from_file() const {
     Calibration calibration = storage::read_calibration_for(*options_.calibration_file, {device_});
+    if (calibration.device.kind != device_.kind)
+      throw UsageError(
+          fmt::format("{} has the ceilings of a {}, {}, but {} is a {}. Give a calibration of its own kind, "
+                      "or leave out --calibration.",
+                      *options_.calibration_file, kind_word(calibration.device.kind), calibration.device.name,
+                      device_.id, kind_word(device_.kind)));
+    if (const auto reason = calibrate::why_not_acceptable(calibration))
+      throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.",
+                                   *options_.calibration_file, *reason));
     calibration.drift.reset();
     const auto reason = calibrate::why_not_fitting(calibration, device_);
     calibration.device.id = device_.id;

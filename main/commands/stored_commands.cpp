@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "calibrate/check/health.h"
 #include "classifier/classifier.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
@@ -20,6 +21,8 @@ namespace {
 void judge_anew(const std::optional<std::string>& file, Run& run) {
   if (!file) return classifier::classify(run);
   const Calibration calibration = storage::read_calibration_for(*file, run.devices);
+  if (const auto reason = calibrate::why_not_acceptable(calibration))
+    throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", *file, *reason));
   if (!classifier::judge_by(calibration, *file, run))
     throw UsageError(fmt::format("{} has the ceilings of a {}, but the run has no such device.", *file,
                                  calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));

@@ -45,6 +45,13 @@ Calibration a_calibration(const std::string& created = "2026-01-01T00:00:00Z") {
   calibration.mode = "full";
   calibration.created_utc = created;
   calibration.gpubench_version = version;
+  Ceiling ceiling;
+  ceiling.resource = "fp32";
+  ceiling.value = 60e12;
+  ceiling.unit = "FLOP/s";
+  ceiling.ci95 = {59e12, 61e12};
+  ceiling.theoretical_limit = 67e12;
+  calibration.ceilings = {ceiling};
   return calibration;
 }
 
@@ -102,6 +109,25 @@ TEST_F(Cache, ADamagedFileCountsAsNone) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_FALSE(all[0].calibration);
   EXPECT_FALSE(all[0].reason.empty());
+}
+
+TEST_F(Cache, FiguresThatCannotBeAreNotUsed) {
+  const auto refused = [](auto change, const char* word) {
+    Calibration changed = a_calibration();
+    change(changed);
+    const auto file = store(changed);
+    const Cached cached = load_cached(a_gpu());
+    EXPECT_FALSE(cached.calibration) << word;
+    EXPECT_NE(cached.reason.find(word), std::string::npos) << cached.reason;
+    EXPECT_NE(cached.reason.find(file.string()), std::string::npos) << cached.reason;
+  };
+  refused([](Calibration& one) { one.ceilings.clear(); }, "no ceilings");
+  refused([](Calibration& one) { one.ceilings[0].unit = "parsecs"; }, "unknown unit");
+  refused([](Calibration& one) { one.ceilings[0].value = 60e14, one.ceilings[0].ci95 = {59e14, 61e14}; }, "limit");
+  refused([](Calibration& one) { one.ceilings.push_back(one.ceilings[0]); }, "two ceilings");
+  refused([](Calibration& one) { one.ceilings[0].value = 0.0; }, "zero");
+  store(a_calibration());
+  EXPECT_TRUE(load_cached(a_gpu()).calibration);
 }
 
 TEST_F(Cache, WhatCannotBeStoredLeavesTheOldFileWhole) {

@@ -97,7 +97,8 @@ class CommandLine(unittest.TestCase):
             if ceiling["resource"] in ("dram-copy", "fp32"):
                 ceiling["value"] *= factor
                 ceiling["ci95"] = [end * factor for end in ceiling["ci95"]] if isinstance(ceiling["ci95"], list) else {key: end * factor for key, end in ceiling["ci95"].items()}
-                ceiling.pop("theoretical_limit", None)
+                for key in ("theoretical_limit", "rate_per_clock"):
+                    ceiling.pop(key, None)
         changed = self.folder / "changed.json"
         changed.write_text(json.dumps(document))
         self.cached[0].write_text(changed.read_text())
@@ -240,6 +241,32 @@ class CommandLine(unittest.TestCase):
         added[0].unlink()
         self.assertEqual(self.cached[0].read_text(), text)
 
+    def test_calibrations_that_cannot_be_are_not_used(self):
+        text = self.cached[0].read_text()
+        bad = self.folder / "bad-ceilings.json"
+
+        def refused(change, *words):
+            document = json.loads(text)
+            change(document)
+            bad.write_text(json.dumps(document))
+            self.assert_refused(self.gpubench(f"--calibration={bad}", "--filter=^copy/n:1024/"), "bad-ceilings.json", *words)
+            self.assert_refused(self.stored("report", f"{self.folder}/run.json", f"--calibration={bad}"), "bad-ceilings.json")
+
+        refused(lambda d: d["device"].update(kind="cuda"), "the ceilings of a GPU", "cpu is a CPU")
+        refused(lambda d: d["ceilings"].append(d["ceilings"][0]), "two ceilings")
+        refused(lambda d: d["ceilings"][0].update(value=1e9 * d["ceilings"][0]["value"]), "interval")
+        refused(lambda d: d["ceilings"][0].update(value=0), "zero")
+        refused(lambda d: d["ceilings"][0].update(unit="parsecs"), "unknown unit")
+        try:
+            document = json.loads(text)
+            document["ceilings"][0]["unit"] = "parsecs"
+            self.cached[0].write_text(json.dumps(document))
+            measured = self.gpubench("--filter=^copy/n:1024/", "--time-budget=0.01")
+            self.assertEqual(measured.returncode, 0, measured.stderr)
+            self.assertIn("has an unknown unit; measuring a quick one", measured.stderr)
+        finally:
+            self.cached[0].write_text(text)
+
     def test_wrong_usage_of_calibration(self):
         self.assert_refused(self.calibration(), "list, show")
         self.assert_refused(self.calibration("show", "nothing-like-it"), "nothing-like-it")
@@ -261,6 +288,8 @@ class CommandLine(unittest.TestCase):
         text = self.cached[0].read_text()
         document = json.loads(text)
         document["device"]["units"] = 4096
+        for ceiling in document["ceilings"]:
+            ceiling.pop("rate_per_clock", None)
         self.cached[0].write_text(json.dumps(document))
         try:
             result = self.gpubench("--filter=^copy/n:1024/", "--quiet")
@@ -515,6 +544,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         self.assert_refused(self.gpubench("--colour=red"), "--colour")
         self.assert_refused(self.gpubench("--benchmark_repetitions=many"), "--benchmark_repetitions")
+        self.assert_refused(self.gpubench("--benchmark_min_time=1000001x"), "1000001x", "1000000 samples")
         self.assert_refused(self.gpubench("--time-budget=soon"), "--time-budget", "soon")
         self.assert_refused(self.gpubench("--calibrate=slow"), "slow")
         self.assert_refused(self.gpubench("--cache=lukewarm"), "lukewarm")
@@ -576,15 +606,16 @@ class CommandLine(unittest.TestCase):
             for point in run["points"]:
                 timing = point["measurement"]["timings"][0]
                 base = timing["seconds"]["median"]
+                point["measurement"].get("conditions", {}).pop("core_share", None)
                 timing.pop("block_sizes", None)
                 timing.pop("samples_clock_hz", None)
-                timing["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5)) for i in range(40)]
+                timing["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5 - 2)) for i in range(40)]
                 for key, value in timing["seconds"].items():
                     if isinstance(value, float):
                         timing["seconds"][key] = base * factor
                 # As on a quiet machine, whatever this one was when it measured.
                 timing["seconds"]["median_ci95"] = [base * factor * 0.999, base * factor * 1.001]
-                timing["seconds"]["count"] = 40
+                timing["seconds"].update(count=40, mad=0.0, minimum=min(timing["samples_seconds"]), maximum=max(timing["samples_seconds"]))
 
         return change
 

@@ -30,7 +30,10 @@ class HostileText(unittest.TestCase):
         kept["context"]["environment"] = {"::error::" + TEXT: TEXT}
         cls.calibration_file = cls.folder / "calibration.json"
         calibration = json.loads((SOURCE / "tests/reports/kept/calibration-1-a.json").read_text())
-        calibration["device"].update(name="::error::" + TEXT, kind="cpu")
+        calibration["device"].update(architecture="::error::" + TEXT, kind="cpu")
+        calibration["device"]["name"] = subprocess.run(
+            [str(HOSTILE), "--device=cpu", "--filter=planted", "--quiet"], env=cls.environment, capture_output=True, text=True, errors="replace"
+        ).stderr.split("device cpu: ")[1].split("\n")[0].split(" (")[0]
         cls.calibration_file.write_text(json.dumps(calibration))
         cls.run_file.write_text(json.dumps(kept))
 
@@ -64,7 +67,7 @@ class HostileText(unittest.TestCase):
 
     def test_texts_of_a_calibration(self):
         said = self.said(HOSTILE, "--device=cpu", "--filter=planted", "--time-budget=0.01", f"--calibration={self.calibration_file}")
-        self.assertIn("the device was ::error::x\\n::add-mask::y", said)
+        self.assertIn("its architecture was ::error::x\\n::add-mask::y", said)
 
     def test_names_of_files(self):
         hostile = self.folder / (TEXT.replace("/", "") + ".json")
@@ -87,8 +90,9 @@ class HostileText(unittest.TestCase):
             self.said(*here, f"--benchmark_format={form}")
 
     def test_google_benchmarks_json_is_json(self):
-        out = self.folder / "google.json"
-        self.said(HOSTILE, "--device=cpu", "--drift-check=off", "--time-budget=0.01", "--filter=planted", f"--benchmark_out={out}")
+        out, own = self.folder / "google.json", self.folder / "own.json"
+        self.said(HOSTILE, "--device=cpu", "--drift-check=off", "--time-budget=0.01", "--filter=planted", f"--benchmark_out={out}", f"--out={own}")
+        self.assertEqual(len(json.loads(own.read_text(encoding="utf-8"))["points"]), 1)
         def refused(word):
             raise AssertionError(f"{word} is no JSON")
         read = json.loads(out.read_text(encoding="utf-8"), parse_constant=refused)["benchmarks"][0]
