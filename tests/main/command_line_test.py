@@ -124,7 +124,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(drift["outcome"], "drifted")
         # Where memory is slow to be had, that is said in place of a reading.
         told = [reading["resource"] for reading in drift["readings"]] + [text.split(":")[0] for text in drift.get("not_checked", [])]
-        self.assertEqual(sorted(told), ["dram-copy", "fp32"])
+        self.assertEqual(sorted(told), ["dram-copy", "fp32", "launch"])
         self.assertGreater(drift["readings"][0]["beyond"], 0.02)
         self.assertTrue(drift["readings"][0]["method"])
         self.assertTrue(any("has drifted from its calibration" in warning for warning in run["warnings"]), run["warnings"])
