@@ -595,6 +595,8 @@ class CommandLine(unittest.TestCase):
 
     def changed(self, name, change):
         run = json.loads((self.folder / "run.json").read_text())
+        for point in run["points"]:
+            point["measurement"].pop("conditions", None)  # these tests are not about a busy machine
         change(run)
         path = self.folder / name
         path.write_text(json.dumps(run))
@@ -666,7 +668,7 @@ class CommandLine(unittest.TestCase):
         files = sorted(str(file) for file in pathlib.Path(slower).iterdir())
         result = self.stored("compare", f"--base={base}", *[f"--new={file}" for file in files])
         self.assertEqual(result.returncode, 1, result.stderr)
-        # One process a side: 4 % of noise are assumed, in which 5 % are lost, and that is said.
+        # One process a side: 22 % of noise are assumed, in which 5 % are lost, and that is said.
         single = self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json")
         self.assertEqual(single.returncode, 0)
         self.assertIn("one run a side does not show", single.stdout)

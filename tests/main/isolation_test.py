@@ -70,7 +70,7 @@ class Isolation(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         drift = self.stored("checked.json")["calibrations"][0]["drift"]
         told = [reading["resource"] for reading in drift["readings"]] + [text.split(":")[0] for text in drift.get("not_checked", [])]
-        self.assertEqual(sorted(told), ["dram-copy", "fp32"])
+        self.assertEqual(sorted(told), ["dram-copy", "fp32", "launch"])
 
     def test_a_crash_costs_one_point(self):
         self.assertEqual(self.crashed.returncode, 2, self.crashed.stderr)
