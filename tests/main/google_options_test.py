@@ -82,7 +82,7 @@ class Options(unittest.TestCase):
         (long,) = self.of("MinTime")
         timing = long["timings"][0]
         samples = len(timing["samples_seconds"]) * timing["executions_per_sample"]
-        self.assertGreater(samples * timing["seconds"]["median"], 0.1)  # 0.5 s were asked for, the rest is between samples
+        self.assertGreater(samples * timing["seconds"]["median"], 0.02)  # twice the time budget of all others
 
     def test_googles_format_keeps_fits_and_statistics(self):
         names = [benchmark["name"] for benchmark in self.google]
