@@ -15,12 +15,14 @@
 #include <cuda_fp8.h>  // and with it __half and __nv_bfloat16
 #else
 // CUDA's own types, declared so that host code needs no CUDA header.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-*): CUDA's own names
 struct __half;
 struct __half2;
 struct __nv_bfloat16;
 struct __nv_bfloat162;
 struct __nv_fp8_e4m3;
 struct __nv_fp8_e5m2;
+// NOLINTEND(bugprone-reserved-identifier,cert-*)
 struct float2;
 struct float3;
 struct float4;
