@@ -269,13 +269,6 @@ Measurement PointRunner::run(const PointCall& call) {
                    measure(declared, device, host);
                  });
   add_google_counters(call.google, current_.seconds() ? &*current_.seconds() : nullptr, current_);
-  const auto odd = [](const UserCounter& counter) { return !std::isfinite(counter.value); };
-  if (const auto found = std::ranges::find_if(current_.user_counters, odd); found != current_.user_counters.end()) {
-    if (!current_.failure)
-      current_.failure = Failure{FailureKind::error, fmt::format("its counter '{}' is {}, and must be a finite number",
-                                                                 found->name, found->value)};
-    std::erase_if(current_.user_counters, odd);
-  }
   if (current_.failure && !current_.timings.empty()) {
     Timing& timing = current_.timings.front();
     timing.seconds.reset();

@@ -93,7 +93,7 @@ class Comparing {
   }
 
  private:
-  Runs without_duplicates(Runs runs, std::string_view side) {
+  Runs without_duplicates(const Runs& runs, std::string_view side) {
     Runs kept;
     for (const Run* run : runs)
       if (std::ranges::none_of(kept, [&](const Run* other) { return same_run(*run, *other); })) kept.push_back(run);
@@ -253,7 +253,8 @@ class Comparing {
     if (std::ranges::any_of(entries_of(point), [](const ProcessPoint* each) { return each->load_error > 0.0; }))
       loaded_.push_back(shown(point));
     if (clocks_[point].of_necessity) other_clock_.push_back(shown(point));
-    const auto processes = static_cast<std::size_t>(base_.by_clock(point) + next_.by_clock(point));
+    const auto processes =
+        static_cast<std::size_t>(base_.by_clock(point)) + static_cast<std::size_t>(next_.by_clock(point));
     if (processes < base_.runs.size() + next_.runs.size()) gaps_.push_back(shown(point));
   }
 
@@ -417,6 +418,7 @@ Runs pointers_to(const std::vector<Run>& runs) {
 Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, const CompareOptions& options,
                    const std::vector<std::vector<Run>>& alike) {
   std::vector<Runs> groups;
+  groups.reserve(alike.size());
   for (const auto& group : alike) groups.push_back(pointers_to(group));
   return Comparing(pointers_to(base), pointers_to(next), options, groups).run();
 }

@@ -16,7 +16,9 @@ const auto* const named = gpubench::register_operation(hostile, gpubench::Device
   state.google().counters["not_a_number"] = std::numeric_limits<double>::quiet_NaN();
   state.google().counters["endless"] = -std::numeric_limits<double>::infinity();
   int count = 0;
-  state.measure([&] { gpubench::keep(++count); });
+  state.measure([&] {
+    for (int i = 0; i < 1000; ++i) gpubench::keep(++count);
+  });
 });
 
 void fails(gpubench::State&) { throw std::runtime_error("first line\n::add-mask::planted\r\n" + hostile); }
