@@ -108,6 +108,9 @@ PointCall call_of(benchmark::State& google, const Registration& registration) {
   return call;
 }
 
+/// An iteration after which Google Benchmark asks for no more.
+constexpr double longer_than_any_min_time = 1e9;
+
 /// Lets Google Benchmark believe that it ran all iterations it wanted, each of this length.
 void run_iterations(benchmark::State& google, double seconds) {
   const std::int64_t all = google.max_iterations;
@@ -169,13 +172,11 @@ struct Registered {
 std::vector<Registered> registered_points() {
   std::vector<Registered> result;
   for (Registration* const one : registrations()) result.push_back({one, {}});
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
-    for (const PointName& point : discover(kind, "")) {
-      std::vector<std::int64_t> numbers;
-      for (const Argument& argument : point.arguments)
-        if (!argument.text) numbers.push_back(argument.value);
-      std::ranges::find(result, point.registration, &Registered::registration)->numbers.insert(std::move(numbers));
-    }
+  for (const PointName& point : discover(std::nullopt, "")) {
+    std::vector<std::int64_t> numbers;
+    for (const Argument& argument : point.arguments)
+      if (!argument.text) numbers.push_back(argument.value);
+    std::ranges::find(result, point.registration, &Registered::registration)->numbers.insert(std::move(numbers));
   }
   return result;
 }
@@ -299,7 +300,6 @@ void Adapter::hand_over_nothing(benchmark::State& google, const Registration& re
   if (!may_fit || !marks_) return skip_with_error(google, marks_ ? tag_message(index, message) : message);
   if (google.complexity_length_n() == 0) google.SetComplexityN(1);
   google.counters[point_counter] = static_cast<double>(index);
-  constexpr double longer_than_any_min_time = 1e9;
   run_iterations(google, longer_than_any_min_time);
 }
 
@@ -350,7 +350,7 @@ void Adapter::visit(benchmark::State& google, Registration& registration) {
   // Google Benchmark warms up a point by a call of its own, but only where it has a ->MinTime too.
   if (begins && registration.min_warm_up_seconds > 0.0 && registration.min_time_seconds > 0.0) {
     last_iterations_ = std::numeric_limits<std::int64_t>::max();  // the next call is the first that counts
-    return run_iterations(google, 1e9);
+    return run_iterations(google, longer_than_any_min_time);
   }
   // Google Benchmark repeats a point until its own minimum of time is filled; the point was sampled for that long.
   if (!asks_for_more) {
@@ -403,7 +403,6 @@ ArgumentChoice parse_argument_choice(const std::string& text) {
 
 void choose_arguments(const std::vector<ArgumentChoice>& choices) {
   if (choices.empty()) return;
-  learn_registrations();
   const std::vector<Registered> points = registered_points();
   check(choices, points);
   for (const Registered& each : points) {

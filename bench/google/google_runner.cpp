@@ -41,9 +41,8 @@ void parse_min_time(const std::string& value, GoogleFlags& flags) {
 }
 
 double parse_seconds(const std::string& flag, const std::string& value) {
-  double seconds = 0.0;
-  const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-  if (error == std::errc() && rest == value.data() + value.size() && seconds >= 0.0 && seconds < 1e6) return seconds;
+  const auto seconds = number_in<double>(value);
+  if (seconds && *seconds >= 0.0 && *seconds < 1e6) return *seconds;
   throw GoogleFlagError(fmt::format("{} takes seconds, such as 0.5, not '{}'.", flag, value));
 }
 
@@ -366,7 +365,6 @@ void initialize_google(const std::string& program, const GoogleFlags& flags) {
 
 namespace {
 
-/// Goes over all points of a kind of device, or of all kinds, without running them.
 std::vector<PointName> name_points(std::optional<DeviceKind> kind, const std::string& filter) {
   Measurement discovered;
   discovered.skipped = "discovered";
@@ -400,7 +398,7 @@ void learn_registrations() {
   }
 }
 
-std::vector<PointName> discover(DeviceKind kind, const std::string& filter) {
+std::vector<PointName> discover(std::optional<DeviceKind> kind, const std::string& filter) {
   learn_registrations();
   return name_points(kind, filter);
 }

@@ -132,8 +132,9 @@ struct PointName {
   int repetition = 0;
   const Registration* registration = nullptr;
 };
-/// The points that the filter chooses for a kind of device, in order, repetitions included. Nothing is measured.
-std::vector<PointName> discover(DeviceKind kind, const std::string& filter);
+/// The points that the filter chooses for a kind of device (none: all kinds), in order, repetitions included. Nothing is
+/// measured.
+std::vector<PointName> discover(std::optional<DeviceKind> kind, const std::string& filter);
 /// Finds what only Google Benchmark's names tell of the registered operations. discover and go_over call it.
 void learn_registrations();
 
