@@ -169,7 +169,7 @@ int show_calibrations(const Options& options) {
   }
   if (!options.quiet && options.outputs.empty())
     show(reports::console(calibrate::compare_gpus(run.calibrations), style));
-  for (const std::string& output : options.outputs) reports::write(run, output);
+  write_each(options.outputs, [&](const std::string& file) { reports::write(run, file); });
   return exit_codes::fine;
 }
 

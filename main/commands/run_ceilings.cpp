@@ -254,7 +254,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
   }
   compare_several_gpus(options, run);
   for (const std::string& warning : run.warnings) say(warning);
-  for (const std::string& output : options.outputs) reports::write(run, output, options.chart);
+  write_each(options.outputs, [&](const std::string& file) { reports::write(run, file, options.chart); });
   return exit_codes::fine;
 }
 

@@ -33,8 +33,9 @@ void find_ceilings(const Options& options, Isolation* isolation, const Run* earl
 /// Does nothing for fewer than two GPUs.
 void compare_several_gpus(const Options& options, Run& run);
 
-/// What a drift check found, in one sentence; empty when everything agrees. Pure.
+/// What share of its cores a calibration under load had, in one sentence. Pure.
 std::string load_text(const Calibration& calibration);
+/// What a drift check found, in one sentence; empty when everything agrees. Pure.
 std::string drift_text(const DriftCheck& check, const Device& device);
 
 /// "cuda:3 is the slowest of 8 NVIDIA H200 in dram-read: 4.21 TB/s, 8.9 % below their median." Pure.
