@@ -53,11 +53,11 @@ bool WorkbenchBase::attempt(const std::vector<std::string>& resources, const std
 
 Calibration WorkbenchBase::finish() {
   reject(calibration);
-  // The interval of a mean over rounds need not hold their median.
+  // The interval of a mean over rounds need not hold their median, and may reach below zero.
   for (Ceiling& ceiling : calibration.ceilings)
-    ceiling.ci95 = {std::min(ceiling.ci95.low, ceiling.value), std::max(ceiling.ci95.high, ceiling.value)};
+    ceiling.ci95 = {std::max(std::min(ceiling.ci95.low, ceiling.value), 0.0),
+                    std::max(ceiling.ci95.high, ceiling.value)};
   std::erase_if(calibration.absent, [&](const auto& one) { return calibration.find(one.resource) != nullptr; });
-  for (Ceiling& one : calibration.ceilings) one.ci95.low = std::max(one.ci95.low, 0.0);
   step("done", 1.0);
   return std::move(calibration);
 }

@@ -92,17 +92,22 @@ constexpr int windows = 3;              ///< a sample of a stream is the best of
 constexpr int arithmetic_tries = 10;    ///< and one of arithmetic the best of so many runs
 constexpr double run_seconds = 0.001;   ///< of each
 
+/// Empty where the threads had their cores.
+std::string disturbance_of(double share) {
+  if (share >= min_core_share) return {};
+  return fmt::format("other processes ran on these cores; the threads had them for {:.0f} % of the time",
+                     100.0 * share);
+}
+
 class HostDriftSampler {
  public:
   explicit HostDriftSampler(const Device& device) : device_(device) {}
 
   DriftSamples sample(const Ceiling& stored) {
-    const probes::Presence presence;
     if (stored.resource == resource::launch) return launch();
+    const probes::Presence presence;
     DriftSamples set = stored.unit == "B/s" ? stream(stored) : arithmetic();
-    if (const double share = presence.share(); share < min_core_share)
-      set.disturbance = fmt::format("other processes ran on these cores; the threads had them for {:.0f} % of the time",
-                                    100.0 * share);
+    set.disturbance = disturbance_of(presence.share());
     return set;
   }
 
@@ -171,9 +176,7 @@ class HostDriftSampler {
       result.method = now.method;
     }
     result.method += fmt::format(", {} times", min_samples);
-    if (const auto share = core_share(before, read_load()); share && *share < min_core_share)
-      result.disturbance = fmt::format(
-          "other processes ran on these cores; the threads had them for {:.0f} % of the time", 100.0 * *share);
+    result.disturbance = disturbance_of(core_share(before, read_load()).value_or(1.0));
     return result;
   }
 
