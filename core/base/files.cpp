@@ -111,10 +111,11 @@ PrivateFolder::PrivateFolder() {
   std::filesystem::path base = std::filesystem::temp_directory_path(error);
   if (error) base = "/tmp";
   remove_left_behind(base);
-  std::string name = (base / private_head).string() + "XXXXXX";
+  const std::string pattern = (base / private_head).string() + "XXXXXX";
+  std::string name;
   int reason = EAGAIN;
   for (int tries = 0; tries < 100 && reason == EAGAIN; ++tries) {
-    name.replace(name.size() - 6, 6, "XXXXXX");
+    name = pattern;
     reason = mkdtemp(name.data()) == nullptr ? errno : 0;  // for this user alone, and of a name that none can foresee
     if (reason != 0) break;
     lock_ = lock_of(name);

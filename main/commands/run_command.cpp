@@ -165,7 +165,7 @@ class HangNotice {
           std::mutex mutex;
           std::condition_variable_any ended;
           std::unique_lock lock(mutex);
-          if (ended.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; })) return;
+          ended.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
           if (stop.stop_requested()) return;
           progress.clear();
           say(fmt::format(
