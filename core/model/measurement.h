@@ -78,6 +78,10 @@ struct ActivityCheck {
   std::int64_t copies = 0;                   ///< copies and fills of one execution
   std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
   std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
+  /// What recording lengthens the record of a kernel by, measured with kernels that wait. It is in `seconds`, and is
+  /// added to what is expected. Absent in older runs, and where `recording_reason` says why.
+  std::optional<Estimate> recording_seconds = std::nullopt;
+  std::string recording_reason = {};
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
 
@@ -191,6 +195,26 @@ struct Launches {
   friend bool operator==(const Launches&, const Launches&) = default;
 };
 
+enum class CommandKind { kernel, copy, fill, others };
+inline constexpr auto command_kind_names = std::to_array<std::string_view>({"kernel", "copy", "fill", "others"});
+
+/// Groups of one operation; what is beyond is summed up in one more, of the kind `others`.
+inline constexpr std::size_t max_kernel_groups = 64;
+
+/// Launches of one function with one launch shape in one execution, or its copies or fills of one size.
+struct KernelGroup {
+  CommandKind kind = CommandKind::kernel;
+  KernelLaunch launch;                ///< of what is no kernel `name` and `launches` alone; `code` is ActivityCheck's
+  std::optional<std::int64_t> bytes;  ///< of one copy or fill
+  /// All launches of one execution, without what a kernel's record has beyond its work where that is known.
+  std::optional<Estimate> seconds;
+  std::vector<Counter> counters;  ///< of all its launches in one execution, by name, ascending
+  friend bool operator==(const KernelGroup&, const KernelGroup&) = default;
+};
+
+/// From more launches than this on, single kernels have no counters and their order is not kept.
+inline constexpr std::size_t max_ordered_launches = 128;
+
 struct Measurement {
   std::string name;       ///< Google Benchmark's name without its "/manual_time": "saxpy/1024"
   std::string operation;  ///< "saxpy"
@@ -217,7 +241,14 @@ struct Measurement {
   std::vector<AbsentCounter> absent_counters;  ///< by name, ascending
   /// Where counted and declared work differ, one clause each: "moves 3.1 x the bytes it declares".
   std::vector<std::string> work_differences;
-  std::optional<ActivityCheck> activity;   ///< absent when none was asked for
+  std::optional<ActivityCheck> activity;  ///< absent when none was asked for
+  /// What one execution runs, in the order of its first launches. Empty where nothing was recorded.
+  std::vector<KernelGroup> kernels;
+  /// The place in `kernels` of each kernel that one execution launches, in that order. Empty where
+  /// `kernel_order_reason` says why.
+  std::vector<std::int64_t> kernel_order;
+  std::string kernel_order_reason;
+  std::string kernel_counters_reason;      ///< why single kernels have no counters; empty too when none were asked for
   std::vector<UserCounter> user_counters;  ///< in the order the operation gave them
   std::string label;                       ///< the operation's own, as printed beside the point; mostly empty
   /// Whether the operation's translation unit was compiled without optimisation. Absent in older runs.

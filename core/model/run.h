@@ -29,6 +29,8 @@ struct Context {
 struct Point {
   Measurement measurement;
   std::optional<Verdict> verdict;  ///< absent when the point failed or its device has no calibration
+  /// Of each of the measurement's kernels, absent where it has none. Empty for one kernel: it has the point's verdict.
+  std::vector<std::optional<Verdict>> kernel_verdicts = {};
   friend bool operator==(const Point&, const Point&) = default;
 };
 

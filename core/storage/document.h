@@ -38,6 +38,7 @@ class Node {
   [[nodiscard]] Node at(std::string_view key) const;
   [[nodiscard]] std::optional<Node> find(std::string_view key) const;
 
+  [[nodiscard]] bool is_null() const { return value_->is_null(); }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool flag() const;
   [[nodiscard]] double number(Domain domain) const;

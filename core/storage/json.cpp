@@ -322,6 +322,21 @@ void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.field("copies", it.copies);
   visit.field("expected_seconds", it.expected_seconds, Domain::any);
   visit.field("tolerance_seconds", it.tolerance_seconds);
+  visit.field("recording_seconds", it.recording_seconds, Domain::any);
+  visit.filled("recording_reason", it.recording_reason);
+}
+
+void describe(auto& visit, is_a<KernelGroup> auto& it) {
+  visit.filled("kind", it.kind);
+  if (it.kind == CommandKind::kernel)
+    describe(visit, it.launch);
+  else
+    fields(visit, "name", it.launch.name, "launches", it.launch.launches);
+  visit.field("bytes", it.bytes);
+  visit.field("seconds", it.seconds, Domain::any);
+  visit.filled("counters", it.counters);
+  visit.require(it.launch.launches <= max_count, "launches", "is {}, more than can have been counted",
+                it.launch.launches);
 }
 
 void describe(auto& visit, is_a<Failure> auto& it) { fields(visit, "kind", it.kind, "message", it.message); }
@@ -356,7 +371,15 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   fields(visit, "conditions", it.conditions, "launches", it.launches, "grid", it.grid);
   filled(visit, "counters", it.counters, "absent_counters", it.absent_counters, "user_counters", it.user_counters,
          "work_differences", it.work_differences);
-  fields(visit, "activity", it.activity, "failure", it.failure, "skipped", it.skipped);
+  visit.field("activity", it.activity);
+  filled(visit, "kernel_groups", it.kernels, "kernel_order", it.kernel_order, "kernel_order_reason",
+         it.kernel_order_reason, "kernel_counters_reason", it.kernel_counters_reason);
+  visit.require(it.kernels.size() <= max_kernel_groups + 1, "kernel_groups", "has {} groups, more than {}",
+                it.kernels.size(), max_kernel_groups + 1);
+  visit.require(
+      std::ranges::all_of(it.kernel_order, [&](std::int64_t place) { return std::cmp_less(place, it.kernels.size()); }),
+      "kernel_order", "names a group that is not there");
+  fields(visit, "failure", it.failure, "skipped", it.skipped);
 }
 
 // Verdicts.
@@ -400,6 +423,9 @@ void describe(auto& visit, is_a<Context> auto& it) {
 
 void describe(auto& visit, is_a<Point> auto& it) {
   fields(visit, "measurement", it.measurement, "verdict", it.verdict);
+  visit.filled("kernel_verdicts", it.kernel_verdicts);
+  visit.require(it.kernel_verdicts.empty() || it.kernel_verdicts.size() == it.measurement.kernels.size(),
+                "kernel_verdicts", "does not have one entry for each of the kernel_groups");
 }
 
 void describe(auto& visit, is_a<Unfinished> auto& it) { fields(visit, "finished", it.finished, "planned", it.planned); }

@@ -14,8 +14,9 @@ using simdjson::ondemand::json_type;
 using simdjson::ondemand::number_type;
 
 /// What `make_slim` empties, by the names in a file.
-constexpr std::array<std::string_view, 8> left_out = {"samples_seconds", "samples_clock_hz", "block_sizes", "variants",
-                                                      "counters",        "absent_counters",  "advice",      "votes"};
+constexpr std::array<std::string_view, 11> left_out = {
+    "samples_seconds", "samples_clock_hz", "block_sizes",  "variants",       "counters", "absent_counters", "advice",
+    "votes",           "kernel_groups",    "kernel_order", "kernel_verdicts"};
 
 void make_slim(Point& point) {
   for (Timing& timing : point.measurement.timings) {
@@ -26,6 +27,9 @@ void make_slim(Point& point) {
   point.measurement.variants = {};
   point.measurement.counters = {};
   point.measurement.absent_counters = {};
+  point.measurement.kernels = {};
+  point.measurement.kernel_order = {};
+  point.kernel_verdicts = {};
   if (!point.verdict) return;
   point.verdict->evidence = {};
   point.verdict->advice = {};

@@ -34,6 +34,7 @@ constexpr const auto& names_of(StopReason) { return stop_reason_names; }
 constexpr const auto& names_of(FailureKind) { return failure_kind_names; }
 constexpr const auto& names_of(Ablation) { return ablation_names; }
 constexpr const auto& names_of(Agreement) { return agreement_names; }
+constexpr const auto& names_of(CommandKind) { return command_kind_names; }
 constexpr const auto& names_of(CeilingGroup) { return ceiling_group_names; }
 constexpr const auto& names_of(Load) { return load_names; }
 constexpr const auto& names_of(DriftOutcome) { return drift_outcome_names; }
@@ -53,6 +54,10 @@ template <class T>
 inline constexpr bool is_list = false;
 template <class T>
 inline constexpr bool is_list<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
 using Extent = std::array<std::int64_t, 3>;
 using Texts = std::map<std::string, std::string>;
 using Flops = std::map<Pipe, double>;
@@ -155,6 +160,8 @@ Json json_of(const T& value) {
     Json result = Json::object();
     for (const auto& [pipe, count] : value) result.emplace(std::string(name_of(pipe)), count);
     return result;
+  } else if constexpr (detail::is_optional<T>) {
+    return value ? json_of(*value) : Json();
   } else if constexpr (detail::is_list<T>) {
     Json result = Json::array();
     for (const auto& item : value) result.push_back(json_of(item));
@@ -199,6 +206,8 @@ void read_value(const Node& node, T& value, Domain domain) {
       if (place == pipe_names.end()) count.fail("is no pipe that gpubench knows");
       value[static_cast<Pipe>(place - pipe_names.begin())] = count.number(Domain::not_negative);
     });
+  } else if constexpr (detail::is_optional<T>) {
+    if (!node.is_null()) read_value(node, value.emplace(), domain);
   } else if constexpr (detail::is_list<T>) {
     value = node.list([&](const Node& item) {
       typename T::value_type element{};

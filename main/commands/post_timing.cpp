@@ -81,7 +81,8 @@ PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, 
 
 std::optional<std::string> mark_uncounted(std::span<Point> points, const Options& options) {
   std::size_t count = 0;
-  for (auto& [measurement, verdict] : points) {
+  for (Point& point : points) {
+    Measurement& measurement = point.measurement;
     if (options.metrics.empty() || !measurement.seconds() || !measurement.counters.empty() ||
         !measurement.absent_counters.empty())
       continue;

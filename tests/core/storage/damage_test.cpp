@@ -146,6 +146,21 @@ TEST(Damage, FiguresThatContradictEachOtherAreRefused) {
       "one sample more", "counts 5 samples, and 6 are there",
       [](gpubench::Run& run) { run.points[0].measurement.timings[0].samples_seconds.push_back(1.03e-6); }, not_slim);
   refused(
+      "an order of kernels that are not there", "/kernel_order: names a group",
+      [](gpubench::Run& run) { run.points[0].measurement.kernel_order = {0}; }, not_slim);
+  refused(
+      "more groups than gpubench makes", "/kernel_groups: has 66 groups",
+      [](gpubench::Run& run) { run.points[0].measurement.kernels.resize(max_kernel_groups + 2); }, not_slim);
+  refused(
+      "launches of 1e18", "/launches: is 1000000000000000000",
+      [](gpubench::Run& run) {
+        run.points[0].measurement.kernels.emplace_back().launch.launches = 1'000'000'000'000'000'000;
+      },
+      not_slim);
+  refused(
+      "verdicts of kernels that are not there", "/kernel_verdicts: does not have one entry",
+      [](gpubench::Run& run) { run.points[0].kernel_verdicts.resize(2); }, not_slim);
+  refused(
       "samples doubled", "has a minimum of",
       [](gpubench::Run& run) {
         for (double& sample : run.points[0].measurement.timings[0].samples_seconds) sample *= 2.0;

@@ -278,6 +278,20 @@ ActivityCheck activity_check(Random& random) {
   result.copies = random.whole(0, largest);
   result.expected_seconds = estimate();
   result.tolerance_seconds = random.maybe();
+  result.recording_seconds = estimate();
+  result.recording_reason = random.text();
+  return result;
+}
+
+KernelGroup kernel_group(Random& random) {
+  KernelGroup result;
+  result.kind = random.of<CommandKind>(command_kind_names);
+  if (result.kind == CommandKind::kernel) result.launch = kernel_launch(random);
+  result.launch.name = random.text();
+  result.launch.launches = random.whole(0, 1'000'000'000'000);
+  if (random.flip()) result.bytes = random.whole(0, largest);
+  if (random.flip()) result.seconds = Estimate{random.any(), random.interval()};
+  result.counters = random.list(2, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   return result;
 }
 
@@ -314,6 +328,12 @@ Measurement measurement(Random& random) {
   result.absent_counters = random.list(3, [&] { return AbsentCounter{random.text(), random.text()}; });
   result.work_differences = random.list(2, [&] { return random.text(); });
   if (random.flip()) result.activity = activity_check(random);
+  result.kernels = random.list(3, [&] { return kernel_group(random); });
+  if (!result.kernels.empty())
+    result.kernel_order =
+        random.list(4, [&] { return random.whole(0, static_cast<std::int64_t>(result.kernels.size()) - 1); });
+  result.kernel_order_reason = random.text();
+  result.kernel_counters_reason = random.text();
   result.user_counters = random.list(3, [&] { return UserCounter{random.text(), random.any(), random.text()}; });
   result.label = random.text();
   if (random.flip()) result.unoptimized_code = random.flip();
@@ -369,6 +389,9 @@ Run random_run(std::uint64_t seed) {
   run.points = random.list(5, [&] {
     Point point{measurement(random), std::nullopt};
     if (random.flip()) point.verdict = verdict(random);
+    if (random.flip())
+      for (std::size_t i = 0; i < point.measurement.kernels.size(); ++i)
+        point.kernel_verdicts.push_back(random.flip() ? std::optional(verdict(random)) : std::nullopt);
     return point;
   });
   run.boundaries = random.list(3, [&] { return boundary(random); });
