@@ -47,6 +47,8 @@ struct Draw {
       return number(bits);
     else if constexpr (kind == boolean)
       return static_cast<T>(bits & 1U);
+    else if constexpr (kind == integer && is_normal)
+      return static_cast<T>(static_cast<std::int8_t>(fminf(fmaxf(rintf(32.0F * normal(bits)), -127.0F), 127.0F)));
     else if constexpr (kind == integer)
       return static_cast<T>(bits);
     else
@@ -121,6 +123,8 @@ cudaError_t draw(void* pointer, detail::ElementKind kind, detail::Filling fillin
   if (kind == fp8_e4m3) return fill_floats<std::uint8_t, fp8_e4m3>(pointer, is_normal, count, seed, stream);
   if (kind == fp8_e5m2) return fill_floats<std::uint8_t, fp8_e5m2>(pointer, is_normal, count, seed, stream);
   if (kind == boolean) return fill<std::uint8_t, Draw<boolean, false>>(pointer, count, seed, stream);
+  if (kind == integer && is_normal && bytes == 1)
+    return fill<std::uint8_t, Draw<integer, true>>(pointer, count, seed, stream);
   if (kind == integer) return fill_integers(pointer, bytes, count, seed, stream);
   return cudaErrorInvalidValue;
 }

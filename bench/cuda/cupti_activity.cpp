@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <exception>
 #include <mutex>
 
 #include "bench/counters/post_timing_pass.h"

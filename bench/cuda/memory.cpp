@@ -55,6 +55,12 @@ void draw_device(void* pointer, ElementKind kind, Filling filling, std::size_t b
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
+void draw_normal_device(void* pointer, NumberFormat format, std::size_t count, std::uint64_t seed) {
+  using enum ElementKind;
+  constexpr std::array kinds = {float64, float32, float32, float16, bfloat16, fp8_e4m3, integer, integer};
+  draw_device(pointer, kinds[static_cast<std::size_t>(format)], Filling::normal, bytes_of(format), count, seed);
+}
+
 void fill_bytes_device(void* pointer, int value, std::size_t bytes) {
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(pointer, value, bytes, bench::working_stream()));
   GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());

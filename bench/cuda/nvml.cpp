@@ -10,7 +10,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <string_view>
-#include <utility>
 
 namespace gpubench::bench {
 namespace {

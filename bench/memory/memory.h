@@ -6,6 +6,7 @@
 
 #include "gpubench/contents.h"
 #include "gpubench/detail/buffers.h"
+#include "gpubench/work.h"
 
 namespace gpubench::detail {
 
@@ -19,7 +20,9 @@ void free_host(void* pointer, std::size_t bytes) noexcept;
 /// Draws `count` numbers of a kind: normal or uniform; the same for the same seed. `bytes` is the size of one.
 void draw_device(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed);
-/// The same on the host. Each core touches the pages first that it will use later.
+/// Standard normal numbers in a format; int8: rounded from normal ones of standard deviation 32.
+void draw_normal_device(void* pointer, NumberFormat format, std::size_t count, std::uint64_t seed);
+/// As draw_device on the host. Each core touches the pages first that it will use later.
 void draw_host(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                std::uint64_t seed);
 

@@ -92,8 +92,9 @@ constexpr int windows = 3;              ///< a sample of a stream is the best of
 constexpr int arithmetic_tries = 10;    ///< and one of arithmetic the best of so many runs
 constexpr double run_seconds = 0.001;   ///< of each
 
-/// Empty where the threads had their cores.
-std::string disturbance_of(double share) {
+/// Empty where the threads had their cores since `before`.
+std::string disturbance_since(const LoadReading& before) {
+  const double share = core_share(before, read_load()).value_or(1.0);
   if (share >= min_core_share) return {};
   return fmt::format("other processes ran on these cores; the threads had them for {:.0f} % of the time",
                      100.0 * share);
@@ -104,10 +105,11 @@ class HostDriftSampler {
   explicit HostDriftSampler(const Device& device) : device_(device) {}
 
   DriftSamples sample(const Ceiling& stored) {
-    if (stored.resource == resource::launch) return launch();
-    const probes::Presence presence;
-    DriftSamples set = stored.unit == "B/s" ? stream(stored) : arithmetic();
-    set.disturbance = disturbance_of(presence.share());
+    const LoadReading before = read_load();
+    DriftSamples set = stored.resource == resource::launch ? launch()
+                       : stored.unit == "B/s"              ? stream(stored)
+                                                           : arithmetic();
+    set.disturbance = disturbance_since(before);
     return set;
   }
 
@@ -166,9 +168,7 @@ class HostDriftSampler {
     return result;
   }
 
-  /// Threads wait in it by its nature, so that only the system can tell whether others ran.
   DriftSamples launch() {
-    const LoadReading before = read_load();
     DriftSamples result;
     for (int i = 0; i < min_samples; ++i) {
       const Ceiling now = bench::measure_launch_overhead(device_, 1);
@@ -176,7 +176,6 @@ class HostDriftSampler {
       result.method = now.method;
     }
     result.method += fmt::format(", {} times", min_samples);
-    result.disturbance = disturbance_of(core_share(before, read_load()).value_or(1.0));
     return result;
   }
 

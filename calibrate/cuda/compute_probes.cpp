@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "bench/memory/memory.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/model/resources.h"
-#include "core/statistics/statistics.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda_compute.h"
 #include "kernels/probes/cuda_memory.h"
@@ -89,8 +89,8 @@ void add_matrix(Workbench& bench, const Path& path, NumberFormat type) {
   std::byte* const random_a = bench.keep(bytes_a);
   std::byte* const random_b = bench.keep(bytes_b);
   std::byte* const zeros = bench.keep(std::max(bytes_a, bytes_b));
-  GPUBENCH_CUDA_CHECK(probes::launch_fill(type, random_a, bytes_a / bytes_of(type), 11, bench.stream));
-  GPUBENCH_CUDA_CHECK(probes::launch_fill(type, random_b, bytes_b / bytes_of(type), 12, bench.stream));
+  detail::draw_normal_device(random_a, type, bytes_a / bytes_of(type), 11);
+  detail::draw_normal_device(random_b, type, bytes_b / bytes_of(type), 12);
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(zeros, 0, std::max(bytes_a, bytes_b), bench.stream));
   const auto kernel = [&path, type](BlockShape shape, const void* a, const void* b) -> LoopKernel {
     return [launch = path.launch, type, shape, a, b](const probes::LoopLaunch& how, probes::Launched& launched) {
@@ -176,8 +176,8 @@ void add_product(Workbench& bench, const kernels::CublasLt& library, NumberForma
   products->a = DeviceVector<std::byte>(bytes);
   products->b = DeviceVector<std::byte>(bytes);
   products->c = DeviceVector<std::byte>(count * kernels::result_bytes(format));
-  GPUBENCH_CUDA_CHECK(probes::launch_fill(format, products->a.data(), count, 1, bench.stream));
-  GPUBENCH_CUDA_CHECK(probes::launch_fill(format, products->b.data(), count, 2, bench.stream));
+  detail::draw_normal_device(products->a.data(), format, count, 1);
+  detail::draw_normal_device(products->b.data(), format, count, 2);
   std::size_t best = 0;
   double best_rate = 0.0;
   for (const std::int64_t n : sizes) {

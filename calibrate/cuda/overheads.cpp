@@ -6,7 +6,6 @@
 #include "bench/devices.h"
 #include "calibrate/cuda/workbench.h"
 #include "core/base/time.h"
-#include "core/statistics/statistics.h"
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::calibrate {

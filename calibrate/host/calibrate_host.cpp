@@ -4,10 +4,8 @@
 
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <iterator>
 #include <numeric>
-#include <sstream>
 #include <system_error>
 
 #include "bench/devices.h"
@@ -65,18 +63,9 @@ void add_clock(const HostProbe& probe, Ceiling& ceiling) {
                                   plural(std::lround(*ceiling.theoretical_limit / one_unit), "unit"), probe.units.text);
 }
 
-std::optional<ProcessorTimes> processor_times() {
-  std::ifstream file("/proc/stat");
-  std::string line;
-  std::getline(file, line);
-  return parse_processor_times(line);
-}
-
+/// Processor time of all threads of this process.
 double own_ticks() {
-  std::timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  const double seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  return seconds * static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC * static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 constexpr HostPlan quick_plan = {.rounds = 9,
@@ -164,22 +153,12 @@ std::vector<Ceiling> best_ceilings(const std::vector<HostProbe>& probes) {
   return best;
 }
 
-std::optional<ProcessorTimes> parse_processor_times(std::string_view text) {
-  // "cpu  user nice system idle iowait irq softirq steal guest guest_nice"; guests' time is in user and nice.
-  std::istringstream in{std::string(text.substr(0, 4096))};
-  std::string name;
-  std::array<double, 8> ticks{};
-  in >> name;
-  for (auto& one : ticks) in >> one;
-  if (!in || name != "cpu") return std::nullopt;
-  return ProcessorTimes{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[7], ticks[3] + ticks[4]};
-}
-
-std::optional<std::string> load_warning(const ProcessorTimes& passed, double own) {
-  const double all = passed.busy + passed.stolen + passed.idle;
+std::optional<std::string> load_warning(const LoadReading& before, const LoadReading& after, double own) {
+  const double busy = after.busy - before.busy;
+  const double all = busy + after.stolen - before.stolen + after.idle - before.idle;
   if (!(all > 0.0)) return std::nullopt;
-  const double others = std::max(0.0, passed.busy - own) / all;
-  const double stolen = passed.stolen / all;
+  const double others = std::max(0.0, busy - own) / all;
+  const double stolen = (after.stolen - before.stolen) / all;
   std::string text;
   if (others > load_worth_saying)
     text = fmt::format("other processes took {:.0f} % of the processors' time", 100.0 * others);
@@ -190,25 +169,17 @@ std::optional<std::string> load_warning(const ProcessorTimes& passed, double own
   return text + "; ceilings may be low";
 }
 
-OtherLoad::OtherLoad() : start_(processor_times()), own_start_(own_ticks()) {}
-
-std::optional<std::string> OtherLoad::warning() const {
-  const auto now = processor_times();
-  if (!start_ || !now) return std::nullopt;
-  return load_warning({now->busy - start_->busy, now->stolen - start_->stolen, now->idle - start_->idle},
-                      own_ticks() - own_start_);
-}
-
 HostWorkbench::HostWorkbench(const Device& its_device, const CalibrationOptions& its_options, const HostPlan& its_plan)
     : WorkbenchBase(its_device, its_options),
       plan(its_plan),
       threads(probes::team_size()),
+      own_ticks_(own_ticks()),
       start_(probes::now_seconds()) {}
 
 void sample(HostProbe& probe) {
   if (!probe.failure.empty()) return;
   const probes::TeamOf team(probe.cores);
-  const probes::Presence presence;
+  const LoadReading before = read_load();
   HostReading reading;
   try {
     reading = probe.measure();
@@ -224,7 +195,7 @@ void sample(HostProbe& probe) {
   if (reading.work > 0.0) probe.ceiling.work_per_run = reading.work;
   // What waits by its nature does not have its cores.
   if (probe.ceiling.group == CeilingGroup::compute || probe.ceiling.group == CeilingGroup::memory)
-    probe.shares.push_back(presence.share());
+    if (const auto share = core_share(before, read_load())) probe.shares.push_back(*share);
 }
 
 void HostWorkbench::sample_all() {
@@ -241,11 +212,12 @@ void HostWorkbench::sample_all() {
   for (const auto& probe : probes)
     if (!probe.failure.empty()) absent(probe.ceiling.resource, probe.failure);
   for (auto& ceiling : best_ceilings(probes)) calibration.ceilings.push_back(std::move(ceiling));
-  if (auto warning = load_.warning()) calibration.warnings.push_back(std::move(*warning));
+  if (auto warning = load_warning(load_, read_load(), own_ticks() - own_ticks_))
+    calibration.warnings.push_back(std::move(*warning));
 }
 
 Calibration HostWorkbench::finish_with_share() {
-  calibration.core_share = core_share(threads_, read_load());
+  calibration.core_share = core_share(load_, read_load());
   return finish();
 }
 

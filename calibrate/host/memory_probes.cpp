@@ -2,8 +2,6 @@
 // The host's memory: DRAM in all the ways there are, and caches by ladders of working sets.
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "bench/memory/memory.h"
 #include "calibrate/host/workbench.h"
 #include "core/model/resources.h"
@@ -91,7 +89,8 @@ void add_team(HostWorkbench& bench, const Team& team) {
       continue;
     }
     bench.probes.push_back(stream_probe(bench, team, loop));
-    if (bench.full && team.suffix.empty() && loop.index == 0) bench.probes.back().sustained_seconds = sustained_seconds;
+    if (bench.full && team.suffix.empty() && &loop == &probes::stream_loops().front())
+      bench.probes.back().sustained_seconds = sustained_seconds;
   }
 }
 

@@ -63,29 +63,9 @@ Ceiling ceiling_of(const HostProbe& probe);
 /// of their second names. Probes without samples give none.
 std::vector<Ceiling> best_ceilings(const std::vector<HostProbe>& probes);
 
-/// Processor time since the system started, all processors together, in clock ticks.
-struct ProcessorTimes {
-  double busy = 0.0;    ///< in any process
-  double stolen = 0.0;  ///< that the virtual machine was kept waiting
-  double idle = 0.0;
-};
-/// From the text of /proc/stat; absent when it is not that.
-std::optional<ProcessorTimes> parse_processor_times(std::string_view text);
-
-/// A sentence when other processes or virtual machines took more than 2 % of the processors' time; `own` is this
-/// process's part of the busy time.
-std::optional<std::string> load_warning(const ProcessorTimes& passed, double own);
-
-/// The same for the time since this was made.
-class OtherLoad {
- public:
-  OtherLoad();
-  [[nodiscard]] std::optional<std::string> warning() const;
-
- private:
-  std::optional<ProcessorTimes> start_;
-  double own_start_;
-};
+/// A sentence when other processes or virtual machines took more than 2 % of the processors' time between two readings;
+/// `own` is this process's part of the busy time.
+std::optional<std::string> load_warning(const LoadReading& before, const LoadReading& after, double own);
 
 /// How much is measured in each mode.
 struct HostPlan {
@@ -140,8 +120,8 @@ class HostWorkbench : public WorkbenchBase {
   void sustain_all();
 
  private:
-  OtherLoad load_;
-  LoadReading threads_ = read_load();
+  LoadReading load_ = read_load();
+  double own_ticks_;  ///< of processor time, likewise at the start
   double start_;
 };
 

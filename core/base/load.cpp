@@ -12,7 +12,7 @@
 
 namespace gpubench {
 
-bool parse_busy_and_stolen(std::string_view line, LoadReading& reading) {
+bool parse_processor_times(std::string_view line, LoadReading& reading) {
   // "cpu  user nice system idle iowait irq softirq steal ..."
   std::istringstream in{std::string(line.substr(0, 4096))};
   std::string name;
@@ -22,6 +22,7 @@ bool parse_busy_and_stolen(std::string_view line, LoadReading& reading) {
   if (!in || name != "cpu") return false;
   reading.busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6];
   reading.stolen = ticks[7];
+  reading.idle = ticks[3] + ticks[4];
   return true;
 }
 
@@ -38,7 +39,7 @@ LoadReading read_load() {
       reading.threads[id] = {1e-9 * ran, 1e-9 * waited};
   }
   std::ifstream file("/proc/stat");
-  if (std::string line; std::getline(file, line)) parse_busy_and_stolen(line, reading);
+  if (std::string line; std::getline(file, line)) parse_processor_times(line, reading);
   return reading;
 }
 

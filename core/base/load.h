@@ -20,12 +20,13 @@ struct LoadReading {
   std::map<int, ThreadTime> threads;  ///< of this process, by id; empty where the system does not tell
   double busy = 0.0;                  ///< of all processors, in clock ticks
   double stolen = 0.0;                ///< likewise: that the virtual machine was kept waiting
+  double idle = 0.0;                  ///< likewise
 };
 
 LoadReading read_load();
 
 /// The first line of /proc/stat; whether it is that.
-bool parse_busy_and_stolen(std::string_view line, LoadReading& reading);
+bool parse_processor_times(std::string_view line, LoadReading& reading);
 
 /// The share of the time in which it was ready to run that the worst-off thread ran, 0 to 1. Threads that did less than
 /// a tenth of what the busiest did do not count. Absent where the system does not tell.

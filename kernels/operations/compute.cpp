@@ -125,16 +125,12 @@ void row_sizes(GoogleBenchmark* benchmark) {
   benchmark->ArgName("elements")->RangeMultiplier(2)->Range(4 * row_length, max_vector);
 }
 
-void transpose_sizes(GoogleBenchmark* benchmark) {
+void matrix_sizes(GoogleBenchmark* benchmark) {
   apply_sizes(benchmark, "n", {64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192});
 }
 
 void gemm_sizes_host(GoogleBenchmark* benchmark) {
   apply_sizes(benchmark, "n", {32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048});
-}
-
-void gemm_sizes_cuda(GoogleBenchmark* benchmark) {
-  apply_sizes(benchmark, "n", {64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192});
 }
 
 void fma_counts(GoogleBenchmark* benchmark) {
@@ -173,8 +169,8 @@ void copy(In x, Out y) {
   const auto copy_slice = [](const float* from, float* to, std::size_t n) { std::memcpy(to, from, n * sizeof(float)); };
   over_slices(x.size(), copy_slice, x.data(), y.data());
 }
-void saxpy(In x, Out y) { over_slices(x.size(), kernels().saxpy, x.data(), y.data()); }
-void triad(In b, In c, Out a) { over_slices(b.size(), kernels().triad, b.data(), c.data(), a.data()); }
+void saxpy(In x, Out y) { over_slices(x.size(), kernels().axpy, x.data(), y.data(), y.data()); }
+void triad(In b, In c, Out a) { over_slices(b.size(), kernels().axpy, c.data(), b.data(), a.data()); }
 void cosine(In x, Out y) { over_slices(x.size(), kernels().cosine, x.data(), y.data()); }
 void gelu(In x, Out y) { over_slices(x.size(), kernels().gelu, x.data(), y.data()); }
 

@@ -3,8 +3,6 @@
 // device memory aligned to 16 bytes; any count works. Throws CudaError when a launch is refused.
 #pragma once
 
-#include <algorithm>
-
 #include "gpubench/check.h"
 #include "gpubench/vectors.h"
 

@@ -132,8 +132,8 @@ void gemm(State& state, NumberFormat type, Pipe pipe) {
 void gemm_fp32(State& state) { gemm<float>(state, NumberFormat::fp32, fp32); }
 void gemm_bf16(State& state) { gemm<__nv_bfloat16>(state, NumberFormat::bf16, tensor_bf16); }
 
-GPU_BENCHMARK(gemm_fp32)->Apply(gemm_sizes_cuda);
-GPU_BENCHMARK(gemm_bf16)->Apply(gemm_sizes_cuda);
+GPU_BENCHMARK(gemm_fp32)->Apply(matrix_sizes);
+GPU_BENCHMARK(gemm_bf16)->Apply(matrix_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations::registered

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "kernels/operations/operations.h"
 
@@ -16,17 +15,26 @@ constexpr double row_tolerance = 4e-6;   // a row's sum in FP32 rounds a hundred
 constexpr double sum_tolerance = 1e-12;  // of the sum of magnitudes: far above 2^26 roundings in double
 constexpr std::int64_t sampled_rows = 32;
 
-void copy_on_host(State& state) {
-  const auto n = state.range(0);
+/// An operation that makes a vector of n elements of another: `exact` gives each from the input and its index. With
+/// `remaining` below 1, `less` is a variant that does that share of the arithmetic.
+template <class Exact, class Operation, class Less = void (*)(In, Out)>
+void map_on_host(State& state, std::int64_t n, double tolerance, const Exact& exact, const Operation& operation,
+                 double remaining = 1.0, const Less& less = copy, std::int64_t checked = samples) {
   const auto x = state.host_vector<float>(n);
   auto y = state.host_vector<float>(n);
-  declare_copy(state, n);
   state.verify([&] {
     return sampled_close(
-        sampled_indices(n, samples), [&](auto i) { return y.data()[i]; }, [&](auto i) { return x.data()[i]; }, 0.0,
-        0.0);
+        sampled_indices(n, checked), [&](auto i) { return y.data()[i]; }, [&](auto i) { return exact(x.data(), i); },
+        tolerance, tolerance);
   });
-  state.measure([&] { copy(x.span(), y.span()); });
+  if (remaining < 1.0) state.ablation(less_arithmetic, remaining, [&] { less(x.span(), y.span()); });
+  state.measure([&] { operation(x.span(), y.span()); });
+}
+
+void copy_on_host(State& state) {
+  declare_copy(state, state.range(0));
+  map_on_host(
+      state, state.range(0), 0.0, [](const float* x, auto i) { return x[i]; }, copy);
 }
 
 // In place: y grows by 2 x an execution until it is 2^24 times as large and rounding stops it, so it stays finite.
@@ -63,16 +71,9 @@ void triad_on_host(State& state) {
 }
 
 void elementwise(State& state, void (*function)(In, Out), double (*exact)(double)) {
-  const auto n = state.range(0);
-  const auto x = state.host_vector<float>(n);
-  auto y = state.host_vector<float>(n);
-  state.verify([&, exact] {
-    return sampled_close(
-        sampled_indices(n, samples), [&](auto i) { return y.data()[i]; },
-        [&](auto i) { return exact(static_cast<double>(x.data()[i])); }, rounding, rounding);
-  });
-  state.ablation(less_arithmetic, 0.0, [&] { copy(x.span(), y.span()); });
-  state.measure([&, function] { function(x.span(), y.span()); });
+  map_on_host(
+      state, state.range(0), rounding, [exact](const float* x, auto i) { return exact(static_cast<double>(x[i])); },
+      function, 0.0);
 }
 
 void cosine_on_host(State& state) {
@@ -201,15 +202,10 @@ void layer_norm_on_host(State& state) {
 
 void transpose_on_host(State& state) {
   const auto n = state.range(0);
-  const auto x = state.host_vector<float>(n * n);
-  auto y = state.host_vector<float>(n * n);
   declare_transpose(state, n);
-  state.verify([&] {
-    return sampled_close(
-        sampled_indices(n * n, samples), [&](auto i) { return y.data()[i]; },
-        [&](auto i) { return x.data()[i % n * n + i / n]; }, 0.0, 0.0);
-  });
-  state.measure([&] { transpose(x.span(), y.span(), n); });
+  map_on_host(
+      state, n * n, 0.0, [n](const float* x, auto i) { return x[i % n * n + i / n]; },
+      [n](In x, Out y) { transpose(x, y, n); });
 }
 
 void gemm_on_host(State& state) {
@@ -239,27 +235,19 @@ void gemm_on_host(State& state) {
 
 void intensity_on_host(State& state) {
   const auto fma_count = state.range(0);
-  const auto n = intensity_elements_host;
-  const auto x = state.host_vector<float>(n);
-  auto y = state.host_vector<float>(n);
-  declare_fma_chain(state, n, fma_count);
-  state.verify([&] {
-    // Every step forgets a thousandth of the error so far and adds at most 6e-8.
-    const auto samples = std::max<std::int64_t>(1, (1 << 22) / fma_count - 2048);
-    return sampled_close(
-        sampled_indices(n, std::min<std::int64_t>(samples, 1 << 16)), [&](auto i) { return y.data()[i]; },
-        [&](auto i) {
-          auto value = static_cast<double>(x.data()[i]);
-          for (std::int64_t k = 0; k < fma_count; ++k)
-            value = value * static_cast<double>(0.999F) + static_cast<double>(0.001F);
-          return value;
-        },
-        1e-4, 1e-4);
-  });
+  declare_fma_chain(state, intensity_elements_host, fma_count);
+  const auto exact = [fma_count](const float* x, auto i) {
+    auto value = static_cast<double>(x[i]);
+    for (std::int64_t k = 0; k < fma_count; ++k)
+      value = value * static_cast<double>(0.999F) + static_cast<double>(0.001F);
+    return value;
+  };
+  const auto chain_of = [](std::int64_t length) { return [length](In x, Out y) { fma_chain(x, y, length); }; };
   const std::int64_t half = fma_count / 2;
-  state.ablation(less_arithmetic, static_cast<double>(half) / static_cast<double>(fma_count),
-                 [&, half] { fma_chain(x.span(), y.span(), half); });
-  state.measure([&] { fma_chain(x.span(), y.span(), fma_count); });
+  const auto checked = std::min(samples, std::max<std::int64_t>(1, (1 << 22) / fma_count - 2048));
+  // Every step forgets a thousandth of the error so far and adds at most 6e-8.
+  map_on_host(state, intensity_elements_host, 1e-4, exact, chain_of(fma_count),
+              static_cast<double>(half) / static_cast<double>(fma_count), chain_of(half), checked);
 }
 
 GoogleBenchmark* on_host(const char* name, void (*function)(State&)) {
@@ -275,7 +263,7 @@ GPUBENCH_REGISTERED = on_host("reduction", sum_on_host)->Apply(vector_sizes);
 GPUBENCH_REGISTERED = on_host("dot", dot_on_host)->Apply(vector_sizes);
 GPUBENCH_REGISTERED = on_host("softmax", softmax_on_host)->Apply(row_sizes);
 GPUBENCH_REGISTERED = on_host("layer_norm", layer_norm_on_host)->Apply(row_sizes);
-GPUBENCH_REGISTERED = on_host("transpose", transpose_on_host)->Apply(transpose_sizes);
+GPUBENCH_REGISTERED = on_host("transpose", transpose_on_host)->Apply(matrix_sizes);
 GPUBENCH_REGISTERED = on_host("gemm_fp32", gemm_on_host)->Apply(gemm_sizes_host);
 GPUBENCH_REGISTERED = on_host("intensity", intensity_on_host)->Apply(fma_counts);
 

@@ -51,11 +51,10 @@ void declare_gemm(State& state, std::int64_t n, Pipe pipe, std::size_t element_b
 void declare_fma_chain(State& state, std::int64_t n, std::int64_t fma_count);
 
 // The sizes each is swept over, as arguments of Google Benchmark's Benchmark::Apply.
-void vector_sizes(GoogleBenchmark* benchmark);     ///< elements: powers of two from min_vector to max_vector
-void row_sizes(GoogleBenchmark* benchmark);        ///< elements of softmax and layer_norm, whole rows
-void transpose_sizes(GoogleBenchmark* benchmark);  ///< n of an n x n matrix
+void vector_sizes(GoogleBenchmark* benchmark);  ///< elements: powers of two from min_vector to max_vector
+void row_sizes(GoogleBenchmark* benchmark);     ///< elements of softmax and layer_norm, whole rows
+void matrix_sizes(GoogleBenchmark* benchmark);  ///< n of an n x n matrix
 void gemm_sizes_host(GoogleBenchmark* benchmark);
-void gemm_sizes_cuda(GoogleBenchmark* benchmark);
 void fma_counts(GoogleBenchmark* benchmark);  ///< fused multiply-adds per element, at a fixed large vector
 
 /// Indices of up to about `samples` of n elements: all when they are few, else the first and last 1024 (where vectors

@@ -127,7 +127,7 @@ void transpose(State& state) {
   state.measure([&](cudaStream_t stream) { cuda::transpose(x.data(), y.data(), n, stream); });
 }
 
-GPU_BENCHMARK(transpose)->Apply(transpose_sizes);
+GPU_BENCHMARK(transpose)->Apply(matrix_sizes);
 
 }  // namespace
 }  // namespace gpubench::operations::registered

@@ -77,16 +77,10 @@ inline void map(const float* x, float* y, std::size_t n, Function f) {
   for (std::size_t j = 0; i + j < n; ++j) y[i + j] = rest[j];
 }
 
-void saxpy(const float* x, float* y, std::size_t n) {
+void axpy(const float* x, const float* y, float* out, std::size_t n) {
   std::size_t i = 0;
-  for (; i + float_lanes <= n; i += float_lanes) store(y + i, factor * load(x + i) + load(y + i));
-  for (; i < n; ++i) y[i] = factor * x[i] + y[i];
-}
-
-void triad(const float* b, const float* c, float* a, std::size_t n) {
-  std::size_t i = 0;
-  for (; i + float_lanes <= n; i += float_lanes) store(a + i, load(b + i) + factor * load(c + i));
-  for (; i < n; ++i) a[i] = b[i] + factor * c[i];
+  for (; i + float_lanes <= n; i += float_lanes) store(out + i, factor * load(x + i) + load(y + i));
+  for (; i < n; ++i) out[i] = factor * x[i] + y[i];
 }
 
 void cosine(const float* x, float* y, std::size_t n) {
@@ -116,37 +110,31 @@ inline Doubles widen(const float* p) {
 
 constexpr std::size_t sums_width = 8;  // additions in flight: latency x ports
 
-double total(const Doubles (&sums)[sums_width]) {
-  Doubles all = {};
-  for (const auto& sum : sums) all += sum;
+/// The sum of a term that is there for vectors at an index, and for one element.
+template <class Wide, class One>
+inline double sum_of(std::size_t n, Wide wide, One one) {
+  Doubles sums[sums_width] = {};
+  std::size_t i = 0;
+  for (; i + sums_width * double_lanes <= n; i += sums_width * double_lanes) {
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < sums_width; ++j) sums[j] += wide(i + j * double_lanes);
+  }
+  for (std::size_t j = 1; j < sums_width; ++j) sums[0] += sums[j];
   double result = 0.0;
-  for (std::size_t lane = 0; lane < double_lanes; ++lane) result += all[lane];
+  for (std::size_t lane = 0; lane < double_lanes; ++lane) result += sums[0][lane];
+  for (; i < n; ++i) result += one(i);
   return result;
 }
 
 double sum(const float* x, std::size_t n) {
-  Doubles sums[sums_width] = {};
-  std::size_t i = 0;
-  for (; i + sums_width * double_lanes <= n; i += sums_width * double_lanes) {
-#pragma GCC unroll 8
-    for (std::size_t j = 0; j < sums_width; ++j) sums[j] += widen(x + i + j * double_lanes);
-  }
-  double result = total(sums);
-  for (; i < n; ++i) result += static_cast<double>(x[i]);
-  return result;
+  return sum_of(
+      n, [x](std::size_t i) { return widen(x + i); }, [x](std::size_t i) { return static_cast<double>(x[i]); });
 }
 
 double dot(const float* x, const float* y, std::size_t n) {
-  Doubles sums[sums_width] = {};
-  std::size_t i = 0;
-  for (; i + sums_width * double_lanes <= n; i += sums_width * double_lanes) {
-#pragma GCC unroll 8
-    for (std::size_t j = 0; j < sums_width; ++j)
-      sums[j] += widen(x + i + j * double_lanes) * widen(y + i + j * double_lanes);
-  }
-  double result = total(sums);
-  for (; i < n; ++i) result += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-  return result;
+  return sum_of(
+      n, [=](std::size_t i) { return widen(x + i) * widen(y + i); },
+      [=](std::size_t i) { return static_cast<double>(x[i]) * static_cast<double>(y[i]); });
 }
 
 /// Folds a row with an operation on vectors, four at a time, and then over the lanes.
@@ -246,8 +234,7 @@ void fma_chain(const float* x, float* y, std::size_t n, std::int64_t fma_count) 
 
 namespace GPUBENCH_ISA {
 extern const VectorKernels vectors;
-const VectorKernels vectors = {.saxpy = saxpy,
-                               .triad = triad,
+const VectorKernels vectors = {.axpy = axpy,
                                .cosine = cosine,
                                .gelu = gelu,
                                .sum = sum,

@@ -12,8 +12,8 @@ namespace gpubench::operations {
 /// Each does what the operation of its name in operations.h does, over `n` elements at any addresses, or over whole
 /// rows.
 struct VectorKernels {
-  void (*saxpy)(const float* x, float* y, std::size_t n);
-  void (*triad)(const float* b, const float* c, float* a, std::size_t n);
+  /// out = scale x + y, where out may be y: saxpy and triad.
+  void (*axpy)(const float* x, const float* y, float* out, std::size_t n);
   void (*cosine)(const float* x, float* y, std::size_t n);
   void (*gelu)(const float* x, float* y, std::size_t n);
   double (*sum)(const float* x, std::size_t n);

@@ -77,21 +77,14 @@ std::size_t atomics_bytes(int multiprocessors) {
 }
 
 cudaError_t launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch, Launched& launched) {
-  const int blocks = launch.multiprocessors * blocks_of_multiprocessor;
-  launched.clock_readings = blocks;
-  launched.work = static_cast<double>(additions) * threads * blocks * static_cast<double>(launch.loops);
-  global_atomics_kernel<<<static_cast<unsigned>(blocks), threads, 0, launch.stream>>>(
-      launch.loops, static_cast<unsigned*>(counters), strides_of(contention), launch.clock);
-  return cudaGetLastError();
+  return launch_loops(global_atomics_kernel, launch.multiprocessors * blocks_of_multiprocessor, threads,
+                      additions * threads, launch, launched, static_cast<unsigned*>(counters), strides_of(contention),
+                      launch.clock);
 }
 
 cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched) {
-  launched.clock_readings = launch.multiprocessors;
-  launched.work =
-      static_cast<double>(additions) * shared_threads * launch.multiprocessors * static_cast<double>(launch.loops);
-  shared_atomics_kernel<<<static_cast<unsigned>(launch.multiprocessors), shared_threads, 0, launch.stream>>>(
-      launch.loops, strides_of(contention), sum, launch.clock);
-  return cudaGetLastError();
+  return launch_loops(shared_atomics_kernel, launch.multiprocessors, shared_threads, additions * shared_threads, launch,
+                      launched, strides_of(contention), sum, launch.clock);
 }
 
 cudaError_t launch_grid_syncs(const LoopLaunch& launch, Launched& launched) {

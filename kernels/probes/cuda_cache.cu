@@ -57,7 +57,7 @@ struct Load<16> {
 /// The block goes through its set in order, all its threads side by side, from the start again behind the end.
 template <int access_bytes>
 __global__ void __launch_bounds__(max_threads)
-    cache_kernel(const char* data, unsigned set_bytes, std::int64_t loops, std::uint32_t* sink, ClockReading* clock) {
+    cache_kernel(std::int64_t loops, const char* data, unsigned set_bytes, std::uint32_t* sink, ClockReading* clock) {
   const char* const mine = data + static_cast<std::size_t>(blockIdx.x) * set_bytes + threadIdx.x * access_bytes;
   const unsigned step = blockDim.x * access_bytes;
   std::uint32_t sum = 0;
@@ -142,24 +142,16 @@ cudaError_t launch_cache_as(CacheShape shape, const void* data, std::size_t set_
   const cudaError_t error =
       cudaFuncSetAttribute(cache_kernel<access_bytes>, cudaFuncAttributePreferredSharedMemoryCarveout, 0);
   if (error != cudaSuccess) return error;
-  launched.clock_readings = launch.multiprocessors;
-  launched.work = static_cast<double>(access_bytes) * 4 * in_flight * shape.threads * launch.multiprocessors *
-                  static_cast<double>(launch.loops);
-  cache_kernel<access_bytes>
-      <<<static_cast<unsigned>(launch.multiprocessors), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
-          static_cast<const char*>(data), static_cast<unsigned>(set_bytes), launch.loops,
-          static_cast<std::uint32_t*>(launch.sink), launch.clock);
-  return cudaGetLastError();
+  return launch_loops(cache_kernel<access_bytes>, launch.multiprocessors, shape.threads,
+                      access_bytes * 4 * in_flight * shape.threads, launch, launched, static_cast<const char*>(data),
+                      static_cast<unsigned>(set_bytes), static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 template <int conflicts>
 cudaError_t launch_shared_as(const LoopLaunch& launch, Launched& launched) {
-  launched.clock_readings = launch.multiprocessors;
-  launched.work = (conflicts == 1 ? 16.0 : 4.0) * 4 * in_flight * shared_threads * launch.multiprocessors *
-                  static_cast<double>(launch.loops);
-  shared_kernel<conflicts><<<static_cast<unsigned>(launch.multiprocessors), shared_threads, 0, launch.stream>>>(
-      launch.loops, static_cast<std::uint32_t*>(launch.sink), launch.clock);
-  return cudaGetLastError();
+  return launch_loops(shared_kernel<conflicts>, launch.multiprocessors, shared_threads,
+                      (conflicts == 1 ? 16 : 4) * 4 * in_flight * shared_threads, launch, launched,
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 }  // namespace
@@ -191,12 +183,9 @@ cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& lau
 }
 
 cudaError_t launch_constant(const LoopLaunch& launch, Launched& launched) {
-  const int blocks = launch.multiprocessors * constant_blocks;
-  launched.clock_readings = blocks;
-  launched.work = 16.0 * 4 * in_flight * (constant_threads / 32) * blocks * static_cast<double>(launch.loops);
-  constant_kernel<<<static_cast<unsigned>(blocks), constant_threads, 0, launch.stream>>>(
-      launch.loops, constant_words / 4 - 1, static_cast<std::uint32_t*>(launch.sink), launch.clock);
-  return cudaGetLastError();
+  return launch_loops(constant_kernel, launch.multiprocessors * constant_blocks, constant_threads,
+                      16 * 4 * in_flight * (constant_threads / 32), launch, launched, constant_words / 4 - 1,
+                      static_cast<std::uint32_t*>(launch.sink), launch.clock);
 }
 
 }  // namespace gpubench::probes

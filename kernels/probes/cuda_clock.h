@@ -67,6 +67,17 @@ __device__ __forceinline__ void leave_reading(ClockReading* clock, const ClockRe
   clock[blockIdx.x] = {end.cycles - start.cycles, end.nanoseconds - start.nanoseconds};
 }
 
+/// Launches a kernel whose blocks each do so much `work` in a loop, and says what it does.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_loops(void (*kernel)(std::int64_t, Parameters...), int blocks, int threads, double work,
+                         const LoopLaunch& launch, Launched& launched, Arguments... arguments) {
+  launched.clock_readings = blocks;
+  launched.work = work * blocks * static_cast<double>(launch.loops);
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, launch.stream>>>(launch.loops,
+                                                                                              arguments...);
+  return cudaGetLastError();
+}
+
 #endif
 
 }  // namespace gpubench::probes

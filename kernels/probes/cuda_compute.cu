@@ -129,13 +129,9 @@ float number_for(VectorOperation operation) {
 
 template <VectorOperation operation>
 cudaError_t launch_as(BlockShape shape, const LoopLaunch& launch, Launched& launched) {
-  const int blocks = launch.multiprocessors * shape.blocks;
-  launched.clock_readings = blocks;
-  launched.work = static_cast<double>(Step<operation>::results) * Step<operation>::body * shape.threads * blocks *
-                  static_cast<double>(launch.loops);
-  vector_kernel<operation><<<static_cast<unsigned>(blocks), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
-      launch.loops, number_for(operation), launch.sink, launch.clock);
-  return cudaGetLastError();
+  return launch_loops(vector_kernel<operation>, launch.multiprocessors * shape.blocks, shape.threads,
+                      Step<operation>::results * Step<operation>::body * shape.threads, launch, launched,
+                      number_for(operation), launch.sink, launch.clock);
 }
 
 /// Results in a clock; a multiply-add is one.

@@ -36,10 +36,6 @@ cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const Loo
 // Matrix instructions on operands that stay where they are. Formats are those of the factors; sums are FP32, but FP64
 // for fp64 and INT32 for int8. fp32 and int32 have no matrix instruction.
 
-/// Fills memory with `count` values of the type: standard normal ones, for int8 rounded from normal ones of standard
-/// deviation 32; each from its place and the seed alone.
-cudaError_t launch_fill(NumberFormat type, void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream);
-
 // Warp-level instructions (mma.sync): m16n8, its factors 32 bytes deep (fp64: 128).
 
 /// Bytes of the operands that launch_mma reads: each lane's fragments of two A tiles, and of four B tiles.

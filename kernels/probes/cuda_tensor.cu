@@ -1,50 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-
-#include <type_traits>
 
 #include "kernels/probes/cuda_compute.h"
 
 namespace gpubench::probes {
 namespace {
-
-__device__ std::uint64_t mixed(std::uint64_t x) {  // the finaliser of SplitMix64
-  x += 0x9E3779B97F4A7C15U;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
-
-/// Box and Muller, Annals of Mathematical Statistics 29, 1958.
-__device__ float normal_at(std::size_t i, std::uint64_t seed) {
-  const std::uint64_t bits = mixed(mixed(seed) ^ i);
-  const float u = (static_cast<float>(bits >> 40) + 0.5F) * 0x1p-24F;
-  const float v = static_cast<float>((bits >> 8) & 0xFFFFFFU) * 0x1p-24F;
-  return sqrtf(-2.0F * logf(u)) * cospif(2.0F * v);
-}
-
-template <class T>
-__device__ T converted(float value) {
-  if constexpr (sizeof(T) == 1 && std::is_same_v<T, std::int8_t>)
-    return static_cast<std::int8_t>(fminf(fmaxf(rintf(32.0F * value), -127.0F), 127.0F));
-  else
-    return static_cast<T>(value);
-}
-
-template <class T>
-__global__ void fill_kernel(T* memory, std::size_t count, std::uint64_t seed) {
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
-    memory[i] = converted<T>(normal_at(i, seed));
-}
-
-template <class T>
-cudaError_t fill(void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
-  fill_kernel<<<1024, 256, 0, stream>>>(static_cast<T*>(memory), count, seed);
-  return cudaGetLastError();
-}
 
 /// What one lane holds of a tile: registers of A, of B and of the sums.
 template <NumberFormat type>
@@ -191,28 +150,13 @@ cudaError_t launch_mma_as(BlockShape shape, const void* a, const void* b, void* 
   if (const cudaError_t error = cudaFuncGetAttributes(&attributes, mma_kernel<type>); error != cudaSuccess)
     return error;
   if (attributes.ptxVersion < min_architecture(type)) return cudaErrorNotSupported;
-  const int blocks = launch.multiprocessors * shape.blocks;
-  launched.clock_readings = blocks;
-  launched.work = 2.0 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32) * blocks *
-                  static_cast<double>(launch.loops);
-  mma_kernel<type><<<static_cast<unsigned>(blocks), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
-      launch.loops, 0, static_cast<const typename T::Factor*>(a), static_cast<const typename T::Factor*>(b),
-      static_cast<typename T::Sum*>(sums), launch.clock, static_cast<typename T::Sum*>(launch.sink));
-  return cudaGetLastError();
+  return launch_loops(mma_kernel<type>, launch.multiprocessors * shape.blocks, shape.threads,
+                      2 * 16 * 8 * T::depth * a_tiles * b_tiles * mma_repeats * (shape.threads / 32), launch, launched,
+                      0, static_cast<const typename T::Factor*>(a), static_cast<const typename T::Factor*>(b),
+                      static_cast<typename T::Sum*>(sums), launch.clock, static_cast<typename T::Sum*>(launch.sink));
 }
 
 }  // namespace
-
-cudaError_t launch_fill(NumberFormat type, void* memory, std::size_t count, std::uint64_t seed, cudaStream_t stream) {
-  using enum NumberFormat;
-  if (type == fp64) return fill<double>(memory, count, seed, stream);
-  if (type == fp32 || type == tf32) return fill<float>(memory, count, seed, stream);
-  if (type == fp16) return fill<__half>(memory, count, seed, stream);
-  if (type == bf16) return fill<__nv_bfloat16>(memory, count, seed, stream);
-  if (type == fp8) return fill<__nv_fp8_e4m3>(memory, count, seed, stream);
-  if (type == int8) return fill<std::int8_t>(memory, count, seed, stream);
-  return cudaErrorInvalidValue;
-}
 
 std::size_t mma_a_bytes(NumberFormat type) { return type == NumberFormat::fp64 ? 32 * 2 * 8 * 8 : 32 * 2 * 4 * 4; }
 std::size_t mma_b_bytes(NumberFormat type) { return type == NumberFormat::fp64 ? 32 * 4 * 4 * 8 : 32 * 4 * 2 * 4; }

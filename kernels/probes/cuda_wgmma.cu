@@ -106,14 +106,11 @@ cudaError_t launch_as(BlockShape shape, const void* a, const void* b, void* sums
     return cudaErrorNotSupported;  // another GPU
   }
   if (error != cudaSuccess) return error;
-  launched.clock_readings = launch.multiprocessors;
-  launched.work = 2.0 * wgmma_rows * wgmma_columns * (wgmma_row_bytes / static_cast<double>(bytes_of(type))) *
-                  wgmma_repeats * (shape.threads / 128) * launch.multiprocessors * static_cast<double>(launch.loops);
-  wgmma_kernel<type, Sum>
-      <<<static_cast<unsigned>(launch.multiprocessors), static_cast<unsigned>(shape.threads), 0, launch.stream>>>(
-          launch.loops, static_cast<const uint4*>(a), static_cast<const uint4*>(b), static_cast<Sum*>(sums),
-          launch.clock, static_cast<Sum*>(launch.sink));
-  return cudaGetLastError();
+  constexpr int depth = wgmma_row_bytes / static_cast<int>(bytes_of(type));
+  return launch_loops(wgmma_kernel<type, Sum>, launch.multiprocessors, shape.threads,
+                      2 * wgmma_rows * wgmma_columns * depth * wgmma_repeats * (shape.threads / 128), launch, launched,
+                      static_cast<const uint4*>(a), static_cast<const uint4*>(b), static_cast<Sum*>(sums), launch.clock,
+                      static_cast<Sum*>(launch.sink));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <ctime>
 #include <random>
 #include <type_traits>
 
@@ -71,51 +70,43 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-/// Processor time of all threads of this process.
-double processor_seconds() {
-  std::timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 }  // namespace
 
 std::vector<ArithmeticLoop> arithmetic_loops(Isa isa) {
   const HostKernels& kernels = host_kernels(isa);
-  const HostArithmetic& others = host_arithmetic(isa);
+  const HostArithmetic& arithmetic = host_arithmetic(isa);
   std::vector<ArithmeticLoop> loops;
   const std::string_view multiply_adds = kernels.fused ? "fused multiply-adds" : "multiplications and additions";
   const int multiply_add_units = kernels.fused ? max_multiply_add_units : 0;
   const auto add = [&](std::string_view resource, std::string_view what, NumberFormat format, int operations,
-                       int max_units, std::function<double(std::int64_t)> run, std::int64_t accumulators) {
+                       int max_units, double (*run)(std::int64_t)) {
     ArithmeticLoop loop;
     loop.resource = resource;
     loop.what = what;
     loop.work_unit = operations == 2 && !is_integer(format) ? "FLOP" : "op";  // multiply-adds
-    const double vector = operations * static_cast<double>(others.vector_bytes / bytes_of(format));
-    loop.work_per_round = vector * static_cast<double>(accumulators);
+    const double vector = operations * static_cast<double>(arithmetic.vector_bytes / bytes_of(format));
+    loop.work_per_round = vector * static_cast<double>(arithmetic.accumulators);
     loop.max_units = max_units;
     loop.work_per_unit_and_clock = max_units > 0 ? vector : 0.0;
-    loop.vector_bytes = others.vector_bytes;
-    loop.accumulators = accumulators;
+    loop.vector_bytes = arithmetic.vector_bytes;
+    loop.accumulators = arithmetic.accumulators;
     loop.isa = name_of(isa);
     if (!is_integer(format)) loop.clock_isa = isa;
-    loop.run = std::move(run);
+    loop.run = run;
     loops.push_back(std::move(loop));
   };
   using enum NumberFormat;
   constexpr std::string_view divisions = "divisions, with an addition beside each that is not counted";
   constexpr std::string_view roots = "square roots, with a subtraction beside each that is not counted";
   constexpr std::string_view products = "multiplications of 32-bit integers, each with an addition";
-  const auto width = others.accumulators;
-  add("fp32", multiply_adds, fp32, 2, multiply_add_units, kernels.fma_fp32, kernels.fma_accumulators);
-  add("fp64", multiply_adds, fp64, 2, multiply_add_units, kernels.fma_fp64, kernels.fma_accumulators);
-  add("int32", "additions of 32-bit integers", int32, 1, max_integer_units, others.int32_add, width);
-  add("int32-multiply-add", products, int32, 2, 0, others.int32_multiply_add, width);
-  add("division-fp32", divisions, fp32, 1, 0, others.division_fp32, width);
-  add("division-fp64", divisions, fp64, 1, 0, others.division_fp64, width);
-  add("sqrt-fp32", roots, fp32, 1, 0, others.sqrt_fp32, width);
-  add("sqrt-fp64", roots, fp64, 1, 0, others.sqrt_fp64, width);
+  add("fp32", multiply_adds, fp32, 2, multiply_add_units, arithmetic.fma_fp32);
+  add("fp64", multiply_adds, fp64, 2, multiply_add_units, arithmetic.fma_fp64);
+  add("int32", "additions of 32-bit integers", int32, 1, max_integer_units, arithmetic.int32_add);
+  add("int32-multiply-add", products, int32, 2, 0, arithmetic.int32_multiply_add);
+  add("division-fp32", divisions, fp32, 1, 0, arithmetic.division_fp32);
+  add("division-fp64", divisions, fp64, 1, 0, arithmetic.division_fp64);
+  add("sqrt-fp32", roots, fp32, 1, 0, arithmetic.sqrt_fp32);
+  add("sqrt-fp64", roots, fp64, 1, 0, arithmetic.sqrt_fp64);
   return loops;
 }
 
@@ -158,13 +149,6 @@ std::optional<double> team_clock_hz(const HostKernels& kernels) {
   std::vector<double> clocks(static_cast<std::size_t>(team_size()));
   team_seconds([&](std::size_t thread) { clocks[thread] = clock_reading(kernels); });
   return median_of(clocks);
-}
-
-Presence::Presence() : wall_start_(now_seconds()), processor_start_(processor_seconds()) {}
-
-double Presence::share() const {
-  const double wall = (now_seconds() - wall_start_) * team_size();
-  return wall > 0.0 ? std::min(1.0, (processor_seconds() - processor_start_) / wall) : 1.0;
 }
 
 template <class Element>

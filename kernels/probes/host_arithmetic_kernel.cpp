@@ -10,11 +10,6 @@
 #include <utility>
 
 #include "kernels/probes/host_kernels.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "kernels/probes/host_simd.h"
 
 namespace gpubench::probes {
@@ -64,6 +59,16 @@ double rounds_of(std::int64_t rounds, Start start, Step step) {
   return result;
 }
 
+// v = v m + c with m < 1 tends to c / (1 - m) = 1: neither overflow nor denormals however long it runs. None starts at
+// 1, where it would stay.
+template <class Element, class Vector>
+double multiply_add(std::int64_t rounds) {
+  const auto factor = all<Element, Vector>(static_cast<Element>(0.999));
+  const auto addend = all<Element, Vector>(static_cast<Element>(0.001));
+  return rounds_of<Element, Vector>(
+      rounds, [](int j) { return static_cast<Element>(j + 2); }, [=](Vector v) { return v * factor + addend; });
+}
+
 typedef std::uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
 
 double int32_add(std::int64_t rounds) {
@@ -89,30 +94,10 @@ double division(std::int64_t rounds) {
       rounds, [](int j) { return static_cast<Element>(j); }, [one](Vector v) { return one / (v + one); });
 }
 
-inline Floats root(Floats v) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<Floats>(_mm512_sqrt_ps(reinterpret_cast<__m512>(v)));
-#elif defined(__AVX__)
-  return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(v)));
-#elif defined(__SSE2__)
-  return reinterpret_cast<Floats>(_mm_sqrt_ps(reinterpret_cast<__m128>(v)));
-#else
-  for (std::size_t i = 0; i < float_lanes; ++i) v[i] = std::sqrt(v[i]);
-  return v;
-#endif
-}
-
-inline Doubles root(Doubles v) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<Doubles>(_mm512_sqrt_pd(reinterpret_cast<__m512d>(v)));
-#elif defined(__AVX__)
-  return reinterpret_cast<Doubles>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v)));
-#elif defined(__SSE2__)
-  return reinterpret_cast<Doubles>(_mm_sqrt_pd(reinterpret_cast<__m128d>(v)));
-#else
-  for (std::size_t i = 0; i < double_lanes; ++i) v[i] = std::sqrt(v[i]);
-  return v;
-#endif
+/// One instruction for all lanes: compilers see that they are alike.
+template <class Vector, std::size_t... lane>
+inline Vector root(Vector v, std::index_sequence<lane...>) {
+  return Vector{std::sqrt(v[lane])...};
 }
 
 template <class Element, class Vector>
@@ -120,7 +105,7 @@ double square_root(std::int64_t rounds) {
   const auto three = all<Element, Vector>(Element{3});
   return rounds_of<Element, Vector>(
       rounds, [](int j) { return static_cast<Element>(j) / Element{32}; },
-      [three](Vector v) { return root(three - v); });
+      [three](Vector v) { return root(three - v, std::make_index_sequence<vector_bytes / sizeof(Element)>()); });
 }
 
 // Eight vectors at a time, each with a chain of its own: chains of one group run beside those of the next.
@@ -161,6 +146,8 @@ extern const HostArithmetic arithmetic;
 const HostArithmetic arithmetic = {
     .vector_bytes = vector_bytes,
     .accumulators = width,
+    .fma_fp32 = multiply_add<float, Floats>,
+    .fma_fp64 = multiply_add<double, Doubles>,
     .int32_add = int32_add,
     .int32_multiply_add = int32_multiply_add,
     .division_fp32 = division<float, Floats>,

@@ -12,8 +12,6 @@ namespace gpubench::probes {
 namespace {
 
 constexpr std::size_t lines_ahead_bytes = 2048;  // far enough for DRAM, near enough to stay in L1
-constexpr int fma_width =
-    vector_bytes == 64 ? 20 : 12;  // > latency x ports = 8..10; with 2 constants all fit the registers
 
 inline Longs load_longs(const std::byte* p) { return *reinterpret_cast<const AliasLongs*>(p); }
 inline void store_longs(std::byte* p, Longs v) { *reinterpret_cast<AliasLongs*>(p) = v; }
@@ -129,25 +127,6 @@ void triad_all(const std::byte* b, const std::byte* c, std::byte* a, std::size_t
   if constexpr (nontemporal) drain();
 }
 
-// v = v m + c with m < 1 tends to c / (1 - m) = 1: neither overflow nor denormals however long it runs. None starts at
-// 1, where it would stay: the compiler sees that and leaves it out.
-template <class Vector, class Element>
-Element fma_rounds(std::int64_t rounds) {
-  constexpr std::size_t lanes = vector_bytes / sizeof(Element);
-  Vector sums[fma_width];
-  const Vector factor = static_cast<Element>(0.999) - Vector{};
-  const Vector addend = static_cast<Element>(0.001) - Vector{};
-  for (int j = 0; j < fma_width; ++j) sums[j] = static_cast<Element>(j + 2) - Vector{};
-  for (std::int64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 32
-    for (int j = 0; j < fma_width; ++j) sums[j] = sums[j] * factor + addend;
-  }
-  for (int j = 1; j < fma_width; ++j) sums[0] += sums[j];
-  Element result = 0;
-  for (std::size_t i = 0; i < lanes; ++i) result += sums[0][i];
-  return result;
-}
-
 // Register plus register: recent cores drop additions of small constants at renaming, which would read as a faster
 // clock.
 std::uint64_t clock_rounds(std::int64_t rounds) {
@@ -206,9 +185,6 @@ const HostKernels kernels = {
     .copy_nontemporal = copy_all<true>,
     .triad = triad_all<false>,
     .triad_nontemporal = triad_all<true>,
-    .fma_fp32 = fma_rounds<Floats, float>,
-    .fma_fp64 = fma_rounds<Doubles, double>,
-    .fma_accumulators = fma_width,
     .clock_chain = clock_rounds,
 #if defined(__x86_64__) || defined(__aarch64__)
     .clock_chain_cycles = 128,

@@ -29,8 +29,7 @@ Isa widest_isa();
 
 /// The entry for `isa`; throws std::invalid_argument when this CPU cannot run it.
 template <class Table>
-const Table& choose([[maybe_unused]] const Table& baseline, [[maybe_unused]] const Table& avx2,
-                    [[maybe_unused]] const Table& avx512, Isa isa) {
+const Table& choose(const Table& baseline, const Table& avx2, const Table& avx512, Isa isa) {
   const auto isas = available_isas();
   if (std::find(isas.begin(), isas.end(), isa) == isas.end())
     throw std::invalid_argument("this CPU does not have " + std::string(name_of(isa)));
@@ -58,12 +57,6 @@ struct HostKernels {
   /// a = b + 2 c, in float.
   void (*triad)(const std::byte* b, const std::byte* c, std::byte* a, std::size_t bytes);
   void (*triad_nontemporal)(const std::byte* b, const std::byte* c, std::byte* a, std::size_t bytes);
-
-  /// `rounds` rounds of independent fused multiply-adds, fma_accumulators vectors a round; returns a value that depends
-  /// on all. A round is 2 * fma_accumulators * vector_bytes / sizeof(element) FLOPs.
-  float (*fma_fp32)(std::int64_t rounds);
-  double (*fma_fp64)(std::int64_t rounds);
-  std::int64_t fma_accumulators;
 
   /// `rounds` rounds of 128 dependent integer additions, one clock each, with vector multiply-adds beside them that
   /// keep the core at the clock it has under vector load. clock_chain_cycles is 0 where the processor has no such
@@ -120,6 +113,8 @@ std::vector<SpecialLoop> special_loops();
 struct HostArithmetic {
   std::size_t vector_bytes;
   std::int64_t accumulators;
+  double (*fma_fp32)(std::int64_t rounds);  ///< each lane of accumulator j: v = 0.999 v + 0.001 from j + 2
+  double (*fma_fp64)(std::int64_t rounds);
   double (*int32_add)(std::int64_t rounds);           ///< each lane of accumulator j: j + 3 rounds, modulo 2^32
   double (*int32_multiply_add)(std::int64_t rounds);  ///< each lane of accumulator j: v = 3 v + 1 from j, modulo 2^32
   /// v = 1 / (v + 1) from j, and v = sqrt(3 - v) from j / 32: neither reaches a value that is easily had.
@@ -143,25 +138,21 @@ const HostArithmetic& host_arithmetic(Isa isa);
 /// Defines `const Table& function(Isa)` over the objects `object` that each compilation put into its own namespace.
 /// Other processors than x86-64 have the baseline alone.
 #if defined(__x86_64__)
-#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object)                                     \
-  namespace baseline {                                                                      \
-  extern const Table object;                                                                \
-  }                                                                                         \
-  namespace avx2 {                                                                          \
-  extern const Table object;                                                                \
-  }                                                                                         \
-  namespace avx512 {                                                                        \
-  extern const Table object;                                                                \
-  }                                                                                         \
-  const Table& function(::gpubench::probes::Isa isa) {                                      \
-    return ::gpubench::probes::choose(baseline::object, avx2::object, avx512::object, isa); \
-  }
+#define GPUBENCH_OF_WIDER_ISA(isa, object) isa::object
 #else
-#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object)                                           \
-  namespace baseline {                                                                            \
-  extern const Table object;                                                                      \
-  }                                                                                               \
-  const Table& function(::gpubench::probes::Isa isa) {                                            \
-    return ::gpubench::probes::choose(baseline::object, baseline::object, baseline::object, isa); \
-  }
+#define GPUBENCH_OF_WIDER_ISA(isa, object) baseline::object
 #endif
+#define GPUBENCH_CHOOSE_BY_ISA(Table, function, object)                                      \
+  namespace baseline {                                                                       \
+  extern const Table object;                                                                 \
+  }                                                                                          \
+  namespace avx2 {                                                                           \
+  extern const Table object;                                                                 \
+  }                                                                                          \
+  namespace avx512 {                                                                         \
+  extern const Table object;                                                                 \
+  }                                                                                          \
+  const Table& function(::gpubench::probes::Isa isa) {                                       \
+    return ::gpubench::probes::choose(baseline::object, GPUBENCH_OF_WIDER_ISA(avx2, object), \
+                                      GPUBENCH_OF_WIDER_ISA(avx512, object), isa);           \
+  }

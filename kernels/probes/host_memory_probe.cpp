@@ -52,29 +52,38 @@ constexpr std::size_t grain = HostKernels::granularity_bytes;
 constexpr int short_tries = 3;
 constexpr std::size_t touch_step_bytes = std::size_t{16} << 20;
 
-enum Loop { read, read_prefetched, read_eight, write_through, copy_through, triad_through, write, copy, triad };
-
-constexpr std::array loops = {
-    StreamLoop{"dram-read", "", "one stream a thread", read},
-    StreamLoop{"dram-read", "", "one stream a thread with software prefetch", read_prefetched},
-    StreamLoop{"dram-read", "", "eight streams a thread with software prefetch", read_eight},
-    StreamLoop{"dram-write", "nontemporal", "non-temporal stores", write_through},
-    StreamLoop{"dram-copy", "nontemporal", "non-temporal stores", copy_through},
-    StreamLoop{"dram-triad", "nontemporal", "non-temporal stores", triad_through},
-    StreamLoop{"dram-write", "ordinary", "ordinary stores", write},
-    StreamLoop{"dram-copy", "ordinary", "ordinary stores", copy},
-    StreamLoop{"dram-triad", "ordinary", "ordinary stores", triad},
-};
-
-/// Arrays that a loop divides its window among.
-std::size_t arrays_of(int loop) {
-  if (loop == copy || loop == copy_through) return 2;
-  if (loop == triad || loop == triad_through) return 3;
-  return 1;
-}
-
 /// Makes sure that a value is computed.
 void consume(std::uint64_t value) { asm volatile("" : : "r"(value)); }
+
+template <auto loop>
+void read(const HostKernels& kernels, std::byte* window, std::size_t bytes) {
+  consume((kernels.*loop)(window, bytes, 1));
+}
+template <auto loop>
+void write(const HostKernels& kernels, std::byte* window, std::size_t bytes) {
+  (kernels.*loop)(window, bytes);
+}
+template <auto loop>
+void copy(const HostKernels& kernels, std::byte* window, std::size_t bytes) {
+  (kernels.*loop)(window, window + bytes, bytes);
+}
+template <auto loop>
+void triad(const HostKernels& kernels, std::byte* window, std::size_t bytes) {
+  (kernels.*loop)(window, window + bytes, window + 2 * bytes, bytes);
+}
+
+using K = HostKernels;
+constexpr std::array loops = {
+    StreamLoop{"dram-read", "", "one stream a thread", 1, read<&K::read>},
+    StreamLoop{"dram-read", "", "one stream a thread with software prefetch", 1, read<&K::read_prefetched>},
+    StreamLoop{"dram-read", "", "eight streams a thread with software prefetch", 1, read<&K::read_eight_streams>},
+    StreamLoop{"dram-write", "nontemporal", "non-temporal stores", 1, write<&K::write_nontemporal>},
+    StreamLoop{"dram-copy", "nontemporal", "non-temporal stores", 2, copy<&K::copy_nontemporal>},
+    StreamLoop{"dram-triad", "nontemporal", "non-temporal stores", 3, triad<&K::triad_nontemporal>},
+    StreamLoop{"dram-write", "ordinary", "ordinary stores", 1, write<&K::write>},
+    StreamLoop{"dram-copy", "ordinary", "ordinary stores", 2, copy<&K::copy>},
+    StreamLoop{"dram-triad", "ordinary", "ordinary stores", 3, triad<&K::triad>},
+};
 
 }  // namespace
 
@@ -95,29 +104,12 @@ MemoryProbe::MemoryProbe(std::size_t bytes, Isa isa, double touch_seconds, std::
   }
 }
 
-void MemoryProbe::stream(int loop, std::byte* window, std::size_t bytes) const {
-  std::byte* second = window + bytes;
-  std::byte* third = second + bytes;
-  if (loop == read) return consume(kernels_.read(window, bytes, 1));
-  if (loop == read_prefetched) return consume(kernels_.read_prefetched(window, bytes, 1));
-  if (loop == read_eight) return consume(kernels_.read_eight_streams(window, bytes, 1));
-  if (loop == write_through) return kernels_.write_nontemporal(window, bytes);
-  if (loop == copy_through) return kernels_.copy_nontemporal(window, second, bytes);
-  if (loop == triad_through) return kernels_.triad_nontemporal(window, second, third, bytes);
-  if (loop == write) return kernels_.write(window, bytes);
-  if (loop == copy) return kernels_.copy(window, second, bytes);
-  return kernels_.triad(window, second, third, bytes);
-}
-
-std::size_t MemoryProbe::next_offset() { return part_bytes_ / windows_ * (next_window_++ % windows_); }
-
 double MemoryProbe::stream_rate(const StreamLoop& loop) {
-  const std::size_t arrays = arrays_of(loop.index);
-  const std::size_t array_bytes = part_bytes_ / windows_ / arrays / grain * grain;
-  const std::size_t offset = next_offset();
+  const std::size_t array_bytes = part_bytes_ / windows_ / loop.arrays / grain * grain;
+  const std::size_t offset = part_bytes_ / windows_ * (next_window_++ % windows_);
   const double seconds = team_seconds(
-      [&](std::size_t thread) { stream(loop.index, buffer_.data() + thread * stride_bytes_ + offset, array_bytes); });
-  return static_cast<double>(array_bytes * arrays * threads_) / seconds;
+      [&](std::size_t thread) { loop.run(kernels_, buffer_.data() + thread * stride_bytes_ + offset, array_bytes); });
+  return static_cast<double>(array_bytes * loop.arrays * threads_) / seconds;
 }
 
 double MemoryProbe::piece_rate(std::size_t parts,

@@ -76,18 +76,6 @@ ArithmeticSample arithmetic_sample(const ArithmeticLoop& loop, double seconds);
 /// where the processor has no such chain.
 std::optional<double> team_clock_hz(const HostKernels& kernels);
 
-/// The share of its wall time that each thread really had a core for while all of them worked since `Presence` was
-/// made, 0 to 1: below 1 others were running on the same cores.
-class Presence {
- public:
-  Presence();
-  [[nodiscard]] double share() const;
-
- private:
-  double wall_start_;
-  double processor_start_;
-};
-
 /// Matrix products of n x n by n x n, float or double, on all threads; the matrices hold random numbers in [-1, 1).
 template <class Element>
 class GemmProbe {
@@ -129,7 +117,8 @@ struct StreamLoop {
   std::string_view resource;  ///< the ceiling it may set: "dram-read", ...
   std::string_view way;       ///< "nontemporal", "ordinary"; empty for loops without stores
   std::string_view how;       ///< in words: "non-temporal stores"
-  int index = 0;              ///< for MemoryProbe alone
+  std::size_t arrays = 1;     ///< that it divides its window among, of `bytes` each
+  void (*run)(const HostKernels& kernels, std::byte* window, std::size_t bytes) = nullptr;
 };
 
 /// All ways; several for each resource. The last ones, with ordinary stores, leave dirty lines behind.
@@ -166,9 +155,6 @@ class MemoryProbe {
   double read_rate(std::size_t bytes_per_thread, double seconds);
 
  private:
-  void stream(int loop, std::byte* window, std::size_t bytes) const;
-  std::size_t next_offset();
-
   const HostKernels& kernels_;
   std::size_t threads_;
   std::size_t windows_;

@@ -150,22 +150,13 @@ TEST(HostCeiling, LeavesOutRepeatsDuringWhichTheClockChanged) {
   EXPECT_TRUE(ceiling_of(probe).caveats.empty());
 }
 
-TEST(OtherLoad, ReadsProcStat) {
-  const auto times = parse_processor_times("cpu  100 10 50 1000 20 3 4 70 5 6\ncpu0 1 2 3");
-  ASSERT_TRUE(times);
-  EXPECT_EQ(times->busy, 167.0);
-  EXPECT_EQ(times->stolen, 70.0);
-  EXPECT_EQ(times->idle, 1020.0);
-  EXPECT_FALSE(parse_processor_times(""));
-  EXPECT_FALSE(parse_processor_times("cpu 1 2 3"));
-  EXPECT_FALSE(parse_processor_times("memory 1 2 3 4 5 6 7 8 9 10"));
-}
-
 TEST(OtherLoad, SaysWhoTookTheTime) {
-  EXPECT_FALSE(load_warning({100.0, 0.0, 100.0}, 99.0));
-  EXPECT_FALSE(load_warning({0.0, 0.0, 0.0}, 0.0));
-  EXPECT_THAT(*load_warning({150.0, 0.0, 50.0}, 100.0), HasSubstr("other processes took 25 %"));
-  EXPECT_THAT(*load_warning({100.0, 50.0, 50.0}, 100.0), HasSubstr("25 % of it was kept from this virtual machine"));
+  const LoadReading before{{}, 7.0, 8.0, 9.0};
+  EXPECT_FALSE(load_warning(before, {{}, 107.0, 8.0, 109.0}, 99.0));
+  EXPECT_FALSE(load_warning(before, before, 0.0));
+  EXPECT_THAT(*load_warning(before, {{}, 157.0, 8.0, 59.0}, 100.0), HasSubstr("other processes took 25 %"));
+  EXPECT_THAT(*load_warning(before, {{}, 107.0, 58.0, 59.0}, 100.0),
+              HasSubstr("25 % of it was kept from this virtual"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "bench/memory/memory.h"
 #include "kernels/cublaslt.h"
 #include "kernels/probes/cuda_compute.h"
 #include "tests/kernels/cuda_fixture.h"
@@ -39,8 +40,8 @@ class CudaGemm : public testing::CudaTest {
     DeviceVector<T> a(size * size);
     DeviceVector<T> b(size * size);
     DeviceVector<Result> c(size * size);
-    GPUBENCH_CUDA_CHECK(probes::launch_fill(type, a.data(), a.size(), 1, stream_));
-    GPUBENCH_CUDA_CHECK(probes::launch_fill(type, b.data(), b.size(), 2, stream_));
+    detail::draw_normal_device(a.data(), type, a.size(), 1);
+    detail::draw_normal_device(b.data(), type, b.size(), 2);
     const GemmPlan plan(library_, type, n, a.data(), b.data(), c.data(), stream_);
     GPUBENCH_CUDA_CHECK(cudaMemset(c.data(), 0xFF, c.bytes()));
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());

@@ -243,8 +243,7 @@ TEST_F(ProbeResults, FillIsStandardNormal) {
   constexpr std::size_t count = 1 << 16;
   for (const NumberFormat type : all_types) {
     DeviceVector<std::byte> memory(count * bytes_of(type));
-    ASSERT_EQ(launch_fill(type, memory.data(), count, 7, stream_), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    detail::draw_normal_device(memory.data(), type, count, 7);
     const double scale = type == NumberFormat::int8 ? 32.0 : 1.0;
     double sum = 0.0;
     double squares = 0.0;
@@ -268,7 +267,7 @@ TEST_F(ProbeResults, MmaMultipliesAndAdds) {
       auto& random = a_is_random ? a : b;
       auto& other = a_is_random ? b : a;
       other.assign(ones(type, other.bytes()));
-      ASSERT_EQ(launch_fill(type, random.data(), random.bytes() / bytes_of(type), 21, stream_), cudaSuccess);
+      detail::draw_normal_device(random.data(), type, random.bytes() / bytes_of(type), 21);
       Launched launched;
       const cudaError_t error =
           launch_mma(type, mma_shapes()[0], a.data(), b.data(), sums.data(), loops(count), launched);
@@ -297,9 +296,8 @@ TEST_F(ProbeResults, WgmmaMultipliesAndAdds) {
     DeviceVector<std::byte> a(wgmma_rows * wgmma_row_bytes);
     DeviceVector<std::byte> b(wgmma_columns * wgmma_row_bytes);
     DeviceVector<std::byte> sums(std::size_t{wgmma_rows} * wgmma_columns * 4);
-    ASSERT_EQ(launch_fill(type, a.data(), a.bytes() / bytes_of(type), 31, stream_), cudaSuccess);
-    ASSERT_EQ(launch_fill(type, b.data(), b.bytes() / bytes_of(type), 32, stream_), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    detail::draw_normal_device(a.data(), type, a.bytes() / bytes_of(type), 31);
+    detail::draw_normal_device(b.data(), type, b.bytes() / bytes_of(type), 32);
     const auto host_a = values_of(type, a);
     const auto host_b = values_of(type, b);
     if (wgmma_shapes().empty()) GTEST_SKIP() << "built without code for Hopper";

@@ -33,6 +33,16 @@ class HostArithmeticTest : public testing::TestWithParam<Isa> {
 
 constexpr int round_counts[] = {0, 1, 2, 3, 7, 100};
 
+TEST_P(HostArithmeticTest, multiply_adds_run_as_often_as_said) {
+  const auto start = [](std::int64_t j) { return j + 2; };
+  for (const int rounds : {0, 1, 10, 500}) {
+    const double fp32 = expected<float>(rounds, start, [](float v) { return v * 0.999F + 0.001F; });
+    const double fp64 = expected<double>(rounds, start, [](double v) { return v * 0.999 + 0.001; });
+    EXPECT_NEAR(kernels_.fma_fp32(rounds), fp32, 1e-4 * fp32);
+    EXPECT_NEAR(kernels_.fma_fp64(rounds), fp64, 1e-12 * fp64);
+  }
+}
+
 TEST_P(HostArithmeticTest, integers_are_added_and_multiplied_as_often_as_said) {
   const auto number = [](std::int64_t j) { return j; };
   for (const int rounds : round_counts) {

@@ -30,11 +30,12 @@ TEST(CoreShare, IsAbsentWhereTheSystemDoesNotTell) {
 
 TEST(Load, IsReadFromTheFirstLineOfProcStat) {
   LoadReading reading;
-  EXPECT_TRUE(parse_busy_and_stolen("cpu  1 2 4 100 200 8 16 32 64 128", reading));
+  EXPECT_TRUE(parse_processor_times("cpu  1 2 4 100 200 8 16 32 64 128", reading));
   EXPECT_DOUBLE_EQ(reading.busy, 31.0);
   EXPECT_DOUBLE_EQ(reading.stolen, 32.0);
-  EXPECT_FALSE(parse_busy_and_stolen("", reading));
-  EXPECT_FALSE(parse_busy_and_stolen("cpu0 1 2 3 4 5 6 7 8", reading));
+  EXPECT_DOUBLE_EQ(reading.idle, 300.0);
+  EXPECT_FALSE(parse_processor_times("", reading));
+  EXPECT_FALSE(parse_processor_times("cpu0 1 2 3 4 5 6 7 8", reading));
 }
 
 }  // namespace
