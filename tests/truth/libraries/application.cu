@@ -33,9 +33,7 @@ void gather(State& state) {
   auto y = state.device_vector<float>(n);
   state.reads(n * 8);
   state.writes(n * 4);
-  state.measure([&](cudaStream_t stream) {
-    gather_kernel<<<blocks_for(n), threads, 0, stream>>>(table.data(), places.data(), y.data(), n);
-  });
+  measure_kernel(state, blocks_for(n), threads, gather_kernel, table, places, y, n);
 }
 GPU_BENCHMARK(gather)
     ->ArgNames({"n", "table"})
@@ -58,9 +56,7 @@ void histogram_global(State& state) {
   auto counts = state.device_vector<std::uint32_t>(bins);
   state.reads(n * 4);
   const auto mask = static_cast<std::uint32_t>(bins - 1);
-  state.measure([&](cudaStream_t stream) {
-    histogram_global_kernel<<<blocks_for(n), threads, 0, stream>>>(x.data(), counts.data(), mask, n);
-  });
+  measure_kernel(state, blocks_for(n), threads, histogram_global_kernel, x, counts, mask, n);
 }
 GPU_BENCHMARK(histogram_global)->ArgNames({"bins", "n"})->ArgsProduct({{256, mebi}, {4 * kibi, mebi, 64 * mebi}});
 
@@ -79,9 +75,7 @@ void histogram_shared(State& state) {
   auto counts = state.device_vector<std::uint32_t>(256);
   state.reads(n);
   const auto blocks = std::min(blocks_for(n), 8 * multiprocessors());
-  state.measure([&](cudaStream_t stream) {
-    histogram_shared_kernel<<<blocks, threads, 0, stream>>>(x.data(), counts.data(), n);
-  });
+  measure_kernel(state, blocks, threads, histogram_shared_kernel, x, counts, n);
 }
 GPU_BENCHMARK(histogram_shared)->ArgName("n")->Arg(16 * kibi)->Arg(4 * mebi)->Arg(64 * mebi)->Arg(gibi);
 
@@ -102,13 +96,10 @@ void pointer_chase(State& state) {
   auto out = state.device_vector<std::uint32_t>(walkers);
   const auto mask = static_cast<std::uint32_t>(count - 1);
   link_kernel<<<blocks_for(count), threads>>>(next.data(), mask);
-  LIBRARIES_CHECK(cudaGetLastError());
-  LIBRARIES_CHECK(cudaDeviceSynchronize());
+  wait_for_setup();
   state.items(walkers * 256);
   const auto block = static_cast<unsigned>(std::min<std::int64_t>(walkers, threads));
-  state.measure([&](cudaStream_t stream) {
-    chase_kernel<<<blocks_for(walkers, block), block, 0, stream>>>(next.data(), 256, mask, out.data());
-  });
+  measure_kernel(state, blocks_for(walkers, block), block, chase_kernel, next, 256, mask, out);
 }
 GPU_BENCHMARK(pointer_chase)
     ->ArgNames({"bytes", "walkers"})
@@ -118,44 +109,6 @@ GPU_BENCHMARK(pointer_chase)
     ->Args({gibi, 32 * kibi})
     ->Args({16 * mebi, 256 * kibi})
     ->Args({gibi, 256 * kibi});
-
-__global__ void search_kernel(const float* sorted, std::int64_t size, const float* wanted, std::int64_t* found,
-                              std::int64_t n) {
-  const std::int64_t i = index();
-  if (i >= n) return;
-  std::int64_t low = 0;
-  for (std::int64_t length = size; length > 0;) {
-    const std::int64_t half = length / 2;
-    const bool above = sorted[low + half] < wanted[i];
-    low = above ? low + half + 1 : low;
-    length = above ? length - half - 1 : half;
-  }
-  found[i] = low;
-}
-__global__ void ramp_kernel(float* x, std::int64_t n) {
-  const std::int64_t i = index();
-  if (i < n) x[i] = static_cast<float>(i) / static_cast<float>(n);
-}
-void binary_search(State& state) {
-  const auto size = state.range("table");
-  const auto n = state.range("n");
-  auto sorted = state.device_vector<float>(size, gpubench::none);
-  auto wanted = state.device_vector<float>(n, gpubench::uniform);
-  auto found = state.device_vector<std::int64_t>(n);
-  ramp_kernel<<<blocks_for(size), threads>>>(sorted.data(), size);
-  LIBRARIES_CHECK(cudaGetLastError());
-  LIBRARIES_CHECK(cudaDeviceSynchronize());
-  state.reads(n * 4);
-  state.writes(n * 8);
-  state.measure([&](cudaStream_t stream) {
-    search_kernel<<<blocks_for(n), threads, 0, stream>>>(sorted.data(), size, wanted.data(), found.data(), n);
-  });
-}
-GPU_BENCHMARK(binary_search)
-    ->ArgNames({"n", "table"})
-    ->Args({64, 256})
-    ->Args({4 * mebi, 64 * kibi})
-    ->Args({16 * mebi, 256 * mebi});
 
 __global__ void embedding_kernel(const __half2* table, const std::int32_t* tokens, __half2* y, std::int64_t width) {
   const std::int64_t row = tokens[blockIdx.x];
@@ -196,16 +149,11 @@ __global__ void stencil_kernel(const float* x, float* y, int edge) {
 void stencil_7point(State& state) {
   const auto edge = state.range(0);
   const auto n = edge * edge * edge;
-  auto x = state.device_vector<float>(n);
-  auto y = state.device_vector<float>(n);
-  state.reads(n * 4);
-  state.writes(n * 4);
+  auto [x, y] = in_and_out<float>(state, n);
   state.flops(gpubench::fp32, 8 * n);
   const dim3 block(32, 8);
   const dim3 grid(blocks_for(edge, 32), blocks_for(edge, 8), static_cast<unsigned>(edge));
-  state.measure([&](cudaStream_t stream) {
-    stencil_kernel<<<grid, block, 0, stream>>>(x.data(), y.data(), static_cast<int>(edge));
-  });
+  measure_kernel(state, grid, block, stencil_kernel, x, y, static_cast<int>(edge));
 }
 GPU_BENCHMARK(stencil_7point)->ArgName("edge")->Arg(16)->Arg(64)->Arg(128)->Arg(256)->Arg(640);
 
@@ -222,13 +170,10 @@ __global__ void transpose_kernel(const float* x, float* y, std::int64_t n) {
 }
 void transpose(State& state) {
   const auto n = state.range(0);
-  auto x = state.device_vector<float>(n * n);
-  auto y = state.device_vector<float>(n * n);
-  state.reads(n * n * 4);
-  state.writes(n * n * 4);
+  auto [x, y] = in_and_out<float>(state, n * n);
   const auto kernel = state.text("tile") == "padded" ? transpose_kernel<1> : transpose_kernel<0>;
   const dim3 grid(blocks_for(n, 32), blocks_for(n, 32));
-  state.measure([&](cudaStream_t stream) { kernel<<<grid, dim3(32, 8), 0, stream>>>(x.data(), y.data(), n); });
+  measure_kernel(state, grid, dim3(32, 8), kernel, x, y, n);
 }
 GPU_BENCHMARK_TEXTS(transpose, tile, padded, conflicting)->ArgName("n")->Arg(128)->Arg(1024)->Arg(2048)->Arg(16384);
 
@@ -254,13 +199,8 @@ __global__ void softmax_kernel(const float* x, float* y, std::int64_t rows, std:
 void softmax_rows(State& state) {
   const auto rows = state.range("rows");
   const auto columns = state.range("columns");
-  auto x = state.device_vector<float>(rows * columns);
-  auto y = state.device_vector<float>(rows * columns);
-  state.reads(x.bytes());
-  state.writes(y.bytes());
-  state.measure([&](cudaStream_t stream) {
-    softmax_kernel<<<blocks_for(rows, threads / 32), threads, 0, stream>>>(x.data(), y.data(), rows, columns);
-  });
+  auto [x, y] = in_and_out<float>(state, rows * columns);
+  measure_kernel(state, blocks_for(rows, threads / 32), threads, softmax_kernel, x, y, rows, columns);
 }
 GPU_BENCHMARK(softmax_rows)
     ->ArgNames({"rows", "columns"})
@@ -307,10 +247,7 @@ __global__ void layer_norm_kernel(const __half2* x, __half2* y, int pairs) {
 void layer_norm_rows(State& state) {
   const auto rows = state.range("rows");
   const auto columns = state.range("columns");  // up to 4096
-  auto x = state.device_vector<__half>(rows * columns);
-  auto y = state.device_vector<__half>(rows * columns);
-  state.reads(x.bytes());
-  state.writes(y.bytes());
+  auto [x, y] = in_and_out<__half>(state, rows * columns);
   state.measure([&](cudaStream_t stream) {
     layer_norm_kernel<<<static_cast<unsigned>(rows), threads, 0, stream>>>(reinterpret_cast<const __half2*>(x.data()),
                                                                            reinterpret_cast<__half2*>(y.data()),
@@ -334,14 +271,8 @@ __global__ void warp_scan_kernel(const float* x, float* y, std::int64_t n, int r
 }
 void warp_scan(State& state) {
   const auto n = state.range("n");
-  auto x = state.device_vector<float>(n);
-  auto y = state.device_vector<float>(n);
-  state.reads(n * 4);
-  state.writes(n * 4);
-  state.measure([&](cudaStream_t stream) {
-    warp_scan_kernel<<<blocks_for(n), threads, 0, stream>>>(x.data(), y.data(), n,
-                                                            static_cast<int>(state.range("rounds")));
-  });
+  auto [x, y] = in_and_out<float>(state, n);
+  measure_kernel(state, blocks_for(n), threads, warp_scan_kernel, x, y, n, static_cast<int>(state.range("rounds")));
 }
 GPU_BENCHMARK(warp_scan)
     ->ArgNames({"n", "rounds"})
@@ -379,9 +310,7 @@ void n_body(State& state) {
   auto bodies = state.device_vector<float4>(n);
   auto forces = state.device_vector<float4>(n);
   state.flops(gpubench::fp32, 20 * n * n);
-  state.measure([&](cudaStream_t stream) {
-    n_body_kernel<<<blocks_for(n), threads, 0, stream>>>(bodies.data(), forces.data(), static_cast<int>(n));
-  });
+  measure_kernel(state, blocks_for(n), threads, n_body_kernel, bodies, forces, static_cast<int>(n));
 }
 GPU_BENCHMARK(n_body)->ArgName("bodies")->Arg(256)->Arg(4096)->Arg(16384)->Arg(65536);
 
@@ -404,9 +333,7 @@ void mandelbrot(State& state) {
   const auto edge = state.range(0);  // a multiple of 16
   auto picture = state.device_vector<std::uint8_t>(edge * edge);
   const dim3 grid(blocks_for(edge, 16), blocks_for(edge, 16));
-  state.measure([&](cudaStream_t stream) {
-    mandelbrot_kernel<<<grid, dim3(16, 16), 0, stream>>>(picture.data(), static_cast<int>(edge));
-  });
+  measure_kernel(state, grid, dim3(16, 16), mandelbrot_kernel, picture, static_cast<int>(edge));
 }
 GPU_BENCHMARK(mandelbrot)->ArgName("edge")->Arg(64)->Arg(512)->Arg(2048)->Arg(8192);
 
@@ -458,15 +385,10 @@ __global__ void wave_kernel(const float* x, float* y, std::int64_t n, int count)
 void damped_wave(State& state) {
   const auto n = state.range("n");
   const auto count = state.range("count");
-  auto x = state.device_vector<float>(n);
-  auto y = state.device_vector<float>(n);
-  state.reads(n * 4);
-  state.writes(n * 4);
+  auto [x, y] = in_and_out<float>(state, n);
   state.flops(gpubench::special, 2 * n * count);
   const auto kernel = state.text("functions") == "fast" ? wave_kernel<true> : wave_kernel<false>;
-  state.measure([&](cudaStream_t stream) {
-    kernel<<<blocks_for(n), threads, 0, stream>>>(x.data(), y.data(), n, static_cast<int>(count));
-  });
+  measure_kernel(state, blocks_for(n), threads, kernel, x, y, n, static_cast<int>(count));
 }
 GPU_BENCHMARK_TEXTS(damped_wave, functions, fast, exact)
     ->ArgNames({"n", "count"})
@@ -489,9 +411,7 @@ void polynomial_fp64(State& state) {
   state.reads(n * 8);
   state.writes(n * 8);
   state.flops(gpubench::fp64, 2 * n * degree);
-  state.measure([&](cudaStream_t stream) {
-    polynomial_kernel<<<blocks_for(n), threads, 0, stream>>>(x.data(), y.data(), n, static_cast<int>(degree));
-  });
+  measure_kernel(state, blocks_for(n), threads, polynomial_kernel, x, y, n, static_cast<int>(degree));
 }
 GPU_BENCHMARK(polynomial_fp64)
     ->ArgNames({"n", "degree"})
@@ -524,9 +444,7 @@ void tiled_product(State& state) {
   state.writes(n * n * 4);
   state.flops(gpubench::fp32, 2 * n * n * n);
   const dim3 grid(blocks_for(n, 16), blocks_for(n, 16));
-  state.measure([&](cudaStream_t stream) {
-    tiled_product_kernel<<<grid, dim3(16, 16), 0, stream>>>(a.data(), b.data(), c.data(), static_cast<int>(n));
-  });
+  measure_kernel(state, grid, dim3(16, 16), tiled_product_kernel, a, b, c, static_cast<int>(n));
 }
 GPU_BENCHMARK(tiled_product)->ArgName("n")->Arg(64)->Arg(512)->Arg(4096);
 
@@ -544,7 +462,7 @@ void small_grid_axpy(State& state) {
   state.writes(n * 4);
   state.flops(gpubench::fp32, 2 * n);
   const auto blocks = multiprocessors();
-  state.measure([&](cudaStream_t stream) { axpy_kernel<<<blocks, 64, 0, stream>>>(x.data(), y.data(), n); });
+  measure_kernel(state, blocks, 64, axpy_kernel, x, y, n);
 }
 GPU_BENCHMARK(small_grid_axpy)->ArgName("n")->Arg(16 * kibi)->Arg(mebi)->Arg(64 * mebi);
 
@@ -568,7 +486,7 @@ void long_tail(State& state) {
   const auto times = static_cast<int>(state.range("times"));
   auto out = state.device_vector<float>(static_cast<std::int64_t>(blocks) * threads);
   state.flops(gpubench::fp32, (static_cast<std::int64_t>(blocks) - 1 + times) * threads * 4096 * 8);
-  state.measure([&](cudaStream_t stream) { tail_kernel<<<blocks, threads, 0, stream>>>(out.data(), 4096, times); });
+  measure_kernel(state, blocks, threads, tail_kernel, out, 4096, times);
 }
 GPU_BENCHMARK(long_tail)->ArgNames({"blocks", "times"})->ArgsProduct({{8448}, {1, 16, 256}});
 
@@ -596,9 +514,7 @@ void spilled_registers(State& state) {
   state.reads(n * 4);
   state.writes(n * 4);
   state.flops(gpubench::fp32, 128 * n * state.range("rounds"));
-  state.measure([&](cudaStream_t stream) {
-    spill_kernel<<<blocks_for(n), threads, 0, stream>>>(x.data(), y.data(), n, static_cast<int>(state.range("rounds")));
-  });
+  measure_kernel(state, blocks_for(n), threads, spill_kernel, x, y, n, static_cast<int>(state.range("rounds")));
 }
 GPU_BENCHMARK(spilled_registers)
     ->ArgNames({"n", "rounds"})
@@ -619,14 +535,9 @@ __global__ void recurrence_kernel(const float* x, float* y, std::int64_t columns
 void recurrence(State& state) {
   const auto columns = state.range("columns");
   const auto steps = state.range("steps");
-  auto x = state.device_vector<float>(columns * steps);
-  auto y = state.device_vector<float>(columns * steps);
-  state.reads(x.bytes());
-  state.writes(y.bytes());
+  auto [x, y] = in_and_out<float>(state, columns * steps);
   state.flops(gpubench::fp32, 2 * columns * steps);
-  state.measure([&](cudaStream_t stream) {
-    recurrence_kernel<<<blocks_for(columns, 64), 64, 0, stream>>>(x.data(), y.data(), columns, static_cast<int>(steps));
-  });
+  measure_kernel(state, blocks_for(columns, 64), 64, recurrence_kernel, x, y, columns, static_cast<int>(steps));
 }
 GPU_BENCHMARK(recurrence)->ArgNames({"columns", "steps"})->Args({64, 4096})->Args({8192, 2048})->Args({262144, 1024});
 

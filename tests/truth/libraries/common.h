@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace libraries {
 
@@ -35,6 +36,34 @@ requires(!std::is_same_v<Status, cudaError_t>) void check(Status status, const c
     throw gpubench::CudaError(std::string(call) + " failed with status " + std::to_string(static_cast<int>(status)));
 }
 #define LIBRARIES_CHECK(call) ::libraries::check(call, #call)
+
+/// After a kernel that makes the inputs.
+inline void wait_for_setup() {
+  LIBRARIES_CHECK(cudaGetLastError());
+  LIBRARIES_CHECK(cudaDeviceSynchronize());
+}
+
+/// Two vectors: one is read once, the other written once.
+template <class T>
+std::pair<gpubench::DeviceVector<T>, gpubench::DeviceVector<T>> in_and_out(State& state, std::int64_t count) {
+  state.reads(count * static_cast<std::int64_t>(sizeof(T)));
+  state.writes(count * static_cast<std::int64_t>(sizeof(T)));
+  return {state.device_vector<T>(count), state.device_vector<T>(count)};
+}
+
+/// What a kernel gets of an argument: of a vector its place, which changes from execution to execution where caches are
+/// cold.
+template <class T>
+T* argument(gpubench::DeviceVector<T>& vector) {
+  return vector.data();
+}
+template <class T>
+requires std::is_arithmetic_v<T> T argument(T value) { return value; }
+
+template <class Kernel, class... Arguments>
+void measure_kernel(State& state, dim3 grid, dim3 block, Kernel kernel, Arguments&&... arguments) {
+  state.measure([&](cudaStream_t stream) { kernel<<<grid, block, 0, stream>>>(argument(arguments)...); });
+}
 
 /// A library's handle, destroyed with the point; remembers the stream that it was last told of.
 template <class Handle, auto destroy>
@@ -76,8 +105,7 @@ template <class T>
 gpubench::DeviceVector<T> indices(State& state, std::int64_t n, std::int64_t below) {
   auto result = state.device_vector<T>(n, gpubench::none);
   random_indices<T><<<blocks_for(n), threads>>>(result.data(), n, below);
-  LIBRARIES_CHECK(cudaGetLastError());
-  LIBRARIES_CHECK(cudaDeviceSynchronize());
+  wait_for_setup();
   return result;
 }
 

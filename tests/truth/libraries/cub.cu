@@ -20,10 +20,7 @@ GPU_BENCHMARK(cub_reduce)->ArgName("n")->Arg(4 * kibi)->Arg(mebi)->Arg(16 * mebi
 
 void cub_scan(State& state) {
   const auto n = state.range(0);
-  auto x = state.device_vector<float>(n);
-  auto y = state.device_vector<float>(n);
-  state.reads(n * 4);
-  state.writes(n * 4);
+  auto [x, y] = in_and_out<float>(state, n);
   measure_with_workspace(state, [&](void* workspace, std::size_t& bytes, cudaStream_t stream) {
     return cub::DeviceScan::ExclusiveSum(workspace, bytes, x.data(), y.data(), n, stream);
   });

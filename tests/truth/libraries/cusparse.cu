@@ -32,8 +32,7 @@ void multiply(State& state, std::int64_t width) {
   auto x = state.device_vector<float>(rows * width);
   auto y = state.device_vector<float>(rows * width);
   fill_rows<<<blocks_for(entries), threads>>>(offsets.data(), columns.data(), rows, state.text("columns") == "banded");
-  LIBRARIES_CHECK(cudaGetLastError());
-  LIBRARIES_CHECK(cudaDeviceSynchronize());
+  wait_for_setup();
   state.reads(entries * 8 + rows * 4 + rows * width * 4);
   state.writes(rows * width * 4);
   state.flops(gpubench::fp32, 2 * entries * width);
