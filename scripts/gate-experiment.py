@@ -72,21 +72,28 @@ def pool_table(gpubench, folder, options):
              ("four pairs", "ab", [compared(a[i:i + 8:2], a[i + 1:i + 8:2], "--paired") for i in starts]),
              ("one run against one", "gate", [gated([a[i]], [a[i + 1]]) for i in starts]),
              ("three runs against three", "gate", [gated(a[i:i + 3], a[i + 3:i + 6]) for i in starts])]
-    lines, count = [], 0
+    count, pairs = sum(len(each) for _, _, each in kinds), min(20, len(a))
+    kinds.append((f"{pairs} pairs", "ab", [compared(a[i:i + pairs], b[i:i + pairs], "--paired") for i in range(0, len(a) - pairs + 1, 5)]))
+    lines = []
     for what, how, each in kinds:
         every = [point["change"] for points in each for point in points]
         whole = sum(any(point["change"] == "slower" for point in points) for points in each)
-        count += len(each)
-        lines.append(f"| A/A | {what} | `{how}` | {share(every.count('slower'), len(every))} | {share(whole, len(each))} | {share(every.count('inconclusive'), len(every))} |")
-    pairs = min(20, len(a))
-    each = [compared(a[i:i + pairs], b[i:i + pairs], "--paired") for i in range(0, len(a) - pairs + 1, 5)]
-    every = [point["change"] for points in each for point in points]
-    whole = sum(any(point["change"] == "slower" for point in points) for points in each)
-    lines.append(f"| A/B, {options.slow_down:g} % planted | {pairs} pairs | `ab` | {share(every.count('slower'), len(every))} | {share(whole, len(each))} "
-                 f"| {share(every.count('inconclusive'), len(every))} |")
+        codes = "A/A" if len(lines) < len(kinds) - 1 else f"A/B, {options.slow_down:g} % planted"
+        lines.append(f"| {codes} | {what} | `{how}` | {share(every.count('slower'), len(every))} | {share(whole, len(each))} "
+                     f"| {share(every.count('inconclusive'), len(every))} |")
     runs = [json.loads(file.read_text())["points"] for file in a]
     shares = [point["measurement"].get("conditions", {}).get("core_share", 1.0) for run in runs for point in run]
     return lines, count, shares
+
+
+def finish(options, folder, text, lines):
+    """Writes the page, prints its table, and removes what is not to be kept."""
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text("\n".join(text) + "\n")
+    print("\n".join(lines))
+    if options.keep is None and options.reuse is None:
+        shutil.rmtree(folder)
+    return 0
 
 
 def main():
@@ -133,12 +140,7 @@ def main():
                 f"{min(loads):.1f} to {max(loads):.1f}, {statistics.median(loads):.1f} at half of the runs; {share(low, len(shares))} of the points were measured under load "
                 f"(less than 90 % of their cores). Comparisons that share runs are not independent.\n",
                 "| Comparison | Runs | How | points called slower | comparisons with any | points left inconclusive |", "|---|---|---|---|---|---|", *lines]
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text("\n".join(text) + "\n")
-        print("\n".join(lines))
-        if options.keep is None and options.reuse is None:
-            shutil.rmtree(folder)
-        return 0
+        return finish(options, folder, text, lines)
     for comparison in range(0 if options.reuse else options.comparisons):
         for turn in range(options.processes):
             for side in next(orders):
@@ -193,12 +195,7 @@ def main():
         found = [share(sum(each), len(each)) for each in entry["found"].values()]
         text.append(f"| {name} | {1e6 * statistics.median(entry['seconds']):.4g} us | {100 * statistics.median(entry['noise']):.2f} % "
                     f"| {statistics.median(entry['ratio']):.4f} | {' | '.join(found)} |")
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text("\n".join(text) + "\n")
-    print("\n".join(lines))
-    if options.keep is None and options.reuse is None:
-        shutil.rmtree(folder)
-    return 0
+    return finish(options, folder, text, lines)
 
 
 if __name__ == "__main__":

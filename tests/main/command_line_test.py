@@ -2,17 +2,18 @@
 """The command line as its user meets it: exit codes, messages, files. Arguments: the programs and the source folder."""
 
 import csv
+import functools
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
-GPUBENCH, TROUBLED, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:4])
+from command_line import GPUBENCH, CommandLineTest
+
+TROUBLED, SOURCE = (pathlib.Path(argument) for argument in sys.argv[2:4])
 
 
 def without_build(warnings):
@@ -20,38 +21,7 @@ def without_build(warnings):
     return [warning for warning in warnings if "compiled without optimisation" not in warning and "measured under load" not in warning]
 
 
-class CommandLine(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpubench-test-"))
-        cls.environment = dict(os.environ, XDG_CACHE_HOME=str(cls.folder / "cache"), COLUMNS="80")
-        for name in ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
-            cls.environment.pop(name, None)
-        cls.first = cls.gpubench("--calibrate", "--accept-load", f"--out={cls.folder}/calibration-run.json")
-        cls.cached = list((cls.folder / "cache" / "gpubench").glob("*.json"))
-        cls.measured = cls.gpubench("--filter=^copy/n:(1024|4096)/", *[f"--out={cls.folder}/run{e}" for e in (".json", ".csv", ".md", ".html")])
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    @classmethod
-    def gpubench(cls, *arguments, program=GPUBENCH, on_cpu=True):
-        # A busy machine may well drift between two tests.
-        given = any(argument.startswith("--drift-check") for argument in arguments)
-        command = [str(program), *(["--device=cpu"] if on_cpu else []), *(["--drift-check=off"] if on_cpu and not given else []), *arguments]
-        return subprocess.run(command, env=cls.environment, capture_output=True, text=True, timeout=300)
-
-    def stored(self, *arguments):
-        return self.gpubench(*arguments, on_cpu=False)
-
-    def assert_refused(self, result, *words, code=64):
-        self.assertEqual(result.returncode, code, result.stderr)
-        last = result.stderr.strip().splitlines()[-1]
-        self.assertTrue(last.startswith("gpubench: "), last)
-        for word in words:
-            self.assertIn(word, last)
-
+class CommandLine(CommandLineTest):
     # What works.
 
     def test_arguments_are_given_on_the_command_line(self):
@@ -211,15 +181,19 @@ class CommandLine(unittest.TestCase):
         finally:
             added[0].unlink()
 
+    def refuse_changed(self, path, uses, change, *words):
+        """Each use of the calibration, changed and written there, is refused; the first says the words."""
+        document = json.loads(self.cached[0].read_text())
+        change(document)
+        path.write_text(json.dumps(document))
+        for use in uses:
+            self.assert_refused(use(), path.name, *words)
+            words = ()
+
     def test_hostile_calibrations_are_not_imported(self):
         text = self.cached[0].read_text()
         bad = self.folder / "bad.json"
-
-        def refused(change, *words):
-            document = json.loads(text)
-            change(document)
-            bad.write_text(json.dumps(document))
-            self.assert_refused(self.calibration("import", bad), "bad.json", *words)
+        refused = functools.partial(self.refuse_changed, bad, [lambda: self.calibration("import", bad)])
 
         refused(lambda d: d["ceilings"].clear(), "no ceilings")
         refused(lambda d: d["ceilings"].append(d["ceilings"][0]), "two ceilings")
@@ -244,13 +218,9 @@ class CommandLine(unittest.TestCase):
     def test_calibrations_that_cannot_be_are_not_used(self):
         text = self.cached[0].read_text()
         bad = self.folder / "bad-ceilings.json"
-
-        def refused(change, *words):
-            document = json.loads(text)
-            change(document)
-            bad.write_text(json.dumps(document))
-            self.assert_refused(self.gpubench(f"--calibration={bad}", "--filter=^copy/n:1024/"), "bad-ceilings.json", *words)
-            self.assert_refused(self.stored("report", f"{self.folder}/run.json", f"--calibration={bad}"), "bad-ceilings.json")
+        refused = functools.partial(self.refuse_changed, bad, [
+            lambda: self.gpubench(f"--calibration={bad}", "--filter=^copy/n:1024/"),
+            lambda: self.stored("report", f"{self.folder}/run.json", f"--calibration={bad}")])
 
         refused(lambda d: d["device"].update(kind="cuda"), "the ceilings of a GPU", "cpu is a CPU")
         refused(lambda d: d["ceilings"].append(d["ceilings"][0]), "two ceilings")
@@ -590,124 +560,6 @@ class CommandLine(unittest.TestCase):
         points = [point["measurement"] for point in json.loads(out.read_text())["points"]]
         self.assertEqual(len(points), 6)
         self.assertEqual(sorted(p["operation"] for p in points if p.get("timings")), ["too_large", "works", "works"])
-
-    # Comparing.
-
-    def changed(self, name, change):
-        run = json.loads((self.folder / "run.json").read_text())
-        for point in run["points"]:
-            point["measurement"].pop("conditions", None)  # these tests are not about a busy machine
-        change(run)
-        path = self.folder / name
-        path.write_text(json.dumps(run))
-        return str(path)
-
-    @staticmethod
-    def scale(factor):
-        def change(run):
-            for point in run["points"]:
-                point["measurement"].pop("conditions", None)  # others may have had the cores
-                timing = point["measurement"]["timings"][0]
-                base = timing["seconds"]["median"]
-                point["measurement"].get("conditions", {}).pop("core_share", None)
-                timing.pop("block_sizes", None)
-                timing.pop("samples_clock_hz", None)
-                timing["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5 - 2)) for i in range(40)]
-                for key, value in timing["seconds"].items():
-                    if isinstance(value, float):
-                        timing["seconds"][key] = base * factor
-                # As on a quiet machine, whatever this one was when it measured.
-                timing["seconds"]["median_ci95"] = [base * factor * 0.999, base * factor * 1.001]
-                timing["seconds"].update(count=40, mad=0.0, minimum=min(timing["samples_seconds"]), maximum=max(timing["samples_seconds"]))
-
-        return change
-
-    def test_compare_exit_codes(self):
-        base = self.changed("base.json", self.scale(1.0))
-
-        def code(name, change, *flags):
-            return self.stored("compare", base, self.changed(name, change), "--process-noise=0.2", *flags).returncode
-
-        def other_device(run):
-            for part in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
-                part["name"] = "Another CPU"
-
-        def failing(run):
-            measurement = run["points"][0]["measurement"]
-            measurement["timings"] = []
-            measurement["failure"] = {"kind": "error", "message": "broken"}
-
-        self.assertEqual(self.stored("compare", base, base).returncode, 0)
-        self.assertEqual(code("slower.json", self.scale(1.2)), 1)
-        self.assertEqual(code("slower.json", self.scale(1.2), "--fail-on=never"), 0)
-        self.assertEqual(code("slower.json", self.scale(1.2), "--min-effect=30"), 0)
-        self.assertEqual(code("faster.json", self.scale(0.8)), 0)
-        self.assertEqual(code("failing.json", failing), 2)
-        self.assertEqual(code("other.json", other_device), 3)
-        self.assertEqual(code("other.json", other_device, "--force"), 0)
-        self.assert_refused(self.stored("compare", base, "/nowhere.json"), "/nowhere.json")
-        self.assert_refused(self.stored("compare", base, base, "--out=x.html"), ".md")
-
-    def processes(self, name, factor, count=5):
-        """A folder of runs as `count` processes would write them, 0.2 % apart."""
-        folder = self.folder / name
-        folder.mkdir(exist_ok=True)
-        for i in range(count):
-            run = json.loads(pathlib.Path(self.changed("process.json", self.scale(factor * (1 + 0.002 * (i % 3))))).read_text())
-            run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z"
-            (folder / f"run-{i}.json").write_text(json.dumps(run))
-        return str(folder)
-
-    def test_compare_takes_several_processes_a_side(self):
-        base, slower = self.processes("base-runs", 1.0), self.processes("slower-runs", 1.05)
-        result = self.stored("compare", base, slower)
-        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
-        self.assertIn("1.05x slower", result.stdout)
-        self.assertIn("5 base and 5 new", " ".join(result.stdout.split()))
-        self.assertEqual(self.stored("compare", slower, base).returncode, 0, "a speed-up is no failure")
-        files = sorted(str(file) for file in pathlib.Path(slower).iterdir())
-        result = self.stored("compare", f"--base={base}", *[f"--new={file}" for file in files])
-        self.assertEqual(result.returncode, 1, result.stderr)
-        # One process a side: 22 % of noise are assumed, in which 5 % are lost, and that is said.
-        single = self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json")
-        self.assertEqual(single.returncode, 0)
-        self.assertIn("one run a side does not show", single.stdout)
-        self.assertEqual(self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json", "--fail-on=inconclusive").returncode, 4)
-        empty = self.folder / "no-runs"
-        empty.mkdir(exist_ok=True)
-        self.assert_refused(self.stored("compare", base, str(empty)), "no run")
-        self.assert_refused(self.stored("compare", base), "needs two runs, but got one", "BASE NEW")
-        self.assert_refused(self.stored("compare", f"--base={base}"), "new side")
-
-    def test_compare_refuses_bad_files(self):
-        base = self.changed("base.json", self.scale(1.0))
-        text = pathlib.Path(base).read_text()
-        bad = self.folder / "bad-run.json"
-        newer = json.loads(text)
-        newer["schema"]["version"] = 99
-        unitless = json.loads(text)
-        unitless["points"][0]["measurement"]["timings"][0]["seconds"]["median"] = "3 ms"
-        cases = {"empty": ("", "empty"), "cut off": (text[: len(text) // 2], "cut off"), "foreign": ('{"benchmarks": []}', "not a gpubench run"),
-                 "newer": (json.dumps(newer), "newer"), "another unit": (json.dumps(unitless), "/points/0/measurement/timings/0/seconds/median"),
-                 "not a number": (text.replace('"median": ', '"median": NaN, "x": ', 1), "JSON")}
-        for name, (content, word) in cases.items():
-            bad.write_text(content)
-            for arguments in ((base, str(bad)), (str(bad), base)):
-                with self.subTest(name):
-                    self.assert_refused(self.stored("compare", *arguments), "bad-run.json", word)
-        with open(bad, "wb") as file:
-            file.truncate((1 << 30) + 1)
-        self.assert_refused(self.stored("compare", base, str(bad)), "over the limit")
-        bad.unlink()
-        full = self.stored("compare", base, base, "--out=/dev/full/x.md")
-        self.assert_refused(full, "/dev/full/x.md")
-
-    def test_compare_writes_reports(self):
-        base = f"{self.folder}/run.json"
-        outs = [self.folder / f"comparison{extension}" for extension in (".json", ".csv", ".md")]
-        self.stored("compare", base, base, *[f"--out={out}" for out in outs])
-        for out in outs:
-            self.assertIn("copy/n:1024", out.read_text())
 
 
 if __name__ == "__main__":

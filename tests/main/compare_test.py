@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench compare as its user meets it. Argument: the program."""
+
+import json
+import pathlib
+import sys
+import unittest
+
+from command_line import CommandLineTest
+
+
+class Compare(CommandLineTest):
+    def changed(self, name, change):
+        run = json.loads((self.folder / "run.json").read_text())
+        for point in run["points"]:
+            point["measurement"].pop("conditions", None)  # these tests are not about a busy machine
+        change(run)
+        path = self.folder / name
+        path.write_text(json.dumps(run))
+        return str(path)
+
+    @staticmethod
+    def scale(factor):
+        def change(run):
+            for point in run["points"]:
+                point["measurement"].pop("conditions", None)  # others may have had the cores
+                timing = point["measurement"]["timings"][0]
+                base = timing["seconds"]["median"]
+                point["measurement"].get("conditions", {}).pop("core_share", None)
+                timing.pop("block_sizes", None)
+                timing.pop("samples_clock_hz", None)
+                timing["samples_seconds"] = [base * factor * (1 + 0.001 * (i % 5 - 2)) for i in range(40)]
+                for key, value in timing["seconds"].items():
+                    if isinstance(value, float):
+                        timing["seconds"][key] = base * factor
+                # As on a quiet machine, whatever this one was when it measured.
+                timing["seconds"]["median_ci95"] = [base * factor * 0.999, base * factor * 1.001]
+                timing["seconds"].update(count=40, mad=0.0, minimum=min(timing["samples_seconds"]), maximum=max(timing["samples_seconds"]))
+
+        return change
+
+    def test_compare_exit_codes(self):
+        base = self.changed("base.json", self.scale(1.0))
+
+        def code(name, change, *flags):
+            return self.stored("compare", base, self.changed(name, change), "--process-noise=0.2", *flags).returncode
+
+        def other_device(run):
+            for part in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
+                part["name"] = "Another CPU"
+
+        def failing(run):
+            measurement = run["points"][0]["measurement"]
+            measurement["timings"] = []
+            measurement["failure"] = {"kind": "error", "message": "broken"}
+
+        self.assertEqual(self.stored("compare", base, base).returncode, 0)
+        self.assertEqual(code("slower.json", self.scale(1.2)), 1)
+        self.assertEqual(code("slower.json", self.scale(1.2), "--fail-on=never"), 0)
+        self.assertEqual(code("slower.json", self.scale(1.2), "--min-effect=30"), 0)
+        self.assertEqual(code("faster.json", self.scale(0.8)), 0)
+        self.assertEqual(code("failing.json", failing), 2)
+        self.assertEqual(code("other.json", other_device), 3)
+        self.assertEqual(code("other.json", other_device, "--force"), 0)
+        self.assert_refused(self.stored("compare", base, "/nowhere.json"), "/nowhere.json")
+        self.assert_refused(self.stored("compare", base, base, "--out=x.html"), ".md")
+
+    def processes(self, name, factor, count=5):
+        """A folder of runs as `count` processes would write them, 0.2 % apart."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        for i in range(count):
+            run = json.loads(pathlib.Path(self.changed("process.json", self.scale(factor * (1 + 0.002 * (i % 3))))).read_text())
+            run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z"
+            (folder / f"run-{i}.json").write_text(json.dumps(run))
+        return str(folder)
+
+    def test_compare_takes_several_processes_a_side(self):
+        base, slower = self.processes("base-runs", 1.0), self.processes("slower-runs", 1.05)
+        result = self.stored("compare", base, slower)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("1.05x slower", result.stdout)
+        self.assertIn("5 base and 5 new", " ".join(result.stdout.split()))
+        self.assertEqual(self.stored("compare", slower, base).returncode, 0, "a speed-up is no failure")
+        files = sorted(str(file) for file in pathlib.Path(slower).iterdir())
+        result = self.stored("compare", f"--base={base}", *[f"--new={file}" for file in files])
+        self.assertEqual(result.returncode, 1, result.stderr)
+        # One process a side: 22 % of noise are assumed, in which 5 % are lost, and that is said.
+        single = self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json")
+        self.assertEqual(single.returncode, 0)
+        self.assertIn("one run a side does not show", single.stdout)
+        self.assertEqual(self.stored("compare", f"{base}/run-0.json", f"{slower}/run-0.json", "--fail-on=inconclusive").returncode, 4)
+        empty = self.folder / "no-runs"
+        empty.mkdir(exist_ok=True)
+        self.assert_refused(self.stored("compare", base, str(empty)), "no run")
+        self.assert_refused(self.stored("compare", base), "needs two runs, but got one", "BASE NEW")
+        self.assert_refused(self.stored("compare", f"--base={base}"), "new side")
+
+    def test_compare_refuses_bad_files(self):
+        base = self.changed("base.json", self.scale(1.0))
+        text = pathlib.Path(base).read_text()
+        bad = self.folder / "bad-run.json"
+        newer = json.loads(text)
+        newer["schema"]["version"] = 99
+        unitless = json.loads(text)
+        unitless["points"][0]["measurement"]["timings"][0]["seconds"]["median"] = "3 ms"
+        cases = {"empty": ("", "empty"), "cut off": (text[: len(text) // 2], "cut off"), "foreign": ('{"benchmarks": []}', "not a gpubench run"),
+                 "newer": (json.dumps(newer), "newer"), "another unit": (json.dumps(unitless), "/points/0/measurement/timings/0/seconds/median"),
+                 "not a number": (text.replace('"median": ', '"median": NaN, "x": ', 1), "JSON")}
+        for name, (content, word) in cases.items():
+            bad.write_text(content)
+            for arguments in ((base, str(bad)), (str(bad), base)):
+                with self.subTest(name):
+                    self.assert_refused(self.stored("compare", *arguments), "bad-run.json", word)
+        with open(bad, "wb") as file:
+            file.truncate((1 << 30) + 1)
+        self.assert_refused(self.stored("compare", base, str(bad)), "over the limit")
+        bad.unlink()
+        full = self.stored("compare", base, base, "--out=/dev/full/x.md")
+        self.assert_refused(full, "/dev/full/x.md")
+
+    def test_compare_writes_reports(self):
+        base = f"{self.folder}/run.json"
+        outs = [self.folder / f"comparison{extension}" for extension in (".json", ".csv", ".md")]
+        self.stored("compare", base, base, *[f"--out={out}" for out in outs])
+        for out in outs:
+            self.assertIn("copy/n:1024", out.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
