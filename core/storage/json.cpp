@@ -37,6 +37,12 @@ void filled(V& visit, const char* key, T& value, More&... more) {
   if constexpr (sizeof...(more) > 0) filled(visit, more...);
 }
 
+/// A field that files call as the structure does: its key and itself.
+#define OF(name) #name, it.name
+/// A structure of plain fields.
+#define PLAIN(Type, ...) \
+  void describe(auto& visit, is_a<Type> auto& it) { fields(visit, __VA_ARGS__); }
+
 template <class V>
 inline constexpr bool is_reader = std::is_same_v<std::remove_cvref_t<V>, Reader>;
 
@@ -63,95 +69,72 @@ inline bool holds(const Interval& interval, double value) {
 /// Counts beyond this were never counted.
 inline constexpr std::int64_t max_count = 1'000'000'000'000;
 
-void describe(auto& visit, is_a<Device> auto& it) {
-  fields(visit, "id", it.id, "kind", it.kind, "name", it.name, "architecture", it.architecture, "units", it.units,
-         "memory_bytes", it.memory_bytes, "last_level_cache_bytes", it.last_level_cache_bytes, "max_clock_hz",
-         it.max_clock_hz, "memory_bandwidth_limit_bytes_per_second", it.memory_bandwidth_limit, "properties",
-         it.properties);
-}
+PLAIN(Device, OF(id), OF(kind), OF(name), OF(architecture), OF(units), OF(memory_bytes), OF(last_level_cache_bytes),
+      OF(max_clock_hz), "memory_bandwidth_limit_bytes_per_second", it.memory_bandwidth_limit, OF(properties))
 
 void describe(auto& visit, is_a<Estimate> auto& it) {
-  visit.field("value", it.value, visit.domain());
-  visit.field("ci95", it.ci95);
+  visit.field(OF(value), visit.domain());
+  visit.field(OF(ci95));
 }
 
 // Calibrations.
 
 void describe(auto& visit, is_a<Confirmation> auto& it) {
-  visit.filled("counter", it.counter);
-  visit.field("ratio", it.ratio);
-  visit.filled("reason", it.reason);
+  visit.filled(OF(counter));
+  visit.field(OF(ratio));
+  visit.filled(OF(reason));
 }
 
 void describe(auto& visit, is_a<Ceiling> auto& it) {
-  fields(visit, "resource", it.resource, "value", it.value, "unit", it.unit, "ci95", it.ci95, "repeats", it.repeats,
-         "method", it.method, "clock_hz", it.clock_hz, "theoretical_limit", it.theoretical_limit, "group", it.group);
-  filled(visit, "shape", it.shape, "conditions", it.conditions);
-  fields(visit, "load", it.load, "work_per_run", it.work_per_run);
-  visit.filled("work_unit", it.work_unit);
-  fields(visit, "rate_per_clock", it.rate_per_clock, "cycles", it.cycles, "power_watts", it.power_watts);
-  visit.field("temperature_celsius", it.temperature_celsius, Domain::any);
-  visit.field("confirmation", it.confirmation);
-  visit.filled("caveats", it.caveats);
+  fields(visit, OF(resource), OF(value), OF(unit), OF(ci95), OF(repeats), OF(method), OF(clock_hz),
+         OF(theoretical_limit), OF(group));
+  filled(visit, OF(shape), OF(conditions));
+  fields(visit, OF(load), OF(work_per_run));
+  visit.filled(OF(work_unit));
+  fields(visit, OF(rate_per_clock), OF(cycles), OF(power_watts));
+  visit.field(OF(temperature_celsius), Domain::any);
+  visit.field(OF(confirmation));
+  visit.filled(OF(caveats));
   visit.require(it.value > 0.0, "value", "is zero, which limits nothing");
   visit.require(holds(it.ci95, it.value), "ci95", "is an interval that does not hold the value");
 }
 
-void describe(auto& visit, is_a<AbsentCeiling> auto& it) {
-  fields(visit, "resource", it.resource, "reason", it.reason);
-}
-
-void describe(auto& visit, is_a<CacheLevel> auto& it) {
-  fields(visit, "resource", it.resource, "capacity_bytes", it.capacity_bytes, "capacity_ci95", it.capacity_ci95);
-}
-
-void describe(auto& visit, is_a<LadderPoint> auto& it) {
-  fields(visit, "working_set_bytes", it.working_set_bytes, "bytes_per_second", it.bytes_per_second);
-}
-
-void describe(auto& visit, is_a<LatencyPoint> auto& it) {
-  fields(visit, "working_set_bytes", it.working_set_bytes, "seconds", it.seconds, "cycles", it.cycles);
-}
-
-void describe(auto& visit, is_a<IntensityPoint> auto& it) {
-  fields(visit, "flops_per_byte", it.flops_per_byte, "flops_per_second", it.flops_per_second, "bytes_per_second",
-         it.bytes_per_second, "clock_hz", it.clock_hz);
-}
+PLAIN(AbsentCeiling, OF(resource), OF(reason))
+PLAIN(CacheLevel, OF(resource), OF(capacity_bytes), OF(capacity_ci95))
+PLAIN(LadderPoint, OF(working_set_bytes), OF(bytes_per_second))
+PLAIN(LatencyPoint, OF(working_set_bytes), OF(seconds), OF(cycles))
+PLAIN(IntensityPoint, OF(flops_per_byte), OF(flops_per_second), OF(bytes_per_second), OF(clock_hz))
 
 void describe(auto& visit, is_a<DriftReading> auto& it) {
-  fields(visit, "resource", it.resource, "unit", it.unit, "stored", it.stored, "now", it.now);
-  visit.field("change", it.change, Domain::any);
-  visit.field("beyond", it.beyond, Domain::any);
-  fields(visit, "samples", it.samples, "sets", it.sets, "outcome", it.outcome, "method", it.method);
-  visit.filled("disturbance", it.disturbance);
+  fields(visit, OF(resource), OF(unit), OF(stored), OF(now));
+  visit.field(OF(change), Domain::any);
+  visit.field(OF(beyond), Domain::any);
+  fields(visit, OF(samples), OF(sets), OF(outcome), OF(method));
+  visit.filled(OF(disturbance));
 }
 
 void describe(auto& visit, is_a<DriftCheck> auto& it) {
-  fields(visit, "calibration_utc", it.calibration_utc, "checked_utc", it.checked_utc, "seconds_taken", it.seconds_taken,
-         "outcome", it.outcome, "readings", it.readings);
-  visit.filled("not_checked", it.not_checked);
+  fields(visit, OF(calibration_utc), OF(checked_utc), OF(seconds_taken), OF(outcome), OF(readings));
+  visit.filled(OF(not_checked));
 }
 
 void describe(auto& visit, is_a<BandCheck> auto& it) {
-  fields(visit, "resource", it.resource, "unit", it.unit, "value", it.value, "reference", it.reference, "margin",
-         it.margin, "standing", it.standing);
-  visit.field("difference", it.difference, Domain::any);
-  fields(visit, "worse", it.worse, "source", it.source);
+  fields(visit, OF(resource), OF(unit), OF(value), OF(reference), OF(margin), OF(standing));
+  visit.field(OF(difference), Domain::any);
+  fields(visit, OF(worse), OF(source));
 }
 
 void describe(auto& visit, is_a<Health> auto& it) {
-  fields(visit, "kind", it.kind, "checks", it.checks);
-  visit.filled("reason", it.reason);
+  fields(visit, OF(kind), OF(checks));
+  visit.filled(OF(reason));
 }
 
 void describe(auto& visit, is_a<Calibration> auto& it) {
-  fields(visit, "device", it.device, "mode", it.mode, "created_utc", it.created_utc, "gpubench_version",
-         it.gpubench_version, "seconds_taken", it.seconds_taken, "ceilings", it.ceilings, "absent", it.absent, "levels",
-         it.levels, "ladder", it.ladder);
-  filled(visit, "unit_levels", it.unit_levels, "unit_ladder", it.unit_ladder, "latency_curve", it.latency_curve,
-         "intensity_sweep", it.intensity_sweep, "warnings", it.warnings);
-  visit.field("core_share", it.core_share, Domain::probability);
-  fields(visit, "drift", it.drift, "health", it.health);
+  fields(visit, OF(device), OF(mode), OF(created_utc), OF(gpubench_version), OF(seconds_taken), OF(ceilings),
+         OF(absent), OF(levels), OF(ladder));
+  filled(visit, OF(unit_levels), OF(unit_ladder), OF(latency_curve), OF(intensity_sweep), OF(warnings));
+  visit.field(OF(core_share), Domain::probability);
+  fields(visit, OF(drift), OF(health));
   if constexpr (is_reader<decltype(visit)>) {
     std::set<std::string_view> seen;
     for (const Ceiling& ceiling : it.ceilings) {
@@ -173,22 +156,19 @@ void describe(auto& visit, is_a<Calibration> auto& it) {
 // Measurements.
 
 void describe(auto& visit, is_a<Summary> auto& it) {
-  visit.field("count", it.count);
-  visit.field("minimum", it.minimum, visit.domain());
-  visit.field("lower_quartile", it.lower_quartile, visit.domain());
-  visit.field("median", it.median);
-  visit.field("upper_quartile", it.upper_quartile, visit.domain());
-  visit.field("maximum", it.maximum, visit.domain());
-  visit.field("mean", it.mean, visit.domain());
-  fields(visit, "mad", it.mad, "median_ci95", it.median_ci95);
+  visit.field(OF(count));
+  visit.field(OF(minimum), visit.domain());
+  visit.field(OF(lower_quartile), visit.domain());
+  visit.field(OF(median));
+  visit.field(OF(upper_quartile), visit.domain());
+  visit.field(OF(maximum), visit.domain());
+  visit.field(OF(mean), visit.domain());
+  fields(visit, OF(mad), OF(median_ci95));
   if constexpr (is_reader<decltype(visit)>) {
     visit.require(it.count >= 1 && it.count <= static_cast<std::int64_t>(max_array), "count", "is {}, not 1 to {}",
                   it.count, max_array);
-    const std::array<std::pair<const char*, double>, 5> rising = {{{"minimum", it.minimum},
-                                                                   {"lower_quartile", it.lower_quartile},
-                                                                   {"median", it.median},
-                                                                   {"upper_quartile", it.upper_quartile},
-                                                                   {"maximum", it.maximum}}};
+    const std::array<std::pair<const char*, double>, 5> rising = {
+        {{OF(minimum)}, {OF(lower_quartile)}, {OF(median)}, {OF(upper_quartile)}, {OF(maximum)}}};
     for (std::size_t i = 1; i < rising.size(); ++i)
       visit.require(at_most(rising[i - 1].second, rising[i].second), rising[i].first, "is {}, below the {} of {}",
                     rising[i].second, std::string_view(rising[i - 1].first), rising[i - 1].second);
@@ -201,15 +181,12 @@ void describe(auto& visit, is_a<Summary> auto& it) {
 }
 
 void describe(auto& visit, is_a<Argument> auto& it) {
-  visit.filled("name", it.name);
-  visit.field("text", it.text);
-  if (!it.text) visit.field("value", it.value, Domain::any);
+  visit.filled(OF(name));
+  visit.field(OF(text));
+  if (!it.text) visit.field(OF(value), Domain::any);
 }
 
-void describe(auto& visit, is_a<Work> auto& it) {
-  fields(visit, "bytes_read", it.bytes_read, "bytes_written", it.bytes_written, "footprint_bytes", it.footprint_bytes,
-         "flops", it.flops);
-}
+PLAIN(Work, OF(bytes_read), OF(bytes_written), OF(footprint_bytes), OF(flops))
 
 /// Whether the blocks hold so many samples, each block at least one.
 inline bool add_up(const std::vector<std::int64_t>& block_sizes, std::size_t samples) {
@@ -240,13 +217,13 @@ inline void check_agreement(const Reader& visit, const Summary& summary, std::ve
 }
 
 void describe(auto& visit, is_a<Timing> auto& it) {
-  visit.field("clock", it.clock);
+  visit.field(OF(clock));
   // Samples of a clock that takes a cost off may fall below zero; no other time does.
   const Domain domain = it.clock == Clock::device ? Domain::any : Domain::not_negative;
-  visit.field("seconds", it.seconds, domain);
-  visit.filled("reason", it.reason);
-  visit.filled("samples_seconds", it.samples_seconds, domain);
-  filled(visit, "samples_clock_hz", it.samples_clock_hz, "block_sizes", it.block_sizes);
+  visit.field(OF(seconds), domain);
+  visit.filled(OF(reason));
+  visit.filled(OF(samples_seconds), domain);
+  filled(visit, OF(samples_clock_hz), OF(block_sizes));
   const std::size_t samples = it.samples_seconds.size();
   if (samples > 0 && !it.block_sizes.empty())
     visit.require(add_up(it.block_sizes, samples), "block_sizes", "does not add up to the number of samples");
@@ -254,8 +231,8 @@ void describe(auto& visit, is_a<Timing> auto& it) {
     visit.require(it.samples_clock_hz.size() == samples, "samples_clock_hz", "does not have one clock for each sample");
   if constexpr (is_reader<decltype(visit)>)
     if (samples > 0 && it.seconds) check_agreement(visit, *it.seconds, it.samples_seconds);
-  visit.filled("dropped_samples", it.dropped_samples);
-  fields(visit, "executions_per_sample", it.executions_per_sample, "method", it.method, "stop_reason", it.stop_reason);
+  visit.filled(OF(dropped_samples));
+  fields(visit, OF(executions_per_sample), OF(method), OF(stop_reason));
   if constexpr (is_reader<decltype(visit)>) {
     const auto count = [&](std::int64_t value, const char* key) {
       visit.require(value <= max_count, key, "is {}, more than can have been counted", value);
@@ -271,75 +248,68 @@ void describe(auto& visit, is_a<Variant> auto& it) {
   visit.field(visit.key("ablation", "perturbation"), it.ablation);
   visit.field(remaining, it.remaining_fraction);
   visit.require(it.remaining_fraction < 1.0, remaining, "leaves all of the work, or more");
-  visit.field("seconds", it.seconds, Domain::any);  // by the device clock, which takes a cost off
-  visit.filled("reason", it.reason);
+  visit.field(OF(seconds), Domain::any);  // by the device clock, which takes a cost off
+  visit.filled(OF(reason));
 }
 
 void describe(auto& visit, is_a<DeviceConditions> auto& it) {
-  fields(visit, "readings", it.readings, "sm_clock_hz", it.sm_clock_hz, "memory_clock_hz", it.memory_clock_hz,
-         "power_watts", it.power_watts, "temperature_celsius", it.temperature_celsius);
-  visit.field("core_share", it.core_share, Domain::probability);
-  filled(visit, "throttle_reasons", it.throttle_reasons, "absent_reason", it.absent_reason);
+  fields(visit, OF(readings), OF(sm_clock_hz), OF(memory_clock_hz), OF(power_watts), OF(temperature_celsius));
+  visit.field(OF(core_share), Domain::probability);
+  filled(visit, OF(throttle_reasons), OF(absent_reason));
 }
 
-void describe(auto& visit, is_a<Launches> auto& it) {
-  fields(visit, "kernels", it.kernels, "blocks", it.blocks, "later_blocks", it.later_blocks);
-}
-
-void describe(auto& visit, is_a<Grid> auto& it) {
-  fields(visit, "blocks", it.blocks, "blocks_per_multiprocessor", it.blocks_per_multiprocessor);
-}
+PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks))
+PLAIN(Grid, OF(blocks), OF(blocks_per_multiprocessor))
 
 void describe(auto& visit, is_a<Counter> auto& it) {
-  visit.field("name", it.name);
-  visit.field("value", it.value, Domain::any);
-  visit.field("unit", it.unit);
-  visit.filled("source", it.source);
+  visit.field(OF(name));
+  visit.field(OF(value), Domain::any);
+  visit.field(OF(unit));
+  visit.filled(OF(source));
 }
 
-void describe(auto& visit, is_a<AbsentCounter> auto& it) { fields(visit, "name", it.name, "reason", it.reason); }
+PLAIN(AbsentCounter, OF(name), OF(reason))
 
 void describe(auto& visit, is_a<UserCounter> auto& it) {
-  visit.field("name", it.name);
-  visit.field("value", it.value, Domain::any);
-  visit.filled("unit", it.unit);
+  visit.field(OF(name));
+  visit.field(OF(value), Domain::any);
+  visit.filled(OF(unit));
 }
 
 void describe(auto& visit, is_a<KernelLaunch> auto& it) {
-  fields(visit, "name", it.name, "grid", it.grid, "block", it.block, "registers", it.registers, "static_shared_bytes",
-         it.static_shared_bytes, "dynamic_shared_bytes", it.dynamic_shared_bytes, "launches", it.launches,
-         "local_bytes", it.local_bytes);
-  filled(visit, "code", it.code, "code_absent_reason", it.code_absent_reason);
+  fields(visit, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
+         OF(launches), OF(local_bytes));
+  filled(visit, OF(code), OF(code_absent_reason));
 }
 
 void describe(auto& visit, is_a<ActivityCheck> auto& it) {
-  visit.field("agreement", it.agreement);
-  filled(visit, "reason", it.reason, "source", it.source);
-  visit.field("executions", it.executions);
-  visit.field("seconds", it.seconds, Domain::any);
-  visit.field("span_seconds", it.span_seconds, Domain::any);
-  visit.filled("kernels", it.kernels);
-  visit.field("copies", it.copies);
-  visit.field("expected_seconds", it.expected_seconds, Domain::any);
-  visit.field("tolerance_seconds", it.tolerance_seconds);
-  visit.field("recording_seconds", it.recording_seconds, Domain::any);
-  visit.filled("recording_reason", it.recording_reason);
+  visit.field(OF(agreement));
+  filled(visit, OF(reason), OF(source));
+  visit.field(OF(executions));
+  visit.field(OF(seconds), Domain::any);
+  visit.field(OF(span_seconds), Domain::any);
+  visit.filled(OF(kernels));
+  visit.field(OF(copies));
+  visit.field(OF(expected_seconds), Domain::any);
+  visit.field(OF(tolerance_seconds));
+  visit.field(OF(recording_seconds), Domain::any);
+  visit.filled(OF(recording_reason));
 }
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {
-  visit.filled("kind", it.kind);
+  visit.filled(OF(kind));
   if (it.kind == CommandKind::kernel)
     describe(visit, it.launch);
   else
     fields(visit, "name", it.launch.name, "launches", it.launch.launches);
-  visit.field("bytes", it.bytes);
-  visit.field("seconds", it.seconds, Domain::any);
-  visit.filled("counters", it.counters);
+  visit.field(OF(bytes));
+  visit.field(OF(seconds), Domain::any);
+  visit.filled(OF(counters));
   visit.require(it.launch.launches <= max_count, "launches", "is {}, more than can have been counted",
                 it.launch.launches);
 }
 
-void describe(auto& visit, is_a<Failure> auto& it) { fields(visit, "kind", it.kind, "message", it.message); }
+PLAIN(Failure, OF(kind), OF(message))
 
 /// Schema 1 has the primary timing's fields beside the measurement's own, the other timings in a list, and an empty
 /// name of the clock where a point was never timed.
@@ -350,95 +320,80 @@ inline void read_timings_of_schema_1(const Node& node, std::vector<Timing>& timi
 }
 
 void describe(auto& visit, is_a<Measurement> auto& it) {
-  fields(visit, "name", it.name, "operation", it.operation, "arguments", it.arguments, "device", it.device,
-         "repetition", it.repetition);
-  visit.filled("label", it.label);
-  visit.field("work", it.work);
+  fields(visit, OF(name), OF(operation), OF(arguments), OF(device), OF(repetition));
+  visit.filled(OF(label));
+  visit.field(OF(work));
   if constexpr (std::is_same_v<decltype(visit), Reader&>) {
     it.name = without_suffix(it.name);  // runs of 0.1 have one
     if (visit.node().version() == 1)
       read_timings_of_schema_1(visit.node(), it.timings);
     else
-      visit.field("timings", it.timings);
+      visit.field(OF(timings));
   } else {
-    visit.field("timings", it.timings);
+    visit.field(OF(timings));
   }
-  visit.field("launch_seconds", it.launch_seconds, Domain::any);
-  visit.filled("variants", it.variants);
-  fields(visit, "cache_state", it.cache_state, "verified", it.verified, "unoptimized_code", it.unoptimized_code,
-         "clock_hz", it.clock_hz);
-  visit.filled("clock_hz_source", it.clock_hz_source);
-  fields(visit, "conditions", it.conditions, "launches", it.launches, "grid", it.grid);
-  filled(visit, "counters", it.counters, "absent_counters", it.absent_counters, "user_counters", it.user_counters,
-         "work_differences", it.work_differences);
-  visit.field("activity", it.activity);
-  filled(visit, "kernel_groups", it.kernels, "kernel_order", it.kernel_order, "kernel_order_reason",
-         it.kernel_order_reason, "kernel_counters_reason", it.kernel_counters_reason);
+  visit.field(OF(launch_seconds), Domain::any);
+  visit.filled(OF(variants));
+  fields(visit, OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz));
+  visit.filled(OF(clock_hz_source));
+  fields(visit, OF(conditions), OF(launches), OF(grid));
+  filled(visit, OF(counters), OF(absent_counters), OF(user_counters), OF(work_differences));
+  visit.field(OF(activity));
+  filled(visit, "kernel_groups", it.kernels, OF(kernel_order), OF(kernel_order_reason), OF(kernel_counters_reason));
   visit.require(it.kernels.size() <= max_kernel_groups + 1, "kernel_groups", "has {} groups, more than {}",
                 it.kernels.size(), max_kernel_groups + 1);
   visit.require(
       std::ranges::all_of(it.kernel_order, [&](std::int64_t place) { return std::cmp_less(place, it.kernels.size()); }),
       "kernel_order", "names a group that is not there");
-  fields(visit, "failure", it.failure, "skipped", it.skipped);
+  fields(visit, OF(failure), OF(skipped));
 }
 
 // Verdicts.
 
 void describe(auto& visit, is_a<Share> auto& it) {
-  visit.field("resource", it.resource);
-  visit.field("fraction", it.fraction, Domain::any);
+  visit.field(OF(resource));
+  visit.field(OF(fraction), Domain::any);
 }
 
-void describe(auto& visit, is_a<Advice> auto& it) {
-  fields(visit, "action", it.action, "evidence", it.evidence, "gain", it.gain, "code", it.code);
-}
-
-void describe(auto& visit, is_a<Vote> auto& it) {
-  fields(visit, "check", it.experiment, "outcome", it.outcome, "says", it.says, "evidence", it.evidence);
-}
+PLAIN(Advice, OF(action), OF(evidence), OF(gain), OF(code))
+PLAIN(Vote, "check", it.experiment, OF(outcome), OF(says), OF(evidence))
 
 void describe(auto& visit, is_a<Verdict> auto& it) {
-  fields(visit, "regime", it.regime, "limiter", it.limiter, "shares", it.shares, "achieved", it.achieved,
-         "speed_up_left", it.speed_up_left);
-  visit.field("confidence", it.confidence, Domain::probability);
-  fields(visit, "certainty", it.certainty, "runner_up", it.runner_up);
-  visit.later("runner_up_probability", it.runner_up_probability, Domain::probability);
-  fields(visit, "model_seconds", it.model_seconds, "evidence", it.evidence);
-  filled(visit, "advice", it.advice, "votes", it.votes);
+  fields(visit, OF(regime), OF(limiter), OF(shares), OF(achieved), OF(speed_up_left));
+  visit.field(OF(confidence), Domain::probability);
+  fields(visit, OF(certainty), OF(runner_up));
+  if constexpr (is_reader<decltype(visit)>)  // older files lack it
+    visit.filled(OF(runner_up_probability), Domain::probability);
+  else
+    visit.field(OF(runner_up_probability));
+  fields(visit, OF(model_seconds), OF(evidence));
+  filled(visit, OF(advice), OF(votes));
 }
 
 void describe(auto& visit, is_a<Boundary> auto& it) {
-  fields(visit, "operation", it.operation, "device", it.device, "argument", it.argument, "from", it.from, "to", it.to);
-  visit.field("at", it.at, Domain::any);
-  visit.field("ci95", it.ci95);
-  visit.filled("placement", it.placement);
+  fields(visit, OF(operation), OF(device), OF(argument), OF(from), OF(to));
+  visit.field(OF(at), Domain::any);
+  visit.field(OF(ci95));
+  visit.filled(OF(placement));
 }
 
 // Runs.
 
-void describe(auto& visit, is_a<Context> auto& it) {
-  fields(visit, "gpubench_version", it.gpubench_version, "created_utc", it.created_utc, "host", it.host, "program",
-         it.program, "arguments", it.arguments, "environment", it.environment);
-}
+PLAIN(Context, OF(gpubench_version), OF(created_utc), OF(host), OF(program), OF(arguments), OF(environment))
 
 void describe(auto& visit, is_a<Point> auto& it) {
-  fields(visit, "measurement", it.measurement, "verdict", it.verdict);
-  visit.filled("kernel_verdicts", it.kernel_verdicts);
+  fields(visit, OF(measurement), OF(verdict));
+  visit.filled(OF(kernel_verdicts));
   visit.require(it.kernel_verdicts.empty() || it.kernel_verdicts.size() == it.measurement.kernels.size(),
                 "kernel_verdicts", "does not have one entry for each of the kernel_groups");
 }
 
-void describe(auto& visit, is_a<Unfinished> auto& it) { fields(visit, "finished", it.finished, "planned", it.planned); }
+PLAIN(Unfinished, OF(finished), OF(planned))
+PLAIN(Run, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries), OF(warnings))
+PLAIN(BaselineEntry, OF(label), OF(added_utc), OF(fingerprint), OF(clock), OF(runs))
 
-void describe(auto& visit, is_a<Run> auto& it) {
-  fields(visit, "context", it.context, "unfinished", it.unfinished, "devices", it.devices, "calibrations",
-         it.calibrations, "points", it.points, "boundaries", it.boundaries, "warnings", it.warnings);
-}
-
-void describe(auto& visit, is_a<BaselineEntry> auto& it) {
-  fields(visit, "label", it.label, "added_utc", it.added_utc, "fingerprint", it.fingerprint, "clock", it.clock, "runs",
-         it.runs);
-}
+#undef PLAIN
+#undef OF
 
 Run read_run(const Node& node) { return read_as<Run>(node); }
 Point read_point(const Node& node) { return read_as<Point>(node); }

@@ -88,11 +88,6 @@ class Writer {
   void filled(const char* key, const T& value, Domain domain = Domain::not_negative) {
     if (!(value == T{})) field(key, value, domain);
   }
-  /// A field that is always written, but that older files lack.
-  template <class T>
-  void later(const char* key, const T& value, Domain domain = Domain::not_negative) {
-    field(key, value, domain);
-  }
   [[nodiscard]] static Domain domain() { return Domain::any; }
   [[nodiscard]] static const char* key(const char* now, const char* /*of_schema_1*/) { return now; }
   template <class... What>
@@ -117,10 +112,6 @@ class Reader {
   template <class T>
   void filled(const char* key, T& value, Domain domain = Domain::not_negative) {
     if (const auto found = node_.find(key)) read_value(*found, value, domain);
-  }
-  template <class T>
-  void later(const char* key, T& value, Domain domain = Domain::not_negative) {
-    filled(key, value, domain);
   }
   /// What the numbers of this object may be, where that depends on the object it is in.
   [[nodiscard]] Domain domain() const { return domain_; }
