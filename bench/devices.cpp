@@ -84,7 +84,7 @@ Ceiling summed_up(Timer& clock, const std::string& what, int rounds) {
   Ceiling ceiling;
   ceiling.resource = "launch";
   ceiling.value = statistics::median(medians);
-  ceiling.unit = "s";
+  ceiling.unit = 's';  // as a text GCC 12 warns of an overflow here
   // Of logarithms: under load rounds differ by factors, and no time is negative.
   for (double& each : medians) each = std::log(std::max(each, 1e-12));
   const Interval logs = statistics::mean_ci95(medians);
