@@ -8,20 +8,18 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "bench/devices.h"
 #include "bench/google/google_runner.h"
 #include "calibrate/check/drift.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/commands/commands.h"
 #include "main/commands/plan.h"
@@ -89,8 +87,7 @@ void measure_points(const Job& job, const Options& options, const Device& device
     run.points[i].measurement.failure = reported[i].failure;
   }
   storage::write_file(job.result, storage::to_json(run));
-  // Points are done once they are timed: a process that dies in a later pass loses what that adds alone. It tells that
-  // it is alive, for the limit on time is that of one point.
+  // Timed points are done: a process that dies later loses what a pass adds alone. It tells that it is alive.
   for (const PostTimingStep& pass : post_timing_steps(options)) {
     const PostTimingOutcome outcome =
         run_post_timing(pass, plan, filter, options, run.points, [&](std::size_t position, double) {
@@ -129,36 +126,24 @@ void from_json(const nlohmann::json& json, Argument& argument) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PointKey, device, name, repetition, occurrence)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AddedSize, operation, arguments)
 
+void to_json(nlohmann::json& json, const Job::Task& task) { json = task_names[static_cast<std::size_t>(task)]; }
+
+void from_json(const nlohmann::json& json, Job::Task& task) {
+  const auto name = std::ranges::find(task_names, json.get<std::string>());
+  if (name == task_names.end()) throw storage::ReadError("its task is unknown");
+  task = static_cast<Job::Task>(name - task_names.begin());
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, task, parent, device, operation, points, added, result, input)
+
 std::string job_to_json(const Job& job) {
-  const nlohmann::json document = {{"task", task_names[static_cast<std::size_t>(job.task)]},
-                                   {"parent", job.parent},
-                                   {"device", job.device},
-                                   {"operation", job.operation},
-                                   {"points", job.points},
-                                   {"added", job.added},
-                                   {"result", job.result.string()},
-                                   {"input", job.input.string()}};
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(job).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Job job_from_json(const std::string& text, const std::string& origin) {
   try {
-    const auto document = nlohmann::json::parse(text);
-    Job job;
-    const auto task = std::find(task_names.begin(), task_names.end(), document.at("task").get<std::string>());
-    if (task == task_names.end())
-      throw storage::ReadError(
-          fmt::format("{}: not a gpubench job (its task is unknown); unset {}", origin, job_variable));
-    job.task = static_cast<Job::Task>(task - task_names.begin());
-    document.at("parent").get_to(job.parent);
-    document.at("device").get_to(job.device);
-    document.at("operation").get_to(job.operation);
-    document.at("points").get_to(job.points);
-    document.at("added").get_to(job.added);
-    job.result = document.at("result").get<std::string>();
-    job.input = document.at("input").get<std::string>();
-    return job;
-  } catch (const nlohmann::json::exception& error) {
+    return nlohmann::json::parse(text).get<Job>();
+  } catch (const std::exception& error) {  // not JSON, not these fields, or no such task
     throw storage::ReadError(fmt::format("{}: not a gpubench job ({}); unset {}", origin, error.what(), job_variable));
   }
 }
@@ -168,15 +153,12 @@ std::optional<TakenJob> take_job() {
   if (value == nullptr) return std::nullopt;
   const std::string text = value;
   unsetenv(job_variable);
-  TakenJob taken;
-  const char* const end = text.data() + text.size();
-  const auto [colon, error] = std::from_chars(text.data(), end, taken.channel);
-  if (error != std::errc() || colon == end || *colon != ':' || taken.channel < 0)
+  const std::size_t colon = text.find(':');
+  const int channel = number_in<int>(text.substr(0, colon)).value_or(-1);
+  if (colon == std::string::npos || channel < 0)
     throw storage::ReadError(fmt::format("{} is '{}', which is not a gpubench job; unset it", job_variable, text));
-  const std::string file(colon + 1, end);
-  std::ifstream stream(file);
-  taken.job = job_from_json({std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()}, file);
-  return taken;
+  const std::string file = text.substr(colon + 1);
+  return TakenJob{job_from_json(storage::read_text(file), file), channel};
 }
 
 std::string filter_for(const std::string& operation) {
