@@ -53,67 +53,13 @@ Json packed(const Measurement& measurement) {
   return Json::array({*min, *max, samples.size(), measurement.primary().block_sizes, base64(bytes)});
 }
 
-/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter), so that they
-/// differ without colour too.
+/// Of several runs: Okabe and Ito's palette with a grey, from dark to light (on dark paper lighter).
 std::vector<std::string> run_colors(bool dark) {
   if (dark) return {"#56B4E9", "#FF8A3D", "#1FBF92", "#E79BC4", "#A3ADB8", "#F0C36B", "#8FA8FF", "#C9A96A"};
   return {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B7580", "#E69F00", "#56B4E9", "#8C6D1F"};
 }
 
 }  // namespace
-
-std::vector<Chart> all(const Run& run) {
-  const auto any = [&](auto Calibration::*list) {
-    return std::ranges::any_of(run.calibrations, [&](const auto& calibration) { return !(calibration.*list).empty(); });
-  };
-  std::vector<Chart> charts = {
-      {"roofline", "Roofline",
-       "Speed against arithmetic intensity, under the roofs measured on this device. Slanted roofs are memory "
-       "levels, flat dashed ones are execution pipes (faint: used by no point here). Their width is the 95 % "
-       "interval. A point on a roof cannot get faster on that resource. Operations without FLOPs are in the "
-       "charts below.",
-       "device", roofline()},
-      {"overview", "Overview",
-       "Time, throughput, bandwidth and regime of every operation against its working set. Thin lines join the "
-       "sizes of an operation. Bandwidth is declared bytes over time, compared with the measured DRAM ceiling. "
-       "Above 100 % a cache serves them.",
-       "device", overview(run)},
-      {"map", "Regime map",
-       "Operations by size, coloured by regime. Fainter means less sure; a number is the probability in percent "
-       "where it is below 95. Vertical lines are the boundaries.",
-       "device", map()},
-      {"strip", "How close to the limit",
-       "Percent of the limiter's ceiling reached, launch overhead included. A stronger colour is closer. Colour "
-       "and symbol show the regime. Operations with a constant working set have no row.",
-       "device", strip()},
-      {"time", "Time against size",
-       "Medians with their 95 % intervals. Dashed curve: the time by the model, from the ceilings alone. "
-       "Background: the regime. Dashed vertical lines: its boundaries, with their intervals where known.",
-       "operation", time()},
-      {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.",
-       "operation", rate()},
-      {"shares", "Where the time goes", "The share of the measured time that each resource takes.", "operation",
-       shares(run)},
-      {"ladder", "Memory hierarchy",
-       "Read bandwidth against working set, from the calibration. Each plateau is a level of memory. Vertical "
-       "lines mark where it ends.",
-       "device", ladder()},
-  };
-  // Full calibrations have more; for others there would be nothing to draw.
-  if (any(&Calibration::latency_curve))
-    charts.push_back(
-        {"latency", "Latency",
-         "Time of one dependent access by one thread, against the working set that it jumps around in. Lines are "
-         "the ceilings of each level.",
-         "device", latency()});
-  if (any(&Calibration::intensity_sweep))
-    charts.push_back(
-        {"intensity", "Memory and arithmetic together",
-         "What a kernel reached that reads memory and does multiply-adds at the same time. The lines are what each "
-         "reaches alone. Near their crossing the power limit may slow down both.",
-         "device", intensity()});
-  return charts;
-}
 
 Json datasets(const Run& run) {
   auto sets = calibration_sets(run);
@@ -148,14 +94,6 @@ Json sample_sets(const Measurement& measurement) {
                      {"high", seconds.median_ci95.high},
                      {"text", "median " + format_seconds(seconds.median, 5)}});
   return {{"samples", std::move(samples)}, {"blocks", std::move(blocks)}, {"summary", std::move(summary)}};
-}
-
-Chart samples_chart() {
-  return {
-      "samples", "Samples",
-      "Each sample in the order taken, and a histogram of the times. The line is the median with its 95 % interval. "
-      "Dashed vertical lines separate blocks that were measured at different times.",
-      "point", samples()};
 }
 
 std::vector<std::string> regime_colors(bool dark) {

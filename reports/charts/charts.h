@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts of a run as Vega-Lite specifications. Drawing is the library's; here is only what to draw. A specification
-// names the data sets it needs; `standalone` puts them in, for whoever wants the specification alone.
+// The charts of a run as Vega-Lite specifications, which name their data sets; `standalone` puts those in.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/model/run.h"
@@ -28,18 +26,6 @@ struct Chart {
 /// All charts, in the order of the page; "samples" is not among them.
 std::vector<Chart> all(const Run& run);
 Chart samples_chart();  ///< of one point, on demand
-
-Json roofline();                ///< FLOP/s against FLOP/byte under the measured roofs; data sets points, roofs
-Json map();                     ///< regimes and how sure they are, operations x sizes; data sets points, boundaries
-Json overview(const Run& run);  ///< time, throughput, bandwidth and regime in four panels; data set points
-Json samples();  ///< samples of one point in their order, and how often; data sets samples, summary, blocks
-Json strip();    ///< achieved share of the ceiling, operations x sizes; data set points
-Json time();     ///< time against size of one operation; data sets points, bands, boundaries
-Json rate();     ///< bytes/s of one operation under the memory ceilings; data sets points, bands, ceilings
-Json shares(const Run& run);  ///< what the time of one operation goes into; data set points
-Json ladder();                ///< bandwidth against working set; data sets ladder, levels
-Json latency();               ///< latency against working set; data sets latencies, latency_levels
-Json intensity();             ///< speed against intensity as measured; data sets intensities, intensity_roofs
 
 /// Data sets by name. Numbers are rounded to six digits: the run's own file holds them in full.
 ///   points      one row a point, with everything known; `id` is its place in the run
@@ -64,8 +50,7 @@ struct Selection {
 /// Throws std::invalid_argument, one sentence, where the run has nothing of what is chosen or nothing to draw.
 Json standalone(const Chart& chart, const Run& run, const Selection& choice = {});
 
-/// Colours of the regimes in the order of the enumeration; Okabe and Ito's palette (jfly.uni-koeln.de/color), the
-/// orange darker and the blue lighter where the paper needs it.
+/// Of the regimes in their order: Okabe and Ito's palette (jfly.uni-koeln.de/color), shaded for the paper.
 std::vector<std::string> regime_colors(bool dark);
 
 /// "rooflines", "changes" (of all points) and "times" (of one operation).
@@ -75,7 +60,6 @@ std::vector<Chart> overlays(const Several& several);
 /// later run that the first has too: the ratio of the medians, and bounds from the far ends of both intervals.
 Json datasets(const Several& several);
 
-/// As `standalone` of one run.
 Json standalone(const Chart& chart, const Several& several, const Selection& choice = {});
 
 }  // namespace gpubench::reports::charts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specifications themselves, one function a chart.
+// The charts, one function for the specification of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,8 +44,7 @@ const std::string shown_lines = fmt::format("{} && (line === '' || datum.line ==
 /// A text in each cell of a map: an expression of its opacity, and one of the text.
 using CellText = std::pair<const char*, std::string>;
 
-/// Cells of a map. `own` has x, the points shown, and how strong a colour is: an expression and a scale. The fields'
-/// names: where a cell ends, and where its text stands.
+/// Cells of a map. `own`: x, points shown, strength and its scale. The fields of a cell's end and its text's place.
 Json cell_layers(Parts own, std::string_view to, std::string_view middle, const std::vector<CellText>& texts) {
   own["shown"] = fmt::format("{} && datum.{} > 0 && datum.repetition === 0", own["shown"].get<std::string>(), to);
   own["to"] = {{"field", to}};
@@ -77,7 +76,6 @@ Json map_layers(const char* from, const char* to, const char* middle, const char
   return cell_layers(own, to, middle, texts);
 }
 
-/// A panel of the overview.
 Json framed(const char* title, Json layers) {
   return {{"title", {{"text", title}, {"anchor", "start"}, {"fontSize", 13}}},
           {"width", 380},
@@ -98,8 +96,6 @@ Json panel(const char* title, const Json& y) {
      "encoding": {"x": "@x", "y": "@y", "color": "@color", "shape": "@shape", "tooltip": "@point"}}])",
                        {{"x", binary_axis("working_set", "working set", bytes_label)}, {"y", y}, {"shown", shown}}));
 }
-
-}  // namespace
 
 Json roofline() {
   const Parts own = {
@@ -180,8 +176,7 @@ Json rate() {
 }
 
 Json shares(const Run& run) {
-  // Families keep their regime's colour: overhead, memory from near to far, pipes, and grey for what nothing
-  // accounts for.
+  // Families keep their regime's colour: overhead, memory from near to far, pipes; grey for the unexplained.
   std::set<std::string> seen;
   for (const auto& point : run.points)
     if (point.verdict)
@@ -332,6 +327,69 @@ Json samples() {
   binned.update({{"bin", {{"maxbins", 24}}}, {"title", nullptr}});
   binned["axis"]["labels"] = false;
   return result;
+}
+
+}  // namespace
+
+std::vector<Chart> all(const Run& run) {
+  const auto any = [&](auto Calibration::*list) {
+    return std::ranges::any_of(run.calibrations, [&](const auto& calibration) { return !(calibration.*list).empty(); });
+  };
+  std::vector<Chart> charts = {
+      {"roofline", "Roofline",
+       "Speed against arithmetic intensity, under the roofs measured on this device. Slanted roofs are memory "
+       "levels, flat dashed ones are execution pipes (faint: used by no point here). Their width is the 95 % "
+       "interval. A point on a roof cannot get faster on that resource. Operations without FLOPs are in the "
+       "charts below.",
+       "device", roofline()},
+      {"overview", "Overview",
+       "Time, throughput, bandwidth and regime of every operation against its working set. Thin lines join the "
+       "sizes of an operation. Bandwidth is declared bytes over time, compared with the measured DRAM ceiling. "
+       "Above 100 % a cache serves them.",
+       "device", overview(run)},
+      {"map", "Regime map",
+       "Operations by size, coloured by regime. Fainter means less sure; a number is the probability in percent "
+       "where it is below 95. Vertical lines are the boundaries.",
+       "device", map()},
+      {"strip", "How close to the limit",
+       "Percent of the limiter's ceiling reached, launch overhead included. A stronger colour is closer. Colour "
+       "and symbol show the regime. Operations with a constant working set have no row.",
+       "device", strip()},
+      {"time", "Time against size",
+       "Medians with their 95 % intervals. Dashed curve: the time by the model, from the ceilings alone. "
+       "Background: the regime. Dashed vertical lines: its boundaries, with their intervals where known.",
+       "operation", time()},
+      {"rate", "Bandwidth against size", "Declared bytes over the median time, under the measured memory ceilings.",
+       "operation", rate()},
+      {"shares", "Where the time goes", "The share of the measured time that each resource takes.", "operation",
+       shares(run)},
+      {"ladder", "Memory hierarchy",
+       "Read bandwidth against working set, from the calibration. Each plateau is a level of memory. Vertical "
+       "lines mark where it ends.",
+       "device", ladder()},
+  };
+  // Full calibrations have more; for others there would be nothing to draw.
+  if (any(&Calibration::latency_curve))
+    charts.push_back(
+        {"latency", "Latency",
+         "Time of one dependent access by one thread, against the working set that it jumps around in. Lines are "
+         "the ceilings of each level.",
+         "device", latency()});
+  if (any(&Calibration::intensity_sweep))
+    charts.push_back(
+        {"intensity", "Memory and arithmetic together",
+         "What a kernel reached that reads memory and does multiply-adds at the same time. The lines are what each "
+         "reaches alone. Near their crossing the power limit may slow down both.",
+         "device", intensity()});
+  return charts;
+}
+
+Chart samples_chart() {
+  return {
+      "samples", "Samples",
+      "Each sample in the order taken, and a histogram of the times. The line is the median with its 95 % interval. "
+      "Dashed vertical lines separate blocks that were measured at different times.",
+      "point", samples()};
 }
 
 }  // namespace gpubench::reports::charts

@@ -93,8 +93,7 @@ struct Remote {
   std::string_view integrity;
 };
 
-// Used by a build without the bundle. The hashes are SHA-384 of the files that the wheel panel 1.9.4 of the Python
-// Package Index took from these very addresses when it was made.
+// Without the bundle. SHA-384 of the files that the wheel panel 1.9.4 (PyPI) took from these addresses.
 constexpr std::array remote_scripts = {
     Remote{"https://cdn.jsdelivr.net/npm/vega@6.1.2",
            "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
@@ -114,8 +113,7 @@ std::string vega_scripts() {
   return html;
 }
 
-/// Scripts run only if they are the ones built in (or the pinned ones), whatever text the run brings along. Styles may
-/// be inline: Vega sets them while it draws.
+/// Only the built-in (or pinned) scripts run, whatever text the run brings. Vega sets styles inline.
 std::string policy() {
   std::string scripts;
   for (const auto hash :
@@ -160,7 +158,7 @@ charts::Json columns_of(const charts::Json& rows) {
 
 charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets) {
   auto specs = charts::Json::object();
-  specs["samples"] = charts::samples();
+  specs["samples"] = charts::samples_chart().spec;
   for (const auto& chart : list) specs[chart.id] = chart.spec;
   auto devices = charts::Json::array();
   for (const auto& device : run.devices)

@@ -48,8 +48,7 @@ struct CaptionedTable {
 /// A table that scrolls sideways on its own where the page is narrow. Empty when there are no rows.
 std::string render(const CaptionedTable& table);
 
-/// The template with each {{name}} replaced once; what is put in is not looked at again. An unknown name is a
-/// std::logic_error.
+/// The template with each {{name}} replaced once, not looked at again. An unknown name is a std::logic_error.
 std::string fill(std::string_view page, const std::map<std::string, std::string, std::less<>>& values);
 
 }  // namespace markup

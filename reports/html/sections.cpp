@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/html/page.h"
@@ -29,7 +29,7 @@ std::string facts(const Device& device) {
   if (device.memory_bytes > 0) parts.push_back(format_bytes(static_cast<double>(device.memory_bytes)));
   if (const auto driver = device.properties.find("driver"); driver != device.properties.end())
     parts.push_back("driver " + driver->second);
-  return fmt::to_string(fmt::join(parts, " \u00b7 "));
+  return joined(parts, " \u00b7 ");
 }
 
 CaptionedTable ceilings(const Calibration& calibration) {
@@ -71,7 +71,7 @@ CaptionedTable levels(const Calibration& calibration) {
 /// One ceiling in the card of its group: value, interval and, where there is a limit, a meter.
 std::string card_row(CeilingGroup group, const Ceiling& ceiling) {
   const auto share = share_of_limit(ceiling);
-  const std::string notes = escape(fmt::to_string(fmt::join(ceiling.caveats, "; ")));
+  const std::string notes = escape(joined(ceiling.caveats, "; "));
   std::string html = "<tr><th scope=\"row\">" + escape(ceiling.resource);
   if (!notes.empty())
     html += fmt::format(
@@ -137,9 +137,7 @@ std::string list(const std::string& title, const std::map<std::string, std::stri
 }  // namespace
 
 std::string title(const Run& run) {
-  std::vector<std::string_view> devices;
-  for (const auto& device : run.devices) devices.emplace_back(device.name);
-  const auto names = fmt::to_string(fmt::join(devices, ", "));
+  const auto names = joined(run.devices, ", ", &Device::name);
   return (names.empty() ? "gpubench" : names) + " \u00b7 " + run.context.created_utc;
 }
 
@@ -183,10 +181,9 @@ std::string runs(const Several& several) {
     const auto points = std::ranges::count_if(several.merged.points, [&](const Point& point) {
       return several.run_of_device.at(point.measurement.device) == i;
     });
-    table.rows.push_back({several.labels[i], fmt::to_string(fmt::join(names, "; ")), context.created_utc, context.host,
-                          context.program + " " + context.gpubench_version, fmt::to_string(fmt::join(drivers, "; ")),
-                          format_count(static_cast<double>(points)),
-                          fmt::to_string(fmt::join(context.arguments, " "))});
+    table.rows.push_back({several.labels[i], joined(names, "; "), context.created_utc, context.host,
+                          context.program + " " + context.gpubench_version, joined(drivers, "; "),
+                          format_count(static_cast<double>(points)), joined(context.arguments, " ")});
   }
   return render(table);
 }
@@ -307,7 +304,7 @@ std::string environment(const Run& run) {
                            {"created", run.context.created_utc},
                            {"host", run.context.host},
                            {"program", run.context.program},
-                           {"arguments", fmt::to_string(fmt::join(run.context.arguments, " "))}});
+                           {"arguments", joined(run.context.arguments, " ")}});
   html += list("Environment", run.context.environment);
   for (const auto& device : run.devices) {
     auto entries = device.properties;
