@@ -17,27 +17,30 @@ namespace {
 
 constexpr double min_variance = min_process_deviation * min_process_deviation;
 
-/// By process and point, how far each value lies from its point's mean in the group; NaN where there is no value, or
-/// only one.
+std::vector<double> values_of(const ProcessGroup& group, std::size_t point) {
+  std::vector<double> values;
+  for (const ProcessValues& process : group)
+    if (!std::isnan(process[point])) values.push_back(process[point]);
+  return values;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// By process and point, the distance from the point's mean in the group; NaN without a value, or with only one.
 std::vector<ProcessValues> deviations_of(const ProcessGroup& group, std::size_t points) {
   std::vector<ProcessValues> result(group.size(), ProcessValues(points, std::numeric_limits<double>::quiet_NaN()));
   for (std::size_t p = 0; p < points; ++p) {
-    double sum = 0.0;
-    int count = 0;
-    for (const ProcessValues& process : group)
-      if (!std::isnan(process[p])) {
-        sum += process[p];
-        ++count;
-      }
-    if (count < 2) continue;
-    for (std::size_t j = 0; j < group.size(); ++j)
-      if (!std::isnan(group[j][p])) result[j][p] = group[j][p] - sum / count;
+    const std::vector<double> values = values_of(group, p);
+    if (values.size() < 2) continue;
+    const double mean = mean_of(values);
+    for (std::size_t j = 0; j < group.size(); ++j) result[j][p] = group[j][p] - mean;
   }
   return result;
 }
 
-/// What the points of each process have in common: the median of their deviations. Takes it off them, and returns the
-/// sum of squares and the degrees of freedom.
+/// Takes off what the points of each process share, the median of their deviations. Returns squares and degrees.
 Spread take_common_off(std::vector<ProcessValues>& deviations) {
   Spread sum;
   int processes = 0;
@@ -82,7 +85,6 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
 
 std::size_t trimmed_at_each_end(std::size_t count) { return count < min_to_trim ? 0 : count / 5; }
 
-/// Of a sum of two independent estimates.
 Spread sum_of(const Spread& one, const Spread& other) {
   const double variance = one.variance + other.variance;
   double inverse = 0.0;
@@ -106,13 +108,9 @@ ProcessNoise learn_noise(const std::vector<ProcessGroup>& groups, std::size_t po
       common.degrees += sum.degrees;
     }
     for (std::size_t p = 0; p < points; ++p) {
-      int count = 0;
-      for (const ProcessValues& process : deviations)
-        if (!std::isnan(process[p])) {
-          sums[p].variance += process[p] * process[p];
-          ++count;
-        }
-      sums[p].degrees += std::max(0, count - 1);
+      const std::vector<double> values = values_of(deviations, p);
+      for (const double value : values) sums[p].variance += value * value;
+      sums[p].degrees += std::max(0.0, static_cast<double>(values.size()) - 1.0);
     }
   }
   if (common.degrees > 0.0) noise.common = {common.variance / common.degrees, common.degrees};
@@ -143,9 +141,7 @@ TrimmedMean trimmed_mean(std::vector<double> values) {
 ProcessGroup winsorised(ProcessGroup group) {
   if (group.empty()) return group;
   for (std::size_t p = 0; p < group.front().size(); ++p) {
-    std::vector<double> there;
-    for (const ProcessValues& process : group)
-      if (!std::isnan(process[p])) there.push_back(process[p]);
+    std::vector<double> there = values_of(group, p);
     const std::size_t off = trimmed_at_each_end(there.size());
     if (off == 0) continue;
     std::ranges::sort(there);
@@ -172,10 +168,6 @@ double StudentQuantiles::operator()(double tail, double degrees) {
 }
 
 namespace {
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// To twelve digits: those beyond are the mathematical library's, and a golden file is not to hang on them.
 double rounded(double value) {
@@ -205,8 +197,7 @@ AssumedNoise assumed_noise(DeviceKind kind, double seconds) {
   constexpr double long_deviation = 0.003;
   constexpr double short_seconds = 60e-9;
   if (kind == DeviceKind::cuda) return {std::hypot(long_deviation, short_seconds / seconds), 9.0, "docs/results/h200"};
-  // 3 to 22 % was seen, by the hour and the point (37 % at a load of 6 on 2 cores). 22 % is assumed: a false alarm
-  // costs more than a second run.
+  // 3 to 22 % was seen (37 % at a load of 6 on 2 cores). 22 %: a false alarm costs more than a second run.
   return {0.22, 39.0, "docs/results/host/gate.md"};
 }
 
@@ -226,8 +217,7 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
   }
   const double parts = 1.0 / static_cast<double>(sides.base.size()) + 1.0 / static_cast<double>(sides.next.size());
   double variance = spread.variance * parts;
-  // Medians of processes differ at least as much as their samples leave open. What was learnt from processes has that
-  // in it already; what was not, is added to it.
+  // Medians differ at least as much as their samples leave open; what was learnt from processes has that in it.
   const bool apart = source == NoiseSource::assumed || source == NoiseSource::given;
   variance = apart ? variance + sides.within_variance : std::max(variance, sides.within_variance);
   const double share = variance / (spread.variance * parts);
