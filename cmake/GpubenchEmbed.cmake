@@ -17,7 +17,6 @@ function(gpubench_base64 hex result)
   set(${result} "${text}=" PARENT_SCOPE)
 endfunction()
 
-
 # gpubench_embed(OUTPUT NAME=FILE...): a C++ source that holds the files, with functions page::NAME() and page::NAME_hash(). They come in
 # with .incbin, for large string literals are slow to compile; the hashes are as a Content-Security-Policy wants them. Written when
 # configuring: a file made by the build would hold back all objects of programs that link it until all libraries before it are there.

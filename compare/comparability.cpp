@@ -7,11 +7,8 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/base/units.h"
 
@@ -33,7 +30,6 @@ std::string value_of(const Properties& texts, const std::string& key) {
   return place == texts.end() ? std::string() : place->second;
 }
 
-/// Collects sentences about what is not the same.
 class Differing {
  public:
   explicit Differing(Comparability& result) : result_(result) {}

@@ -29,8 +29,7 @@ CodeChange code_change(const Run& base, const Run& next);
 /// The same of a GPU's kernels alone: SASS and PTX of all that the executable holds.
 CodeChange device_code_change(const Run& base, const Run& next);
 
-/// What a stored baseline must have in common with a run to be its baseline: a text for each device of the run, of all
-/// that would forbid a comparison, by name. Absent facts are left out.
+/// What a baseline must share with a run, by name: all that would forbid comparing. Absent facts are left out.
 std::map<std::string, std::string> fingerprint_of(const Run& run);
 
 }  // namespace gpubench::compare

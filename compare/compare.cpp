@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -48,7 +47,6 @@ struct Side {
   }
 };
 
-/// Builds a comparison.
 class Comparing {
  public:
   Comparing(Runs base, Runs next, const CompareOptions& options, const std::vector<Runs>& alike) : options_(options) {
@@ -134,7 +132,6 @@ class Comparing {
                                                : CodeChange::not_known;
   }
 
-  /// Whether all runs of one side are older than those of the other.
   [[nodiscard]] bool one_after_the_other() const {
     if (options_.paired) return false;
     const auto times = [](const Side& side) {
@@ -189,7 +186,6 @@ class Comparing {
     return without_suffix(key.name) + (several_devices_ ? " on " + std::string(key.device) : "");
   }
 
-  /// Which points can be compared, and what became of the others.
   void sort_points() {
     for (std::size_t point = 0; point < index_.keys().size(); ++point) {
       const std::string device(index_.keys()[point].device);
@@ -226,7 +222,6 @@ class Comparing {
     }
   }
 
-  /// What each process of both sides says of a point.
   [[nodiscard]] std::vector<const ProcessPoint*> entries_of(std::size_t point) const {
     std::vector<const ProcessPoint*> entries;
     for (const Side* side : {&base_, &next_})
@@ -346,7 +341,6 @@ class Comparing {
     return sides;
   }
 
-  /// Of all processes of the point.
   [[nodiscard]] std::int64_t fewest(std::size_t point) const {
     std::int64_t min = std::numeric_limits<std::int64_t>::max();
     for (const ProcessPoint* entry : entries_of(point))

@@ -12,8 +12,7 @@
 
 namespace gpubench::compare {
 
-/// slower, faster: beyond the least effect, by Holm's test over all points. same: the 95 % interval lies within the
-/// least effect.
+/// slower, faster: beyond the least effect, by Holm's test over all points. same: the 95 % interval is within it.
 enum class Change { faster, slower, same, inconclusive };
 
 /// What the process-to-process noise of a point was taken from.
@@ -30,8 +29,7 @@ struct ComparedPoint {
   Clock clock = Clock::host;  ///< of both times
   double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
-  /// New over base, with its 95 % interval (of this point alone): of means over processes on the scale of logarithms;
-  /// of eight pairs or more the trimmed mean over pairs.
+  /// New over base, its 95 % interval of this point alone: of logarithms' means; of eight pairs or more trimmed.
   Estimate ratio;
   Change change = Change::inconclusive;
   std::string base_regime;
@@ -91,19 +89,16 @@ struct CompareOptions {
 
 /// The chance of one or more false alarms among all points of a comparison.
 inline constexpr double family_significance = 0.05;
-/// Below six samples no interval of a median covers 95 % (2 / 2^5 lies outside the range of five): such a point of
-/// a single process decides nothing.
+/// Below six samples no interval of a median covers 95 % (2 / 2^5 is outside): one such process decides nothing.
 inline constexpr std::int64_t min_samples = 6;
 
-/// `alike`: groups of further runs, each group of one and the same code on this machine, from which noise is learnt.
-/// No side is empty.
+/// `alike`: groups of further runs, each of one code on this machine, to learn the noise from. No side is empty.
 Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, const CompareOptions& options,
                    const std::vector<std::vector<Run>>& alike = {});
 
 enum class FailOn { regression, inconclusive, never };
-/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, or a run is unfinished and what it has
-/// shows no regression, 4 inconclusive (only with FailOn::inconclusive, which takes unfinished runs and points that
-/// only the base has for undecided).
+/// 0 fine, 1 regression, 2 a point failed in the new run, 3 not comparable, or unfinished without a regression,
+/// 4 inconclusive (only with FailOn::inconclusive; unfinished runs and points of the base alone are undecided).
 int exit_code(const Comparison& comparison, FailOn fail_on);
 
 // Two calibrations beside each other, ceiling by ceiling.

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "compare/comparability.h"
 #include "compare/noise.h"
@@ -57,15 +56,14 @@ std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::siz
   }
   if (count == 0) return std::nullopt;
   const double mean = sum / count;
-  const double half = 1.959963984540054 * std::sqrt(variance) / count;
+  const double half = statistics::normal_975 * std::sqrt(variance) / count;
   Summary result = like;
   result.median = std::exp(mean);
   result.median_ci95 = {std::exp(mean - half), std::exp(mean + half)};
   return result;
 }
 
-/// One run that stands for all of an update: of each point and clock the geometric mean of the processes' medians. A
-/// point that failed in one of them has failed.
+/// One run for all of an update: geometric means of the processes' medians. What failed in one of them has failed.
 Run update_of(const std::vector<Run>& runs) {
   PointIndex index;
   for (const Run& run : runs) index.add(run);
@@ -114,7 +112,6 @@ std::string name_of(const BaselineEntry& entry) {
                      entry.added_utc);
 }
 
-/// One point in one entry.
 struct HistoryLevel {
   double value;  ///< mean over the processes
   double processes;

@@ -2,7 +2,6 @@
 // Runs against a stored baseline, and what the store's history says.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,6 @@ inline constexpr std::size_t min_updates = 3;
 Comparison check_against(const std::vector<storage::BaselineEntry>& entries, const std::vector<Run>& runs,
                          CompareOptions options);
 
-/// A change of level in the history of a point.
 struct LevelChange {
   std::string name;
   std::string device;
@@ -43,8 +41,7 @@ struct History {
   std::vector<LevelChange> steps;  ///< by entry, the newest first; within one the largest first
 };
 
-/// Steps of more than the least effect, with a chance of 5 % for any false one among all points. The noise is that of
-/// processes of the same code, and no less than what neighbouring entries differ by.
+/// Steps beyond the least effect, 5 % chance of a false one in all; neighbours differ by no more than the noise.
 History history_of(const std::vector<storage::BaselineEntry>& entries, double min_effect);
 
 }  // namespace gpubench::compare

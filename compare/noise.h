@@ -71,12 +71,10 @@ struct Difference {
   double degrees = 0.0;
 };
 
-/// The chance, at most, of such a difference or a greater one if the true one were within [low, high]: twice the
-/// smaller tail beyond the nearer end; 1 inside.
+/// The chance, at most, of such a difference if the true one were in [low, high]: twice the smaller tail; 1 inside.
 double p_value_beyond(const Difference& difference, double low, double high);
 
-/// Quantiles of Student's t, those asked for kept. Degrees of freedom are rounded down to steps of 0.1 (whole ones from
-/// 30 on), which makes them a little larger and few.
+/// Quantiles of Student's t, kept. Degrees of freedom are rounded down, to 0.1 (from 30 on to 1), so that they are few.
 class StudentQuantiles {
  public:
   double operator()(double tail, double degrees);
@@ -85,8 +83,7 @@ class StudentQuantiles {
   std::map<std::pair<double, double>, double> known_;  ///< by tail and degrees
 };
 
-/// The standard deviation of a process's median, as a fraction, where neither several processes nor the user say it,
-/// and its degrees of freedom. `seconds`: what the point takes.
+/// What nobody told: a process's standard deviation, as a fraction, and its degrees of freedom, for such a time.
 struct AssumedNoise {
   double deviation;
   double degrees;
@@ -107,8 +104,7 @@ struct PointSides {
   bool one_after_the_other = false;  ///< one side is older than the other, and the noise learnt is not of that
 };
 
-/// Fills ratio, times, noise and the p-value, not yet adjusted for the number of points. `learnt` is absent where there
-/// are not two processes of anything.
+/// Fills ratio, times, noise and the p-value, not yet adjusted. `learnt` is absent without two processes of anything.
 struct Judged {
   ComparedPoint point;
   Difference difference;
@@ -117,8 +113,7 @@ struct Judged {
 };
 Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
              const CompareOptions& options, StudentQuantiles& quantiles);
-/// The same for pairs: `base` and `next` are of equal length, `learnt` is of their winsorised differences, and the
-/// ratio is from their trimmed mean.
+/// For pairs: sides of equal length, `learnt` of their winsorised differences, the ratio from the trimmed mean.
 Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
                    StudentQuantiles& quantiles);
 

@@ -6,25 +6,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <optional>
 #include <set>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/model/points.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::compare {
 namespace {
 
-constexpr double normal_975 = 1.959963984540054;
-
 /// Of a logarithm, from the 95 % interval of its value.
 double standard_error_of(const Summary& seconds) {
   const Interval& interval = seconds.median_ci95;
   if (!(interval.low > 0.0) || !(interval.high > interval.low)) return 0.0;
-  return std::log(interval.high / interval.low) / (2.0 * normal_975);
+  return std::log(interval.high / interval.low) / (2.0 * statistics::normal_975);
 }
 
 /// Of several repetitions the median of their medians: each is one look at the same process.
@@ -203,14 +200,12 @@ namespace {
 
 using Clocks = std::set<Clock>;
 
-/// One side of one point.
 struct SideClocks {
   Clocks own;
   std::array<std::size_t, clock_names.size()> processes{};  ///< that have a time by each clock
   std::string_view reason;                                  ///< why the clock that is asked for gave none
 };
 
-/// By point.
 std::vector<SideClocks> clocks_of(const PointIndex& index, const Runs& runs, std::optional<Clock> asked) {
   std::vector<SideClocks> sides(index.keys().size());
   for (const Run* run : runs) {
@@ -231,9 +226,7 @@ std::vector<SideClocks> clocks_of(const PointIndex& index, const Runs& runs, std
 }
 
 std::string names_of(const Clocks& clocks) {
-  std::string text;
-  for (const Clock clock : clocks) text += fmt::format("{}{}", text.empty() ? "" : " and ", name_of(clock));
-  return text;
+  return joined(clocks, " and ", [](Clock clock) { return name_of(clock); });
 }
 
 PointClock asked_clock(const SideClocks& base, const SideClocks& next, Clock asked) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,15 +76,13 @@ std::string kernels_text(const Point* base, const Point* next);
 /// "DRAM-bound at 91 %", "launch-bound", "latency-bound"; empty for none.
 std::string bound_of(const Verdict* verdict);
 
-/// Of one point.
 struct PointClock {
   std::optional<Clock> clock;  ///< absent where no clock serves
   bool of_necessity = false;   ///< the sides' own clocks differ, and this is one that both have
   std::string absent_reason;   ///< not empty: no clock serves, and this says why
 };
 
-/// By point of the index. `asked`: that clock, where both sides have it; none: the measurements' own, where those
-/// differ the one that most processes of both sides have.
+/// By point: the clock that is asked for, where both have it; without one their own, else the commonest of both.
 std::vector<PointClock> choose_clocks(const PointIndex& index, const Runs& base, const Runs& next,
                                       std::optional<Clock> asked);
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "compare/noise.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace gpubench::reports {
@@ -37,7 +38,6 @@ std::string assumed_sources(const compare::Comparison& comparison) {
   return text;
 }
 
-/// What a clock's times are, in words.
 std::string_view meaning_of(Clock clock) {
   constexpr std::array<std::string_view, clock_names.size()> meanings = {
       "device (the operation alone)", "stream (launched back to back)", "latency (launch to finished)", "host"};
@@ -49,10 +49,9 @@ std::string clocks_sentence(const compare::Comparison& comparison) {
   std::map<Clock, std::size_t> clocks;
   for (const compare::ComparedPoint& point : comparison.points) ++clocks[point.clock];
   if (clocks.size() == 1) return fmt::format("Times compared: {}.", meaning_of(clocks.begin()->first));
-  std::string text;
-  for (const auto& [clock, count] : clocks)
-    text += fmt::format("{}{} at {}", text.empty() ? "" : ", ", meaning_of(clock),
-                        plural(static_cast<long long>(count), "point"));
+  const std::string text = joined(clocks, ", ", [](const auto& each) {
+    return fmt::format("{} at {}", meaning_of(each.first), plural(static_cast<long long>(each.second), "point"));
+  });
   return text.empty() ? text : fmt::format("Times compared: {}.", text);
 }
 

@@ -30,7 +30,6 @@ std::string console(const compare::CalibrationDiff& diff, const ConsoleStyle& st
 std::string_view name_of(compare::Change change);       ///< "faster", "slower", "same", "inconclusive"
 std::string_view name_of(compare::CodeChange change);   ///< "same", "differs", "not known"
 std::string_view name_of(compare::NoiseSource source);  ///< "assumed", "given", "processes", "history"
-/// Slower or faster.
 bool has_changed(const compare::ComparedPoint& point);
 /// "1.21x slower", "1.05x faster", "same", "inconclusive".
 std::string change_text(const compare::ComparedPoint& point);
@@ -39,8 +38,7 @@ std::string interval_text(const compare::ComparedPoint& point);
 /// "memory", or "memory -> overhead" when it changed. Empty when neither run knows it.
 std::string regime_change(const compare::ComparedPoint& point);
 
-/// "went from DRAM-bound at 91 % to launch-bound" where the limit is another one, "DRAM-bound at 91 %, was at 96 %"
-/// where it is not; as far as the verdicts are known.
+/// "went from DRAM-bound at 91 % to launch-bound", "DRAM-bound at 91 %, was at 96 %"; as far as verdicts are known.
 std::string bound_change(const compare::ComparedPoint& point);
 
 /// Sentences on what the comparison rests on: the clock, the noise, the least change that could be seen, the code.

@@ -22,8 +22,7 @@ struct NamedRun {
   Run run;
 };
 
-/// What to call runs by their files, each differently: the file's name without extension, else with its folder, else
-/// with a number.
+/// Names of runs by their files, all different: the file's without extension, with its folder, or a number.
 std::vector<std::string> labels_of(const std::vector<std::filesystem::path>& files);
 
 /// All in one run, whose device ids begin with the run's label: "old / cuda:0". The context is that of the first.
@@ -39,7 +38,6 @@ Several join(const std::vector<NamedRun>& runs);
 
 /// The table of all points with their regimes, then boundaries, warnings and a summary.
 std::string console(const Run& run, const ConsoleStyle& style);
-/// The table of one device's ceilings.
 std::string console(const Calibration& calibration, const ConsoleStyle& style);
 /// What GPUs of one kind differ by, the largest spread first; empty for none.
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style);
@@ -51,9 +49,8 @@ std::string html(const Several& several);  ///< likewise, with the runs laid ove
 std::string ceilings_csv(const Run& run);       ///< likewise, one line a ceiling of each device
 std::string ceilings_markdown(const Run& run);  ///< a table for each group of each device
 
-/// The format a file's extension stands for, written whole or not at all; of a run without points the
-/// ceilings. `chart` says which chart a picture shows, as --chart does (reports/charts/picture.h); empty: the file's
-/// name does. Throws storage::WriteError, and of pictures PictureError.
+/// As the extension says, whole or not at all; of a run without points the ceilings. `chart`: as --chart; empty: the
+/// file's name (reports/charts/picture.h). Throws storage::WriteError, and of pictures PictureError.
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart = {});
 /// Several runs at once, where the format can show them.
 void write(const Several& several, const std::filesystem::path& file, std::string_view chart = {});
@@ -74,15 +71,13 @@ std::string known_extensions();
 /// several devices, names end in the device: "saxpy/1024/manual_time/cuda:1".
 std::string google_benchmark_json(const Run& run);
 
-/// nvbench's JSON, version 1.0.0: a benchmark for each operation, a state for each point. Times stand under
-/// nv/cold/time/gpu/..., which nvbench's tools compare.
+/// nvbench's JSON 1.0.0: a benchmark an operation, a state a point; times under nv/cold/time/gpu, which it compares.
 std::string nvbench_json(const Run& run);
 
 /// Points and ceilings as gauges in OpenMetrics 1.0 text, for the textfile collector of Prometheus' node exporter.
 std::string open_metrics(const Run& run);
 
-/// JUnit XML: a suite for each operation on each device, a case for each point, its time the median of one execution
-/// in seconds.
+/// JUnit XML: a suite an operation and device, a case a point; its time is the median of one execution (s).
 std::string junit_xml(const Run& run);
 
 }  // namespace gpubench::reports

@@ -8,9 +8,9 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "classifier/votes.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
 
@@ -42,8 +42,6 @@ std::string apart(double difference) {
   if (std::abs(difference) < 0.0005) return "the same";
   return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
 }
-
-std::string join(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
 
 }  // namespace
 
@@ -141,17 +139,13 @@ std::string advice_text(const Advice& advice) {
 }
 
 std::string advice_text(const Verdict& verdict) {
-  std::vector<std::string> texts;
-  for (const Advice& advice : verdict.advice) texts.push_back(advice_text(advice));
-  return fmt::format("{}", fmt::join(texts, "; "));
+  return joined(verdict.advice, "; ", [](const Advice& advice) { return advice_text(advice); });
 }
 
 std::string votes_text(const Verdict& verdict) {
-  std::vector<std::string> texts;
-  for (const Vote& vote : verdict.votes)
-    texts.push_back(
-        fmt::format("{} {} ({}: {})", name_of(vote.experiment), name_of(vote.outcome), vote.says, vote.evidence));
-  return fmt::format("{}", fmt::join(texts, "; "));
+  return joined(verdict.votes, "; ", [](const Vote& vote) {
+    return fmt::format("{} {} ({}: {})", name_of(vote.experiment), name_of(vote.outcome), vote.says, vote.evidence);
+  });
 }
 
 std::vector<AdviceLine> advice_of(const Group& group) {
@@ -266,7 +260,7 @@ std::string drift_text(const DriftCheck& check) {
     parts.push_back(std::move(part));
   }
   for (const std::string& reason : check.not_checked) parts.push_back("not checked: " + reason);
-  return fmt::format("against the calibration of {}: {}", check.calibration_utc, join(parts));
+  return fmt::format("against the calibration of {}: {}", check.calibration_utc, joined(parts, ", "));
 }
 
 bool is_ill(const Health& health) {
@@ -290,8 +284,8 @@ std::string health_text(const Health& health) {
   std::string text = worse.empty() ? fmt::format("as expected of its kind, {}, in {} of {} figures", health.kind, like,
                                                  health.checks.size())
                                    : fmt::format("slower than its kind, {}: {}; as expected in {} of {} figures",
-                                                 health.kind, join(worse), like, health.checks.size());
-  if (!better.empty()) text += fmt::format("; faster: {}", join(better));
+                                                 health.kind, joined(worse, ", "), like, health.checks.size());
+  if (!better.empty()) text += fmt::format("; faster: {}", joined(better, ", "));
   if (!health.reason.empty()) text += "; " + health.reason;
   return text;
 }

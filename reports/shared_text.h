@@ -54,11 +54,9 @@ std::vector<std::vector<std::string>> agreement_rows(const Run& run);
 /// Where that rule and ours differ, with the reasons: "memory, theirs latency at saxpy/1024: ...".
 std::vector<std::string> rule_differences(const Run& run);
 
-/// For Run::warnings: each point whose device time activity records contradict (eight of them; one sentence counts the
-/// others), and each reason for which points could not be compared.
+/// For Run::warnings: points that activity records contradict (eight, others counted), and why some are not compared.
 std::vector<std::string> activity_warnings(const Run& run);
-/// "activity records agree with 41 of 42 points; largest difference: 0.31 us longer where 0.10 us is allowed (copy)";
-/// empty when no point was compared.
+/// "activity records agree with 41 of 42 points; largest difference: 0.31 us longer where 0.10 us is allowed (copy)".
 std::string activity_summary(const Run& run);
 /// What was recorded, what was expected, and whether the two agree.
 std::string activity_text(const ActivityCheck& check);
@@ -70,7 +68,6 @@ std::string kernel_text(const KernelLaunch& kernel);
 /// The group of a ceiling; where its file tells none, by its unit and name.
 CeilingGroup group_of(const Ceiling& ceiling);
 
-/// The regime whose colour a group has.
 Regime regime_of(CeilingGroup group);
 
 /// The ceilings in the order of the groups, within them as measured. Groups without any are left out.
@@ -84,7 +81,6 @@ std::string drift_text(const DriftCheck& check);
 
 /// "slower than its kind, NVIDIA H200: 6.0 % below in dram-read; like it in 20 more"
 std::string health_text(const Health& health);
-/// Whether some ceiling is slower than its kind.
 bool is_ill(const Health& health);
 
 }  // namespace gpubench::reports

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -79,12 +78,7 @@ bool is_for_another_tool(const std::filesystem::path& file) {
                                format->extension == ".prom" || format->text == nullptr);
 }
 
-std::string known_extensions() {
-  std::vector<std::string_view> extensions;
-  extensions.reserve(formats.size());
-  for (const OutputFormat& format : formats) extensions.push_back(format.extension);
-  return fmt::format("{}", fmt::join(extensions, " "));
-}
+std::string known_extensions() { return joined(formats, " ", &OutputFormat::extension); }
 
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart) {
   const auto text = known_format_of(file).text;

@@ -60,8 +60,7 @@ TemporaryFile::TemporaryFile(const std::filesystem::path& folder) {
   std::random_device random;
   for (int i = 0; i < tries; ++i) {
     path_ = folder / fmt::format(".gpubench-{:08x}{:08x}.tmp", random(), random());
-    // Not mkstemp, which makes files only their owner can read: here the umask decides, without reading (and setting)
-    // it.
+    // Not mkstemp, whose files only their owner can read: here the umask decides, without reading (and setting) it.
     descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (descriptor_.open()) return;
     error_ = errno;

@@ -9,7 +9,6 @@
 
 namespace gpubench {
 
-/// An open file of the system.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -59,11 +58,9 @@ class TemporaryFile {
   int error_ = 0;
 };
 
-/// A folder that only this user can look into, removed with all that is in it. One whose process was killed is removed
-/// when the next is made.
+/// A folder of this user alone, removed with its content; one whose process was killed, when the next is made.
 class PrivateFolder {
  public:
-  /// Throws std::system_error.
   PrivateFolder();
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;

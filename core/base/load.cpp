@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <system_error>
+
+#include "core/base/text.h"
 
 namespace gpubench {
 
@@ -31,9 +32,7 @@ LoadReading read_load() {
   std::error_code error;
   for (std::filesystem::directory_iterator place("/proc/self/task", error), end; !error && place != end;
        place.increment(error)) {
-    const std::string name = place->path().filename().string();
-    int id = 0;
-    std::from_chars(name.data(), name.data() + name.size(), id);
+    const int id = number_in<int>(place->path().filename().string()).value_or(0);
     double ran = 0.0, waited = 0.0;  // in nanoseconds
     if (std::ifstream file(place->path() / "schedstat"); file >> ran >> waited)
       reading.threads[id] = {1e-9 * ran, 1e-9 * waited};

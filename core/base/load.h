@@ -8,8 +8,7 @@
 
 namespace gpubench {
 
-/// Seconds that a thread ran, and that it was ready to run while its core worked for others (Linux, Documentation/
-/// scheduler/sched-stats.rst). Time in which it slept is in neither.
+/// Seconds that a thread ran, and was ready while its core worked for others (Linux, scheduler/sched-stats.rst).
 struct ThreadTime {
   double ran = 0.0;
   double waited = 0.0;

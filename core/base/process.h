@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting other processes and waiting for their end. Each has a process group of its own and nothing on standard
-// input, unless it is given something.
+// Starting other processes and waiting for their end. Each has a process group of its own, and empty standard input.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +16,6 @@
 
 namespace gpubench {
 
-/// How a process ended.
 struct ProcessEnd {
   std::optional<int> exit_code;
   std::optional<int> signal;
@@ -59,7 +57,6 @@ class Spawn {
   pid_t start(const char* program, std::vector<std::string> words,
               std::vector<std::string> environment = environ_now()) const;
 
-  /// The environment of this process.
   static std::vector<std::string> environ_now();
 
  private:
@@ -87,8 +84,7 @@ struct ProgramResult {
   std::string errors;  ///< standard error
 };
 
-/// Runs words[0], looked for in PATH where it has no slash, to its end, without a shell. It and all of its group are
-/// ended by force after the time limit. Throws std::system_error when it cannot be started.
+/// Runs words[0] (PATH) to its end, without a shell; after the limit its group is ended. Throws std::system_error.
 ProgramResult run_program(const std::vector<std::string>& words, const ProgramOptions& options = {});
 
 }  // namespace gpubench

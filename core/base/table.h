@@ -28,7 +28,6 @@ inline constexpr std::string_view magenta = "35";
 inline constexpr std::string_view cyan = "36";
 }  // namespace color
 
-/// The text in a colour, or as it is when the style has no colour.
 std::string paint(std::string_view text, std::string_view color, const ConsoleStyle& style);
 
 /// Columns to use: the style's width, but at least 40.
@@ -57,7 +56,6 @@ class Table {
   /// The column at `elastic` gives way; it keeps at least `min` columns of the terminal.
   Table(std::vector<Column> columns, std::size_t elastic, std::size_t min);
 
-  /// Whether it fits when the elastic column has its least width.
   [[nodiscard]] bool fits(std::size_t width) const;
   /// Settles the widths: the elastic column is shortened, unless names are to be whole.
   void fit(const ConsoleStyle& style);
@@ -77,11 +75,9 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
-/// Adds a cell to each column.
 void add_row(std::vector<Column>& columns, std::vector<Cell> cells);
 
-/// A whole table. Where it is too wide, the columns with the headers of `expendable` go, one group after the other;
-/// then the column at `elastic` is shortened, to `min` columns of the terminal at least.
+/// A whole table. Too wide, it loses the columns of `expendable`, group by group; then `elastic` shrinks, to `min`.
 std::string table_text(std::vector<Column> columns, std::size_t min, const ConsoleStyle& style,
                        const std::vector<std::vector<std::string_view>>& expendable = {}, std::size_t elastic = 0);
 

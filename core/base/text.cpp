@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <utility>
 
 namespace gpubench {
 namespace {
 
-/// A decoded character and the bytes it took.
 struct Character {
   char32_t code;
   std::size_t length;
@@ -102,8 +100,7 @@ bool inside_number(std::string_view text, std::size_t space) {
   return space > 0 && space + 1 < text.size() && digit(space - 1) && digit(space + 1);
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other (optimal string
-/// alignment distance).
+/// Edits and swaps of neighbours that turn one word into the other (optimal string alignment distance).
 std::size_t edit_distance(std::string_view one, std::string_view other) {
   std::vector<std::size_t> before, last(other.size() + 1), row(other.size() + 1);
   for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;

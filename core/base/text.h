@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that comes from elsewhere (names of operations, messages, files): numbers in it, made safe, its width on a
-// terminal.
+// Text from elsewhere (names of operations, messages, files): numbers in it, made safe, its width on a terminal.
 #pragma once
 
 #include <charconv>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +20,18 @@ std::optional<Number> number_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
+/// What `text_of` makes of each item, with the separator between them.
+template <class Items, class TextOf = std::identity>
+std::string joined(const Items& items, std::string_view separator, const TextOf& text_of = {}) {
+  std::string text;
+  std::string_view before;
+  for (const auto& item : items) {
+    text.append(before).append(std::invoke(text_of, item));
+    before = separator;
+  }
+  return text;
+}
+
 /// Valid UTF-8 on one line, with nothing a terminal obeys: control characters (C0, DEL, C1) become "\n", "\t", "\x1b",
 /// bidirectional overrides and line separators "\u202e"; bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);
@@ -28,14 +40,12 @@ std::string printable(std::string_view text);
 /// (GitHub) begins with "\x3a:" then, and "##[" and "##vso[" (GitHub, Azure) are written "\x23#[".
 std::string without_log_commands(std::string_view text);
 
-/// The same of several lines.
 std::string printable_lines(std::string_view text);
 
 /// JSON by a writer that takes texts and numbers as they are: what is not UTF-8 becomes U+FFFD, a character in a text
 /// that `printable` escapes "\u001b", and a NaN or Infinity null.
 std::string valid_json(std::string_view text);
 
-/// ASCII letters in lower case, the rest as it is.
 std::string lower(std::string text);
 
 /// Columns on a terminal: combining marks take none, wide East Asian characters and emoji two. For printable text.

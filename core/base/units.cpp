@@ -7,8 +7,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
-#include <optional>
 #include <span>
 
 namespace gpubench {
@@ -16,7 +14,6 @@ namespace {
 
 constexpr std::string_view not_a_number = "n/a";
 
-/// A decimal prefix.
 struct Prefix {
   double factor;
   std::string_view letter;

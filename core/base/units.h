@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them. Rates and times take decimal prefixes, capacities binary ones. A number that is not
-// finite becomes "n/a".
+// Numbers as people read them: rates and times decimal, capacities binary; what is not finite becomes "n/a".
 #pragma once
 
 #include <ctime>
@@ -28,19 +27,16 @@ std::string format_percent(double fraction);
 std::string format_count(double count);
 /// "1 thread", "2 threads".
 std::string plural(long long count, std::string_view noun);
-/// `digits` significant digits as a person writes them, without an exponent and without trailing zeros: "180", "2",
-/// "0.034", "12 300".
+/// `digits` significant digits without exponent and trailing zeros: "180", "2", "0.034", "12 300".
 std::string format_number(double value, int digits = 3);
-/// A value in the unit of a ceiling, or an amount of work: "B/s", "FLOP/s", "op/s", "s", "Hz", "B", "FLOP" or "op",
-/// with decimal prefixes; another unit is written as it is.
+/// In "B/s", "FLOP/s", "op/s", "s", "Hz", "B", "FLOP", "op" with decimal prefixes; other units as they are.
 std::string format_value(double value, std::string_view unit, int digits = 3);
 /// Both ends in that unit: "3.59 to 3.61 TB/s".
 std::string format_interval(const Interval& interval, std::string_view unit, int digits = 3);
 
 /// "2026-07-01T12:34:56Z" as seconds since 1970, without a fraction of a second; absent for what is no such time.
 std::optional<std::time_t> parse_utc(std::string_view text);
-/// How much earlier `utc` is than `now_utc`, both ISO 8601 in UTC: "3 days", "5 minutes", "less than a minute". Empty
-/// when one of them cannot be read or `utc` is the later one.
+/// How much earlier `utc` is, both ISO 8601: "3 days", "less than a minute". Empty for no times, or where it is later.
 std::string format_age(std::string_view utc, std::string_view now_utc);
 
 }  // namespace gpubench

@@ -24,7 +24,6 @@ constexpr std::string_view name_of(DriftOutcome outcome) {
   return drift_outcome_names[static_cast<std::size_t>(outcome)];
 }
 
-/// One ceiling, stored and measured again.
 struct DriftReading {
   std::string resource;
   std::string unit;
@@ -104,7 +103,6 @@ struct Confirmation {
   friend bool operator==(const Confirmation&, const Confirmation&) = default;
 };
 
-/// A measured limit of one resource.
 struct Ceiling {
   std::string resource;  ///< a name of the table in core/model/resources.h, perhaps with a suffix
   double value = 0.0;
@@ -131,7 +129,6 @@ struct Ceiling {
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };
 
-/// A resource whose ceiling could not be had, and why.
 struct AbsentCeiling {
   std::string resource;
   std::string reason;
@@ -146,7 +143,6 @@ struct CacheLevel {
   friend bool operator==(const CacheLevel&, const CacheLevel&) = default;
 };
 
-/// One rung of the working-set ladder.
 struct LadderPoint {
   double working_set_bytes = 0.0;
   double bytes_per_second = 0.0;
@@ -195,7 +191,6 @@ struct Calibration {
   std::optional<DriftCheck> drift;  ///< in a run that used a stored calibration; never in a stored one
   std::optional<Health> health;     ///< beside other GPUs of its kind; absent for a CPU
 
-  /// The ceiling of a resource, or null when it was not measured.
   [[nodiscard]] const Ceiling* find(std::string_view resource) const {
     for (const auto& ceiling : ceilings)
       if (ceiling.resource == resource) return &ceiling;

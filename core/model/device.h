@@ -21,8 +21,7 @@ struct Device {
   std::int64_t last_level_cache_bytes = 0;       ///< as the system declares it; 0 when it does not
   std::optional<double> max_clock_hz;            ///< SM or core clock, as the system declares it
   std::optional<double> memory_bandwidth_limit;  ///< theoretical, bytes/s: memory clock x bus width x 2
-  /// "uuid", "driver", "cuda", "ecc", "mig", "power_limit_w", ... With `name` these decide whether a stored calibration
-  /// fits. A key that could not be read is absent.
+  /// "uuid", "driver", "cuda", "ecc", "mig", ... With `name` they tell which calibration fits; unread ones are absent.
   std::map<std::string, std::string> properties;
 
   friend bool operator==(const Device&, const Device&) = default;

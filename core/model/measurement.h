@@ -25,8 +25,7 @@ constexpr std::string_view name_of(Clock clock) { return clock_names[static_cast
 /// With a smaller share of its cores something was measured under load.
 inline constexpr double min_core_share = 0.9;
 
-/// What the device's management library reported while a point was measured: the lowest and highest readings. Of a CPU
-/// the share alone.
+/// The lowest and highest readings of the device's management library at a point; of a CPU the share alone.
 struct DeviceConditions {
   std::int64_t readings = 0;
   std::optional<Interval> sm_clock_hz;
@@ -53,8 +52,7 @@ struct KernelLaunch {
   std::int64_t launches = 1;               ///< of this kernel in this shape, in one execution
   /// Local memory of a thread, for spilt registers. Absent in older runs.
   std::optional<std::int64_t> local_bytes = std::nullopt;
-  /// Hash of its machine code: "fnv1a64 of sm_90 SASS: 85944171f73967e8". Empty in older runs, and where
-  /// `code_absent_reason` says why.
+  /// Hash of its machine code: "fnv1a64 of sm_90 SASS: 85944171f73967e8"; empty in older runs, or with a reason.
   std::string code = {};
   std::string code_absent_reason = {};
   friend auto operator<=>(const KernelLaunch&, const KernelLaunch&) = default;
@@ -63,8 +61,7 @@ struct KernelLaunch {
 enum class Agreement { not_compared, agrees, disagrees };
 inline constexpr auto agreement_names = std::to_array<std::string_view>({"not_compared", "agrees", "disagrees"});
 
-/// The driver's own records of a point's kernels. They include the kernel overhead, which is therefore added to the
-/// device time that they are compared with.
+/// The driver's own records of a point's kernels. They hold the kernel overhead, so the device time gets it for this.
 struct ActivityCheck {
   Agreement agreement = Agreement::not_compared;
   std::string reason;           ///< why there are no records, or nothing that they could be compared with
@@ -123,7 +120,6 @@ enum class FailureKind { error, wrong_result, out_of_memory, cuda_error };
 inline constexpr auto failure_kind_names =
     std::to_array<std::string_view>({"error", "wrong_result", "out_of_memory", "cuda_error"});
 
-/// Why a point has no time.
 struct Failure {
   FailureKind kind = FailureKind::error;
   std::string message;
@@ -134,7 +130,6 @@ struct Failure {
 enum class StopReason { interval, budget, count };
 inline constexpr auto stop_reason_names = std::to_array<std::string_view>({"interval", "budget", "count"});
 
-/// What one clock says of a point.
 struct Timing {
   Clock clock = Clock::host;
   std::optional<Summary> seconds;          ///< per execution; absent: `reason` or the point's `failure` says why
@@ -169,7 +164,6 @@ struct Counter {
   friend bool operator==(const Counter&, const Counter&) = default;
 };
 
-/// A counter that was asked for and could not be had.
 struct AbsentCounter {
   std::string name;
   std::string reason;
@@ -187,7 +181,6 @@ struct UserCounter {
 /// The counter of the items that one execution processes, which reports show per second.
 inline constexpr std::string_view items_counter = "items";
 
-/// What one execution launches on a GPU.
 struct Launches {
   std::int64_t kernels = 0;
   std::int64_t blocks = 0;        ///< of all kernels together

@@ -24,8 +24,7 @@ std::string_view name_of(Status status) {
 std::string reason_of(const Measurement& measurement) {
   if (measurement.failure) {
     std::string kind(failure_kind_names[static_cast<std::size_t>(measurement.failure->kind)]);
-    for (char& c : kind)
-      if (c == '_') c = ' ';
+    std::ranges::replace(kind, '_', ' ');
     return measurement.failure->message.empty() ? kind : kind + ": " + measurement.failure->message;
   }
   if (measurement.skipped) return *measurement.skipped;
@@ -106,11 +105,7 @@ Counts count(const Run& run) {
     if (status == Status::failed) ++counts.failed;
     if (status == Status::skipped) ++counts.skipped;
     if (status != Status::timed) continue;
-    if (point.verdict) {
-      ++regimes[static_cast<std::size_t>(point.verdict->regime)];
-    } else {
-      ++counts.without_verdict;
-    }
+    ++(point.verdict ? regimes[static_cast<std::size_t>(point.verdict->regime)] : counts.without_verdict);
   }
   for (std::size_t i = 0; i < regimes.size(); ++i)
     if (regimes[i] > 0) counts.by_regime.emplace_back(static_cast<Regime>(i), regimes[i]);

@@ -15,15 +15,13 @@ namespace gpubench::statistics {
 
 inline constexpr double normal_975 = 1.959963984540054;  ///< the 0.975 quantile of the normal distribution
 
-/// Quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan, The American Statistician 50,
-/// 1996). `sorted` is ascending and not empty; 0 <= q <= 1.
+/// Quantile, 0 <= q <= 1, of ascending values: type 7 of Hyndman and Fan (The American Statistician 50, 1996).
 double quantile(std::span<const double> sorted, double q);
 
 /// Median of unsorted samples; throws std::invalid_argument on none.
 double median(std::span<const double> samples);
 
-/// Mean of the middle half of ascending samples. A quarter, rounded down, is left out at either end. Throws
-/// std::invalid_argument without samples.
+/// Mean of the middle half of ascending samples, a quarter (rounded down) off each end. Throws like `median`.
 double interquartile_mean(std::span<const double> sorted);
 /// Its 95 % interval: t(h-1) times the winsorised standard deviation over (h / n) sqrt(n), with h of n samples left in
 /// (Tukey and McLaughlin, Sankhya A 25, 1963). One sample is its own interval. Throws likewise.
@@ -47,8 +45,7 @@ Summary summarize(std::span<const double> samples, std::span<const std::int64_t>
 /// Half-width of the median's interval over the median; infinity below six samples or when the median is 0.
 double relative_half_width(const Summary& summary);
 
-/// 95 % interval of a mean from independent repeats, by Student's t; {x, x} for one. Throws std::invalid_argument on
-/// none or on one that is not finite.
+/// 95 % interval of a mean of independent repeats, by Student's t; {x, x} for one. Throws like `summarize`.
 Interval mean_ci95(std::span<const double> repeats);
 
 /// P(T > t) of Student's t, by the incomplete beta function (Abramowitz and Stegun 26.7.1 and 26.5.8), right to about
@@ -80,8 +77,7 @@ std::vector<std::size_t> find_steps(std::span<const double> values, std::span<co
 /// over the places, Student's t with the degrees of freedom of the variance).
 double step_penalty(std::size_t length, double significance, double degrees = std::numeric_limits<double>::infinity());
 
-/// The same with a variance known only to be at least `min_variance`: what values differ from their levels by beyond
-/// that is added to it.
+/// With a variance known to be at least this: what values differ from their levels by beyond that is added.
 std::vector<std::size_t> find_steps_and_noise(std::span<const double> values, std::span<const double> min_variance,
                                               double significance);
 

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <system_error>
 #include <thread>
 
 #include "core/base/elf_image.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
@@ -47,11 +47,8 @@ std::string folder_name(const Fingerprint& machine) {
 
 /// The number in "000012.json".
 std::optional<int> number_of(const std::filesystem::path& file) {
-  const std::string stem = file.stem().string();
-  int number = 0;
-  const auto [end, error] = std::from_chars(stem.data(), stem.data() + stem.size(), number);
-  const bool sound = error == std::errc() && end == stem.data() + stem.size() && number > 0;
-  return sound && file.extension() == ".json" ? std::optional(number) : std::nullopt;
+  const auto number = number_in<int>(file.stem().string());
+  return file.extension() == ".json" && number.value_or(0) > 0 ? number : std::nullopt;
 }
 
 /// The entries of a folder, by number.

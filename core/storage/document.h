@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON document: parsed within limits, of the right schema, with typed and checked access. Every error is a ReadError
-// that names the file and the place in it.
+// A JSON document: parsed within limits, with typed and checked access. A ReadError names the file and the place.
 #pragma once
 
 #include <array>
@@ -24,8 +23,7 @@ enum class Domain {
   probability,   ///< 0 to 1
 };
 
-/// One value of a document. The document and `origin` must outlive it. Its path is looked for only when an error names
-/// it.
+/// One value; the document and `origin` must outlive it. Its path is looked for only when an error names it.
 class Node {
  public:
   Node(const nlohmann::json& document, std::string_view origin, int version)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -28,21 +27,14 @@ std::string entry(std::string_view left, std::string_view text) {
   const std::string indent(help_column, ' ');
   const bool below = result.size() + 2 > help_column;
   result = below ? result + "\n" + indent : pad_right(result, help_column);
-  return result + fmt::format("{}\n", fmt::join(wrap(text, help_width - help_column), "\n" + indent));
+  return result + joined(wrap(text, help_width - help_column), "\n" + indent) + "\n";
 }
 
-std::string paragraph(std::string_view text) { return fmt::format("{}\n", fmt::join(wrap(text, help_width), "\n")); }
+std::string paragraph(std::string_view text) { return joined(wrap(text, help_width), "\n") + "\n"; }
 
 std::string with_default(const OptionRow& row) {
   return *row.default_value == '\0' ? std::string(row.help)
                                     : fmt::format("{} Default: {}.", row.help, row.default_value);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 std::string usage(const CommandRow& command, const std::string& program) {
@@ -165,7 +157,8 @@ std::string help_text(const CommandRow& command, const std::string& program, boo
   }
   if (is_run && all) text += "\n" + paragraph(google_flags);
   if (*command.examples != '\0') text += "\nExamples:\n";
-  for (const std::string& line : lines_of(command.examples))
+  std::istringstream examples(command.examples);
+  for (std::string line; std::getline(examples, line);)
     text += fmt::format("  {}{}\n", program, line.substr(line.find(' ')));
   text += "\n" + paragraph(exit_code_lines());
   if (short_form)

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include <stdexcept>
 
 #include "bench/counters/metrics.h"
+#include "core/base/text.h"
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
 #include "reports/reports.h"
@@ -33,16 +33,10 @@ Use list(std::vector<std::string> Options::*member) {
 }
 
 double parse_number(const OptionRow& row, const std::string& text, double low, double high) {
-  double value = 0.0;
-  std::size_t used = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::logic_error&) {
-    used = 0;
-  }
-  if (used == 0 || used != text.size() || !(value >= low && value <= high))
+  const auto value = number_in<double>(text);
+  if (!value || !(*value >= low && *value <= high))
     throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'.", row.flag, low, high, text));
-  return value;
+  return *value;
 }
 
 /// `unit` is what one of the user's is in ours: 0.01 for percent.
@@ -253,8 +247,7 @@ const std::vector<OptionRow>& option_table() {
        "The former name of --min-effect.", number(&Options::min_effect, 0.0, 1000.0, 0.01)},
       {in_compare | in_gate_check, "--process-noise", "PERCENT", "", "", common, once,
        "How far processes of the same code differ (standard deviation). Without it: what the runs show, or with one "
-       "run "
-       "a side, an assumption.",
+       "run a side, an assumption.",
        number(&Options::process_deviation, 0.0001, 1000.0, 0.01)},
       {in_any_comparison, "--force", "", "", "", common, once,
        "Compare even where the devices or their settings differ too much.", set(&Options::force)},

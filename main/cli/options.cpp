@@ -66,8 +66,7 @@ struct ParsedWords {
   std::vector<std::string> unknown;                               ///< neither option nor input of the command
 };
 
-/// The words sorted by the tables. Throws UsageError for an option without its value, and the like; what is unknown is
-/// the caller's to judge.
+/// The words sorted by the tables; what is unknown is the caller's to judge. Throws UsageError for a missing value.
 ParsedWords parse_words(const std::vector<std::string>& words) {
   ParsedWords parsed;
   CLI::App app;
@@ -143,8 +142,7 @@ bool is_value(const std::string& word) {
   return !word.starts_with('-') && *command_of({word}).path == '\0' && !word.ends_with(".json");
 }
 
-/// The words for the parser: Google Benchmark's flags are taken out, and a bare `--calibrate` becomes
-/// `--calibrate=quick`, unless its value follows as a word.
+/// For the parser: without Google Benchmark's flags, and a bare `--calibrate` with its implied value.
 std::vector<std::string> prepare(const std::vector<std::string>& words, std::vector<std::string>& google) {
   std::vector<std::string> prepared;
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,10 +38,8 @@ bool speaks_utf8() {
 int terminal_width(int descriptor) {
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const std::string columns = environment("COLUMNS");
-  int width = 0;
-  const bool known = std::from_chars(columns.data(), columns.data() + columns.size(), width).ec == std::errc();
-  return known && width > 0 ? width : 100;
+  const int columns = number_in<int>(environment("COLUMNS")).value_or(0);
+  return columns > 0 ? columns : 100;
 }
 
 /// NO_COLOR (no-color.org) goes before CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors).
@@ -68,10 +65,7 @@ const char* volatile words = nullptr;
 extern "C" void note_signal(int number) {
   noted_signal = number;
   const char* const text = words;
-  if (text != nullptr) {
-    const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
-    (void)written;  // nothing can be done about it here
-  }
+  if (text != nullptr) (void)!::write(STDERR_FILENO, text, std::strlen(text));  // no help if it fails
 }
 
 }  // namespace

@@ -14,13 +14,11 @@ namespace gpubench {
 
 enum class ColorChoice { automatic, always, never };
 
-/// Colour as asked for, or on a terminal that is not dumb, as NO_COLOR, CLICOLOR_FORCE and CLICOLOR allow. Whole names
-/// where it is no terminal. Drawings where there is colour by choice or a terminal, if the locale is UTF-8. Width from
-/// the terminal, else from COLUMNS, else 100.
+/// Colour as asked for, or as the terminal, NO_COLOR, CLICOLOR_FORCE and CLICOLOR allow; drawings with colour by choice
+/// or on a terminal, in UTF-8; whole names where it is none. Width from the terminal, COLUMNS, or 100.
 ConsoleStyle stdout_style(ColorChoice choice);
 
-/// One line on standard error that is overwritten in place; nothing at all when standard error is no terminal or
-/// `quiet`.
+/// One line on standard error, overwritten in place; nothing where that is no terminal, or `quiet`.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);

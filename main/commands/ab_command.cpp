@@ -77,8 +77,7 @@ class Alternation {
     return compare::compare(base, next, compare_options);
   }
 
-  /// Every point narrow or decided. Stopping on a decision would raise false alarms, so look k gets the share 6 / (pi
-  /// k)^2 of the significance, which adds up to 1.
+  /// Every point narrow or decided. Look k gets the share 6 / (pi k)^2 of the significance, in all 1: no false alarms.
   bool enough(const compare::Comparison& comparison, int look) {
     const double share = 6.0 / (std::numbers::pi * std::numbers::pi * look * look);
     std::size_t open = 0;

@@ -93,8 +93,7 @@ Calibration one_calibration_of(const std::string& name) {
   auto all = calibrations_of(name);
   if (all.size() == 1) return std::move(all.front());
   if (all.empty()) throw UsageError(fmt::format("{} has no such calibration.", printable(name)));
-  std::string ids;
-  for (const Calibration& one : all) ids += (ids.empty() ? "" : ", ") + printable(one.device.id);
+  const std::string ids = joined(all, ", ", [](const Calibration& one) { return printable(one.device.id); });
   throw UsageError(fmt::format("{} has calibrations of {}. Choose one: {}@{}", printable(name), ids, printable(name),
                                printable(all.front().device.id)));
 }

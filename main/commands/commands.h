@@ -44,20 +44,16 @@ int diff_calibrations(const Options& options);
 /// Says what works here, what does not, and the remedy; exit code 2 when something does not.
 int doctor_command(const Options& options);
 
-/// One line on standard error: "gpubench: message". It may hold any text of files, devices and operations: what a
-/// terminal or the log of a CI service would obey is written as escapes.
+/// "gpubench: message" on standard error, of any text: what a terminal or a CI log would obey is escaped.
 void say(const std::string& message);
-/// On standard output: lines whose texts are printable, in which a CI service finds no command. That it cannot be
-/// written is said once, at the end of the command.
+/// Printable lines on standard output, without commands for a CI log. A failure is said once, at the end.
 void show(std::string_view lines);
 /// What an error says, in the user's terms also where the system or a library said it.
 std::string words_of(const std::exception& error);
-/// Writes each file. One that cannot be written costs the others nothing: the error of the last such is thrown in the
-/// end, those before are said.
+/// Writes each file, though one fails: the last error is thrown in the end, those before are said.
 void write_each(const std::vector<std::string>& files, const std::function<void(const std::string& file)>& write);
 
-/// The runs of files and folders; of a folder all *.json, by name. Throws storage::ReadError, and UsageError for a
-/// folder without any.
+/// The runs of files, and of all *.json in folders. Throws storage::ReadError; UsageError for an empty folder.
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
 
 compare::CompareOptions compare_options(const Options& options);
@@ -84,9 +80,8 @@ int report_comparison(const compare::Comparison& comparison, const Options& opti
 
 Context gather_context(const std::string& program, const std::vector<std::string>& arguments);
 
-/// Hashes (64-bit FNV-1a) of sections of an ELF executable: "host_code" of .text, "device_code" of .nv_fatbin, which
-/// holds the SASS and PTX of all kernels. Dates, paths and debug information do not matter. A section or file that is
-/// not sound has no key.
+/// Hashes (64-bit FNV-1a) of an ELF executable's sections: "host_code" of .text, "device_code" of .nv_fatbin (SASS and
+/// PTX of all kernels). A section or file that is not sound has no key.
 std::map<std::string, std::string> code_identity(const std::filesystem::path& executable);
 
 }  // namespace gpubench

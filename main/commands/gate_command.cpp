@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
@@ -100,12 +101,10 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
 }
 
 std::string summary_text(const compare::Comparison& comparison, int code) {
-  std::string_view headline = "no regression";
-  if (code == 1) headline = "slower than the baseline";
-  if (code == 2) headline = "points failed";
-  if (code == 3) headline = "not comparable";
-  if (code == 4) headline = "inconclusive";
-  return fmt::format("## gpubench: {}\n\n{}", headline, reports::markdown(comparison));
+  constexpr std::array headlines = {"no regression", "slower than the baseline", "points failed", "not comparable",
+                                    "inconclusive"};  // by exit code
+  return fmt::format("## gpubench: {}\n\n{}", headlines.at(static_cast<std::size_t>(code)),
+                     reports::markdown(comparison));
 }
 
 /// The page of a job on GitHub takes what is added to this file.

@@ -7,9 +7,9 @@
 #include <cctype>
 #include <utility>
 
-#include "bench/google/google_runner.h"
 #include "classifier/classifier.h"
 #include "core/base/text.h"
+#include "core/model/points.h"
 #include "main/commands/commands.h"
 
 namespace gpubench {
@@ -112,15 +112,6 @@ std::string AddedSizes::summary(const Run& classified) const {
 
 namespace {
 
-constexpr std::string_view google_ending = "/manual_time";
-
-/// As tables name it.
-std::string short_name(const bench::PointName& point) {
-  std::string name = point.name;
-  if (name.ends_with(google_ending)) name.resize(name.size() - google_ending.size());
-  return name;
-}
-
 /// For a POSIX shell.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
@@ -132,8 +123,7 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// The name of a range as Nsight Compute's --nvtx-include takes it: what it reads as its own is escaped, and the last
-/// slash says that the range was pushed.
+/// A range for Nsight Compute's --nvtx-include: what that reads as its own is escaped; the last slash: it was pushed.
 std::string include_of(const std::string& name) {
   std::string text;
   for (const char c : name) {
@@ -151,7 +141,7 @@ int print_once_commands(const std::vector<Plan>& plans, const Options& options) 
     if (argument != "--dry") command += " " + quoted(argument);
   std::vector<std::string> names;
   for (const Plan& plan : plans)
-    for (const bench::PointName& point : plan.points) names.push_back(short_name(point));
+    for (const bench::PointName& point : plan.points) names.push_back(without_suffix(point.name));
   const std::string report = options.name() + "-once";
   fmt::print("# a timeline of {} point{}, each once\n", names.size(), names.size() == 1 ? "" : "s");
   fmt::print("nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=none -o {} {}\n",
@@ -174,7 +164,7 @@ int run_points_once(const std::vector<Plan>& plans, const Options& options) {
     bench::OpenDevice device(plan.device, options.cache_state == "cold");
     bench::go_over(plan.device, options.filter,
                    [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
-                     const std::string name = short_name(plan.points.at(position));
+                     const std::string name = without_suffix(plan.points.at(position).name);
                      const Measurement measurement = bench::run_once(device, call, name);
                      ++count;
                      if (measurement.failure) {

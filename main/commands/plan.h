@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of a run before they are measured, sizes that are added to them, runs of each point once, and the passes
-// after all timing: checks and counters.
+// The points of a run before they are measured, added sizes, runs of each point once, and passes after all timing.
 #pragma once
 
 #include <compare>
@@ -65,8 +64,7 @@ class AddedSizes {
 
   /// Registers the sizes that an earlier run had added, and makes the plans anew.
   void take_over(const Run& earlier, std::vector<Plan>& plans);
-  /// Registers what classifier::next_points asks for after this run, and makes the plans anew. Returns how many points
-  /// that adds.
+  /// Registers what classifier::next_points asks for, and makes the plans anew. Returns how many points that adds.
   std::size_t add(const Run& classified, std::vector<Plan>& plans);
 
   [[nodiscard]] const std::vector<AddedSize>& all() const { return all_; }
@@ -108,9 +106,8 @@ struct PostTimingOutcome {
 /// What the options ask for, in order on all devices: a check is a clock, so it comes before counters.
 std::vector<PostTimingStep> post_timing_steps(const Options& options);
 
-/// Runs a pass at those points of a plan that have a time. All points are timed before, because a profiler slows
-/// launches down once it is set up. `begins` is called before each point with its position in the plan and the share of
-/// the pass that is done. Points are left out once an interruption is noted.
+/// Runs a pass at a plan's timed points; after all timing, for a profiler slows launches. `begins`: before each point,
+/// with its position and the share done. None is begun once an interruption is noted.
 PostTimingOutcome run_post_timing(const PostTimingStep& pass, const Plan& plan, const std::string& filter,
                                   const Options& options, std::span<Point> points,
                                   const std::function<void(std::size_t position, double done)>& begins);

@@ -12,8 +12,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "calibrate/calibrate.h"
-#include "calibrate/check/drift.h"
 #include "calibrate/check/health.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -158,17 +156,19 @@ class CeilingFinder {
   std::vector<std::string>& warnings_;
 };
 
+std::string side(double difference) {
+  return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
+}
+
 std::string reading_text(const DriftReading& reading) {
   const auto value = [&](double one) { return format_value(one, reading.unit, 4); };
-  std::string text =
-      fmt::format("{} {}, {:.1f} % {} {}", reading.resource, value(reading.now.value), 100.0 * std::abs(reading.change),
-                  reading.change < 0.0 ? "below" : "above", value(reading.stored.value));
+  std::string text = fmt::format("{} {}, {} {}", reading.resource, value(reading.now.value), side(reading.change),
+                                 value(reading.stored.value));
   if (reading.outcome == DriftOutcome::disturbed) text += fmt::format(" ({})", reading.disturbance);
   return text;
 }
 
-/// What differs from process to process of a GPU, as some processes measured it one after another, before this one
-/// holds it. Says in `warnings` why there are no more of them.
+/// A GPU's costs that differ by process, from some processes. `warnings` says why there are no more of them.
 std::vector<Calibration> measure_overheads(const Device& device, calibrate::Mode mode, ProgressLine& progress,
                                            std::vector<std::string>& warnings) {
   std::vector<Calibration> result;
@@ -198,10 +198,6 @@ constexpr double notable_tensor_spread = 0.08;
 bool is_notable(const GpuSpread& spread) {
   const bool by_power = is_bound_by_power(spread.resource);
   return spread.certain && std::abs(spread.slowest_difference) > (by_power ? notable_tensor_spread : notable_spread);
-}
-
-std::string side(double difference) {
-  return fmt::format("{:.1f} % {}", 100.0 * std::abs(difference), difference < 0.0 ? "below" : "above");
 }
 
 }  // namespace

@@ -29,8 +29,7 @@ int calibrate_only(const Options& options, const std::vector<Device>& devices, R
 /// one slower (bench/cuda/handles.h).
 void find_ceilings(const Options& options, Isolation* isolation, const Run* earlier, Run& run);
 
-/// Compares the GPUs of one kind, then loads all GPUs at once; prints both and puts what stands out among the warnings.
-/// Does nothing for fewer than two GPUs.
+/// Compares GPUs of one kind, alone and all at work; prints both and warns of what stands out. Nothing below two GPUs.
 void compare_several_gpus(const Options& options, Run& run);
 
 /// What share of its cores a calibration under load had, in one sentence. Pure.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -61,8 +60,7 @@ std::string nothing_to_measure(const std::vector<Device>& devices, const std::st
                      did_you_mean(longest_word(filter), operations));
 }
 
-/// Added sizes, and those of --arg, come last of their operation: puts those of each operation in the order of their
-/// arguments. `point_of` gives what of an item has operation, arguments and perhaps a device.
+/// Puts the sizes of each operation, added ones too, in the order of their arguments. `point_of` gives an item's point.
 template <typename Item, typename PointOf>
 void sort_sizes(std::vector<Item>& items, PointOf point_of) {
   const auto family = [&](const Item& item) {
@@ -155,8 +153,6 @@ class GoogleOutputs {
   Interruption::end();
 }
 
-enum class Unknown { measured, left_out };
-
 /// While it lives, says which point runs when it has not ended for long: it may hang.
 class HangNotice {
  public:
@@ -195,13 +191,14 @@ void add_missing(const Plan& plan, std::size_t first, Run& run) {
   }
 }
 
-/// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again.
-void measure(const Plan& plan, Unknown unknown, const Calibration& calibration, const Options& options,
+/// Takes the points of a plan through Google Benchmark. Those that `kept` knows are not measured again, others only
+/// where that is wanted.
+void measure(const Plan& plan, bool measures_unknown, const Calibration& calibration, const Options& options,
              GoogleOutputs& google, ProgressLine& progress, Checkpoint& kept, Run& run) {
   if (plan.points.empty()) return;
   const std::size_t before = run.points.size();
   std::optional<bench::PointRunner> runner;
-  if (unknown == Unknown::measured) runner.emplace(plan.device, runner_settings(options));
+  if (measures_unknown) runner.emplace(plan.device, runner_settings(options));
   const bool in_order = !options.google.interleaves_at_random();
   // As known before this run: what it measures itself may be measured again, for longer.
   std::vector<const Measurement*> known;
@@ -307,8 +304,7 @@ void measure_isolated(Isolation& isolation, const std::vector<Plan>& plans, Chec
   }
 }
 
-/// Measures all points before Google Benchmark's reporters see any: in processes of their own, and with sizes added as
-/// verdicts ask for them.
+/// Measures all points before Google Benchmark's reporters see any: isolated, and with sizes that verdicts ask for.
 void measure_first(const Options& options, std::optional<Isolation>& isolation, std::optional<AddedSizes>& added,
                    std::vector<Plan>& plans, Checkpoint& kept, ProgressLine& progress, Run& run) {
   const bench::GoogleFlags no_flags;
@@ -321,7 +317,7 @@ void measure_first(const Options& options, std::optional<Isolation>& isolation, 
       GoogleOutputs none(no_flags);
       Run passed;
       for (std::size_t i = 0; i < plans.size(); ++i)
-        measure(plans[i], Unknown::measured, run.calibrations[i], options, none, progress, kept, passed);
+        measure(plans[i], true, run.calibrations[i], options, none, progress, kept, passed);
     }
     if (Interruption::noted() != 0) {
       isolation.reset();  // its folder is not to be left behind
@@ -376,10 +372,9 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
       interruption.emplace("\ngpubench: stopping after this point; press again to stop at once\n");
     if (isolation || added) measure_first(options, isolation, added, plans, kept, progress, run);
     isolation.reset();
-    const bool is_measured = options.isolate || added;
-    const auto unknown = is_measured ? Unknown::left_out : Unknown::measured;
+    const bool all_known = options.isolate || added;
     for (std::size_t i = 0; i < plans.size(); ++i)
-      measure(plans[i], unknown, run.calibrations[i], options, google, progress, kept, run);
+      measure(plans[i], !all_known, run.calibrations[i], options, google, progress, kept, run);
     if (!options.isolate)
       run_passes(plans, options, progress, run);
     else if (auto warning = mark_uncounted(run.points, options))

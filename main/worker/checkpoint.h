@@ -15,8 +15,7 @@ namespace gpubench {
 
 class Checkpoint {
  public:
-  /// `base` is the run without points. Those of `outputs` that are runs (.json) are written while the run goes on: at
-  /// most once a second, and for at most a tenth of the time.
+  /// `base`: the run without points. Outputs that are runs are written at most once a second, a tenth of the time.
   Checkpoint(Run base, const std::vector<std::string>& outputs, const std::vector<Plan>& plans);
 
   /// Whether such an output is written while the run goes on.

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <system_error>
@@ -17,6 +16,7 @@
 
 #include "bench/memory/memory.h"
 #include "core/base/process.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
@@ -37,11 +37,8 @@ Measurement failed_point(const Plan& plan, std::size_t position, std::string mes
 /// The number after "start " or "done ", if it is one below `count`.
 std::optional<std::size_t> index_in(std::string_view line, std::string_view head, std::size_t count) {
   if (!line.starts_with(head)) return std::nullopt;
-  line.remove_prefix(head.size());
-  std::size_t index = 0;
-  const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), index);
-  if (error != std::errc() || rest != line.data() + line.size() || index >= count) return std::nullopt;
-  return index;
+  const auto index = number_in<std::size_t>(line.substr(head.size()));
+  return index && *index < count ? index : std::nullopt;
 }
 
 constexpr double longest_wait_seconds = 0.1;  // a process that closed its channel is looked after this often
@@ -71,8 +68,7 @@ std::vector<std::string> environment_with(const std::string& addition) {
 /// This program, started again in a process of its own.
 class ChildProcess {
  public:
-  /// Starts /proc/self/exe with the command line of this process, a job in its environment, nothing on its standard
-  /// input, and a process group of its own. Throws std::system_error.
+  /// Starts /proc/self/exe with this command line, a job and a process group of its own. Throws std::system_error.
   explicit ChildProcess(const std::filesystem::path& job) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
@@ -166,8 +162,7 @@ struct Isolation::Attempt {
     }
   }
 
-  /// Takes what is finished into `kept`: the result has it in the same order. A point that is kept may have got its
-  /// counters since.
+  /// Takes what is finished into `kept`, in the result's order; a kept point may have got its counters since.
   void collect(const Plan& plan, Checkpoint& kept) {
     if (done.empty()) return;
     Run run;

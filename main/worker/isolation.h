@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations measured each in a process of its own, so that what one breaks costs only its own points. The program is
-// started again with its command line, and a job in the environment.
+// Operations each in a process of its own, so that what one breaks costs its points alone: this program, with a job.
 #pragma once
 
 #include <filesystem>
@@ -42,8 +41,7 @@ struct TakenJob {
   Job job;
   int channel = -1;
 };
-/// The job of this process, if it has one; its environment is cleared of it, so that processes it starts have none.
-/// Throws storage::ReadError.
+/// The job of this process, if any, taken out of its environment. Throws storage::ReadError.
 std::optional<TakenJob> take_job();
 
 /// A filter of Google Benchmark that chooses all points of an operation, and perhaps some more.
@@ -62,8 +60,7 @@ class Isolation {
 
   /// Sizes that the processes are to register before they look for their points.
   void set_added(std::vector<AddedSize> added) { added_ = std::move(added); }
-  /// Measures all points of a plan that `kept` does not know yet, and keeps them there, failed ones with the reason.
-  /// Returns warnings. Ends early when a signal has been noted (see Interruption).
+  /// Measures what `kept` lacks of a plan and keeps it there, failures too. Returns warnings. A noted signal ends it.
   std::vector<std::string> measure(const Plan& plan, Checkpoint& kept, const OnPoint& on_point);
   /// A quick calibration.
   Calibration calibrate(const Device& device);
@@ -75,8 +72,7 @@ class Isolation {
   struct Attempt;
   void attempt(const Plan& plan, Checkpoint& kept, const OnPoint& on_point, Attempt& attempt);
   [[nodiscard]] std::filesystem::path write_job(Job& job);
-  /// Runs a job about ceilings; `what` names it: "The calibration". Returns the calibration, or an empty one after a
-  /// signal.
+  /// Runs a job about ceilings; `what`: "The calibration". Returns the calibration, an empty one after a signal.
   Calibration run_ceilings_job(Job::Task task, const Device& device, const std::string& what,
                                const std::filesystem::path& input = {});
 

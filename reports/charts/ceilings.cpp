@@ -37,7 +37,6 @@ bool is_pipe(const Ceiling& ceiling) {
   return row != nullptr && row->kind == ResourceKind::pipe;
 }
 
-/// Pipes, the fastest first.
 std::vector<Roof> pipe_roofs(const Calibration& calibration) {
   std::vector<Roof> roofs;
   for (const auto& ceiling : calibration.ceilings)

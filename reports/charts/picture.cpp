@@ -2,13 +2,11 @@
 #include "reports/charts/picture.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -16,7 +14,6 @@
 
 #include "core/base/process.h"
 #include "core/base/text.h"
-#include "reports/charts/charts.h"
 
 namespace gpubench::reports {
 namespace {
@@ -120,12 +117,11 @@ std::vector<std::string> pythons() {
 }
 
 std::string run_any(const std::string& kind, std::string_view specification) {
-  std::string tried;
-  for (const auto& python : pythons()) {
+  const std::vector<std::string> known = pythons();
+  for (const auto& python : known)
     if (auto picture = run_python(python, kind, specification)) return *std::move(picture);
-    tried += (tried.empty() ? "" : ", ") + printable(python);
-  }
-  throw PictureError(fmt::format("vl-convert is missing (tried {}); {}", tried, how_to_get_it));
+  throw PictureError(
+      fmt::format("vl-convert is missing (tried {}); {}", joined(known, ", ", printable), how_to_get_it));
 }
 
 template <typename Runs>
@@ -179,7 +175,7 @@ bool is_picture(const std::filesystem::path& file) {
   return needs_renderer(file) || file_name(file).ends_with(".vl.json");
 }
 
-std::string known_charts() { return fmt::format("{}", fmt::join(all_names, " ")); }
+std::string known_charts() { return joined(all_names, " "); }
 
 PictureChoice parse_chart(std::string_view text) {
   PictureChoice choice;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One chart as a file: PNG, SVG, PDF, or the Vega-Lite specification alone. All from the specification that the page
-// draws.
+// One chart as a file, PNG, SVG, PDF or the Vega-Lite specification, from the specification that the page draws.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +13,7 @@
 
 namespace gpubench::reports {
 
-/// A chart that does not exist, that the run has nothing for, or that vl-convert did not draw; what() is one sentence
-/// with what there is, or what to do.
+/// A chart that does not exist, has no data or was not drawn; what() says what there is, or what to do.
 struct PictureError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -24,7 +22,6 @@ struct PictureError : std::runtime_error {
 bool is_picture(const std::filesystem::path& file);
 bool needs_renderer(const std::filesystem::path& file);
 
-/// Which chart, of what.
 struct PictureChoice {
   std::string chart;
   charts::Selection of;
@@ -32,19 +29,16 @@ struct PictureChoice {
 
 /// "NAME[:WHICH][@DEVICE]": a chart, an operation (of `samples` a point), a device's id. Throws PictureError.
 PictureChoice parse_chart(std::string_view text);
-/// The text if there is one; else the file's name has to hold the name of one chart as a word of its own:
-/// "h200-roofline.svg". Throws PictureError.
+/// The text; without one the file's name must hold one chart as a word: "h200-roofline.svg". Throws PictureError.
 PictureChoice choice_of(const std::filesystem::path& file, std::string_view text);
 /// "overview roofline map ...", for messages and help.
 std::string known_charts();
 
-/// The file's bytes. Throws PictureError.
 std::string picture(const Run& run, const std::filesystem::path& file, const PictureChoice& choice);
 std::string picture(const Several& several, const std::filesystem::path& file, const PictureChoice& choice);
 
-/// The bytes of a "png", "svg" or "pdf": PNG at 192 dots per inch, SVG and PDF with their text as text. Starts a Python
-/// that has vl_convert, without a shell: that of GPUBENCH_PYTHON (environment), else that of venv/ beside the program,
-/// as in the build folder, else python3. Ends it after two minutes. Throws PictureError.
+/// The bytes of a "png" (192 dots per inch), "svg" or "pdf". Starts a Python with vl_convert, without a shell: that of
+/// GPUBENCH_PYTHON, of venv/ beside the program, or python3; ends it after two minutes. Throws PictureError.
 std::string draw(std::string_view specification, const std::string& format);
 
 /// Throws PictureError unless such a Python can be started: to be asked before something long.

@@ -2,7 +2,6 @@
 #include "reports/charts/rows.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -70,14 +69,14 @@ std::string conditions_text(const DeviceConditions& conditions) {
   add("", conditions.temperature_celsius, 1.0, " \u00b0C");
   add("SM clock ", conditions.sm_clock_hz, 1e6, " MHz");
   add("memory clock ", conditions.memory_clock_hz, 1e6, " MHz");
-  if (!ranges.empty()) parts.push_back(fmt::format("{}", fmt::join(ranges, ", ")));
+  if (!ranges.empty()) parts.push_back(joined(ranges, ", "));
   if (!conditions.throttle_reasons.empty())
-    parts.push_back(fmt::format("throttled by {}", fmt::join(conditions.throttle_reasons, ", ")));
+    parts.push_back("throttled by " + joined(conditions.throttle_reasons, ", "));
   if (!parts.empty()) parts.push_back(fmt::format("of {} readings", conditions.readings));
   if (conditions.core_share)
     parts.push_back(fmt::format("had {} of its cores", format_percent(*conditions.core_share)));
   if (!conditions.absent_reason.empty()) parts.push_back("not read: " + conditions.absent_reason);
-  return fmt::format("{}", fmt::join(parts, "; "));
+  return joined(parts, "; ");
 }
 
 /// "1 kernel of 8192 blocks, 16 resident per multiprocessor"; empty where launches were not counted.
@@ -91,7 +90,6 @@ std::string launches_text(const Measurement& measurement) {
   return text;
 }
 
-/// Sets `row[key]` where there is a text.
 void put_text(Json& row, const char* key, const std::string& text) {
   if (!text.empty()) row[key] = text;
 }
@@ -138,7 +136,7 @@ void put_work(Json& row, const Measurement& measurement) {
     std::vector<std::string_view> pipes;
     for (const auto& [pipe, count] : work.flops)
       if (count > 0) pipes.push_back(name_of(pipe));
-    row["pipes"] = fmt::to_string(fmt::join(pipes, ", "));
+    row["pipes"] = joined(pipes, ", ");
   }
   if (flops > 0 && bytes > 0) put(row, "intensity", flops / bytes);
   put(row, "bytes_per_second", bytes_per_second(measurement));
@@ -157,17 +155,15 @@ void put_counters(Json& row, const Measurement& measurement) {
   std::map<std::string, std::vector<std::string>> names;  // by reason: most often one holds for all
   for (const auto& [name, reason] : measurement.absent_counters) names[reason].push_back(name);
   std::vector<std::string> absent;
-  for (const auto& [reason, those] : names) absent.push_back(fmt::format("{}: {}", fmt::join(those, ", "), reason));
-  put_text(row, "not_counted", fmt::to_string(fmt::join(absent, "; ")));
-  put_text(row, "work_differences", fmt::to_string(fmt::join(measurement.work_differences, ", ")));
+  for (const auto& [reason, those] : names) absent.push_back(joined(those, ", ") + ": " + reason);
+  put_text(row, "not_counted", joined(absent, "; "));
+  put_text(row, "work_differences", joined(measurement.work_differences, ", "));
 }
 
 void put_activity(Json& row, const Measurement& measurement) {
   if (!measurement.activity) return;
   row["activity"] = activity_text(*measurement.activity);
-  std::vector<std::string> kernels;
-  for (const auto& kernel : measurement.activity->kernels) kernels.push_back(kernel_text(kernel));
-  put_text(row, "kernels", fmt::to_string(fmt::join(kernels, "; ")));
+  put_text(row, "kernels", joined(measurement.activity->kernels, "; ", kernel_text));
 }
 
 void put_verdict(Json& row, const Point& point) {
@@ -222,8 +218,7 @@ bool drawable(const Point& point) {
   return status_of(point.measurement) == Status::timed && point.measurement.repetition == 0;
 }
 
-/// Cells of a row over what `place` gives, their ends in the fields `from` and `to`. They touch: each reaches half way,
-/// in the logarithm, to its neighbours. A sweep of something else has none.
+/// Cells over what `place` gives, in the fields `from` and `to`; each reaches half way (in logarithms) to the next.
 template <class Place>
 void put_cells(Json& rows, const Group& group, const SweepAxis& sweep, const std::map<const Point*, std::size_t>& ids,
                const Place& place, const char* from, const char* to) {
@@ -322,7 +317,7 @@ std::string series_of(const Measurement& measurement, const SweepAxis& sweep) {
   std::vector<std::string> texts;
   for (const auto i : sweep.others)
     if (i < measurement.arguments.size()) texts.push_back(text_of(measurement.arguments[i]));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return joined(texts, ", ");
 }
 
 std::optional<double> working_set(const Work& work) {

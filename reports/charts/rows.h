@@ -17,11 +17,9 @@ using Json = nlohmann::json;
 
 /// Six significant digits; null when not finite.
 Json rounded(double value);
-/// Sets `row[key]` when there is a finite number.
 void put(Json& row, const char* key, std::optional<double> value);
 
-/// How an operation was swept: along its first argument that varies (its first, if none does). The rest tell series
-/// apart.
+/// How an operation was swept: its first argument that varies, else its first. The rest tell series apart.
 struct SweepAxis {
   std::optional<std::size_t> axis;  ///< index of the argument; absent when there are no arguments
   std::string axis_name;            ///< "size" when it has no name
@@ -51,7 +49,7 @@ inline constexpr std::size_t max_packed_samples = 512;
 /// without samples. The text is base64 of little-endian 16-bit numbers, 0 for the least and 65535 for the most.
 Json packed_samples(const Run& run);
 
-/// Data sets of `samples()` for one point: samples, summary, blocks.
+/// Data sets of the chart of samples for one point: samples, summary, blocks.
 Json sample_sets(const Measurement& measurement);
 
 }  // namespace gpubench::reports::charts

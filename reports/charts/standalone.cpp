@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart by itself: the specification with its data, of a width of its own.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -20,7 +19,6 @@ namespace {
 
 constexpr int picture_width = 760;
 
-/// Calls `visit` with each object in a value.
 template <typename Value, typename Visit>
 void each_object(Value& value, const Visit& visit) {
   if (value.is_object()) visit(value);
@@ -44,7 +42,7 @@ std::string some_of(std::vector<std::string> names) {
     names.resize(max);
     names.emplace_back("...");
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 [[noreturn]] void refuse_line(const Json& points, const std::string& device, const std::string& line) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -50,7 +49,6 @@ std::string ceiling_interval_text(const Ceiling& ceiling) {
 
 enum Place : std::size_t { resource, interval = 2, clock = 5, method };
 
-/// Columns of all ceilings, in the order of the groups.
 std::vector<Column> columns_of(const Calibration& calibration) {
   std::vector<Column> columns = {
       {""}, {"ceiling", true}, {"95 % interval", true}, {"of limit", true}, {""}, {"clock", true}, {"method"}};
@@ -70,8 +68,7 @@ std::vector<Column> columns_of(const Calibration& calibration) {
   return columns;
 }
 
-/// The table with as many columns as fit: the method goes first, then the clock; then names are shortened, and at last
-/// the bar and the share of the limit go.
+/// The columns that fit: the method goes first, then the clock; names shorten; then bar and share go.
 Table table_of(std::vector<Column> columns, const ConsoleStyle& style) {
   const std::size_t width = usable_width(style);
   Table table(columns, method, min_method);
@@ -97,13 +94,12 @@ std::string ceilings_text(const Calibration& calibration, const ConsoleStyle& st
 }
 
 std::string levels_text(std::string_view lead, const std::vector<CacheLevel>& levels, const ConsoleStyle& style) {
-  std::vector<std::string> parts;
-  parts.reserve(levels.size());
-  for (const CacheLevel& level : levels)
-    parts.push_back(fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
-                                printable(level.resource), format_bytes(level.capacity_ci95.low),
-                                format_bytes(level.capacity_ci95.high)));
-  return parts.empty() ? "" : paragraph(lead, fmt::to_string(fmt::join(parts, "; ")), color::none, style);
+  const auto text_of = [](const CacheLevel& level) {
+    return fmt::format("half of the bytes of {} from {} ({} to {})", format_bytes(level.capacity_bytes),
+                       printable(level.resource), format_bytes(level.capacity_ci95.low),
+                       format_bytes(level.capacity_ci95.high));
+  };
+  return levels.empty() ? "" : paragraph(lead, joined(levels, "; ", text_of), color::none, style);
 }
 
 std::string checks_text(const Calibration& calibration, const ConsoleStyle& style) {

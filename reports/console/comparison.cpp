@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons of runs and calibrations, and histories, on a terminal.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,9 +68,7 @@ std::string list(std::string_view lead, const std::vector<std::string>& names, s
 /// Six of them, and how many more.
 std::string some_of(const std::vector<std::string>& resources) {
   constexpr std::size_t max = 6;
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(max, resources.size()); ++i) shown.push_back(printable(resources[i]));
-  const auto text = fmt::to_string(fmt::join(shown, ", "));
+  const auto text = joined(std::span(resources).first(std::min(max, resources.size())), ", ", printable);
   return resources.size() > max ? fmt::format("{} and {} more", text, resources.size() - max) : text;
 }
 

@@ -2,17 +2,13 @@
 #include "reports/console/plots.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
-#include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/charts/rows.h"
@@ -128,7 +124,7 @@ std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vec
   std::vector<std::string> names;
   for (const auto regime : regimes) names.push_back(fmt::format("{} {}", sign_of(regime), name_of(regime)));
   for (const auto& roof : roofs) names.push_back(roof.label);
-  return text + paragraph(std::string(margin + 1, ' '), fmt::to_string(fmt::join(names, ", ")), color::dim, style);
+  return text + paragraph(std::string(margin + 1, ' '), joined(names, ", "), color::dim, style);
 }
 
 }  // namespace

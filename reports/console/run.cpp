@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -66,7 +64,6 @@ std::string confidence_text(const Verdict& verdict) {
   return fmt::format("{} {}{}", percent, name_of(verdict.certainty), runner_up.empty() ? "" : ", else " + runner_up);
 }
 
-/// All columns that some layout shows.
 std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
   std::vector<Column> columns = {{"point"},           {"time", true},      {"\u00b1", true}, {"on device", true},
                                  {"bandwidth", true}, {"FLOP rate", true}, {"rate", true},   {"regime"},
@@ -273,7 +270,7 @@ std::string legend(const Run& run, const ConsoleStyle& style) {
   if (std::ranges::any_of(run.points,
                           [](const Point& point) { return share_under_load(point.measurement).has_value(); }))
     signs.emplace_back("! measured under load");
-  return signs.empty() ? "" : paragraph("", fmt::to_string(fmt::join(signs, ", ")), color::dim, style);
+  return signs.empty() ? "" : paragraph("", joined(signs, ", "), color::dim, style);
 }
 
 /// Where the counters contradict what an operation declares; a few of them, for one wrong line shows at every size.
@@ -284,10 +281,10 @@ std::string work_notices(const Run& run, const ConsoleStyle& style) {
   for (const Point& point : run.points) {
     const auto& differences = point.measurement.work_differences;
     if (differences.empty() || ++count > max) continue;
-    text += paragraph("notice: ",
-                      fmt::format("{} {} (counted)", printable(label(point.measurement)),
-                                  printable(fmt::to_string(fmt::join(differences, ", ")))),
-                      color::yellow, style);
+    text += paragraph(
+        "notice: ",
+        fmt::format("{} {} (counted)", printable(label(point.measurement)), printable(joined(differences, ", "))),
+        color::yellow, style);
   }
   if (count > max)
     text += paragraph("notice: ", fmt::format("{} more points do not do the work they declare", count - max),
@@ -295,7 +292,6 @@ std::string work_notices(const Run& run, const ConsoleStyle& style) {
   return text;
 }
 
-/// What operations say of their points themselves.
 std::string own_figures_lines(const Run& run, const ConsoleStyle& style) {
   std::string text;
   for (const Point& point : run.points)

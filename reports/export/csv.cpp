@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points and ceilings as CSV, units in the column names.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/model/points.h"
 #include "reports/export/tables.h"
 #include "reports/reports.h"
@@ -13,14 +13,6 @@
 
 namespace gpubench::reports {
 namespace {
-
-/// "a=1;b=2", of whatever `text_of` makes of each item.
-template <class Items, class TextOf>
-std::string list_of(const Items& items, TextOf text_of) {
-  std::vector<std::string> texts;
-  for (const auto& item : items) texts.push_back(text_of(item));
-  return fmt::format("{}", fmt::join(texts, ";"));
-}
 
 std::string device_name(const Run& run, const std::string& id) {
   for (const Device& device : run.devices)
@@ -55,7 +47,7 @@ void add_conditions(CsvRecord& record, const Measurement& measurement) {
                  {"blocks_per_multiprocessor", grid ? fmt::to_string(grid->blocks_per_multiprocessor) : ""},
                  {"power_high_w", highest(conditions.power_watts)},
                  {"temperature_high_c", highest(conditions.temperature_celsius)},
-                 {"throttle_reasons", csv_text(fmt::to_string(fmt::join(conditions.throttle_reasons, ", ")))}});
+                 {"throttle_reasons", csv_text(joined(conditions.throttle_reasons, ", "))}});
 }
 
 void add_verdict(CsvRecord& record, const std::optional<Verdict>& known) {
@@ -72,7 +64,7 @@ void add_verdict(CsvRecord& record, const std::optional<Verdict>& known) {
                                {"runner_up", name(name_of(verdict.runner_up))},
                                {"runner_up_probability", number(verdict.runner_up_probability)},
                                {"model_s", number(verdict.model_seconds)},
-                               {"shares", csv_text(list_of(verdict.shares, share))},
+                               {"shares", csv_text(joined(verdict.shares, ";", share))},
                                {"evidence", csv_text(verdict.evidence)},
                                {"advice", csv_text(advice_text(verdict))},
                                {"checks", csv_text(votes_text(verdict))}});
@@ -93,7 +85,7 @@ CsvRecord record_of(const Run& run, const Point& point) {
                       {"device_name", device_name(run, measurement.device)},
                       {"name", csv_text(measurement.name)},
                       {"operation", csv_text(measurement.operation)},
-                      {"arguments", csv_text(list_of(measurement.arguments, argument))},
+                      {"arguments", csv_text(joined(measurement.arguments, ";", argument))},
                       {"repetition", fmt::to_string(measurement.repetition)},
                       {"status", std::string(name_of(status_of(measurement)))},
                       {"reason", csv_text(reason_of(measurement))}};
@@ -116,13 +108,13 @@ CsvRecord record_of(const Run& run, const Point& point) {
                                {"bytes_written", csv_number(work.bytes_written)},
                                {"footprint_bytes", csv_number(work.footprint_bytes)},
                                {"flops", csv_number(work.total_flops())},
-                               {"flops_by_pipe", list_of(work.flops, pipe)},
+                               {"flops_by_pipe", joined(work.flops, ";", pipe)},
                                {"bytes_per_s", csv_number(bytes_per_second(measurement))},
                                {"flops_per_s", csv_number(flops_per_second(measurement))}});
   add_verdict(record, point.verdict);
   record.insert(record.end(), {{"label", csv_text(measurement.label)},
                                {"items_per_s", csv_number(items_per_second(measurement))},
-                               {"user_counters", csv_text(list_of(measurement.user_counters, counter))}});
+                               {"user_counters", csv_text(joined(measurement.user_counters, ";", counter))}});
   return record;
 }
 
@@ -151,7 +143,7 @@ CsvRecord record_of(const Calibration& calibration, CeilingGroup group, const Ce
           {"shape", csv_text(ceiling.shape)},
           {"conditions", csv_text(ceiling.conditions)},
           {"method", csv_text(ceiling.method)},
-          {"caveats", csv_text(fmt::to_string(fmt::join(ceiling.caveats, "; ")))}};
+          {"caveats", csv_text(joined(ceiling.caveats, "; "))}};
 }
 
 }  // namespace

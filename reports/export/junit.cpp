@@ -13,8 +13,7 @@
 namespace gpubench::reports {
 namespace {
 
-/// Safe in an attribute and as text. Control characters have become visible text; the two characters of UTF-8 that
-/// XML 1.0 has not (U+FFFE and U+FFFF) become U+FFFD.
+/// Safe as text and attribute; the two characters of UTF-8 that XML 1.0 lacks (U+FFFE, U+FFFF) become U+FFFD.
 std::string xml(std::string_view raw) {
   std::string text = markup::escape(raw);
   for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
@@ -29,7 +28,6 @@ std::string time_attribute(const Measurement& measurement) {
   return std::isfinite(seconds) ? fmt::format(" time=\"{:.12f}\"", seconds) : "";
 }
 
-/// What is known of a timed point, a line each.
 std::string output_of(const Point& point) {
   const Measurement& measurement = point.measurement;
   const Summary& seconds = *measurement.seconds();

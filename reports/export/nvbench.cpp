@@ -3,9 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,11 +24,8 @@ using Json = nlohmann::ordered_json;
 
 std::optional<int> number_behind(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
-  text.remove_prefix(prefix.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = number_in<int>(text.substr(prefix.size()));
+  return number.value_or(-1) >= 0 ? number : std::nullopt;
 }
 
 /// nvbench knows devices by number: "cuda:1" is 1, another kind of device the first that no GPU has.

@@ -32,10 +32,10 @@ std::string label_value(std::string_view text) {
 using Labels = std::vector<std::pair<std::string_view, std::string>>;  ///< name and raw value
 
 std::string labels_text(const Labels& labels) {
-  std::string text;
-  for (const auto& [name, value] : labels)
-    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, label_value(value));
-  return text.empty() ? text : fmt::format("{{{}}}", text);
+  const auto text_of = [](const auto& label) {
+    return fmt::format("{}=\"{}\"", label.first, label_value(label.second));
+  };
+  return labels.empty() ? "" : fmt::format("{{{}}}", joined(labels, ",", text_of));
 }
 
 Labels with(Labels labels, const Labels& more) {
@@ -86,7 +86,6 @@ struct Figure {
   std::optional<double> value;
 };
 
-/// In the same order for each point.
 std::vector<Figure> figures_of(const Point& point) {
   const Measurement& measurement = point.measurement;
   const bool timed = status_of(measurement) == Status::timed;

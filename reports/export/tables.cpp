@@ -2,7 +2,6 @@
 #include "reports/export/tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cctype>
 #include <cmath>
@@ -34,17 +33,9 @@ std::string csv_number(double number) { return std::isfinite(number) ? fmt::form
 
 std::string csv_number(const std::optional<double>& number) { return number ? csv_number(*number) : ""; }
 
-std::string csv_header(const CsvRecord& record) {
-  std::string line;
-  for (const auto& [name, field] : record) line.append(line.empty() ? "" : ",").append(name);
-  return line + "\r\n";
-}
+std::string csv_header(const CsvRecord& record) { return joined(record, ",", &CsvRecord::value_type::first) + "\r\n"; }
 
-std::string csv_line(const CsvRecord& record) {
-  std::vector<std::string_view> fields;
-  for (const auto& [name, field] : record) fields.emplace_back(field);
-  return fmt::format("{}\r\n", fmt::join(fields, ","));
-}
+std::string csv_line(const CsvRecord& record) { return joined(record, ",", &CsvRecord::value_type::second) + "\r\n"; }
 
 std::string markdown_text(std::string_view text) {
   const std::string safe = printable(text);
@@ -73,10 +64,10 @@ std::string markdown_text(std::string_view text) {
 }
 
 std::string markdown_table(const std::vector<Heading>& headings, const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::string_view> titles, rules;
-  for (const auto& [title, right] : headings) titles.emplace_back(title), rules.emplace_back(right ? "---:" : ":---");
-  std::string text = fmt::format("| {} |\n| {} |\n", fmt::join(titles, " | "), fmt::join(rules, " | "));
-  for (const auto& row : rows) text += fmt::format("| {} |\n", fmt::join(row, " | "));
+  const auto rule = [](const Heading& heading) { return heading.right ? "---:" : ":---"; };
+  std::string text =
+      fmt::format("| {} |\n| {} |\n", joined(headings, " | ", &Heading::title), joined(headings, " | ", rule));
+  for (const auto& row : rows) text += fmt::format("| {} |\n", joined(row, " | "));
   return text;
 }
 

@@ -25,8 +25,7 @@ using CsvRecord = std::vector<std::pair<std::string_view, std::string>>;
 std::string csv_header(const CsvRecord& record);
 std::string csv_line(const CsvRecord& record);
 
-/// Printable text that means nothing to Markdown or HTML: special characters become character references. An underscore
-/// inside a word stays.
+/// Printable text that means nothing to Markdown or HTML; an underscore inside a word stays.
 std::string markdown_text(std::string_view text);
 
 struct Heading {
