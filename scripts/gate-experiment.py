@@ -44,25 +44,29 @@ def share(part, whole):
     return f"{part} of {whole} ({100 * part / whole:.2f} %)" if whole else "none"
 
 
+def points_of(gpubench, out, *arguments):
+    """The points that a comparison wrote there; none for a command that compares nothing."""
+    done = subprocess.run([str(gpubench), *map(str, arguments), "--quiet"], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
+    points = json.loads(out.read_text())["points"] if out.exists() else []
+    assert (done.returncode == 1) == any(point["change"] == "slower" for point in points)
+    return points
+
+
 def pool_table(gpubench, folder, options):
     """Comparisons of what --pool ran, as lines of a table, and how many same-code ones there were."""
     a, b = (sorted((folder / "pool" / side).glob("*.json")) for side in "ab")
     store, out = folder / "store", folder / "comparison.json"
 
-    def call(*arguments):
-        done = subprocess.run([str(gpubench), *map(str, arguments), "--quiet"], capture_output=True, text=True)
-        if done.returncode not in (0, 1):
-            sys.exit(f"{arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
-        return json.loads(out.read_text())["points"] if out.exists() else []
-
     def compared(base, new, *flags):
-        return call("compare", *[f"--base={file}" for file in base], *[f"--new={file}" for file in new], *flags, f"--out={out}")
+        return points_of(gpubench, out, "compare", *[f"--base={file}" for file in base], *[f"--new={file}" for file in new], *flags, f"--out={out}")
 
     def gated(base, new):
         shutil.rmtree(store, ignore_errors=True)
         out.unlink(missing_ok=True)
-        call("gate", "update", *base, f"--store={store}")
-        return call("gate", "check", *new, f"--store={store}", f"--out={out}")
+        points_of(gpubench, out, "gate", "update", *base, f"--store={store}")
+        return points_of(gpubench, out, "gate", "check", *new, f"--store={store}", f"--out={out}")
 
     half, starts = len(a) // 2, range(0, len(a) - 8, 2)
     kinds = [("one run a side, next to each other", "compare", [compared([a[i]], [a[i + 1]]) for i in starts]),
@@ -151,13 +155,7 @@ def main():
 
     def compare(comparison, sides, flags):
         out = folder / "comparison.json"
-        done = subprocess.run([str(gpubench), "compare", *[str(folder / f"{comparison:03}" / side) for side in sides], *flags, "--quiet", f"--out={out}"],
-                              capture_output=True, text=True)
-        if done.returncode not in (0, 1):
-            sys.exit(f"compare ended with {done.returncode}: {done.stderr.strip()}")
-        points = json.loads(out.read_text())["points"]
-        assert (done.returncode == 1) == any(point["change"] == "slower" for point in points)
-        return points
+        return points_of(gpubench, out, "compare", *[folder / f"{comparison:03}" / side for side in sides], *flags, f"--out={out}")
 
     lines, noise, details = [], {}, {}
     for name, flags in (("pair by pair (as `ab`)", ["--paired"]), ("side against side (`compare`)", [])):
