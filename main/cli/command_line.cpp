@@ -88,7 +88,6 @@ class CommandInProgress {
   CommandInProgress& operator=(const CommandInProgress&) = delete;
 };
 
-/// Whether an error is one of these types.
 template <class... Errors>
 bool is_any_of(const std::exception& error) {
   return ((dynamic_cast<const Errors*>(&error) != nullptr) || ...);

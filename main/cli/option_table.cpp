@@ -74,7 +74,6 @@ void use_metrics(Options& options, const OptionRow&, const std::string& value) {
   }
 }
 
-/// Names separated by commas.
 void use_checks(Options& options, const OptionRow& row, const std::string& value) {
   for (std::size_t start = 0; start <= value.size();) {
     const std::size_t comma = std::min(value.find(',', start), value.size());

@@ -242,7 +242,6 @@ void check_pictures(const Options& options, const CommandRow& command) {
   }
 }
 
-/// What options say together.
 void check_together(Options& options, const CommandRow& command) {
   if (options.dry && !options.once) throw UsageError("--dry goes with --once; give that too.");
   if (options.once &&

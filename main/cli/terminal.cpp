@@ -16,7 +16,6 @@
 namespace gpubench {
 namespace {
 
-/// A variable's value; empty also where it is not set.
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";

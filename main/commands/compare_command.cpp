@@ -30,7 +30,6 @@ std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& fol
   return files;
 }
 
-/// The sides of the command line.
 std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Options& options) {
   if (options.inputs.size() == 1) throw UsageError("'compare' needs two runs, but got one: gpubench compare BASE NEW");
   auto base = options.base_runs, next = options.new_runs;

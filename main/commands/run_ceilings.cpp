@@ -58,7 +58,6 @@ void keep_in_cache(const Calibration& calibration, const Options& options) {
   }
 }
 
-/// Finds the ceilings of one device.
 class CeilingFinder {
  public:
   /// `isolation` measures them in another process; null: this one does.

@@ -153,26 +153,21 @@ class GoogleOutputs {
   Interruption::end();
 }
 
-/// While it lives, says which point runs when it has not ended for long: it may hang.
-class HangNotice {
- public:
-  HangNotice(std::string_view name, double seconds, ProgressLine& progress)
-      : thread_([name = std::string(name), seconds, &progress](const std::stop_token& stop) {
-          std::mutex mutex;
-          std::condition_variable_any ended;
-          std::unique_lock lock(mutex);
-          ended.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
-          if (stop.stop_requested()) return;
-          progress.clear();
-          say(fmt::format(
-              "{} has run for {:.0f} s; if it hangs, stop it and add --isolate, which ends such a point and "
-              "goes on with the next",
-              name, seconds));
-        }) {}
-
- private:
-  std::jthread thread_;
-};
+/// While the thread lives, it says which point runs when that has not ended for long: it may hang.
+std::jthread hang_notice(const std::string& name, double seconds, ProgressLine& progress) {
+  return std::jthread([name, seconds, &progress](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::unique_lock lock(mutex);
+    ended.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
+    if (stop.stop_requested()) return;
+    progress.clear();
+    say(
+        fmt::format("{} has run for {:.0f} s; if it hangs, stop it and add --isolate, which ends such a point and "
+                    "goes on with the next",
+                    name, seconds));
+  });
+}
 
 /// Adds a failure for each point of a plan that is not among the points from `first` on.
 void add_missing(const Plan& plan, std::size_t first, Run& run) {
@@ -209,10 +204,10 @@ void measure(const Plan& plan, bool measures_unknown, const Calibration& calibra
     if (!runner) return std::nullopt;
     progress.point(before + position, kept.planned(), planned ? std::string_view(plan.points[position].name) : "");
     constexpr double patience_seconds = 10.0;
-    std::optional<HangNotice> notice(std::in_place, planned ? plan.points[position].name : "a point",
-                                     patience_seconds + options.time_budget_seconds + call.min_seconds, progress);
+    std::jthread notice = hang_notice(planned ? plan.points[position].name : "a point",
+                                      patience_seconds + options.time_budget_seconds + call.min_seconds, progress);
     Measurement measurement = runner->run(call);
-    notice.reset();
+    notice = {};
     if (in_order && planned) kept.put(plan.keys[position], named(measurement, plan.points[position]));
     if (in_order && Interruption::noted() != 0) stop(kept, progress);
     return measurement;

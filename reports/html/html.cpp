@@ -88,28 +88,22 @@ std::string fill(std::string_view page, const std::map<std::string, std::string,
 namespace gpubench::reports {
 namespace {
 
-struct Remote {
-  std::string_view url;
-  std::string_view integrity;
-};
-
 // Without the bundle. SHA-384 of the files that the wheel panel 1.9.4 (PyPI) took from these addresses.
 constexpr std::array remote_scripts = {
-    Remote{"https://cdn.jsdelivr.net/npm/vega@6.1.2",
-           "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
-    Remote{"https://cdn.jsdelivr.net/npm/vega-lite@6.3.0",
-           "sha384-XvyB+gziheLKBtEFV41cTEJKMS0HanHcNPRSOEbYq1CvA5e5aYa1aPNc4hK5lTvU"},
-    Remote{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
-           "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
+    std::pair{"https://cdn.jsdelivr.net/npm/vega@6.1.2",
+              "sha384-3Zeq0Gb8jqDivp2a+zwPu5uJJZV+yM0iuorzVFGDPuzChE4tO/3/TecDON0JtQEl"},
+    std::pair{"https://cdn.jsdelivr.net/npm/vega-lite@6.3.0",
+              "sha384-XvyB+gziheLKBtEFV41cTEJKMS0HanHcNPRSOEbYq1CvA5e5aYa1aPNc4hK5lTvU"},
+    std::pair{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
+              "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
 
 std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
 
 std::string vega_scripts() {
   if (!page::vega().empty()) return script(page::vega());
   std::string html;
-  for (const auto& remote : remote_scripts)
-    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", remote.url,
-                        remote.integrity);
+  for (const auto& [url, integrity] : remote_scripts)
+    html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);
   return html;
 }
 
@@ -120,7 +114,7 @@ std::string policy() {
        {page::script_base_hash(), page::script_table_hash(), page::script_charts_hash(), page::vega_hash()})
     if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
   if (page::vega().empty())
-    for (const auto& remote : remote_scripts) scripts += fmt::format(" {}", remote.url);
+    for (const auto& [url, integrity] : remote_scripts) scripts += fmt::format(" {}", url);
   return fmt::format(
       "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action "
       "'none'",

@@ -3,10 +3,8 @@
 "use strict";
 const root = document.documentElement;
 const byId = (id) => document.getElementById(id);
-const troubles = [];
 function trouble(text) {
-  troubles.push(String(text));
-  root.dataset.errors = troubles.join(" | ");
+  root.dataset.errors = root.dataset.errors ? root.dataset.errors + " | " + text : String(text);
 }
 addEventListener("error", (event) => { if (event.message) trouble(event.message); });
 addEventListener("unhandledrejection", (event) => trouble(event.reason));
@@ -106,11 +104,8 @@ function facts(row) {
     ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];
   return list.filter(([, text]) => text);
 }
-function pairs(list) {
-  const box = make("dl", {class: "pairs"});
-  for (const [name, text, wide] of list) box.append(make("div", wide ? {class: "wide"} : {}, make("dt", {}, name), make("dd", {}, text)));
-  return box;
-}
+const pairs = (list) => make("dl", {class: "pairs"},
+  ...list.map(([name, text, wide]) => make("div", wide ? {class: "wide"} : {}, make("dt", {}, name), make("dd", {}, text))));
 
 // Theme: the system's, unless chosen; "#theme=dark" in the address chooses as well.
 const systemDark = matchMedia("(prefers-color-scheme: dark)");

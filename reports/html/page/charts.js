@@ -174,13 +174,9 @@
     return {sets: {samples, blocks, summary}, all, carried: samples.length};
   };
   const sampleSpecs = new Map();  // of the samples drawn so far, by where
-  async function embedSamples(canvas) {
-    try {
-      await embed(canvas, structuredClone(sampleSpecs.get(canvas)), {...options, renderer: "svg", config: {...configFor(), aria: true}});
-    } catch (error) {
-      trouble("samples: " + error);
-    }
-  }
+  const embedSamples = (canvas) =>
+    embed(canvas, structuredClone(sampleSpecs.get(canvas)), {...options, renderer: "svg", config: {...configFor(), aria: true}})
+      .catch((error) => trouble("samples: " + error));
   /** The samples of a point, in its row of the table. */
   window.drawSamples = async (box, row) => {
     const found = embed && row.seconds ? samplesOf(row) : null;
@@ -266,9 +262,7 @@
   async function save(figure, format) {
     const result = views.get(figure);
     if (!result) return;
-    const url = await result.view.toImageURL(format, 2);
-    const link = make("a", {href: url, download: "gpubench-" + nameOf(figure) + "." + format});
-    link.click();
+    make("a", {href: await result.view.toImageURL(format, 2), download: "gpubench-" + nameOf(figure) + "." + format}).click();
   }
 
   fillLines();
@@ -302,15 +296,15 @@
       select.value = device;
       select.addEventListener("change", () => { device = select.value; fillLines(); drawAll(); });
     }
-    lineSelect.addEventListener("change", () => { line = lineSelect.value; drawAll("operation"); });
+    /** The chosen operation, or one so many places beside it. */
     const move = (by) => {
       const option = lineSelect.options[lineSelect.selectedIndex + by];
       if (!option) return;
       line = lineSelect.value = option.value;
       drawAll("operation");
     };
-    byId("previous").addEventListener("click", () => move(-1));
-    byId("next").addEventListener("click", () => move(1));
+    for (const [id, event, by] of [["line", "change", 0], ["previous", "click", -1], ["next", "click", 1]])
+      byId(id).addEventListener(event, () => move(by));
     regimeListeners.push(() => drawAll());
     themeListeners.push(() => drawAll());
     // Drawing waits for nothing but promises that are settled by then: no file, no timer. So it is done before the page is laid
