@@ -176,6 +176,7 @@ cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_byt
 }
 
 cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched) {
+  if (conflicts == 0) return launch_shared_as<0>(launch, launched);
   if (conflicts == 1) return launch_shared_as<1>(launch, launched);
   if (conflicts == 2) return launch_shared_as<2>(launch, launched);
   if (conflicts == 32) return launch_shared_as<32>(launch, launched);

@@ -91,6 +91,16 @@ struct Step<VectorOperation::division> : SinglePrecision {
   static constexpr int body = 64;
   static __device__ void next(float& v, float factor) { v = __fdiv_rn(factor, v); }
 };
+/// Two kinds of instructions in turn: an assembler makes one of several that are all bitwise.
+template <>
+struct Step<VectorOperation::alu> : MultiplyAdd<unsigned, 512, 2> {
+  static __device__ unsigned start(int i) { return 2654435761U * static_cast<unsigned>(i); }
+  static __device__ unsigned factor(float value) { return __float_as_uint(value); }
+  static __device__ void next(unsigned& v, unsigned factor) {
+    asm volatile("xor.b32 %0, %0, %1;\n\tmax.u32 %0, %0, %1;" : "+r"(v) : "r"(factor));
+  }
+  static __device__ bool never(unsigned v) { return v == 0; }  // no maximum with the factor is
+};
 
 template <VectorOperation operation>
 __global__ void __launch_bounds__(max_threads)
@@ -175,9 +185,9 @@ cudaError_t launch_vector(VectorOperation operation, BlockShape shape, const Loo
   if (shape.threads < 32 || shape.threads > max_threads || shape.blocks < 1 || shape.blocks > max_blocks)
     return cudaErrorInvalidValue;
   using enum VectorOperation;
-  constexpr std::array launches = {launch_as<fp64>,  launch_as<fp32>,  launch_as<fp16>,
-                                   launch_as<bf16>,  launch_as<int32>, launch_as<exp2>,
-                                   launch_as<rsqrt>, launch_as<sin>,   launch_as<division>};
+  constexpr std::array launches = {launch_as<fp64>,     launch_as<fp32>, launch_as<fp16>,  launch_as<bf16>,
+                                   launch_as<int32>,    launch_as<exp2>, launch_as<rsqrt>, launch_as<sin>,
+                                   launch_as<division>, launch_as<alu>};
   static_assert(launches.size() == vector_operation_names.size());
   return launches[static_cast<std::size_t>(operation)](shape, launch, launched);
 }
@@ -192,6 +202,7 @@ int vector_limit(VectorOperation operation, int major, int minor) {
   if (operation == bf16) return 2 * row->bfloat;
   // Blackwell merged its integer lanes with the floating-point ones; the table does not yet tell their rate.
   if (operation == int32) return row->capability >= 100 ? 0 : 2 * row->int32;
+  if (operation == alu) return row->capability >= 100 ? 0 : row->int32;  // as many as multiply-adds, in the same table
   if (operation == exp2 || operation == rsqrt || operation == sin) return row->special;
   return 0;
 }

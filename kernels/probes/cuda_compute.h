@@ -14,12 +14,13 @@
 namespace gpubench::probes {
 
 /// Multiply-adds of five types (fp16 and bf16 two in one instruction), then: 2^x, 1/sqrt(x) and sin(x) of the special
-/// function units, and the division of IEEE 754, a sequence of instructions; these on single precision.
-enum class VectorOperation { fp64, fp32, fp16, bf16, int32, exp2, rsqrt, sin, division };
+/// function units, and the division of IEEE 754, a sequence of instructions; these on single precision. alu: exclusive
+/// or and maximum of 32-bit integers in turn.
+enum class VectorOperation { fp64, fp32, fp16, bf16, int32, exp2, rsqrt, sin, division, alu };
 inline constexpr std::array vector_operation_names = {
-    std::string_view("fp64"),  std::string_view("fp32"),  std::string_view("fp16"),
-    std::string_view("bf16"),  std::string_view("int32"), std::string_view("exp2"),
-    std::string_view("rsqrt"), std::string_view("sin"),   std::string_view("division")};
+    std::string_view("fp64"),     std::string_view("fp32"), std::string_view("fp16"),  std::string_view("bf16"),
+    std::string_view("int32"),    std::string_view("exp2"), std::string_view("rsqrt"), std::string_view("sin"),
+    std::string_view("division"), std::string_view("alu")};
 constexpr std::string_view name_of(VectorOperation operation) {
   return vector_operation_names[static_cast<std::size_t>(operation)];
 }

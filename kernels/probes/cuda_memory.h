@@ -64,6 +64,24 @@ cudaError_t launch_working_set(WorkingSetShape shape, const float* data, std::si
 /// line at the same time, and the GPU merges their requests: the rate is then more than L2 delivers.
 cudaError_t min_working_set(std::size_t& bytes);
 
+// Random accesses: each to one sector of 32 bytes.
+
+/// read: 4 bytes. update: adds 1 to 8 bytes, atomically and without asking for the result.
+enum class RandomAccess { read, update };
+
+/// How each thread goes about it; as many blocks as run at once.
+struct RandomShape {
+  int threads = 256;    ///< of a block
+  int in_flight = 8;    ///< accesses that a thread starts before it uses what the first gave
+  bool past_l1 = true;  ///< reads: L1 keeps nothing of them
+};
+/// Shapes worth trying.
+std::span<const RandomShape> random_shapes(RandomAccess access);
+
+/// Accesses all over `bytes` of `data`, at places that random_sector of random_sector.h gives. Work counts accesses.
+cudaError_t launch_random(RandomAccess access, RandomShape shape, void* data, std::size_t bytes,
+                          const LoopLaunch& launch, Launched& launched);
+
 // Bulk copies through shared memory (TMA, from compute capability 9.0 on): one thread a block asks for many bytes at a
 // time.
 
@@ -110,7 +128,8 @@ cudaError_t launch_cache(CacheShape shape, const void* data, std::size_t set_byt
                          Launched& launched);
 
 /// How many of a warp's threads ask the same bank of shared memory for different words: 1, none: 16-byte loads; 2 or
-/// 32: 4-byte loads. Work counts the bytes that the threads get.
+/// 32: 4-byte loads; 0: all ask for one word, which takes an instruction as short as any. Work counts the bytes that
+/// the threads get.
 cudaError_t launch_shared(int conflicts, const LoopLaunch& launch, Launched& launched);
 
 /// Every warp reads one address of a constant array of 4 KiB after the other, 16 bytes for all its threads. Work counts

@@ -13,6 +13,7 @@
 #include "bench/memory/memory.h"
 #include "kernels/probes/cuda_compute.h"
 #include "kernels/probes/cuda_memory.h"
+#include "kernels/probes/random_sector.h"
 #include "tests/kernels/cuda_fixture.h"
 
 namespace gpubench::probes {
@@ -95,9 +96,9 @@ TEST_F(ProbeResults, CachesSharedAndConstantMemory) {
     check_loops(
         [&](const LoopLaunch& launch, Launched& done) { return launch_cache(shape, data.data(), set, launch, done); },
         local_bytes_limit(major_, minor_), 100);
-  for (const int conflicts : {1, 2, 32})
+  for (const int conflicts : {0, 1, 2, 32})
     check_loops([&](const LoopLaunch& launch, Launched& done) { return launch_shared(conflicts, launch, done); },
-                local_bytes_limit(major_, minor_) / conflicts, 100);
+                local_bytes_limit(major_, minor_) / std::max(conflicts, 1), 100);
   check_loops(launch_constant, 0, 100);
   Launched launched;
   EXPECT_EQ(launch_cache({1024, 16}, data.data(), 8192, loops(1), launched), cudaErrorInvalidValue);
@@ -381,6 +382,62 @@ TEST_F(ProbeResults, AtomicsAddUp) {
   }
 }
 
+// As launch_memory's read: one sector holds the sentinel, that of the last access of all.
+TEST_F(ProbeResults, RandomReadsWhatItClaims) {
+  constexpr std::size_t set = 48 << 20;
+  constexpr std::uint32_t sentinel = 0x9E3779B9U;
+  for (const RandomShape shape : random_shapes(RandomAccess::read)) {
+    SCOPED_TRACE(std::to_string(shape.in_flight) + " in flight, " + std::to_string(shape.threads) + " threads");
+    DeviceVector<std::uint32_t> data(set / 4);
+    GPUBENCH_CUDA_CHECK(cudaMemset(data.data(), 0, data.bytes()));
+    const auto run = [&](Launched& launched) {
+      GPUBENCH_CUDA_CHECK(cudaMemset(sink_.data(), 0, sink_.bytes()));
+      GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+      ASSERT_EQ(launch_random(RandomAccess::read, shape, data.data(), set, loops(2), launched), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    };
+    const auto found = [&] {
+      std::uint32_t word = 0;
+      const auto sink = sink_.to_host();
+      std::memcpy(&word, sink.data(), sizeof(word));
+      return word;
+    };
+    Launched launched;
+    run(launched);
+    EXPECT_EQ(found(), 0U);
+    const auto last = static_cast<std::uint32_t>(launched.work) - 1;
+    std::vector<std::uint32_t> values(set / 4);
+    values[random_sector(last, set / sector_bytes) * (sector_bytes / 4)] = sentinel;
+    data.assign(values);
+    run(launched);
+    EXPECT_EQ(found(), sentinel);
+    check_loops(
+        [&](const LoopLaunch& launch, Launched& done) {
+          return launch_random(RandomAccess::read, shape, data.data(), set, launch, done);
+        },
+        0, 20);
+  }
+  Launched launched;
+  EXPECT_EQ(launch_random(RandomAccess::read, {256, 7}, nullptr, set, loops(1), launched), cudaErrorInvalidValue);
+  EXPECT_EQ(launch_random(RandomAccess::read, {256, 8}, nullptr, 31, loops(1), launched), cudaErrorInvalidValue);
+}
+
+TEST_F(ProbeResults, RandomUpdatesGoWhereTheHostSays) {
+  constexpr std::uint32_t sectors = 4099;
+  for (const RandomShape shape : random_shapes(RandomAccess::update)) {
+    DeviceVector<std::uint64_t> data(sectors * sector_bytes / 8);
+    GPUBENCH_CUDA_CHECK(cudaMemset(data.data(), 0, data.bytes()));
+    GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+    Launched launched;
+    ASSERT_EQ(launch_random(RandomAccess::update, shape, data.data(), data.bytes(), loops(3), launched), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    std::vector<std::uint64_t> expected(data.size());
+    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(launched.work); ++i)
+      ++expected[random_sector(i, sectors) * (sector_bytes / 8)];
+    EXPECT_EQ(data.to_host(), expected);
+  }
+}
+
 TEST_F(ProbeResults, GridsWaitForAllTheirBlocks) {
   Launched launched;
   const cudaError_t error = launch_grid_syncs(loops(100), launched);
@@ -412,6 +469,7 @@ TEST(ProbeLimits, Hopper) {
   EXPECT_EQ(vector_limit(VectorOperation::int32, 9, 0), 128);
   EXPECT_EQ(vector_limit(VectorOperation::exp2, 9, 0), 16);
   EXPECT_EQ(vector_limit(VectorOperation::division, 9, 0), 0);
+  EXPECT_EQ(vector_limit(VectorOperation::alu, 9, 0), 64);
   EXPECT_EQ(vector_limit(VectorOperation::fp32, 42, 0), 0);
   EXPECT_EQ(tensor_limit(NumberFormat::bf16, 9, 0), 4096);
   EXPECT_EQ(tensor_limit(NumberFormat::fp8, 9, 0), 8192);

@@ -2,10 +2,12 @@
 // The probes do the work they are timed for. No times are asserted.
 #include "kernels/probes/host_probes.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "kernels/probes/host_kernels.h"
+#include "kernels/probes/random_sector.h"
 #include "tests/kernels/close.h"
 
 namespace gpubench::probes {
@@ -78,6 +80,57 @@ TEST(HostIsaTest, widest_is_the_last_available) {
   EXPECT_EQ(available_isas().front(), Isa::baseline);
   EXPECT_EQ(available_isas().back(), widest_isa());
   EXPECT_EQ(name_of(Isa::avx512), "avx512");
+}
+
+/// scattered backwards: shifts of half the bits or more are undone at once, odd factors by their inverse modulo 2^32.
+std::uint32_t gathered(std::uint32_t i) {
+  const auto inverse = [](std::uint32_t odd) {
+    std::uint32_t found = odd;
+    for (int step = 0; step < 5; ++step) found *= 2U - odd * found;
+    return found;
+  };
+  i ^= i >> 16;
+  i *= inverse(0xC2B2AE35U);
+  i ^= (i >> 13) ^ (i >> 26);
+  i *= inverse(0x85EBCA6BU);
+  return i ^ (i >> 16);
+}
+
+TEST(RandomSectorTest, no_two_accesses_share_a_number) {
+  for (std::uint32_t k = 0; k < 100'000; ++k)
+    for (const std::uint32_t i : {k, ~k, k * 42949U}) ASSERT_EQ(gathered(scattered(i)), i);
+}
+
+// Each sector has floor or ceil of 2^32 / sectors numbers: those between its multiples.
+TEST(RandomSectorTest, all_sectors_are_visited_equally_often) {
+  for (const std::uint32_t sectors : {1U, 3U, 983'040U, 402'653'184U, 0xFFFFFFFFU})
+    for (const std::uint32_t sector : {0U, sectors / 3, sectors - 1}) {
+      const auto first_of = [&](std::uint64_t s) { return ((s << 32) + sectors - 1) / sectors; };
+      const std::uint64_t first = first_of(sector);
+      const std::uint64_t last = first_of(std::uint64_t{sector} + 1) - 1;
+      const std::uint64_t mean = (std::uint64_t{1} << 32) / sectors;
+      EXPECT_EQ(random_sector(gathered(static_cast<std::uint32_t>(first)), sectors), sector);
+      EXPECT_EQ(random_sector(gathered(static_cast<std::uint32_t>(last)), sectors), sector);
+      EXPECT_GE(last - first + 1, mean);
+      EXPECT_LE(last - first + 1, mean + 1);
+    }
+}
+
+// Chi-squared of 999 degrees of freedom is 999 +- 45; neighbours that are less than 8 sectors apart are 15 in 10^6.
+TEST(RandomSectorTest, neither_even_nor_clustered) {
+  constexpr std::uint32_t draws = 1'000'000;
+  std::vector<double> visits(1000);
+  int close = 0;
+  for (std::uint32_t i = 0; i < draws; ++i) {
+    const std::uint32_t place = random_sector(i, draws);
+    visits[place / 1000] += 1.0;
+    const std::uint32_t next = random_sector(i + 1, draws);
+    close += std::max(place, next) - std::min(place, next) < 8 ? 1 : 0;
+  }
+  double chi_squared = 0.0;
+  for (const double count : visits) chi_squared += (count - 1000.0) * (count - 1000.0) / 1000.0;
+  EXPECT_NEAR(chi_squared, 999.0, 5 * 45.0);
+  EXPECT_NEAR(close, 15, 20);
 }
 
 TEST(HostTeamTest, every_thread_works_once) {
