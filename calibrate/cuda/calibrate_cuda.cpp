@@ -21,7 +21,7 @@ struct CudaPlan {
   double counting_seconds;
 };
 constexpr CudaPlan quick_plan = {7, 0.2, 0.0};
-constexpr CudaPlan full_plan = {9, 1.0, 4.0};
+constexpr CudaPlan full_plan = {9, 1.0, 5.0};
 /// Where several processes measure it.
 constexpr double warm_up_seconds_of_process = 0.1;
 constexpr int launch_rounds_of_process = 2;
@@ -223,6 +223,8 @@ Calibration calibrate_cuda(const Device& device, const CalibrationOptions& optio
     add_matrix_probes(bench);
     add_cache_probes(bench);
     add_atomics_probes(bench);
+    add_random_probes(bench);
+    add_copy_probes(bench);
   }
   bench.stage(0.16, bench.full ? 0.5 : 0.9);
   sample_all(bench, plan.rounds);

@@ -31,7 +31,9 @@ void set_counted(Probe& probe, VectorOperation operation) {
     probe.counted = {{"smsp__sass_thread_inst_executed_op_integer_pred_on.sum"}};
     probe.counted_factor = 2.0;
   } else if (operation != VectorOperation::division) {
-    probe.counted = {{"smsp__inst_executed_pipe_xu.sum"}, {"sm__inst_executed_pipe_xu.sum"}};
+    const char* const pipe = operation == VectorOperation::alu ? "alu" : "xu";
+    for (const char* const unit : {"smsp", "sm"})
+      probe.counted.push_back({fmt::format("{}__inst_executed_pipe_{}.sum", unit, pipe)});
     probe.counted_factor = 32.0;
   }
 }
@@ -56,7 +58,9 @@ void add_vector(Workbench& bench, VectorOperation operation, const std::string& 
   probe.ceiling = new_ceiling(resource, counts_flops ? "FLOP/s" : "op/s", CeilingGroup::compute,
                               counts_flops            ? "fused multiply-adds in registers, two operations each"
                               : multiplies(operation) ? "multiply-adds in registers, two operations each"
-                                                      : "single-precision operations in registers");
+                              : operation == VectorOperation::alu
+                                  ? "exclusive or and maximum of 32-bit integers in registers, in turn"
+                                  : "single-precision operations in registers");
   probe.ceiling.shape = probes::vector_shape_text(operation, shapes[best]);
   probe.ceiling.load = Load::burst;
   if (operation == VectorOperation::fp16 || operation == VectorOperation::bf16)

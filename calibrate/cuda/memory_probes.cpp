@@ -209,6 +209,24 @@ void add_shared(Workbench& bench, int conflicts) {
   });
 }
 
+void add_lsu(Workbench& bench) {
+  Probe probe;
+  probe.ceiling =
+      new_ceiling("lsu", "op/s", CeilingGroup::compute,
+                  "4-byte loads from shared memory, of one word by all threads of a warp; one operation for "
+                  "each thread");
+  probe.ceiling.shape = "one block of 1024 threads on each multiprocessor";
+  constexpr int load_bytes = 4;
+  probe.limit_for_clock = probes::local_bytes_limit(bench.major, bench.minor) / load_bytes;  // a thread for each bank
+  probe.counted = {{"smsp__inst_executed_pipe_lsu.sum"}, {"sm__inst_executed_pipe_lsu.sum"}};
+  probe.counted_factor = 32.0;
+  bench.add_loops(std::move(probe), [](const probes::LoopLaunch& launch, probes::Launched& launched) {
+    const cudaError_t error = probes::launch_shared(0, launch, launched);
+    launched.work /= load_bytes;
+    return error;
+  });
+}
+
 void add_constant(Workbench& bench) {
   Probe probe = cache_probe("constant",
                             "each warp reads one address of 4 KiB after the other, 16 bytes for all its "
@@ -255,6 +273,7 @@ void add_cache_probes(Workbench& bench) {
   for (const int conflicts : {1, 2, 32})
     bench.attempt({conflicts == 1 ? "shared" : fmt::format("shared-conflict-{}", conflicts)},
                   [&] { add_shared(bench, conflicts); });
+  bench.attempt({"lsu"}, [&] { add_lsu(bench); });
   bench.attempt({"constant"}, [&] { add_constant(bench); });
 }
 

@@ -60,9 +60,12 @@ class Overheads {
          [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(device, host, 4, cudaMemcpyHostToDevice, stream)); });
     slot("copy-device-to-host", "copies of 4 bytes to pinned host memory",
          [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(host, device, 4, cudaMemcpyDeviceToHost, stream)); });
-    slot("copy-device-to-device", "copies of 4 bytes",
-         [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(other, device, 4, cudaMemcpyDeviceToDevice, stream)); });
-    slot("memset", "fills of 4 bytes", [=] { GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device, 0, 4, stream)); });
+    const auto copy = [=] { GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(other, device, 4, cudaMemcpyDeviceToDevice, stream)); };
+    const auto fill = [=] { GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device, 0, 4, stream)); };
+    slot("copy-device-to-device", "copies of 4 bytes", copy);
+    slot("memset", "fills of 4 bytes", fill);
+    slot("copy-device-to-device-graph", "copies of 4 bytes in a CUDA graph", copy, true);
+    slot("memset-graph", "fills of 4 bytes in a CUDA graph", fill, true);
     bench::Event event;
     call("event-record", "cudaEventRecord on an idle stream", 200, [&] { event.record(stream); });
     call("stream-synchronize", "cudaStreamSynchronize of an idle stream", 500,
@@ -75,28 +78,36 @@ class Overheads {
 
  private:
   /// What one more of them takes on the GPU when they wait in the stream.
-  void slot(const char* resource, const char* what, const std::function<void()>& enqueue) {
-    constexpr int few = 50;
-    constexpr int many = 300;  // a held stream takes some 1000 before the host has to wait
-    const auto measure = [this, enqueue] {
-      const auto time = [&](int count) {
-        blocker_.hold_while([&] {
-          start_.record(bench_.stream);
-          for (int i = 0; i < count; ++i) enqueue();
-          stop_.record(bench_.stream);
-        });
-        stop_.wait();
-        blocker_.check();
-        return bench::seconds_between(start_, stop_);
+  void slot(const char* resource, const char* what, const std::function<void()>& enqueue, bool in_graph = false) {
+    static constexpr int few = 50;
+    static constexpr int many = 300;  // a held stream takes some 1000 before the host has to wait
+    const auto batch = [&](int count) -> std::function<void()> {
+      const auto work = [enqueue, count] {
+        for (int i = 0; i < count; ++i) enqueue();
       };
-      time(few);
-      const double min = time(few);
-      return Reading{(time(many) - min) / (many - few)};
+      return in_graph ? bench_.as_graph(work) : work;
+    };
+    const auto time = [this](const std::function<void()>& work) {
+      blocker_.hold_while([&] {
+        start_.record(bench_.stream);
+        work();
+        stop_.record(bench_.stream);
+      });
+      stop_.wait();
+      blocker_.check();
+      return bench::seconds_between(start_, stop_);
     };
     const std::string method =
         fmt::format("{} that wait in the stream behind a kernel: GPU time of {} less that of {}, divided by {}", what,
                     many, few, many - few);
-    bench_.measure_now(overhead(resource, method), measure, repeats);
+    bench_.attempt({resource}, [&] {
+      const auto measure = [time, less = batch(few), more = batch(many)] {
+        time(less);
+        const double min = time(less);
+        return Reading{(time(more) - min) / (many - few)};
+      };
+      bench_.measure_now(overhead(resource, method), measure, repeats);
+    });
   }
 
   /// What a call costs the host.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "bench/cuda/device_timing.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
 
@@ -176,6 +177,15 @@ Workbench::Workbench(const Device& its_device, const CalibrationOptions& its_opt
 
 void Workbench::attempt(const std::vector<std::string>& resources, const std::function<void()>& part) {
   if (!WorkbenchBase::attempt(resources, part)) (void)cudaGetLastError();
+}
+
+std::function<void()> Workbench::as_graph(const std::function<void()>& enqueue) {
+  const auto captured = bench::capture([&](cudaStream_t, std::int64_t) { enqueue(); }, 1, stream);
+  if (!captured) throw CudaError("CUDA cannot capture it in a graph");
+  const auto graph = std::make_shared<bench::GraphExec>(*captured);
+  graph->launch(stream);  // the first launch sets it up
+  GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return [graph, on = stream] { graph->launch(on); };
 }
 
 std::byte* Workbench::keep(std::size_t bytes) { return kept_.emplace_back(bytes).data(); }

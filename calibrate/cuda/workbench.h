@@ -168,6 +168,8 @@ class Workbench : public WorkbenchBase {
   /// As the base's, and takes a CUDA error away, so that no later call tells it again.
   void attempt(const std::vector<std::string>& resources, const std::function<void()>& part);
 
+  /// The same work as a launch of a CUDA graph, which this does once. Throws CudaError.
+  std::function<void()> as_graph(const std::function<void()>& enqueue);
   /// Device memory that lives as long as the workbench.
   std::byte* keep(std::size_t bytes);
 
@@ -211,6 +213,8 @@ void add_vector_probes(Workbench& bench);         ///< multiply-adds by type, sp
 void add_matrix_probes(Workbench& bench);         ///< mma.sync and wgmma
 void add_product_probes(Workbench& bench);        ///< cuBLASLt
 void add_atomics_probes(Workbench& bench);        ///< global and shared
+void add_random_probes(Workbench& bench);         ///< reads and updates at random places
+void add_copy_probes(Workbench& bench);           ///< copies and fills by the driver's commands
 void measure_latencies(Workbench& bench);         ///< pointer chases and their curve
 void measure_launch_step(Workbench& bench);       ///< before any other stream is used
 void add_block_start_probe(Workbench& bench);     ///< what one block of a grid costs

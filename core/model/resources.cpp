@@ -67,6 +67,16 @@ constexpr Resource table[] = {
     {.name = "shared-conflict-#", .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Shared memory with so many accesses of a warp to one bank."},
     {.name = "constant", .group = CeilingGroup::memory, .unit = "B/s", .text = "Uniform loads of constant memory."},
+    {.name = "l2-random-read", .label = "random L2 reads", .group = CeilingGroup::memory, .unit = "B/s",
+     .text = "Reads at random places of half of the L2, each of them counted as the 32 bytes (a sector) that L2 sends."},
+    {.name = "dram-random-read", .label = "random DRAM reads", .group = CeilingGroup::memory, .unit = "B/s",
+     .text = "The same over several GiB of device memory. DRAM itself may fetch more than 32 bytes for each.",
+     .follows_clock = false},
+    {.name = "copy-rate-device-to-device", .label = "copy command", .group = CeilingGroup::memory, .unit = "B/s",
+     .text = "cudaMemcpyAsync within device memory: bytes read and bytes written, both counted.",
+     .follows_clock = false},
+    {.name = "fill-rate", .label = "fill command", .group = CeilingGroup::memory, .unit = "B/s",
+     .text = "cudaMemsetAsync of device memory.", .follows_clock = false},
 
     // Latencies.
     {.name = "latency-shared", .label = "shared memory", .group = CeilingGroup::latency, .unit = "s",
@@ -141,6 +151,13 @@ constexpr Resource table[] = {
      .text = "Issuing instructions, as counted: the schedulers are busy longer than any pipe.",
      .advice = "Execute fewer instructions: wider accesses, less address arithmetic, unrolled loops."},
 
+    // Instructions by the pipe that executes them.
+    {.name = "alu", .label = "ALU", .group = CeilingGroup::compute, .unit = "op/s",
+     .text = "Logic, comparisons, minima and maxima of 32-bit integers on a GPU; one operation for each thread."},
+    {.name = "lsu", .label = "LSU", .group = CeilingGroup::compute, .unit = "op/s",
+     .text = "Loads, stores and other instructions of the load and store unit, however few bytes they move; one operation "
+             "for each thread. Measured by loads of one word of shared memory by all threads of a warp."},
+
     // Arithmetic that no verdict uses.
     {.name = "exp2", .group = CeilingGroup::compute, .unit = "op/s", .text = "2^x on the special function units."},
     {.name = "rsqrt", .group = CeilingGroup::compute, .unit = "op/s", .text = "1/sqrt(x) on the special function units."},
@@ -197,6 +214,10 @@ constexpr Resource table[] = {
     // Atomics.
     {.name = "atomic-global-*", .group = CeilingGroup::atomics, .unit = "op/s",
      .text = "Atomic additions to global memory: all threads to one address, each warp to its own, or each thread."},
+    {.name = "l2-random-update", .label = "random L2 updates", .group = CeilingGroup::atomics, .unit = "op/s",
+     .text = "Atomic 64-bit additions without a result at random places of half of the L2."},
+    {.name = "dram-random-update", .label = "random DRAM updates", .group = CeilingGroup::atomics, .unit = "op/s",
+     .text = "The same over several GiB of device memory.", .follows_clock = false},
     {.name = "atomic-shared-*", .group = CeilingGroup::atomics, .unit = "op/s", .text = "The same to shared memory."},
     {.name = "atomic-one", .group = CeilingGroup::atomics, .unit = "op/s",
      .text = "A CPU's atomic additions, all threads to one address."},
@@ -217,6 +238,7 @@ constexpr ResourceSuffix suffixes[] = {
     {"-one-core", "One core of a CPU by itself; without it, all cores together."},
     {"-sustained", "After a second or so of load, when power and clocks have settled; without it, from rest.", true},
     {"-zeros", "On zeros, which cost less power than the random data otherwise used."},
+    {"-graph", "As part of a CUDA graph, where another engine may do it; without it, in a stream."},
     {"-baseline", "A narrower vector extension of a CPU: what every CPU of its kind has."},
     {"-avx2", "A narrower vector extension of a CPU: AVX2."},
     {"-avx512", "A narrower vector extension of a CPU: AVX-512."},

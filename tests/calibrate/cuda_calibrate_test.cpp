@@ -116,6 +116,18 @@ TEST(CudaCalibrate, Full) {
                                         "atomic-shared-one",
                                         "atomic-shared-warp",
                                         "atomic-shared-spread",
+                                        "l2-random-read",
+                                        "dram-random-read",
+                                        "l2-random-update",
+                                        "dram-random-update",
+                                        "copy-rate-device-to-device",
+                                        "copy-rate-device-to-device-graph",
+                                        "fill-rate",
+                                        "fill-rate-graph",
+                                        "copy-device-to-device-graph",
+                                        "memset-graph",
+                                        "alu",
+                                        "lsu",
                                         "ridge-dram-read-sustained",
                                         "ridge-fp32-sustained"};
   for (const char* type : {"fp64", "tf32", "fp16", "bf16", "fp8", "int8"})

@@ -97,15 +97,20 @@ TEST(Resources, Suffixes) {
   EXPECT_EQ(find_resource("fp32-sustained")->name, "fp32");
   EXPECT_EQ(find_resource("dram-write-ordinary-one-core")->name, "dram-write-ordinary");
   EXPECT_EQ(find_resource("fp64-avx2")->name, "fp64");
+  EXPECT_EQ(find_resource("copy-device-to-device-graph")->name, "copy-*");
+  EXPECT_EQ(find_resource("copy-rate-device-to-device-graph")->name, "copy-rate-device-to-device");
+  EXPECT_EQ(find_resource("memset-graph")->unit, "s");
   EXPECT_EQ(find_plain_resource("fp32-sustained"), nullptr);
   EXPECT_EQ(find_plain_resource("mma-fp64-zeros"), nullptr);
   EXPECT_EQ(find_plain_resource("mma-fp64")->name, "mma-*");
 }
 
 TEST(Resources, ClocksAndPower) {
-  for (const char* name : {"fp32", "l1", "l2", "block-start", "int32", "shared", "a name of tomorrow"})
+  for (const char* name : {"fp32", "l1", "l2", "block-start", "int32", "shared", "alu", "lsu", "l2-random-read",
+                           "l2-random-update", "a name of tomorrow"})
     EXPECT_TRUE(follows_clock(name)) << name;
-  for (const char* name : {"tensor-bf16", "dram", "l3", "l4", "dram-read-sustained"})
+  for (const char* name : {"tensor-bf16", "dram", "l3", "l4", "dram-read-sustained", "dram-random-read",
+                           "dram-random-update", "fill-rate-graph"})
     EXPECT_FALSE(follows_clock(name)) << name;
   for (const char* name : {"tensor-int8", "tensor-int8-zeros", "fp32-sustained", "dram-read-sustained"})
     EXPECT_TRUE(is_bound_by_power(name)) << name;
