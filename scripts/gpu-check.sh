@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds, runs the tests labelled gpu, calibrates, sweeps the built-in operations, and leaves run.json,
-# report.html, calibration.json, calibration-full.json and .txt, doctor.json, timing.md, processes.md, counting.md, freed-memory.md, agreement.md, cache.md,
-# classifier.md and log.txt in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
+# report.html, calibration.json, calibration-full.json and .txt, doctor.json, timing.md, processes.md, counting.md, freed-memory.md, random-access.md, agreement.md,
+# cache.md, classifier.md and log.txt in a folder, in about ten minutes. Installs nothing; the libraries must be there (scripts/setup.sh).
 #   ./scripts/gpu-check.sh DIR [arguments of cmake]
 set -euo pipefail
 if [ $# -lt 1 ] || [[ "$1" == -* ]]; then
@@ -39,6 +39,8 @@ check() {
   step "what counting costs"
   # 77: the counters are kept from us, which the log says.
   ./build-gpu/tests/truth/counter_cost | tee "$directory/counting.md" || [ "${PIPESTATUS[0]}" -eq 77 ]
+  step "random accesses beside published patterns"
+  ./build-gpu/tests/truth/random_access | tee "$directory/random-access.md" || code=$?
   step "memory that is slower after some was freed"
   ./build-gpu/tests/truth/freed_memory | tee "$directory/freed-memory.md"
   # A cache of its own: the calibration below is measured here and now.
