@@ -2,6 +2,8 @@
 // Which devices there are, and what timing and launching cost on them.
 #pragma once
 
+#include <chrono>
+
 #include "bench/clocks/timer.h"
 #include "bench/memory/cold_cache.h"
 #include "core/model/calibration.h"
@@ -73,6 +75,8 @@ class Gpu {
   virtual double free_bytes() = 0;
   /// One reading by the driver's management library. Never throws for lack of it.
   virtual DeviceConditions conditions() = 0;
+  /// What share of the GPU this process had since a time: DeviceConditions::gpu_share, or why it is not known.
+  virtual void add_share(std::chrono::system_clock::time_point since, DeviceConditions& conditions) = 0;
   /// True once an error has left the GPU unusable for the rest of the process.
   virtual bool lost() = 0;
 };

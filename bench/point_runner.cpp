@@ -348,7 +348,9 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
     if (timing.clock) timers.push_back(timing.clock.get());
 
   DeviceConditions conditions;
+  const auto start = std::chrono::system_clock::now();
   auto samples = AdaptiveSampler(sampling_, [&] { add_reading(conditions, gpu.conditions()); }).sample(timers);
+  gpu.add_share(start, conditions);
   current_.conditions = std::move(conditions);
   if (samples.front().failure) std::rethrow_exception(samples.front().failure);
   const auto failed = std::ranges::find_if(samples, [](const Samples& each) { return each.failure != nullptr; });

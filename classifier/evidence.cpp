@@ -166,7 +166,8 @@ std::string evidence_of(const Case& it) {
     text += fmt::format("; no ceiling was measured for {}, so that work is left out", joined(names, " and "));
   }
   if (const auto share = share_under_load(it.measurement))
-    text += fmt::format("; measured under load: it had {} of its cores", format_percent(*share));
+    text +=
+        fmt::format("; measured under load: it had {} of {}", format_percent(*share), what_it_shared(it.measurement));
   if (!prediction.launch) text += "; no launch ceiling was measured, so overhead cannot be told apart";
   return text;
 }

@@ -360,9 +360,10 @@ class Comparing {
     note(unpaired_, "left out, because there are fewer than two pairs");
     note(other_clock_, "timed by different clocks: compared by one that both sides have");
     note(duplicates_, "more than once in one run file: taken as repetitions");
-    note(loaded_, options_.paired
-                      ? "measured under load, when others ran on the cores: give more pairs, or a quiet machine"
-                      : "measured under load, when others ran on the cores: the intervals are widened for that");
+    note(loaded_,
+         options_.paired
+             ? "measured under load, when others ran on the cores or the GPU: give more pairs, or a quiet machine"
+             : "measured under load, when others ran on the cores or the GPU: the intervals are widened for that");
     note(gaps_, "not in all runs: compared in the runs that have it");
     if (!common_) result_.notes.emplace_back("no point is in both");
   }

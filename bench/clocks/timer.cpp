@@ -194,7 +194,12 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
     std::size_t points = 0;
   };
   std::map<std::string, Dropped> dropped_on;
-  std::map<std::string, std::pair<std::size_t, Interval>> loaded;  // points and shares by device
+  struct Loaded {
+    std::size_t points = 0;
+    Interval shares;
+    bool of_gpu = false;
+  };
+  std::map<std::string, Loaded> loaded;  // by device
   for (const Measurement* measurement : measurements) {
     std::int64_t dropped = 0;
     for (const Timing& timing : measurement->timings) dropped += timing.dropped_samples;
@@ -204,9 +209,10 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
       ++entry.points;
     }
     if (const auto share = share_under_load(*measurement)) {
-      auto& [points, shares] = loaded.try_emplace(measurement->device, 0, Interval{*share, *share}).first->second;
-      ++points;
-      shares = {std::min(shares.low, *share), std::max(shares.high, *share)};
+      Loaded& of = loaded.try_emplace(measurement->device, 0, Interval{*share, *share}, false).first->second;
+      ++of.points;
+      of.shares = {std::min(of.shares.low, *share), std::max(of.shares.high, *share)};
+      of.of_gpu = of.of_gpu || measurement->conditions->gpu_share;
     }
     if (!measurement->conditions) continue;
     for (const std::string& reason : measurement->conditions->throttle_reasons) {
@@ -226,11 +232,13 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
     warnings.push_back(text + ".");
   }
   for (const auto& [device, of] : loaded)
-    warnings.push_back(
-        fmt::format("{} on {} {} measured under load: others ran on the cores, and the threads had {:.0f} "
-                    "to {:.0f} % of them. Measure again when the machine is quiet.",
-                    plural(static_cast<long long>(of.first), "point"), device, of.first == 1 ? "was" : "were",
-                    100.0 * of.second.low, 100.0 * of.second.high));
+    warnings.push_back(fmt::format(
+        "{} on {} {} measured under load: {} had {:.0f} to {:.0f} % of {}. Measure again when the {} is "
+        "quiet.",
+        plural(static_cast<long long>(of.points), "point"), device, of.points == 1 ? "was" : "were",
+        of.of_gpu ? "other processes computed on this GPU, and the operation"
+                  : "others ran on the cores, and the threads",
+        100.0 * of.shares.low, 100.0 * of.shares.high, of.of_gpu ? "it" : "them", of.of_gpu ? "GPU" : "machine"));
   for (const auto& [device, dropped] : dropped_on)
     warnings.push_back(
         fmt::format("{} of {} on {} {} dropped, because the clock was more than 5 % below its usual value.",

@@ -156,6 +156,9 @@ class CudaGpu final : public Gpu {
     return static_cast<double>(detail::free_device_bytes());
   }
   DeviceConditions conditions() override { return read_conditions(nvml_); }
+  void add_share(std::chrono::system_clock::time_point since, DeviceConditions& conditions) override {
+    add_gpu_share(nvml_, since, conditions);
+  }
   bool lost() override {
     // A failed launch is forgotten once read; an error that the context keeps comes back from the next call.
     (void)cudaGetLastError();

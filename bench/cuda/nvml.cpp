@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,13 @@ struct NvmlProcess {
   unsigned gpu_instance;
   unsigned compute_instance;
 };
+/// nvmlProcessUtilizationSample_t; times in microseconds since 1970, use in percent.
+struct NvmlUtilization {
+  unsigned process;
+  unsigned long long time;
+  unsigned sm, memory, encoder, decoder;
+};
+constexpr NvmlResult nvml_not_found = 6;
 
 /// {"power cap", "power brake"}; empty when no bit tells of throttling.
 std::vector<std::string> throttle_names(std::uint64_t reasons) {
@@ -227,6 +235,48 @@ NvmlReading<std::vector<unsigned>> Nvml::compute_processes() const {
       });
 }
 
+NvmlReading<double> Nvml::use_by_others(std::chrono::system_clock::time_point since, unsigned own) const {
+  const auto start = std::chrono::duration_cast<std::chrono::microseconds>(since.time_since_epoch()).count();
+  bool none = false;
+  const auto samples =
+      library_->read<std::vector<NvmlUtilization>, NvmlDevice, NvmlUtilization*, unsigned*, unsigned long long>(
+          {"nvmlDeviceGetProcessUtilization"}, [&](auto* function, std::vector<NvmlUtilization>& values) {
+            // With room from the start: a call that only asks how much is needed may read another set of samples.
+            values.resize(1024);
+            auto count = static_cast<unsigned>(values.size());
+            const NvmlResult result =
+                function(library_->device, values.data(), &count, static_cast<unsigned long long>(start));
+            none = result == nvml_not_found;
+            values.resize(result == nvml_success ? std::min<std::size_t>(count, values.size()) : 0);
+            return result;
+          });
+  if (none) return {std::nullopt, "NVML took no sample of the processes' use in that time"};
+  if (!samples.value) return {std::nullopt, samples.reason};
+  struct Use {
+    double sum = 0.0, count = 0.0;
+  };
+  std::map<unsigned, Use> by_process;
+  for (const auto& sample : *samples.value) {
+    // Entries that the driver left unfilled have no time.
+    if (sample.time <= static_cast<unsigned long long>(start) || sample.sm > 100) continue;
+    Use& use = by_process[sample.process];
+    use.sum += 0.01 * sample.sm;
+    use.count += 1.0;
+  }
+  if (by_process.empty()) return {std::nullopt, "NVML took no sample of the processes' use in that time"};
+  if (!by_process.contains(own)) {
+    const auto listed = compute_processes();
+    if (!listed.value || std::ranges::find(*listed.value, own) == listed.value->end())
+      return {std::nullopt,
+              "NVML does not list this process, so it cannot tell whose use it sees (so it is in containers and under "
+              "MPS)"};
+  }
+  double others = 0.0;
+  for (const auto& [process, use] : by_process)
+    if (process != own) others += use.sum / use.count;
+  return {std::min(others, 1.0), ""};
+}
+
 void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& properties) {
   const auto add_text = [&](const char* key, const NvmlReading<std::string>& reading) {
     if (reading.value) properties[key] = *reading.value;
@@ -276,6 +326,19 @@ DeviceConditions read_conditions(const Nvml& nvml) {
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   conditions.absent_reason = fmt::format("{}", fmt::join(missing, "; "));
   return conditions;
+}
+
+void add_gpu_share(const Nvml& nvml, std::chrono::system_clock::time_point since, DeviceConditions& conditions,
+                   unsigned own) {
+  if (own == 0) own = static_cast<unsigned>(getpid());
+  NvmlReading<double> use{std::nullopt, "the GPU is split by MIG, and NVML does not tell use there"};
+  if (!nvml.mig().value.value_or(false)) {
+    use = nvml.use_by_others(since, own);
+    // A sample is taken every sixth of a second to every second, so a short point may be between two.
+    if (!use.value) use = nvml.use_by_others(since - std::chrono::seconds(1), own);
+  }
+  if (use.value) conditions.gpu_share = 1.0 - *use.value;
+  conditions.gpu_share_absent_reason = use.reason;
 }
 
 }  // namespace gpubench::bench

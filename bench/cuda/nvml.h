@@ -3,6 +3,7 @@
 // without one of its functions, readings are absent and say why.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -65,6 +66,9 @@ class Nvml {
   [[nodiscard]] NvmlReading<ComputeMode> compute_mode() const;
   /// The ids of the processes that compute on the GPU, as far as this process may see them.
   [[nodiscard]] NvmlReading<std::vector<unsigned>> compute_processes() const;
+  /// The part of the time, 0 to 1, in which processes but `own` computed on the GPU, of the library's samples since a
+  /// time. Absent where it does not list `own`: then it cannot tell whose use it sees (containers, MPS).
+  [[nodiscard]] NvmlReading<double> use_by_others(std::chrono::system_clock::time_point since, unsigned own) const;
 
  private:
   struct Library;
@@ -77,6 +81,11 @@ void add_nvml_properties(const Nvml& nvml, std::map<std::string, std::string>& p
 
 /// One reading of power, clocks, temperature and throttle reasons.
 DeviceConditions read_conditions(const Nvml& nvml);
+
+/// Sets the share of the GPU that process `own` had since a time (or in the second before as well, where no sample was
+/// taken since), or why it is not known. 0: this process.
+void add_gpu_share(const Nvml& nvml, std::chrono::system_clock::time_point since, DeviceConditions& conditions,
+                   unsigned own = 0);
 
 /// The reasons in words: "power cap, power brake"; empty when no bit tells of throttling.
 std::string throttle_text(std::uint64_t reasons);

@@ -2,6 +2,7 @@
 // What timing one point gave: the clocks that were asked, the device's state, and what an independent clock says.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/model/estimate.h"
@@ -22,7 +24,7 @@ enum class Clock { device, stream, latency, host };
 inline constexpr auto clock_names = std::to_array<std::string_view>({"device", "stream", "latency", "host"});
 constexpr std::string_view name_of(Clock clock) { return clock_names[static_cast<std::size_t>(clock)]; }
 
-/// With a smaller share of its cores something was measured under load.
+/// With a smaller share of its cores, or of its GPU, something was measured under load.
 inline constexpr double min_core_share = 0.9;
 
 /// The lowest and highest readings of the device's management library at a point; of a CPU the share alone.
@@ -38,6 +40,10 @@ struct DeviceConditions {
   /// Of the time in which a host operation's threads were ready to run, the part in which they had cores: below 0.9
   /// others took them. Absent on a GPU, in older runs, and where the system does not tell.
   std::optional<double> core_share = std::nullopt;
+  /// Of a GPU: 1 less the part of the time in which other processes computed on it, as sampled by its library. Absent
+  /// on a CPU, in older runs, and where `gpu_share_absent_reason` says why.
+  std::optional<double> gpu_share = std::nullopt;
+  std::string gpu_share_absent_reason = {};
   friend bool operator==(const DeviceConditions&, const DeviceConditions&) = default;
 };
 
@@ -262,10 +268,17 @@ struct Measurement {
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
-/// The share of its cores that a point measured under load had; absent where it had enough.
+/// The share of its cores, or of its GPU, that a point measured under load had; absent where it had enough.
 inline std::optional<double> share_under_load(const Measurement& measurement) {
-  const bool low = measurement.conditions && measurement.conditions->core_share.value_or(1.0) < min_core_share;
-  return low ? measurement.conditions->core_share : std::nullopt;
+  if (!measurement.conditions) return std::nullopt;
+  const auto& [cores, gpu] = std::tie(measurement.conditions->core_share, measurement.conditions->gpu_share);
+  const double share = std::min(cores.value_or(1.0), gpu.value_or(1.0));
+  return share < min_core_share ? std::optional(share) : std::nullopt;
+}
+
+/// "its cores", or "its GPU", of such a point.
+inline std::string_view what_it_shared(const Measurement& measurement) {
+  return measurement.conditions && measurement.conditions->gpu_share ? "its GPU" : "its cores";
 }
 
 /// The name of the primary clock; empty where there is none.

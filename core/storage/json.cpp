@@ -255,7 +255,8 @@ void describe(auto& visit, is_a<Variant> auto& it) {
 void describe(auto& visit, is_a<DeviceConditions> auto& it) {
   fields(visit, OF(readings), OF(sm_clock_hz), OF(memory_clock_hz), OF(power_watts), OF(temperature_celsius));
   visit.field(OF(core_share), Domain::probability);
-  filled(visit, OF(throttle_reasons), OF(absent_reason));
+  visit.field(OF(gpu_share), Domain::probability);
+  filled(visit, OF(gpu_share_absent_reason), OF(throttle_reasons), OF(absent_reason));
 }
 
 PLAIN(Launches, OF(kernels), OF(blocks), OF(later_blocks))

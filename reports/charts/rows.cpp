@@ -75,6 +75,9 @@ std::string conditions_text(const DeviceConditions& conditions) {
   if (!parts.empty()) parts.push_back(fmt::format("of {} readings", conditions.readings));
   if (conditions.core_share)
     parts.push_back(fmt::format("had {} of its cores", format_percent(*conditions.core_share)));
+  if (conditions.gpu_share) parts.push_back(fmt::format("had {} of the GPU", format_percent(*conditions.gpu_share)));
+  if (!conditions.gpu_share_absent_reason.empty())
+    parts.push_back("share of the GPU not known: " + conditions.gpu_share_absent_reason);
   if (!conditions.absent_reason.empty()) parts.push_back("not read: " + conditions.absent_reason);
   return joined(parts, "; ");
 }

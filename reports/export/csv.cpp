@@ -47,7 +47,9 @@ void add_conditions(CsvRecord& record, const Measurement& measurement) {
                  {"blocks_per_multiprocessor", grid ? fmt::to_string(grid->blocks_per_multiprocessor) : ""},
                  {"power_high_w", highest(conditions.power_watts)},
                  {"temperature_high_c", highest(conditions.temperature_celsius)},
-                 {"throttle_reasons", csv_text(joined(conditions.throttle_reasons, ", "))}});
+                 {"throttle_reasons", csv_text(joined(conditions.throttle_reasons, ", "))},
+                 {"core_share", csv_number(conditions.core_share)},
+                 {"gpu_share", csv_number(conditions.gpu_share)}});
 }
 
 void add_verdict(CsvRecord& record, const std::optional<Verdict>& known) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ std::vector<std::string> row_of(const Point& point, bool with_device) {
   const auto spread = relative_half_width(measurement);
   const auto bandwidth = bytes_per_second(measurement);
   const auto flops = flops_per_second(measurement);
-  cells.push_back(format_seconds(measurement.seconds()->median, 4));
+  cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
   cells.push_back(spread ? format_percent(*spread) : "");
   cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
   cells.push_back(flops ? format_flops_per_second(*flops) : "");
@@ -68,7 +69,9 @@ std::string table(const Run& run) {
   std::vector<std::vector<std::string>> rows;
   for (const Group& group : groups_of(run))
     for (const Point* point : group.points) rows.push_back(row_of(*point, several));
-  return markdown_table(headings, rows);
+  const bool loaded = std::ranges::any_of(
+      run.points, [](const Point& point) { return share_under_load(point.measurement).has_value(); });
+  return markdown_table(headings, rows) + (loaded ? "\n! measured under load\n" : "");
 }
 
 /// A list under its title; nothing where it is empty.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/clocks/timer.h"
+#include "core/model/measurement.h"
 #include "tests/bench/fake_clock.h"
 
 namespace gpubench::bench {
@@ -255,6 +256,17 @@ TEST(DeviceConditions, HeatIsAWarningAndAPowerCapIsNot) {
           "The clocks of cuda:0 were held down by thermal slowdown (hardware) around 2 points, SM clock 1200 to "
           "1900 MHz, up to 88 \u00b0C.",
           "6 samples of 2 points on cuda:0 were dropped, because the clock was more than 5 % below its usual value."}));
+}
+
+TEST(Warnings, NameWhatWasMeasuredWhileOthersUsedTheGpu) {
+  Measurement quiet, loaded;
+  quiet.device = loaded.device = "cuda:1";
+  quiet.conditions.emplace().gpu_share = 1.0;
+  loaded.conditions.emplace().gpu_share = 0.6;
+  EXPECT_EQ(condition_warnings({&quiet}), std::vector<std::string>{});
+  EXPECT_EQ(condition_warnings({&quiet, &loaded}),
+            std::vector<std::string>{"1 point on cuda:1 was measured under load: other processes computed on this GPU, "
+                                     "and the operation had 60 to 60 % of it. Measure again when the GPU is quiet."});
 }
 
 }  // namespace

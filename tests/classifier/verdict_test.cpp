@@ -43,6 +43,17 @@ TEST(Classify, MemoryOfDram) {
   EXPECT_EQ(verdict.shares.size(), 3U);  // launch, dram, unexplained
 }
 
+TEST(Classify, AGpuThatOthersComputedOnMakesNothingCertain) {
+  Measurement measurement = measured(1.1e-3, streaming(2e9, 2e9));
+  measurement.conditions.emplace().gpu_share = 0.92;
+  EXPECT_EQ(classify(measurement, gpu()).certainty, Certainty::certain);
+  measurement.conditions->gpu_share = 0.85;
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  EXPECT_LE(verdict.confidence, 0.85);
+  EXPECT_THAT(verdict.evidence, HasSubstr("measured under load: it had 85 % of its GPU"));
+}
+
 TEST(Classify, SpecialFunctions) {
   Calibration calibration = gpu();
   Work work = streaming(4e6, 0.0, 4e9);  // 0.1 ms of FP32

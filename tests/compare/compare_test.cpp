@@ -79,6 +79,10 @@ TEST(Compare, LoadWidensAnInterval) {
   const auto comparison = compare(base, next, quiet());
   EXPECT_EQ(comparison.points.at(0).change, Change::inconclusive);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("measured under load")));
+  next.points[0].measurement.conditions->core_share.reset();
+  ASSERT_EQ(compare(base, next, quiet()).points.at(0).change, Change::slower);
+  next.points[0].measurement.conditions->gpu_share = 0.5;
+  EXPECT_EQ(compare(base, next, quiet()).points.at(0).change, Change::inconclusive);
 }
 
 TEST(Compare, SidesThatRanOneAfterTheOtherAreKnownLessWell) {

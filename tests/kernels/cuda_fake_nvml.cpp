@@ -61,6 +61,26 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void* infos)
   for (unsigned i = 0; i < 100; ++i) static_cast<Process*>(infos)[i] = {1000 + i, 1, 0, 0};
   return 0;
 }
+// Process 1000 computes half of the time and process 1001 40 %, until second 2000 after 1970; then one entry that is
+// not filled in.
+int nvmlDeviceGetProcessUtilization(void*, void* samples, unsigned* count, unsigned long long since) {
+  struct Sample {
+    unsigned process;
+    unsigned long long time;
+    unsigned sm, memory, encoder, decoder;
+  };
+  constexpr unsigned long long last = 2000000000;
+  if (since >= last) return 6;
+  if (*count < 5) return 7;
+  *count = 5;
+  const Sample filled[5] = {{1000, last, 55, 1, 0, 0},
+                            {1000, last, 45, 1, 0, 0},
+                            {1001, last, 30, 1, 0, 0},
+                            {1001, last, 50, 1, 0, 0},
+                            {0, 0, 7, 7, 7, 7}};
+  std::memcpy(samples, filled, sizeof filled);
+  return 0;
+}
 int nvmlDeviceGetEccMode(void*, unsigned* current, unsigned* pending) {
   *current = 1;
   *pending = 0;

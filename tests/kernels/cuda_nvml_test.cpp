@@ -35,6 +35,39 @@ TEST(Nvml, ReadsWhoMayUseTheGpuAndWhoDoes) {
   EXPECT_EQ(processes.value->back(), 1099U);
 }
 
+using Seconds = std::chrono::seconds;
+constexpr std::chrono::system_clock::time_point while_others_compute{Seconds(1990)};
+
+TEST(Nvml, TellsWhatShareOfTheGpuAProcessHad) {
+  const Nvml nvml("GPU-1234", fake);
+  DeviceConditions conditions;
+  add_gpu_share(nvml, while_others_compute, conditions, 1000);
+  EXPECT_DOUBLE_EQ(conditions.gpu_share.value_or(-1.0), 0.6);
+  EXPECT_EQ(conditions.gpu_share_absent_reason, "");
+  add_gpu_share(nvml, while_others_compute, conditions, 1001);
+  EXPECT_DOUBLE_EQ(conditions.gpu_share.value_or(-1.0), 0.5);
+  conditions.gpu_share.reset();
+  add_gpu_share(nvml, while_others_compute + Seconds(10), conditions, 1000);  // between two samples
+  EXPECT_DOUBLE_EQ(conditions.gpu_share.value_or(-1.0), 0.6);
+  // Listed, but it did not compute: all that was seen is others' use.
+  EXPECT_DOUBLE_EQ(nvml.use_by_others(while_others_compute, 1002).value.value_or(-1.0), 0.9);
+}
+
+TEST(Nvml, AShareOfTheGpuThatIsNotKnownIsAbsentWithTheReason) {
+  const Nvml nvml("GPU-1234", fake);
+  DeviceConditions conditions;
+  // As in a container: the ids are those of another system, so nobody knows which is ours.
+  add_gpu_share(nvml, while_others_compute, conditions, 5000);
+  EXPECT_FALSE(conditions.gpu_share);
+  EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("does not list this process"));
+  add_gpu_share(nvml, while_others_compute + Seconds(12), conditions, 1000);
+  EXPECT_FALSE(conditions.gpu_share);
+  EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("took no sample"));
+  add_gpu_share(Nvml("GPU-1234", "libthere-is-none.so.1"), while_others_compute, conditions);
+  EXPECT_FALSE(conditions.gpu_share);
+  EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("cannot be loaded"));
+}
+
 TEST(Nvml, FindsByUuid) {
   EXPECT_EQ(Nvml("GPU-1234", fake).reason(), "");
   EXPECT_THAT(Nvml("GPU-9", fake).reason(), HasSubstr("GPU-9"));

@@ -104,6 +104,20 @@ TEST(Golden, Files) {
   expect_golden(json(comparison()), folder / "comparison.json");
 }
 
+TEST(Files, TellWhatShareOfItsGpuAPointHad) {
+  gpubench::Run run = sample_run();
+  run.points.resize(2);
+  run.points[0].measurement.conditions.emplace().gpu_share = 0.625;
+  run.points[1].measurement.conditions.emplace().core_share = 0.99;
+  const std::string table = csv(run);
+  EXPECT_NE(table.find(",core_share,gpu_share,"), std::string::npos);
+  EXPECT_NE(table.find(",,0.625,"), std::string::npos);
+  EXPECT_NE(table.find(",0.99,,"), std::string::npos);
+  const std::string text = markdown(run);
+  EXPECT_NE(text.find(" us ! |"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n! measured under load\n"), std::string::npos) << text;
+}
+
 TEST(Golden, TheStoredRunStillReads) { EXPECT_EQ(storage::read_run(folder / "run.json"), sample_run()); }
 
 TEST(Console, ColorAddsNothingButControlSequences) {

@@ -243,7 +243,16 @@ Timing timing(Random& random) {
 DeviceConditions conditions(Random& random) {
   const std::optional<double> share = random.flip() ? std::optional(0.625) : std::nullopt;
   const auto range = [&] { return random.flip() ? std::optional(random.interval()) : std::nullopt; };
-  return {random.whole(0, largest), range(), range(), range(), range(), random.texts(), random.text(), share};
+  return {random.whole(0, largest),
+          range(),
+          range(),
+          range(),
+          range(),
+          random.texts(),
+          random.text(),
+          share,
+          random.flip() ? std::optional(0.25) : std::nullopt,
+          random.text()};
 }
 
 KernelLaunch kernel_launch(Random& random) {
