@@ -258,12 +258,18 @@ std::optional<Interval> interval_at(const FittedSweep& fitted, double place, con
     roots.push_back(root);
   }
   std::ranges::sort(roots);
+  const double lowest = std::max(fitted.argument_at(low), 0.0);
+  const double highest = fitted.argument_at(high);
+  const Interval drawn{statistics::quantile(roots, 0.025), statistics::quantile(roots, 0.975)};
+  // Draws that end where figures do say only that the boundary may lie beyond.
+  if (drawn.low <= lowest || drawn.high >= highest) return std::nullopt;
   // The draws' spread about the estimate, in logarithms: their own middle wanders with the few residuals they reuse.
-  const double half = 0.5 * std::log(statistics::quantile(roots, 0.975) / statistics::quantile(roots, 0.025));
+  const double half = 0.5 * std::log(drawn.high / drawn.low);
   // Over more than a factor of e to a side, the boundary is not known.
   if (!(half < 1.0)) return std::nullopt;
   const double argument = fitted.argument_at(place);
-  return Interval{argument * std::exp(-half), argument * std::exp(half)};
+  return Interval{std::min(std::max(argument * std::exp(-half), lowest), argument),
+                  std::max(std::min(argument * std::exp(half), highest), argument)};
 }
 
 /// The place between two others at which the decision of the first gives way.

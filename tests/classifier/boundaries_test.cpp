@@ -277,6 +277,28 @@ TEST(Boundaries, AnArgumentOfZeroIsNoTrouble) {
   EXPECT_GT(run.boundaries.front().ci95->high, 40.0);
 }
 
+// Whatever the noise and wherever the sweep ends: within the range where boundaries have figures.
+TEST(Boundaries, IntervalsHoldTheirFigureAndEndWhereFiguresDo) {
+  std::mt19937_64 random(26);
+  int seen = 0;
+  for (const double noise : {0.01, 0.15})
+    for (const auto& [first, last] : {std::pair(8, 20), {17, 20}, {8, 19}, {20, 24}, {8, 26}, {20, 26}})
+      for (int trial = 0; trial < 3; ++trial) {
+        auto run = simulated(gpu(), powers_of_two(first, last), stream_of, noise, random);
+        classify(run);
+        for (const auto& boundary : run.boundaries) {
+          if (!boundary.ci95) continue;
+          ++seen;
+          const auto where = std::to_string(first) + " to " + std::to_string(last) + " " + chain(run);
+          EXPECT_LE(boundary.ci95->low, boundary.at) << where;
+          EXPECT_GE(boundary.ci95->high, boundary.at) << where;
+          EXPECT_GE(boundary.ci95->low, 0.999 * std::ldexp(0.5, first)) << where;
+          EXPECT_LE(boundary.ci95->high, 1.001 * std::ldexp(2.0, last)) << where;
+        }
+      }
+  EXPECT_GT(seen, 20);
+}
+
 // The rules give points and boundaries alike: outside the uncertain zone a point's limiter is that of its band.
 TEST(Boundaries, AgreeWithThePoints) {
   std::mt19937_64 random(24);
