@@ -82,6 +82,7 @@ std::string known_extensions() { return joined(formats, " ", &OutputFormat::exte
 
 void write(const Run& run, const std::filesystem::path& file, std::string_view chart) {
   const auto text = known_format_of(file).text;
+  if (writes_run(file.string())) return storage::write_for_reading(file, text(run));
   storage::write_file(file, text != nullptr ? text(run) : picture(run, file, choice_of(file, chart)));
 }
 

@@ -55,15 +55,35 @@ Descriptor memory_file() {
   return Descriptor(file.open() ? fcntl(file.number(), F_DUPFD_CLOEXEC, 3) : -1);
 }
 
-TemporaryFile::TemporaryFile(const std::filesystem::path& folder) {
-  constexpr int tries = 100;
+namespace {
+
+std::filesystem::path random_name_in(const std::filesystem::path& folder) {
   std::random_device random;
+  return folder / fmt::format(".gpubench-{:08x}{:08x}.tmp", random(), random());
+}
+
+constexpr int tries = 100;
+
+/// Links a file without a name. Returns 0 or errno.
+int link_as(const Descriptor& file, const std::filesystem::path& name) {
+  const std::string place = fmt::format("/proc/self/fd/{}", file.number());
+  return ::linkat(AT_FDCWD, place.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(const std::filesystem::path& folder, bool nameless) : folder_(folder) {
+  if (nameless) descriptor_ = Descriptor(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
+  if (!descriptor_.open()) open_named();
+}
+
+void TemporaryFile::open_named() {
   for (int i = 0; i < tries; ++i) {
-    path_ = folder / fmt::format(".gpubench-{:08x}{:08x}.tmp", random(), random());
+    path_ = random_name_in(folder_);
     // Not mkstemp, whose files only their owner can read: here the umask decides, without reading (and setting) it.
     descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (descriptor_.open()) return;
-    error_ = errno;
+    error_ = descriptor_.open() ? 0 : errno;
+    if (error_ == 0) return;
     path_.clear();
     if (error_ != EEXIST) return;
   }
@@ -73,7 +93,26 @@ TemporaryFile::~TemporaryFile() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
+int TemporaryFile::give_name() {
+  int error = EEXIST;
+  for (int i = 0; i < tries && error == EEXIST; ++i) {
+    const auto name = random_name_in(folder_);
+    error = link_as(descriptor_, name);
+    if (error == 0) path_ = name;
+  }
+  if (error == 0) return 0;
+  // Some systems cannot link what has no name (no /proc): then by way of a copy.
+  const std::string text = read_all(descriptor_);
+  open_named();
+  return error_ != 0 ? error_ : write_all(descriptor_, text);
+}
+
 int TemporaryFile::keep_as(const std::filesystem::path& target) {
+  if (path_.empty()) {
+    // A link never replaces what is there; a rename does.
+    if (link_as(descriptor_, target) == 0) return descriptor_.close();
+    if (const int error = give_name(); error != 0) return error;
+  }
   if (const int error = descriptor_.close(); error != 0) return error;
   if (std::rename(path_.c_str(), target.c_str()) != 0) return errno;
   path_.clear();

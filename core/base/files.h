@@ -38,21 +38,28 @@ std::string read_all(const Descriptor& file);
 /// A file without a name, in memory. Not open on failure, with errno set.
 Descriptor memory_file();
 
-/// A new, empty file of a random name in a folder, removed when it goes out of scope unless `keep_as` was called.
+/// A new, empty file in a folder, gone when it goes out of scope unless `keep_as` was called. Where the file system
+/// can, it has no name until then, so that a killed process leaves nothing; elsewhere a random one.
 class TemporaryFile {
  public:
   /// Permissions are 0644 less the umask. On failure `error()` is errno.
-  explicit TemporaryFile(const std::filesystem::path& folder);
+  explicit TemporaryFile(const std::filesystem::path& folder, bool nameless = true);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
   [[nodiscard]] int error() const { return error_; }
   [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
-  /// Closes and renames onto the target. Returns 0 or errno.
+  [[nodiscard]] bool has_name() const { return !path_.empty(); }
+  /// Closes and puts it in the target's place at once. Returns 0 or errno.
   int keep_as(const std::filesystem::path& target);
 
  private:
+  void open_named();
+  /// Gives it a name in its folder. Returns 0 or errno.
+  int give_name();
+
+  std::filesystem::path folder_;
   std::filesystem::path path_;
   Descriptor descriptor_;
   int error_ = 0;

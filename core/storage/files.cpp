@@ -157,4 +157,11 @@ void write_file(const std::filesystem::path& file, std::string_view text) {
   if (const int error = beside.keep_as(file); error != 0) fail_write(file, error);
 }
 
+void write_for_reading(const std::filesystem::path& file, std::string_view text, std::uintmax_t max_bytes) {
+  if (text.size() > max_bytes)
+    fail_write(file, fmt::format("it would have {} bytes, and no more than {} are read again", text.size(), max_bytes),
+               "measure in several runs (--filter), or take fewer samples (->Iterations)");
+  write_file(file, text);
+}
+
 }  // namespace gpubench::storage

@@ -57,5 +57,8 @@ Run slim_run_from_json(std::string text, std::string_view origin);
 void check_writable(const std::filesystem::path& file);
 /// Writes beside and renames: the old file stays whole until the new one is. Throws WriteError.
 void write_file(const std::filesystem::path& file, std::string_view text);
+/// The same for what is read again: refuses what `read_text` would.
+void write_for_reading(const std::filesystem::path& file, std::string_view text,
+                       std::uintmax_t max_bytes = max_file_bytes);
 
 }  // namespace gpubench::storage

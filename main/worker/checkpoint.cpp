@@ -89,7 +89,7 @@ void Checkpoint::write() {
   const std::string text = files_.empty() ? std::string() : storage::to_json(run);
   std::erase_if(files_, [&](const std::string& file) {
     try {
-      storage::write_file(file, text);
+      storage::write_for_reading(file, text);
       return false;
     } catch (const storage::WriteError& error) {
       say(error.what());

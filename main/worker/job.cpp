@@ -70,7 +70,7 @@ void measure_points(const Job& job, const Options& options, const Device& device
     last = position;
     run.points.push_back({named(measurement, plan.points.at(position)), std::nullopt});
     try {
-      storage::write_file(job.result, storage::to_json(run));
+      storage::write_for_reading(job.result, storage::to_json(run));
     } catch (const storage::WriteError& error) {
       tell(channel, fmt::format("error {}", error.what()));
       leave(exit_codes::operation_failed);
@@ -86,7 +86,7 @@ void measure_points(const Job& job, const Options& options, const Device& device
     run.points[i].measurement.label = reported[i].label;
     run.points[i].measurement.failure = reported[i].failure;
   }
-  storage::write_file(job.result, storage::to_json(run));
+  storage::write_for_reading(job.result, storage::to_json(run));
   // Timed points are done: a process that dies later loses what a pass adds alone. It tells that it is alive.
   for (const PostTimingStep& pass : post_timing_steps(options)) {
     const PostTimingOutcome outcome =
@@ -94,7 +94,7 @@ void measure_points(const Job& job, const Options& options, const Device& device
           tell(channel, fmt::format("{} {}", pass.doing, wanted.at(plan.keys.at(position))));
         });
     run.warnings.insert(run.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
-    storage::write_file(job.result, storage::to_json(run));
+    storage::write_for_reading(job.result, storage::to_json(run));
   }
 }
 
@@ -184,7 +184,7 @@ int run_job(const TakenJob& taken, const Options& options) {
       measure_points(job, options, device, run, channel);
     } else {
       run.calibrations = {ceilings_of(job, device, options.quiet)};
-      storage::write_file(job.result, storage::to_json(run));
+      storage::write_for_reading(job.result, storage::to_json(run));
     }
     return exit_codes::fine;
   } catch (const std::exception& error) {

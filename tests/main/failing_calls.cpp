@@ -72,6 +72,11 @@ int rename(const char* from, const char* to) noexcept {
   return fails("rename") ? failed(EACCES, -1) : real<int(const char*, const char*)>("rename")(from, to);
 }
 
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  if (fails("rename")) return failed(EACCES, -1);
+  return real<int(int, const char*, int, const char*, int)>("linkat")(from_folder, from, to_folder, to, flags);
+}
+
 int fsync(int file) { return fails("fsync") ? failed(EIO, -1) : real<int(int)>("fsync")(file); }
 
 void* mmap(void* place, size_t size, int protection, int flags, int file, off_t offset) noexcept {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -174,6 +175,44 @@ TEST_F(Files, CheckWritableLeavesNothingAndTouchesNothing) {
   EXPECT_EQ(fs::last_write_time(folder_ / "run.json"), time);
   EXPECT_THAT(names(), ::testing::UnorderedElementsAre("new", "run.json"));
   EXPECT_THROW(check_writable("/proc/gpubench/run.json"), WriteError);
+}
+
+TEST_F(Files, AKilledProcessLeavesNoTemporaryFile) {
+  if (TemporaryFile(folder_).has_name()) GTEST_SKIP() << "this file system has no files without a name";
+  write_file(folder_ / "run.json", "old");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const TemporaryFile beside(folder_);
+    (void)write_all(beside.descriptor(), "half of it");
+    (void)::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(contents(folder_ / "run.json"), "old");
+  EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
+}
+
+TEST_F(Files, TheTargetIsReplacedWithAndWithoutAName) {
+  for (const bool nameless : {false, true})
+    for (const char* text : {"new", "replaced"}) {
+      TemporaryFile beside(folder_, nameless);
+      ASSERT_EQ(beside.error(), 0);
+      ASSERT_EQ(write_all(beside.descriptor(), text), 0);
+      ASSERT_EQ(beside.keep_as(folder_ / "run.json"), 0);
+      EXPECT_EQ(contents(folder_ / "run.json"), text);
+      EXPECT_THAT(names(), ::testing::ElementsAre("run.json"));
+    }
+}
+
+TEST_F(Files, WhatCouldNotBeReadAgainIsNotWritten) {
+  write_for_reading(folder_ / "run.json", "old", 3);
+  EXPECT_THAT(
+      message_of<WriteError>([&] { write_for_reading(folder_ / "run.json", "long", 3); }),
+      HasSubstr("run.json: cannot be written: it would have 4 bytes, and no more than 3 are read again; measure "
+                "in several runs"));
+  EXPECT_EQ(contents(folder_ / "run.json"), "old");
 }
 
 TEST_F(Files, WhatCannotBeReadIsOneClearSentence) {
