@@ -356,6 +356,11 @@ void Adapter::visit(benchmark::State& google, Registration& registration) {
   if (!asks_for_more) {
     PointCall call = call_of(google, registration);
     if (!grown_) call.iterations = iterations;  // ->Iterations
+    if (call.iterations > max_exact_samples)
+      call.refused = fmt::format(
+          "->Iterations({}) cannot be had: each is a sample, and a run holds up to {} of a point; "
+          "ask for fewer, or leave ->Iterations out",
+          call.iterations, max_exact_samples);
     auto measurement = visit_(call, next_position_++);
     if (!measurement) return hand_over_nothing(google, registration, no_point, "no point of this run");
     measurement->name.clear();           // the reporter names it

@@ -97,6 +97,9 @@ struct TaggedMessage {
 TaggedMessage untag_message(const std::string& text);
 
 /// A `--benchmark_*` flag that is unknown or has a bad value, or a filter that is no regular expression.
+/// Samples of one point, as far as they can be asked for by number: more would make files that nobody can read.
+inline constexpr std::int64_t max_exact_samples = 1'000'000;
+
 struct GoogleFlagError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -132,8 +135,8 @@ struct PointName {
   int repetition = 0;
   const Registration* registration = nullptr;
 };
-/// The points that the filter chooses for a kind of device (none: all kinds), in order, repetitions included. Nothing is
-/// measured.
+/// The points that the filter chooses for a kind of device (none: all kinds), in order, repetitions included. Nothing
+/// is measured.
 std::vector<PointName> discover(std::optional<DeviceKind> kind, const std::string& filter);
 /// Finds what only Google Benchmark's names tell of the registered operations. discover and go_over call it.
 void learn_registrations();

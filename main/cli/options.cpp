@@ -275,9 +275,10 @@ void check_together(Options& options, const CommandRow& command) {
     throw UsageError(
         "--isolate, --resume and --adaptive need the points in order. Leave out "
         "--benchmark_enable_random_interleaving.");
-  if (options.google.exact_iterations.value_or(0) > static_cast<std::int64_t>(storage::max_array))
+  static_assert(static_cast<std::size_t>(bench::max_exact_samples) == storage::max_array);
+  if (options.google.exact_iterations.value_or(0) > bench::max_exact_samples)
     throw UsageError(fmt::format("--benchmark_min_time={}x: a run holds up to {} samples of a point. Ask for fewer.",
-                                 *options.google.exact_iterations, storage::max_array));
+                                 *options.google.exact_iterations, bench::max_exact_samples));
   if (!options.filter.empty() && !options.google.filter.empty())
     throw UsageError("--filter and --benchmark_filter mean the same. Give one of them.");
   if (options.filter.empty()) options.filter = options.google.filter;

@@ -58,6 +58,7 @@ double longest(const std::vector<double>& times) { return *std::ranges::max_elem
   OPTION(MinTime, operation)->MinTime(0.5);
   OPTION(MinWarmUpTime, operation)->MinWarmUpTime(0.2);
   OPTION(Iterations, operation)->Iterations(30);
+  OPTION(Samples / too_many, operation)->Iterations(1'000'001);
   OPTION(Repetitions, operation)->Repetitions(3);
   OPTION(ReportAggregatesOnly, operation)->Repetitions(3)->ReportAggregatesOnly();
   OPTION(DisplayAggregatesOnly, operation)->Repetitions(3)->DisplayAggregatesOnly();

@@ -76,6 +76,8 @@ class Options(unittest.TestCase):
     def test_counts_and_least_times(self):
         (iterations,) = self.of("Iterations")
         self.assertEqual(len(iterations["timings"][0]["samples_seconds"]), 30)
+        (too_many,) = self.of("Samples")
+        self.assertIn("->Iterations(1000001) cannot be had", too_many["failure"]["message"])
         self.assertEqual(len(self.of("Repetitions")), 3 + 2)
         self.assertEqual(len(self.of("ReportAggregatesOnly")), 3)
         self.assertEqual(len(self.of("ComputeStatistics")), 3)
