@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 
+#include "bench/cuda/handles.h"
+
 namespace gpubench::bench {
 namespace {
 
@@ -38,6 +40,16 @@ std::string unit_text(const char* unit) {
   if (text == "byte") return "bytes";
   if (text == "percent") return "%";
   return text;
+}
+
+/// The error that has left the GPU unusable; empty where it works, and where there is none.
+std::string error_of_gpu() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  (void)cudaGetLastError();
+  if (error == cudaSuccess || error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
+      error == cudaErrorStubLibrary)
+    return "";
+  return cuda_error_text(cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
 }  // namespace
@@ -114,8 +126,8 @@ std::string CuptiLibrary::error_text(CUptiResult result, const char* call) const
       return with("there is no memory left for CUPTI's buffers; free some on the GPU, or count smaller sizes");
     case CUPTI_ERROR_INVALID_CHIP_NAME:
       return with(fmt::format("{} does not know this chip; use the CUPTI of a newer toolkit", path_));
+    case CUPTI_ERROR_UNKNOWN: return with(unknown_cupti_error_text(path_, error_of_gpu()));
     case CUPTI_ERROR_NOT_INITIALIZED:
-    case CUPTI_ERROR_UNKNOWN:
       return with(fmt::format("{} and the driver do not work together; use a driver as new as that toolkit", path_));
     default: return with(fmt::format("{} refused", path_));
   }

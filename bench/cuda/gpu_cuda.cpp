@@ -229,7 +229,8 @@ std::string why_no_gpu() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess) return count > 0 ? "" : "CUDA shows no GPU";
   (void)cudaGetLastError();
-  return fmt::format("CUDA shows no GPU: {}", cudaGetErrorString(error));
+  const std::string_view remedy = cuda_remedy(cudaGetErrorName(error));
+  return fmt::format("CUDA shows no GPU: {}{}{}", cudaGetErrorString(error), remedy.empty() ? "" : "; ", remedy);
 }
 
 static thread_local std::vector<cudaStream_t> working_streams;

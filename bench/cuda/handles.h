@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "bench/cuda/cuda_errors.h"
 #include "gpubench/vectors.h"
 
 /// GPUBENCH_CUDA_CHECK(cudaMemcpy(...)) throws gpubench::CudaError with the call's text unless it returns cudaSuccess.
@@ -15,10 +16,11 @@
 
 namespace gpubench {
 
-/// Throws CudaError naming the call, the error's name and its description; does nothing on success.
+/// Throws CudaError naming the call, the error's name, its description and what to do; does nothing on success.
 inline void check_cuda(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
-  throw CudaError(std::string(call) + " failed: " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
+  throw CudaError(std::string(call) +
+                  " failed: " + cuda_error_text(cudaGetErrorName(error), cudaGetErrorString(error)));
 }
 
 /// After a kernel launch: throws CudaError when the launch itself was refused, and clears the error.

@@ -15,6 +15,7 @@
 #include "bench/counters/metrics.h"
 #include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cupti_library.h"
+#include "bench/cuda/handles.h"
 #include "tests/bench/fake_cupti.h"
 #include "tests/bench/fake_metric_source.h"
 #include "tests/bench/go_over.h"
@@ -464,6 +465,22 @@ TEST_F(FakeCupti, EachFailureIsASentenceWithARemedy) {
   for (const auto& [failure, sentence] : cases) {
     environment_.set("FAKE_CUPTI_FAILS", failure);
     EXPECT_THAT(count_error(), HasSubstr(sentence)) << failure;
+  }
+}
+
+TEST(CudaErrors, HaveTheNamesThatCudaGivesThem) {
+  for (const cudaError_t error :
+       {cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable, cudaErrorDevicesUnavailable,
+        cudaErrorMpsConnectionFailed, cudaErrorMpsRpcFailure, cudaErrorMpsServerNotReady, cudaErrorMpsMaxClientsReached,
+        cudaErrorMpsMaxConnectionsReached, cudaErrorMpsClientTerminated, cudaErrorSystemNotReady,
+        cudaErrorSystemDriverMismatch, cudaErrorInsufficientDriver, cudaErrorLaunchTimeout}) {
+    EXPECT_NE(cuda_remedy(cudaGetErrorName(error)), "") << error;
+    try {
+      check_cuda(error, "cudaMalloc(...)");
+      ADD_FAILURE() << "no error";
+    } catch (const CudaError& thrown) {
+      EXPECT_THAT(thrown.what(), HasSubstr(cuda_remedy(cudaGetErrorName(error))));
+    }
   }
 }
 

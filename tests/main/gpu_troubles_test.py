@@ -117,8 +117,9 @@ class GpuTroubles(unittest.TestCase):
         expected = {"default_stream": nothing, "own_stream": nothing, "nowhere": nothing,
                     "blocking_copy": "on the stream that state.measure hands to it", "throws_inside": "it threw a value of type int",
                     "throws_later": "the pool is empty", "no_memory_in_verify": " free, and "}
-        timed = {"first", "synchronises", "after_an_error", "no_memory_in_variant", "last"}
-        either = {"leaves_an_error", "takes_the_memory", "resets_the_device"}
+        timed = {"first", "synchronises", "after_an_error", "no_memory_in_variant", "leaves_another_device",
+                 "after_another_device", "after_work_on_another_device", "last"}
+        either = {"leaves_an_error", "takes_the_memory", "works_on_another_device", "resets_the_device"}
         for flags in ([], ["--isolate"]):
             out = pathlib.Path(self.folder.name) / "unruly.json"
             result = run("--time-budget=0.02", f"--out={out}", *flags, cache=self.folder.name, program=UNRULY)
@@ -135,6 +136,21 @@ class GpuTroubles(unittest.TestCase):
                         self.assertIn("earlier error", failure)  # the device was reset: only --isolate keeps that apart
                     elif name in timed:
                         self.assertIn("seconds", primary(measurement), failure)
+
+    def test_an_operation_that_chooses_another_device_costs_itself_alone(self):
+        listed = subprocess.run([UNRULY, "--device=cuda:1", "--list"], capture_output=True, text=True, timeout=60)
+        if listed.returncode != 0:
+            self.skipTest("there is one GPU alone")
+        out = pathlib.Path(self.folder.name) / "another.json"
+        run("--time-budget=0.02", "--filter=another_device|^first", f"--out={out}", cache=self.folder.name, program=UNRULY)
+        points = measured(out)
+        self.assertEqual(len(points), 5)
+        for name, measurement in points.items():
+            self.assertEqual(measurement["device"], "cuda:0")
+            if name == "works_on_another_device":  # on a stream of the first device
+                self.assertTrue("failure" in measurement or primary(measurement), measurement)
+            else:
+                self.assertIn("seconds", primary(measurement), name)
 
     def test_doctor_measures_what_timing_costs(self):
         out = pathlib.Path(self.folder.name) / "doctor.json"

@@ -25,7 +25,7 @@ void good(State& state) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  const auto add = [](const char* name, void (*operation)(State&)) {
+  const auto add = [](const char* name, auto operation) {
     gpubench::register_operation(name, gpubench::DeviceKind::cuda, operation);
   };
   add("first", good);
@@ -90,6 +90,21 @@ void good(State& state) {
     good(state);
     cudaFree(most);
   });
+  // With one GPU these two are as good as any.
+  const auto choose_another = [] {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess && count > 1) (void)cudaSetDevice(1);
+  };
+  add("leaves_another_device", [choose_another](State& state) {
+    good(state);
+    choose_another();
+  });
+  add("after_another_device", good);
+  add("works_on_another_device", [choose_another](State& state) {
+    choose_another();
+    good(state);
+  });
+  add("after_work_on_another_device", good);
   add("resets_the_device", [](State& state) {
     good(state);
     cudaDeviceReset();
