@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program itself takes from outside: its command line, the jobs and results of its processes, and the runs
+// that it goes on with. Each is refused with a sentence, or understood alike however often it is written and read.
+#include "core/storage/storage.h"
+#include "main/cli/options.h"
+#include "main/worker/checkpoint.h"
+#include "main/worker/isolation.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+using namespace gpubench;
+
+/// A word a line.
+[[maybe_unused]] void command_line(std::string_view text) {
+  std::vector<std::string> words = {"gpubench"};
+  for (std::size_t end = 0; !text.empty() && words.size() < 64; text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = std::min(text.find('\n'), text.size());
+    words.emplace_back(text.substr(0, std::min(end, text.find('\0'))));
+    // Looking for a drawing program would take longer than all the rest.
+    for (const char* picture : {".png", ".svg", ".pdf"})
+      if (words.back().ends_with(picture)) return;
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const Options options = parse_command_line(static_cast<int>(words.size()), arguments.data());
+  require(options.text.has_value() || options.run != nullptr);
+}
+
+[[maybe_unused]] void job(std::string_view text) {
+  const std::string once = job_to_json(job_from_json(std::string(text), "input"));
+  require(job_to_json(job_from_json(once, "again")) == once);
+}
+
+/// A process's result, which joins what is kept, and a run that is gone on with.
+[[maybe_unused]] void checkpoint(std::string_view text) {
+  const Run earlier = storage::run_from_json(text, "input");
+  Plan plan;
+  for (const Point& point : earlier.points)
+    plan.keys.push_back({point.measurement.device, point.measurement.name, point.measurement.repetition, 0});
+  Run base = earlier;
+  base.points.clear();
+  Checkpoint kept(base, {}, {plan});
+  const std::size_t left_out = kept.resume(earlier);
+  require(kept.count() + left_out <= earlier.points.size());
+  for (const Point& point : earlier.points)
+    kept.put({point.measurement.device, point.measurement.name, point.measurement.repetition, 1}, point.measurement);
+  kept.write();
+  const Run again = kept.so_far();
+  require(storage::run_from_json(storage::to_json(again), "again") == again);
+  (void)why_not_resumable(earlier, again.context, again.devices, "warm");
+}
+
+}  // namespace
+
+#ifdef READER_OF_WORDS
+FUZZ_TARGET(READER, gpubench::UsageError)
+#else
+FUZZ_TARGET(READER, gpubench::storage::ReadError)
+#endif
