@@ -64,6 +64,18 @@ void sort_by_name(Measurement& measurement) {
   std::sort(measurement.absent_counters.begin(), measurement.absent_counters.end(), by_name);
 }
 
+/// A unit's count as a share of the operation's own time on the device, in percent. Work of the multiprocessors is put
+/// at the clock that they had while the operation was timed.
+std::optional<double> busy_percent(double count, double peak, double clock_hz, bool of_multiprocessors,
+                                   const Measurement& measurement) {
+  const Summary* seconds = seconds_by(measurement, Clock::device);
+  if (seconds == nullptr) seconds = seconds_by(measurement, Clock::stream);
+  if (seconds == nullptr || !(seconds->median > 0.0) || !(peak > 0.0)) return std::nullopt;
+  if (of_multiprocessors && measurement.clock_hz) clock_hz = *measurement.clock_hz;
+  const double percent = 100.0 * count / peak / clock_hz / seconds->median;
+  return std::isfinite(percent) ? std::optional(percent) : std::nullopt;
+}
+
 /// Whether counters by instruction passed all kernels over. How many instructions they saw says no more than that: the
 /// profiler counts these in code that it has changed, and a kernel that waits for a clock goes round less often then.
 bool passed_kernels_over(const std::map<std::string, double>& values) {
@@ -202,6 +214,19 @@ void CounterPass::finish(std::size_t point, Measurement& measurement) {
         sum += factor * value->second;
       else if (missing.empty())
         missing = why_missing(metric.name, counter);
+    }
+    if (metric.peak && missing.empty()) {
+      const auto& found = counted.values.values;
+      const auto peak = found.find(metric.peak->counter);
+      const auto clock = found.find(metric.peak->clock);
+      const auto percent =
+          peak == found.end() || clock == found.end()
+              ? std::nullopt
+              : busy_percent(sum, peak->second, clock->second, metric.peak->of_multiprocessors, measurement);
+      if (percent)
+        sum = *percent;
+      else
+        missing = "the peak of this unit, its clock or the time of the operation is not known";
     }
     if (missing.empty())
       measurement.counters.push_back(

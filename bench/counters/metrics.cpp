@@ -31,14 +31,33 @@ using Way = std::vector<TermOfChip>;
 
 constexpr std::string_view durations_begin = "gpu__time_";
 
-enum class Set : std::uint8_t { core, flops };
+enum class Set : std::uint8_t { core, flops, units };
+constexpr auto set_names = std::to_array<std::string_view>({"core", "flops", "units"});
 
 struct Alias {
   const char* name;
   const char* unit;
   Set set;
   std::vector<Way> ways;
+  const char* clock = nullptr;  ///< of a unit's busy share: the cycles per second that its peak is in
 };
+
+// Domains of clocks.
+constexpr const char* sm_cycles = "sm__cycles_elapsed.avg.per_second";
+constexpr const char* l2_cycles = "lts__cycles_elapsed.avg.per_second";
+constexpr const char* dram_cycles = "dram__cycles_elapsed.avg.per_second";
+
+/// How busy a unit is: the mean count of its instances.
+Alias busy(const char* name, const char* clock, const char* counter) {
+  return {name, "%", Set::units, {{{1, fmt::format("{}.avg", counter)}}}, clock};
+}
+/// Warps that wait for a reason, at each instruction issued.
+Alias stall(const char* name, const char* reason) {
+  return {name,
+          "warps",
+          Set::units,
+          {{{1, fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", reason)}}}};
+}
 
 /// Nothing here is over elapsed time (is_over_elapsed_time): cycles and shares are those of active SMs.
 ///
@@ -83,6 +102,35 @@ const std::vector<Alias>& aliases() {
         // Datacentre Blackwell counts FP4, FP6 and FP8 together; gpubench has operations of the last alone.
         {{1, tensor("fp4_fp6_fp8_dst_fp16")}, {1, tensor("fp4_fp6_fp8_dst_fp32")}}}},
       {"flops_tensor_int8", "FLOP", Set::flops, {{{1, tensor("int8")}}}},
+
+      // What NVIDIA's throughput metrics are made of, as far as it saturates (Nsight Compute's breakdown of
+      // sm__throughput and gpu__compute_memory_throughput).
+      busy("dram_busy", dram_cycles, "dram__bytes"),
+      busy("l2_sectors_busy", l2_cycles, "lts__t_sectors"),
+      busy("l2_data_busy", l2_cycles, "lts__d_sectors"),
+      busy("l2_tags_busy", l2_cycles, "lts__t_tag_requests"),
+      busy("l2_atomics_busy", l2_cycles, "lts__d_atomic_input_cycles_active"),
+      busy("l2_input_busy", l2_cycles, "lts__xbar2lts_cycles_active"),
+      busy("l2_output_busy", l2_cycles, "lts__lts2xbar_cycles_active"),
+      busy("sm_input_busy", sm_cycles, "l1tex__m_xbar2l1tex_read_sectors"),
+      busy("sm_output_busy", sm_cycles, "l1tex__m_l1tex2xbar_req_cycles_active"),
+      busy("l1_data_busy", sm_cycles, "l1tex__data_pipe_lsu_wavefronts"),
+      busy("l1_banks_busy", sm_cycles, "l1tex__data_bank_reads"),
+      busy("texture_busy", sm_cycles, "l1tex__f_wavefronts"),
+      busy("lsu_input_busy", sm_cycles, "l1tex__lsuin_requests"),
+      busy("lsu_busy", sm_cycles, "sm__inst_executed_pipe_lsu"),
+      busy("special_busy", sm_cycles, "sm__inst_executed_pipe_xu"),
+      busy("alu_busy", sm_cycles, "sm__pipe_alu_cycles_active"),
+      busy("fma_busy", sm_cycles, "sm__pipe_fma_cycles_active"),
+      busy("fma_heavy_busy", sm_cycles, "sm__pipe_fmaheavy_cycles_active"),
+      busy("fp64_busy", sm_cycles, "sm__pipe_fp64_cycles_active"),
+      busy("tensor_busy", sm_cycles, "sm__pipe_tensor_cycles_active"),
+      busy("issue_busy", sm_cycles, "sm__issue_active"),
+      {"eligible_warps", "warps", Set::units, {{{1, "smsp__warps_eligible.avg.per_cycle_active"}}}},
+      stall("stalled_by_memory", "long_scoreboard"),
+      stall("stalled_by_shared", "short_scoreboard"),
+      stall("stalled_by_barrier", "barrier"),
+      stall("stalled_by_dependency", "wait"),
   };
   return table;
 }
@@ -107,14 +155,14 @@ void check_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
   };
   if (name.empty())
-    throw MetricNameError("--metrics has an empty name; give none, core, flops or names separated by commas.");
+    throw MetricNameError("--metrics has an empty name; give none, core, flops, units or names separated by commas.");
   if (!std::all_of(name.begin(), name.end(), plain))
     throw MetricNameError(fmt::format("--metrics: '{}' is not the name of a metric.", name));
   if (is_profilers_own(name) || find_alias(name) != nullptr) return;
-  auto known = names_of(Set::core);
-  for (auto& more : names_of(Set::flops)) known.push_back(std::move(more));
+  std::vector<std::string> known;
+  for (const Alias& alias : aliases()) known.emplace_back(alias.name);
   throw MetricNameError(
-      fmt::format("There is no metric '{}'.{} Give none, core, flops, a CUPTI name such as "
+      fmt::format("There is no metric '{}'.{} Give none, core, flops, units, a CUPTI name such as "
                   "lts__t_sectors.sum, or any of {}.",
                   name, did_you_mean(name, known), fmt::join(known, ", ")));
 }
@@ -153,6 +201,7 @@ std::vector<std::string> with(std::vector<std::string> counters, const std::vect
 std::vector<std::string> counters_of(const ResolvedMetric& metric) {
   std::vector<std::string> counters;
   for (const auto& term : metric.terms) counters.push_back(term.counter);
+  if (metric.peak) counters.insert(counters.end(), {metric.peak->counter, metric.peak->clock});
   return counters;
 }
 
@@ -202,6 +251,7 @@ void add_witness(std::vector<PassGroup>& groups, const PassesOf& passes_of) {
 std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of,
                                  PassPlan& plan) {
   std::vector<PassGroup> groups;
+  std::optional<PassGroup> units;
   for (const ResolvedMetric& metric : metrics) {
     const auto counters = with({}, counters_of(metric));
     const auto alone = passes_of(counters);
@@ -216,6 +266,15 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
       continue;
     }
     plan.metrics.push_back(metric);
+    if (metric.of_units) {
+      // A pass more of one group is cheaper than a round more over all points.
+      if (!units) units.emplace();
+      auto together = with(units->counters, counters);
+      if (const auto passes = passes_of(together)) {
+        *units = {std::move(together), *passes};
+        continue;
+      }
+    }
     PassGroup* home = nullptr;
     if (*alone == 1)
       for (PassGroup& group : groups)
@@ -227,6 +286,7 @@ std::vector<PassGroup> groups_of(const std::vector<ResolvedMetric>& metrics, con
   merge_long_groups(groups, passes_of);
   join_last_group(groups, passes_of);
   add_witness(groups, passes_of);
+  if (units && !units->counters.empty()) groups.push_back(*std::move(units));
   return groups;
 }
 
@@ -244,8 +304,8 @@ std::vector<std::string> parse_metrics(std::string_view text) {
     from = comma + 1;
     if (name == "none")
       throw MetricNameError("--metrics: 'none' cannot be combined with other names; give one or the other.");
-    if (name == "core" || name == "flops") {
-      for (const std::string& member : names_of(name == "core" ? Set::core : Set::flops)) add(member);
+    if (const auto set = std::ranges::find(set_names, name); set != set_names.end()) {
+      for (const std::string& member : names_of(static_cast<Set>(set - set_names.begin()))) add(member);
     } else {
       check_name(name);
       add(std::string(name));
@@ -259,12 +319,16 @@ Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
   Resolution result;
   for (const std::string& name : names) {
     if (const Alias* alias = find_alias(name)) {
-      if (auto terms = first_way(*alias, unit_of))
-        result.metrics.push_back({name, alias->unit, *std::move(terms)});
-      else
+      if (auto terms = first_way(*alias, unit_of)) {
+        ResolvedMetric metric{name, alias->unit, *std::move(terms)};
+        metric.of_units = alias->set == Set::units;
+        if (alias->clock != nullptr)
+          metric.peak = {metric.terms.front().counter + ".peak_sustained", alias->clock, alias->clock == sm_cycles};
+        result.metrics.push_back(std::move(metric));
+      } else
         result.absent.push_back({name, fmt::format("{} has no counter for it", chip)});
     } else if (const auto unit = name.find('.') == std::string::npos ? std::nullopt : unit_of(name)) {
-      result.metrics.push_back({name, *unit, {{1.0, name}}});
+      result.metrics.push_back({name, *unit, {{1.0, name}}, std::nullopt});
     } else {
       result.absent.push_back({name, why_not_known(name, chip)});
     }

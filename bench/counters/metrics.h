@@ -20,8 +20,8 @@ struct MetricNameError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The names that "none", "core", "flops" or a list of names stands for, each once. A name with "__" in it is CUPTI's
-/// own and stays as it is. Throws MetricNameError.
+/// The names that "none", "core", "flops", "units" or a list of names stands for, each once. A name with "__" in it is
+/// CUPTI's own and stays as it is. Throws MetricNameError.
 std::vector<std::string> parse_metrics(std::string_view text);
 
 /// A metric as this chip counts it: the sum of factor x counter.
@@ -30,9 +30,18 @@ struct ResolvedMetric {
     double factor = 1.0;
     std::string counter;
   };
+  /// What makes a count a share of the time: the peak per cycle, and the cycles per second. A range is longer than the
+  /// operation in it, so the time is the timing's, not the range's.
+  struct Peak {
+    std::string counter;
+    std::string clock;
+    bool of_multiprocessors = false;  ///< the clock that is read beside the timing, too
+  };
   std::string name;  ///< as asked for
   std::string unit;
   std::vector<Term> terms;
+  std::optional<Peak> peak = std::nullopt;
+  bool of_units = false;  ///< of the set "units", which is counted together
 };
 
 struct Resolution {

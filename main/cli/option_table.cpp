@@ -192,9 +192,9 @@ const std::vector<OptionRow>& option_table() {
       {in_run, "--cache", "warm|cold", "", "warm", common, once,
        "What an execution finds in the caches. warm: its data, left there by the execution before. cold: none of it.",
        choice(&Options::cache_state, std::vector{"warm", "cold"})},
-      {in_run, "--metrics", "none|core|flops|NAME,...", "", "none", common, once,
-       "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. Or names, "
-       "as CUPTI or gpubench call them.",
+      {in_run, "--metrics", "none|core|flops|units|NAME,...", "", "none", common, once,
+       "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. units: how "
+       "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
        use_metrics},
       {in_run | in_report, "--calibration", "FILE", "", "", common, once,
        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "

@@ -86,7 +86,7 @@ PassPlan plan_on(const CuptiProfilerHost& host, const std::vector<std::string>& 
 TEST_P(OfChip, EveryPortableNameResolvesOrIsKnownToBeAbsent) {
   const CuptiProfilerHost host(library_, GetParam().name);
   std::vector<std::string> absent;
-  for (const auto& names : {parse_metrics("core"), parse_metrics("flops")})
+  for (const auto& names : {parse_metrics("core"), parse_metrics("flops"), parse_metrics("units")})
     for (const auto& missing : plan_on(host, names).absent) absent.push_back(missing.name);
   EXPECT_EQ(absent, GetParam().absent);
 }
@@ -103,6 +103,15 @@ TEST_P(OfChip, CoreIsOnePassAndFlopsAreFew) {
   // The vector pipes are the first of them, and one pass.
   EXPECT_EQ(total_passes(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half"})), 1U);
   EXPECT_EQ(total_passes(plan_on(host, {"flops_fp32", "flops_fp64", "flops_half", "dram_read_bytes"})), 2U);
+}
+
+TEST_P(OfChip, UnitsAreOneGroupOfFewPasses) {
+  const CuptiProfilerHost host(library_, GetParam().name);
+  const auto units = plan_on(host, parse_metrics("units"));
+  std::cout << GetParam().name << ": units " << total_passes(units) << " passes\n";
+  EXPECT_EQ(units.groups.size(), 1U);
+  EXPECT_LE(total_passes(units), 9U);
+  EXPECT_EQ(plan_on(host, parse_metrics("core,units")).groups.size(), 2U);
 }
 
 TEST_P(OfChip, TheTwoMetricsOfNvidiasRuleCanBeCounted) {
@@ -124,8 +133,8 @@ TEST_P(OfChip, OneBadNameFailsASetAndIsFoundOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, OfChip,
-                         testing::Values(Chip{"GA100", {"flops_tensor_fp8"}}, Chip{"AD102", {}}, Chip{"GH100", {}},
-                                         Chip{"GB100", {}}, Chip{"GB202", {}}),
+                         testing::Values(Chip{"GA100", {"flops_tensor_fp8", "fma_heavy_busy"}}, Chip{"AD102", {}},
+                                         Chip{"GH100", {}}, Chip{"GB100", {}}, Chip{"GB202", {}}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Cupti, AnUnknownChipIsRefusedWithTheRemedy) {
