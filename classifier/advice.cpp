@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -92,24 +93,74 @@ void advise_on_grid(const Case& it, List& list) {
              left);
 }
 
+/// What an operation that keeps nothing busy could do about what its warps wait for.
+struct Remedy {
+  AdviceCode code;
+  const char* on_gpu;
+  const char* on_cpu;
+};
+Remedy remedy_for(Cause cause, bool memory_bound) {
+  switch (cause) {
+    case Cause::barrier:
+      return {AdviceCode::fewer_barriers, "wait at fewer barriers: smaller blocks, or synchronisation of warps", ""};
+    case Cause::dependency:
+    case Cause::shared_latency:
+      return {AdviceCode::more_independent_work,
+              "give each thread more independent operations, or each multiprocessor more warps", ""};
+    default: break;
+  }
+  if (memory_bound || cause == Cause::memory_latency)
+    return {AdviceCode::more_bytes_in_flight,
+            "keep more bytes in flight: wider accesses, more loads before their first use, more blocks",
+            "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch"};
+  return {AdviceCode::more_independent_work,
+          "give each multiprocessor more independent work: more blocks, more independent operations per thread",
+          "give each core more independent work: more independent operations per loop, wider vectors"};
+}
+
 void advise_on_latency(const Case& it, List& list) {
-  const auto evidence = fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
-                                    label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
-  const double left = it.overhead_seconds + it.binding.seconds;
-  if (it.binding.decision.regime == Regime::memory)
-    list.add(AdviceCode::more_bytes_in_flight,
-             it.machine.kind == DeviceKind::cuda
-                 ? "keep more bytes in flight: wider accesses, more loads before their first use, more blocks"
-                 : "keep more bytes in flight: wider accesses, more loads before their first use, software prefetch",
-             evidence, left);
-  else if (it.binding.decision.regime == Regime::overhead)
-    advise_on_start(it, list);
+  if (it.binding.decision.regime == Regime::overhead) return advise_on_start(it, list);
+  const auto cause = latency_cause(it.measurement, it.prediction, it.machine.units);
+  if (cause.cause == Cause::few_blocks || cause.cause == Cause::uneven_waves) return;  // said of the grid
+  const auto remedy = remedy_for(cause.cause, it.binding.decision.regime == Regime::memory);
+  const auto* const action = it.machine.kind == DeviceKind::cuda ? remedy.on_gpu : remedy.on_cpu;
+  const auto evidence =
+      !cause.clause.empty()
+          ? cause.clause
+          : fmt::format("it works for {}; at the {} ceiling it needs {}", format_seconds(it.beside_launch),
+                        label_of(it.binding.decision.limiter), format_seconds(it.binding.seconds));
+  if (is_explained(it))
+    list.add(remedy.code, action, evidence, it.overhead_seconds + it.binding.seconds);
   else
-    list.add(AdviceCode::more_independent_work,
-             it.machine.kind == DeviceKind::cuda
-                 ? "give each multiprocessor more independent work: more blocks, more independent operations per thread"
-                 : "give each core more independent work: more independent operations per loop, wider vectors",
-             evidence, left);
+    list.add_without_gain(remedy.code, action, evidence);
+}
+
+/// Of a unit that the hardware saw busy, beyond what the model explains.
+void advise_on_unit(const Case& it, List& list) {
+  const Resource* const row = find_resource(it.binding.decision.limiter);
+  if (row == nullptr || row->advice.empty()) return;
+  std::string action(row->advice.substr(0, row->advice.size() - 1));
+  action.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(action.front())));
+  list.add_without_gain(AdviceCode::relieve_unit, action,
+                        fmt::format("{} is at {} of its peak", label_of(row->name), format_percent(it.witness->busy)));
+}
+
+/// At most as much faster as the clock could be higher.
+void advise_on_power(const Case& it, List& list) {
+  list.add(
+      AdviceCode::less_power,
+      "spend less energy on the work: a smaller number format, fewer bytes moved; or raise the power limit",
+      fmt::format("the power limit holds the clock at {} of what it can be", format_percent(*it.clock_under_power)),
+      it.overhead_seconds + it.beside_launch * *it.clock_under_power);
+}
+
+/// Tiles are read as often as the algorithm needs: coalescing is no advice for it.
+bool is_matrix_product(const Case& it) {
+  const auto on_tensor = [](const auto& entry) {
+    return entry.second > 0.0 && name_of(entry.first).starts_with("tensor");
+  };
+  return std::ranges::any_of(it.measurement.work.flops, on_tensor) ||
+         std::ranges::any_of(counted_in(it.measurement).flops, on_tensor);
 }
 
 /// Bytes that L2 or DRAM, if it is the busiest memory level, moves and nobody asked for. Nothing is said where moving
@@ -193,8 +244,13 @@ std::vector<Advice> advice_for(const Case& it) {
   }
   if (it.decision.regime == Regime::unknown) return {};
   advise_on_grid(it, list);
-  advise_on_waste(it, list);
+  if (!is_matrix_product(it)) advise_on_waste(it, list);
+  if (it.clock_under_power) advise_on_power(it, list);
   if (it.decision.regime == Regime::latency) advise_on_latency(it, list);
+  if (it.rests_on_unit && it.decision.regime != Regime::latency) {
+    advise_on_unit(it, list);
+    return list.sorted();
+  }
   if (it.decision.regime == Regime::memory) advise_on_memory(it, list);
   if (it.decision.regime == Regime::compute) advise_on_compute(it, list);
   return list.sorted();

@@ -8,6 +8,7 @@
 
 #include "classifier/classifier.h"
 #include "classifier/votes.h"
+#include "core/model/resources.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
@@ -25,6 +26,7 @@ double sigma_beside_launch(const Time& time, const Prediction& prediction) {
 }
 
 std::optional<double> excess_of(const Case& it) {
+  if (it.rests_on_unit) return std::nullopt;
   const double whole = it.binding.seconds / it.time.seconds;
   if (whole > excess_allowed) return whole;
   if (it.decision.regime == Regime::overhead || (!it.prediction.launch && !it.time.device_seconds)) return std::nullopt;
@@ -82,7 +84,7 @@ Verdict decided(const Case& it) {
   verdict.shares = shares_of(it);
   if (!is_launch(it.decision) && it.decision.regime != Regime::unknown) {
     verdict.achieved = it.binding.seconds / it.time.seconds;
-    verdict.speed_up_left = it.time.seconds / it.binding.seconds;
+    if (is_explained(it)) verdict.speed_up_left = it.time.seconds / it.binding.seconds;
   }
   verdict.confidence = confidence.probability;
   verdict.certainty = certainty_of(confidence.probability);
@@ -94,6 +96,7 @@ Verdict decided(const Case& it) {
   verdict.evidence = evidence_of(it);
   if (!share_under_load(it.measurement)) verdict.advice = advice_for(it);  // else gains would be those of quiet
   verdict.votes = votes_of(verdict, it.measurement, it.machine.units);
+  for (const Vote& vote : verdict.votes) weigh(vote, verdict);
   return verdict;
 }
 
@@ -105,14 +108,37 @@ Case::Case(const Measurement& measured, const Machine& calibrated, const Time& t
       machine(calibrated),
       time(timed),
       prediction(std::move(predicted)),
+      witness(witness_of(measurement, prediction)),
       figures(figures_of(time, prediction)),
       binding(binding_of(prediction)),
-      decision(given ? *given : decide(time, prediction)),
+      decision(decide(time, prediction)),
       overhead_seconds(classifier::overhead_seconds(time, prediction)),
       beside_launch(figures.beside_launch()),
       memory_seconds(figures.memory_seconds),
-      excess_over_ceiling(excess_of(*this)),
-      is_below_launch(below_launch(time, prediction)) {}
+      is_below_launch(below_launch(time, prediction)) {
+  if (witness) ask_unit();
+  const bool works = decision.regime == Regime::memory || decision.regime == Regime::compute;
+  if (works && (follows_clock(decision.limiter) || is_bound_by_power(decision.limiter)))
+    clock_under_power = clock_under_power_limit(measurement, machine);
+  if (clock_under_power) decision.limiter = resource::power;
+  if (given) decision = *given;
+  excess_over_ceiling = excess_of(*this);
+}
+
+void Case::ask_unit() {
+  figures.busy = witness->busy;
+  figures.busy_regime = witness->decision.regime;
+  const double busy_seconds = witness->busy * beside_launch;
+  const bool decides = figures.overhead_excess() < 1.0 && figures.unit_decides();
+  // Of two of one kind the longer one names the limiter: the model's ceilings are measured, the unit's peak is not.
+  const bool longer = busy_seconds > binding.seconds || binding.decision.regime == Regime::unknown;
+  rests_on_unit = longer || (decides && binding.decision.regime != witness->decision.regime);
+  if (rests_on_unit) binding = {witness->decision, busy_seconds};
+  if (decides)
+    decision = binding.decision;
+  else if (decision.regime == Regime::unknown && figures.regime() == Regime::latency)
+    decision = {Regime::latency, resource::latency};
+}
 
 Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);

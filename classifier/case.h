@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "classifier/rules.h"
+#include "classifier/witness.h"
 #include "core/model/measurement.h"
 #include "core/model/verdict.h"
 
@@ -23,17 +24,27 @@ struct Case {
   const Machine& machine;
   Time time;
   Prediction prediction;
+  std::optional<Witness> witness;
   Figures figures;
   Binding binding;
   Decision decision;
-  double overhead_seconds;  ///< what the launch takes of the time
-  double beside_launch;     ///< what it leaves
-  double memory_seconds;    ///< of all memory levels
+  /// Of the clock that the machine has when nothing holds it down; present where power is the limiter.
+  std::optional<double> clock_under_power;
+  bool rests_on_unit = false;  ///< the binding is the busiest unit's, not the model's
+  double overhead_seconds;     ///< what the launch takes of the time
+  double beside_launch;        ///< what it leaves
+  double memory_seconds;       ///< of all memory levels
   /// How far the work exceeds what its ceiling allows in this time, as a ratio (1.2: by 20 %). Absent within 5 % or
   /// within the uncertainty.
   std::optional<double> excess_over_ceiling;
   bool is_below_launch;  ///< the time is below the launch ceiling by more than both uncertainties
+
+ private:
+  void ask_unit();
 };
+
+/// Whether a ceiling is near enough to say what the time could become: it explains a quarter.
+inline bool is_explained(const Case& it) { return 4.0 * it.binding.seconds >= it.beside_launch; }
 
 /// Relative standard deviation of a summary's median, at least `unknown_sigma` below six samples.
 double sigma_of(const Summary& summary);

@@ -16,6 +16,7 @@
 #include "classifier/sweeps.h"
 #include "classifier/votes.h"
 #include "core/base/parallel.h"
+#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -46,8 +47,45 @@ void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
     if (!slope) continue;
     for (const auto* measurement : sweep.sizes[i].measurements)
       if (const auto found = verdicts.find(measurement); found != verdicts.end())
-        found->second->votes.push_back(elasticity_vote({found->second->regime, found->second->limiter}, *slope));
+        weigh(
+            found->second->votes.emplace_back(elasticity_vote({found->second->regime, found->second->limiter}, *slope)),
+            *found->second);
   }
+}
+
+Regime regime_of(std::string_view limiter) {
+  if (limiter == resource::latency) return Regime::latency;
+  const Resource* const row = find_resource(limiter);
+  if (row == nullptr) return Regime::unknown;
+  switch (row->kind) {
+    case ResourceKind::memory: return Regime::memory;
+    case ResourceKind::pipe: return Regime::compute;
+    case ResourceKind::start:
+    case ResourceKind::launch: return Regime::overhead;
+    case ResourceKind::other: break;
+  }
+  return Regime::unknown;
+}
+
+/// Whether the points about a change of regime show it: of the two sizes on each side, one has the regime of that side.
+/// A fit between sizes that all have one regime has found a change that nobody measured.
+bool is_seen(const Boundary& boundary, const Sweep& sweep, const std::map<const Measurement*, Verdict*>& verdicts) {
+  const Regime from = regime_of(boundary.from);
+  const Regime to = regime_of(boundary.to);
+  if (from == to || boundary.placement != Placement::at || boundary.at < sweep.sizes.front().argument ||
+      boundary.at > sweep.sizes.back().argument)
+    return true;
+  const auto has = [&](std::size_t size, Regime regime) {
+    const auto found = verdicts.find(sweep.sizes[size].measurements.front());
+    return found != verdicts.end() && found->second->regime == regime;
+  };
+  const auto above = static_cast<std::size_t>(
+      std::ranges::lower_bound(sweep.sizes, boundary.at, {}, &SweepSize::argument) - sweep.sizes.begin());
+  bool below_seen = false;
+  bool above_seen = false;
+  for (std::size_t i = above >= 2 ? above - 2 : 0; i < above; ++i) below_seen = below_seen || has(i, from);
+  for (std::size_t i = above; i < std::min(above + 2, sweep.sizes.size()); ++i) above_seen = above_seen || has(i, to);
+  return below_seen && above_seen;
 }
 
 bool is_same_device(const Device& a, const Device& b) {
@@ -136,6 +174,7 @@ void classify(Run& run) {
     add_elasticity_votes(sweeps[i], found->second.machine, verdicts);
     const auto fit = fit_of(sweeps[i], found->second);
     boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second);
+    std::erase_if(boundaries[i], [&](const Boundary& each) { return !is_seen(each, sweeps[i], verdicts); });
   });
   for (auto& each : boundaries)
     run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(each.begin()),

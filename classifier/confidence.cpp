@@ -113,6 +113,7 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
   const auto* const start_resource = prediction.largest(ResourceKind::start);
   const Factor start(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0),
                      column++);
+  const Factor busy(widening * model_sigma, column++);
   const Figures& base = it.figures;
   Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
@@ -124,6 +125,7 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
     figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
     if (may_waste && waste[draw] > wasteful_beyond) figures.memory_seconds *= wastes[draw % wastes.size()];
     figures.start_seconds = base.start_seconds * start.at(draw);
+    if (base.busy) figures.busy = *base.busy * busy.at(draw);
     figures.pipe_seconds = 0.0;
     for (const auto& pipe : pipes)
       figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));
@@ -148,7 +150,18 @@ Regime max_other(const RegimeCounts& counts, Regime own) {
 /// Under load a time says little: no better than likely, and less the less of its cores a point had.
 constexpr double load_cap = 0.94;
 
+/// Never certain: latency beside a unit that is fairly busy, or without a cause where most of the time is unexplained.
+constexpr double doubt_cap = 0.94;
+
+bool is_doubtful_latency(const Case& it) {
+  if (it.decision.regime != Regime::latency) return false;
+  if (it.figures.busy) return *it.figures.busy >= busy_enough;
+  return 2.0 * it.binding.seconds < it.beside_launch &&
+         latency_cause(it.measurement, it.prediction, it.machine.units).cause == Cause::unknown;
+}
+
 double lowered(double probability, const Case& it) {
+  if (is_doubtful_latency(it)) probability = std::min(probability, doubt_cap);
   if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, load_cap, *share});
   const auto& launch = it.prediction.launch;
   if (!launch || !it.prediction.missing.empty()) probability *= missing_factor;

@@ -61,15 +61,30 @@ std::string idle_note(const Case& it) {
                      100.0 * (1.0 - 1.0 / it.prediction.wave_factor));
 }
 
+/// A unit of the hardware in words, with what its counter said.
+std::string unit_clause(const Case& it) {
+  return fmt::format("{} is at {} of its peak (counter {})", label_of(it.witness->decision.limiter),
+                     format_percent(it.witness->busy), it.witness->counter);
+}
+
+std::string unit_sentence(const Case& it) {
+  return fmt::format("takes {}; while the device works, {}", format_seconds(it.time.seconds), unit_clause(it));
+}
+
 std::string latency_sentence(const Case& it) {
   const double rest = it.beside_launch;
+  const auto cause = latency_cause(it.measurement, it.prediction, it.machine.units);
+  const std::string waits = cause.clause.empty() ? "" : "; " + cause.clause;
+  if (it.rests_on_unit)
+    return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}{}", format_seconds(rest),
+                       unit_clause(it), idle_note(it), waits);
   // Not counted, they may be more than is declared.
   const bool may_waste =
       !it.prediction.counted && it.memory_seconds > 0.0 && latency_ratio * max_waste * it.memory_seconds >= rest;
-  return fmt::format("works for {} {} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}",
+  return fmt::format("works for {} {} and reaches {} of {}; no resource reaches {:.0f} % of its ceiling{}{}{}",
                      format_seconds(rest), it.time.device_seconds ? "on the device" : "beyond the launch",
                      format_percent(it.binding.seconds / rest), ceiling_of(it), 100.0 / latency_ratio, idle_note(it),
-                     may_waste ? "; its bytes are declared, not counted" : "");
+                     waits, may_waste ? "; its bytes are declared, not counted" : "");
 }
 
 std::string memory_sentence(const Case& it) {
@@ -118,8 +133,8 @@ std::string sentence(const Case& it) {
   switch (it.decision.regime) {
     case Regime::overhead: return is_launch(it.decision) ? overhead_sentence(it) : start_sentence(it);
     case Regime::latency: return latency_sentence(it);
-    case Regime::memory: return memory_sentence(it);
-    case Regime::compute: return compute_sentence(it);
+    case Regime::memory: return it.rests_on_unit ? unit_sentence(it) : memory_sentence(it);
+    case Regime::compute: return it.rests_on_unit ? unit_sentence(it) : compute_sentence(it);
     case Regime::unknown: break;
   }
   return unknown_sentence(it);
@@ -157,7 +172,10 @@ std::string evidence_of(const Case& it) {
   const auto& differences = it.measurement.work_differences;
   std::string text = sentence(it);
   if (!differences.empty()) text += "; by the counters it " + joined(differences, " and ");
-  if (it.decision.regime != Regime::overhead) text += overlap_note(prediction);
+  if (it.decision.regime != Regime::overhead && !it.rests_on_unit) text += overlap_note(prediction);
+  if (it.clock_under_power)
+    text += fmt::format("; the power limit held the clock at {}, {} of what it can be",
+                        format_value(*it.measurement.clock_hz, "Hz"), format_percent(*it.clock_under_power));
   if (it.is_below_launch) text += "; it is faster than the launch ceiling, which does not fit this timing";
   if (it.excess_over_ceiling) text += excess_note(it);
   if (!prediction.missing.empty()) {

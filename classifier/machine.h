@@ -80,6 +80,10 @@ struct Machine {
   std::optional<Rate> unit_l1;
   std::optional<Rate> unit_shared;
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
+  /// What the instructions of a pipe bound by power reach, "wgmma-bf16" or else "mma-bf16": below the clock that power
+  /// allowed the pipe's own ceiling, this is nearer.
+  std::array<std::optional<Rate>, pipe_names.size()> instructions;
+  std::optional<double> clock_hz;    ///< that nothing holds down: the highest of the pipes' ceilings
   Exponent overlap = overlap_prior;  ///< p
   std::size_t overlap_points = 0;    ///< of the intensity sweep that p was fitted to; 0: the prior
 };

@@ -3,16 +3,11 @@
 
 #include <cmath>
 
+#include "classifier/witness.h"
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
-
-std::optional<double> counter(const Measurement& measurement, std::string_view name) {
-  for (const Counter& each : measurement.counters)
-    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
-  return std::nullopt;
-}
 
 void count_pipes(const Measurement& measurement, CountedWork& counted) {
   const auto& declared = measurement.work.flops;
@@ -122,7 +117,11 @@ void add_pipes(const Work& work, const ModelInput& conditions, const Machine& ma
       prediction.missing.push_back(name_of(pipe));
       continue;
     }
-    const double seconds = count / (rate->per_second * clock_ratio(name_of(pipe), *rate, conditions.clock_hz));
+    double per_second = rate->per_second * clock_ratio(name_of(pipe), *rate, conditions.clock_hz);
+    const auto& instruction = machine.instructions[static_cast<std::size_t>(pipe)];
+    if (instruction && instruction->clock_hz && conditions.clock_hz)
+      per_second = std::min(per_second, instruction->per_second * *conditions.clock_hz / *instruction->clock_hz);
+    const double seconds = count / per_second;
     auto same = std::ranges::find(prediction.resources, name_of(pipe), &ResourceTime::resource);
     if (same != prediction.resources.end()) {
       same->seconds += seconds;

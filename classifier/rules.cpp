@@ -35,7 +35,15 @@ double Figures::needed_seconds() const {
 
 bool Figures::starts_longest() const { return start_seconds > std::max(memory_seconds, pipe_seconds); }
 
-Regime Figures::regime_beside_launch() const {
+bool Figures::unit_decides() const {
+  if (!busy || *busy < busy_suspect) return false;
+  const Regime model = regime_by_model();
+  return *busy >= busy_limiter || (model != Regime::memory && model != Regime::compute);
+}
+
+Regime Figures::regime_beside_launch() const { return unit_decides() ? busy_regime : regime_by_model(); }
+
+Regime Figures::regime_by_model() const {
   const double work = std::max(memory_seconds, pipe_seconds);
   const double longest = std::max(work, start_seconds);
   const double rest = beside_launch();
@@ -46,7 +54,7 @@ Regime Figures::regime_beside_launch() const {
     return memory_seconds >= pipe_seconds ? Regime::memory : Regime::compute;
   }
   // Time that no ceiling accounts for may be a missing ceiling's, the launch's, or that of work nobody declares.
-  const bool decidable = work > 0.0 && complete && (launch_seconds || device_seconds);
+  const bool decidable = (busy || (work > 0.0 && complete)) && (launch_seconds || device_seconds);
   return decidable ? Regime::latency : Regime::unknown;
 }
 

@@ -8,6 +8,9 @@
 //   memory     else, the memory levels together need longer than any pipe; the limiter is the slowest level
 //   compute    else; the limiter is the slowest pipe
 //
+// Where the hardware's units were counted, one that is busy for 80 % of its peak is the limiter instead; from 70 % on
+// it is where the rules find latency or nothing. Units count as their peaks allow, so nothing need be declared.
+//
 // What the launch takes is the calibrated empty-kernel launch. Where a clock of the device alone was read as well, it
 // is what the point takes beyond that; and an empty-kernel launch that takes 90 % of the point is all that limits it,
 // however busy the device is meanwhile (launches that the host cannot hand over any faster).
@@ -24,6 +27,12 @@ namespace gpubench::classifier {
 inline constexpr double overhead_share = 0.5;
 inline constexpr double launch_floor_share = 0.9;
 inline constexpr double latency_ratio = 1.5;
+/// A unit that is so busy is the limiter, whatever the model says.
+inline constexpr double busy_limiter = 0.8;
+/// It is the limiter also from here on, where the model knows none.
+inline constexpr double busy_suspect = 0.7;
+/// Above, no latency is certain.
+inline constexpr double busy_enough = 0.6;
 
 /// A measured time with its relative standard deviation, and the device's own part of it where a clock read that.
 struct Time {
@@ -42,7 +51,9 @@ struct Figures {
   double pipe_seconds = 0.0;   ///< of the slowest
   double start_seconds = 0.0;  ///< of the blocks that start while others work
   double overlap = overlap_prior.value;
-  bool complete = true;  ///< every ceiling that the work needs is there
+  bool complete = true;        ///< every ceiling that the work needs is there
+  std::optional<double> busy;  ///< of its peak, the busiest unit that the hardware counted
+  Regime busy_regime = Regime::unknown;
 
   /// 1 where overhead begins to bind, more where it does; 0 when nothing is known of it.
   [[nodiscard]] double overhead_excess() const;
@@ -53,6 +64,10 @@ struct Figures {
   [[nodiscard]] Regime regime() const;
   /// Nothing needs longer than to start the blocks.
   [[nodiscard]] bool starts_longest() const;
+  /// Whether the busiest unit decides, the launch being no limit.
+  [[nodiscard]] bool unit_decides() const;
+  /// What the ceilings say, the launch being no limit.
+  [[nodiscard]] Regime regime_by_model() const;
   /// The same once the launch is known not to bind.
   [[nodiscard]] Regime regime_beside_launch() const;
 };

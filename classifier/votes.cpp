@@ -225,6 +225,18 @@ Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
   return vote;
 }
 
+void weigh(const Vote& vote, Verdict& verdict) {
+  // How often each is right on the operations of known regime, H200: docs/results/h200/classifier.md.
+  constexpr std::array<double, experiment_names.size()> reliability = {0.9, 0.9, 0.95, 0.9, 0.5};
+  constexpr double never_certain = 0.94;
+  if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) return;
+  const double right = reliability[static_cast<std::size_t>(vote.experiment)];
+  const double p = verdict.confidence;
+  const double wrong = p * (1.0 - right) / (p * (1.0 - right) + (1.0 - p) * right);
+  verdict.confidence = std::min(wrong, never_certain);
+  verdict.certainty = certainty_of(verdict.confidence);
+}
+
 std::vector<Vote> votes_of(const Verdict& verdict, const Measurement& measurement, int units) {
   std::vector<Vote> votes;
   const Decision decision{verdict.regime, verdict.limiter};

@@ -46,6 +46,7 @@ struct Resource {
   std::string_view counter = {};                        ///< portable metric that counts that work
   double min_counted_share = 1.0;                       ///< of what the counter tells, that was surely done
   std::string_view color = {};                          ///< in charts; empty: one of the shades of pipes
+  std::array<std::string_view, 4> busy = {};  ///< portable metrics that tell how busy it is; those beyond are empty
 };
 
 /// What a name may end with, to mean the same resource measured in another way.
@@ -94,6 +95,7 @@ inline constexpr std::string_view shared = "shared";
 inline constexpr std::string_view issue = "issue";
 inline constexpr std::string_view tail = "tail";
 inline constexpr std::string_view unexplained = "unexplained";
+inline constexpr std::string_view power = "power";
 }  // namespace resource
 
 }  // namespace gpubench

@@ -53,11 +53,11 @@ TEST(Confidence, OneStandardDeviationFromLatency) {
 TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
   const Decision latency{Regime::latency, "latency"};
   auto prediction = memory_and_pipe(1.0, 0.1);
-  EXPECT_NEAR(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 1.0 - 0.1 / 3.0,
-              0.01);  // eight times
-  EXPECT_NEAR(confidence_of(case_of(latency, at(20.0, 0.0), prediction)).probability, 1.0, 0.001);
+  EXPECT_NEAR(confidence_of(case_of(latency, at(5.0, 0.0), prediction)).probability, 1.0 - 0.1 * 2.0 / 3.0,
+              0.01);  // four or eight times
   prediction.counted = true;
-  EXPECT_NEAR(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 1.0, 0.001);
+  // Most of the time is unexplained, and nothing says why: not certain.
+  EXPECT_DOUBLE_EQ(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 0.94);
 }
 
 TEST(Confidence, MissingCeilingsTakeAFifth) {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/witness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/units.h"
+#include "core/model/resources.h"
+
+namespace gpubench::classifier {
+namespace {
+
+double needed_seconds(std::string_view resource, const Prediction& prediction) {
+  const auto found = std::ranges::find(prediction.resources, resource, &ResourceTime::resource);
+  return found == prediction.resources.end() ? 0.0 : found->seconds;
+}
+
+bool serves(const Resource& resource, std::string_view unit) {
+  return std::ranges::find(resource.busy, unit) != resource.busy.end();
+}
+
+}  // namespace
+
+std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+  for (const Counter& each : measurement.counters)
+    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
+  return std::nullopt;
+}
+
+std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction) {
+  constexpr double max_percent = 120.0;  // above, the range held more than the operation
+  std::optional<Witness> result;
+  for (const Resource& row : all_resources())
+    for (const std::string_view unit : row.busy) {
+      const auto percent = unit.empty() ? std::nullopt : counter(measurement, unit);
+      if (!percent || *percent > max_percent || (result && *percent <= 100.0 * result->busy)) continue;
+      result = Witness{unit, *percent / 100.0, {}};
+    }
+  if (!result) return std::nullopt;
+  const Resource* best = nullptr;
+  for (const Resource& row : all_resources())
+    if (serves(row, result->counter) &&
+        (best == nullptr || needed_seconds(row.name, prediction) > needed_seconds(best->name, prediction)))
+      best = &row;
+  result->decision = {best->kind == ResourceKind::memory ? Regime::memory : Regime::compute, best->name};
+  return result;
+}
+
+LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, int units) {
+  constexpr double min_idle = 1.5;   // wave factor: a third idle
+  constexpr double min_part = 0.35;  // of the stalls
+  if (prediction.wave_factor >= min_idle && measurement.grid) {
+    const bool few = waves_of(measurement.grid, units).value_or(1.0) < 1.0;
+    return {few ? Cause::few_blocks : Cause::uneven_waves, ""};
+  }
+  struct Stall {
+    std::string_view counter;
+    Cause cause;
+    const char* what;
+  };
+  static constexpr std::array<Stall, 4> stalls = {
+      {{"stalled_by_memory", Cause::memory_latency, "for global memory"},
+       {"stalled_by_shared", Cause::shared_latency, "for shared memory or special functions"},
+       {"stalled_by_barrier", Cause::barrier, "at barriers"},
+       {"stalled_by_dependency", Cause::dependency, "for the result of the instruction before"}}};
+  double sum = 0.0;
+  const Stall* most = nullptr;
+  for (const Stall& each : stalls) {
+    const double warps = counter(measurement, each.counter).value_or(0.0);
+    sum += warps;
+    if (warps > 0.0 && (most == nullptr || warps > counter(measurement, most->counter).value_or(0.0))) most = &each;
+  }
+  if (most == nullptr) return {};
+  const double part = counter(measurement, most->counter).value_or(0.0) / sum;
+  if (part < min_part) return {};
+  return {most->cause, fmt::format("{} of its stalled warps wait {}", format_percent(part), most->what)};
+}
+
+std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine) {
+  constexpr double held_down = 0.97;
+  if (!measurement.clock_hz || !machine.clock_hz || !measurement.conditions) return std::nullopt;
+  const auto& reasons = measurement.conditions->throttle_reasons;
+  const double part = *measurement.clock_hz / *machine.clock_hz;
+  return std::ranges::find(reasons, "power cap") != reasons.end() && part < held_down ? std::optional(part)
+                                                                                      : std::nullopt;
+}
+
+}  // namespace gpubench::classifier

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hardware itself says of a point: its busiest unit, what its warps wait for, and whether power held it back.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "classifier/rules.h"
+#include "core/model/measurement.h"
+
+namespace gpubench::classifier {
+
+/// A counter's value; absent where it was not counted, or is damage.
+std::optional<double> counter(const Measurement& measurement, std::string_view name);
+
+/// The busiest unit by the counters of `--metrics=units`.
+struct Witness {
+  std::string_view counter;  ///< lives as long as the program
+  double busy = 0.0;         ///< of its peak, while the device worked: 0.93
+  Decision decision;         ///< memory or compute, by the resource that the unit serves
+};
+/// Of the resources that one unit serves, the one that the model needs longest. Absent where no unit was counted.
+std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
+
+/// Why an operation keeps no unit busy.
+enum class Cause { unknown, few_blocks, uneven_waves, barrier, dependency, shared_latency, memory_latency };
+struct LatencyCause {
+  Cause cause = Cause::unknown;
+  std::string clause;  ///< "its warps wait for memory in 71 % of their stalls"; empty when unknown
+};
+/// By the grid where that leaves a third of the multiprocessors idle, else by what most stalled warps wait for.
+LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, int units);
+
+/// The clock of a point as a part of the machine's, where the power limit held it down; absent else.
+std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine);
+
+}  // namespace gpubench::classifier

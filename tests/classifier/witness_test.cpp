@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "classifier/witness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "classifier/case.h"
+#include "classifier/classifier.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+using testing::HasSubstr;
+
+Measurement with_units(Measurement measurement, const std::vector<std::pair<const char*, double>>& percents) {
+  for (const auto& [name, value] : percents) measurement.counters.push_back({name, value, "%", "cupti range"});
+  return measurement;
+}
+
+TEST(Witness, ABusyUnitIsTheLimiterWhateverTheModelSays) {
+  // By its bytes a third of DRAM's ceiling: latency, if nothing else is known.
+  const auto plain = measured(62e-6, streaming(80e6, 1e3));
+  EXPECT_EQ(classify(plain, gpu()).regime, Regime::latency);
+  const auto gather = classify(with_units(plain, {{"lsu_input_busy", 97.0}, {"dram_busy", 30.0}}), gpu());
+  EXPECT_EQ(gather.regime, Regime::memory);
+  EXPECT_EQ(gather.limiter, "lsu");
+  EXPECT_GT(gather.confidence, 0.95);
+  EXPECT_NEAR(*gather.achieved, 0.97, 0.04);
+  EXPECT_THAT(gather.evidence, HasSubstr("load-store unit is at 97 % of its peak (counter lsu_input_busy)"));
+  EXPECT_EQ(gather.advice.front().code, AdviceCode::relieve_unit);
+  EXPECT_FALSE(gather.advice.front().gain);
+  const auto special = classify(with_units(plain, {{"special_busy", 91.0}}), gpu());
+  EXPECT_EQ(special.regime, Regime::compute);
+  EXPECT_EQ(special.limiter, "special");
+}
+
+TEST(Witness, AFairlyBusyUnitForbidsCertainLatency) {
+  const auto plain = measured(62e-6, streaming(80e6, 1e3));
+  const auto fairly = classify(with_units(plain, {{"alu_busy", 62.0}}), gpu());
+  EXPECT_EQ(fairly.regime, Regime::latency);
+  EXPECT_LT(fairly.confidence, 0.95);
+  const auto idle = classify(with_units(plain, {{"alu_busy", 30.0}, {"stalled_by_barrier", 6.0}}), gpu());
+  EXPECT_EQ(idle.regime, Regime::latency);
+  EXPECT_GT(idle.confidence, 0.95);
+  EXPECT_THAT(idle.evidence, HasSubstr("wait at barriers"));
+  EXPECT_EQ(idle.advice.front().code, AdviceCode::fewer_barriers);
+}
+
+TEST(Witness, TheNumberFormatNamesTheTensorPipe) {
+  Work work = streaming(1e6, 1e6);
+  work.flops[tensor_bf16] = 1e9;
+  const auto verdict = classify(with_units(measured(62e-6, work), {{"tensor_busy", 90.0}}), gpu());
+  EXPECT_EQ(verdict.limiter, "tensor-bf16");
+  const auto unnamed = classify(with_units(measured(62e-6, streaming(1e6, 1e6)), {{"tensor_busy", 90.0}}), gpu());
+  EXPECT_EQ(unnamed.limiter, "tensor");
+}
+
+TEST(Witness, NothingNeedBeDeclared) {
+  const auto none = measured(62e-6, Work{});
+  EXPECT_EQ(classify(none, gpu()).regime, Regime::unknown);
+  EXPECT_EQ(classify(with_units(none, {{"dram_busy", 88.0}}), gpu()).limiter, "dram");
+  const auto idle = classify(with_units(none, {{"dram_busy", 20.0}, {"stalled_by_memory", 9.0}}), gpu());
+  EXPECT_EQ(idle.regime, Regime::latency);
+  EXPECT_THAT(idle.evidence, HasSubstr("DRAM is at 20 % of its peak"));
+  EXPECT_THAT(idle.evidence, HasSubstr("wait for global memory"));
+}
+
+TEST(Witness, DamagedSharesSayNothing) {
+  const auto plain = measured(62e-6, streaming(80e6, 1e3));
+  for (const double percent : {-5.0, 500.0, 1e300})
+    EXPECT_EQ(classify(with_units(plain, {{"alu_busy", percent}}), gpu()), classify(plain, gpu())) << percent;
+}
+
+TEST(Power, AHeldDownClockIsTheLimiter) {
+  auto calibration = gpu();
+  for (auto& ceiling : calibration.ceilings)
+    if (ceiling.resource == "fp32") ceiling.clock_hz = 2e9;
+  Work work;
+  work.flops[fp32] = 4e9;
+  auto measurement = measured(122e-6, work);
+  measurement.clock_hz = 1.7e9;
+  measurement.conditions.emplace().throttle_reasons = {"power cap"};
+  const auto verdict = classify(measurement, calibration);
+  EXPECT_EQ(verdict.regime, Regime::compute);
+  EXPECT_EQ(verdict.limiter, "power");
+  EXPECT_THAT(verdict.evidence, HasSubstr("the power limit held the clock at 1.70 GHz, 85 % of what it can be"));
+  measurement.conditions->throttle_reasons.clear();
+  EXPECT_EQ(classify(measurement, calibration).limiter, "fp32");
+}
+
+TEST(Votes, AVerdictAgainstItsOwnExperimentIsNeverCertain) {
+  auto measurement = measured(22e-6, streaming(40e6, 40e6));
+  ASSERT_GT(classify(measurement, gpu()).confidence, 0.95);
+  Variant less_traffic{Ablation::less_traffic, 0.0, measurement.seconds(), ""};
+  measurement.variants = {less_traffic};  // without its traffic it takes as long
+  const auto verdict = classify(measurement, gpu());
+  EXPECT_EQ(verdict.votes.back().outcome, Outcome::disagrees);
+  EXPECT_LT(verdict.confidence, 0.95);
+  EXPECT_NE(verdict.certainty, Certainty::certain);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier
