@@ -117,7 +117,7 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
   const Figures& base = it.figures;
   Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
-  const bool may_waste = !prediction.counted && it.decision.regime == Regime::latency;
+  const bool may_waste = !prediction.counted && !base.busy && it.decision.regime == Regime::latency;
   for (std::size_t draw = 0; draw < draw_count; ++draw) {
     figures.seconds = base.seconds * seconds.at(draw);
     if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
