@@ -291,7 +291,7 @@ def profile(program, folder, pattern):
     if not report.exists():
         raise Unreadable(f"ncu ended with exit code {code} and wrote no report")
     with open(folder / "ncu.csv", "w", encoding="utf-8") as out:
-        subprocess.run([ncu, "--import", str(report), "--csv", "--page", "raw", "--nvtx", "--print-units", "base"], stdout=out, check=True)
+        subprocess.run([ncu, "--import", str(report), "--csv", "--page", "raw", "--print-units", "base"], stdout=out, check=True)
     if code != 0:
         print(f"library-truth.py: ncu or the program under it ended with exit code {code}; some points may be missing", file=sys.stderr)
 
