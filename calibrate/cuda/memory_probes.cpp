@@ -212,7 +212,7 @@ void add_shared(Workbench& bench, int conflicts) {
 void add_lsu(Workbench& bench) {
   Probe probe;
   probe.ceiling =
-      new_ceiling("lsu", "op/s", CeilingGroup::compute,
+      new_ceiling("lsu", "op/s", CeilingGroup::memory,
                   "4-byte loads from shared memory, of one word by all threads of a warp; one operation for "
                   "each thread");
   probe.ceiling.shape = "one block of 1024 threads on each multiprocessor";

@@ -49,8 +49,9 @@ constexpr Resource table[] = {
                "accesses.",
      .moves_sectors = true, .color = "#7CC4EA",
      .busy = {"sm_input_busy", "sm_output_busy", "l2_input_busy", "l2_output_busy"}},
-    {.name = "lsu", .label = "load-store unit", .kind = memory, .group = CeilingGroup::memory,
-     .text = "Instructions that load, store or use shared memory, as counted.",
+    {.name = "lsu", .label = "load-store unit", .kind = memory, .group = CeilingGroup::memory, .unit = "op/s",
+     .text = "Instructions that load, store or use shared memory, however few bytes they move; one operation for each "
+             "thread. Measured by loads of one word of shared memory by all threads of a warp.",
      .advice = "Load and store wider words with fewer instructions; keep operands in registers.", .color = "#A7D8F0",
      .busy = {"lsu_input_busy", "lsu_busy"}},
     {.name = "atomic-global", .label = "L2 atomics", .kind = memory, .group = CeilingGroup::atomics,
@@ -133,8 +134,9 @@ constexpr Resource table[] = {
     {.name = "int32", .label = "INT32", .kind = pipe, .group = CeilingGroup::compute, .unit = "op/s",
      .text = "32-bit integers: multiply-adds of two operations each on a GPU, additions on a CPU.",
      .advice = "Compute addresses and counters less often.", .pipe = int32, .busy = {"fma_heavy_busy"}},
-    {.name = "alu", .label = "ALU", .kind = pipe, .group = CeilingGroup::compute,
-     .text = "Comparisons, logic, minima and maxima, conversions of integers: the ALU pipe, as counted.",
+    {.name = "alu", .label = "ALU", .kind = pipe, .group = CeilingGroup::compute, .unit = "op/s",
+     .text = "The ALU pipe: comparisons, logic, minima and maxima, conversions of integers; one operation for each thread. "
+             "Measured by exclusive or and maximum in turn.",
      .advice = "Compare, shift and mask less often: move it out of loops, or compute on the FP32 pipe.",
      .busy = {"alu_busy"}},
     {.name = "tensor", .label = "tensor cores", .kind = pipe, .group = CeilingGroup::compute,
@@ -172,13 +174,6 @@ constexpr Resource table[] = {
     {.name = "issue", .kind = pipe, .group = CeilingGroup::compute,
      .text = "Issuing instructions, as counted: the schedulers are busy longer than any pipe.",
      .advice = "Execute fewer instructions: wider accesses, less address arithmetic, unrolled loops.", .busy = {"issue_busy"}},
-
-    // Instructions by the pipe that executes them.
-    {.name = "alu", .label = "ALU", .group = CeilingGroup::compute, .unit = "op/s",
-     .text = "Logic, comparisons, minima and maxima of 32-bit integers on a GPU; one operation for each thread."},
-    {.name = "lsu", .label = "LSU", .group = CeilingGroup::compute, .unit = "op/s",
-     .text = "Loads, stores and other instructions of the load and store unit, however few bytes they move; one operation "
-             "for each thread. Measured by loads of one word of shared memory by all threads of a warp."},
 
     // Arithmetic that no verdict uses.
     {.name = "exp2", .group = CeilingGroup::compute, .unit = "op/s", .text = "2^x on the special function units."},
