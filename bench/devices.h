@@ -37,6 +37,8 @@ struct LaunchedKernels {
   std::optional<Launches> launches;
   std::optional<Grid> grid;  ///< that of all its kernels, where they are alike
   bool nothing = false;      ///< the stream got no work at all
+  /// Of each kernel in the order of launches; `blocks_per_multiprocessor` is 0 where the driver does not tell.
+  std::vector<Grid> grids = {};
 };
 
 using detail::DeviceBatch;
@@ -67,6 +69,10 @@ class Gpu {
   /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
   /// first call also uploads the graph.
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
+  /// The same of kernels of one block that wait, for about a microsecond or twice as long.
+  virtual std::function<void()> waiting(std::int64_t kernels, bool twice) = 0;
+  /// What each of these takes beside its wait.
+  virtual Estimate waiting_overhead() = 0;
   /// Enqueues a flush of the L2.
   virtual void flush_cache() = 0;
   /// An empty kernel of one block of 32 threads.

@@ -8,6 +8,7 @@
 
 #include "classifier/classifier.h"
 #include "classifier/votes.h"
+#include "core/model/points.h"
 #include "core/model/resources.h"
 #include "core/statistics/statistics.h"
 
@@ -144,7 +145,7 @@ Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);
   Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
   const Summary* const device = seconds_by(measurement, Clock::device);
-  const bool usable = device != nullptr && device != &summary && device->count > 0 && device->median >= min_figure &&
+  const bool usable = device != nullptr && device != &summary && !device_over_stream(measurement) && device->count > 0 && device->median >= min_figure &&
                       device->median <= max_figure;
   if (!usable) return time;
   time.device_seconds = device->median;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "classifier/case.h"
+#include "classifier/kernels.h"
 #include "classifier/rules.h"
 #include "classifier/sweeps.h"
 #include "classifier/votes.h"
@@ -30,8 +31,10 @@ void judge_points(const Machines& machines, Run& run) {
     const auto found = machines.find(measurement.device);
     if (!measurement.seconds() || found == machines.end()) {
       point.verdict.reset();
+      point.kernel_verdicts.clear();
     } else {
       point.verdict = verdict_of(measurement, found->second.machine, measurement.device);
+      judge_kernels(found->second.machine, point);
     }
   });
 }
@@ -151,6 +154,8 @@ void carry_over(Measurement& measurement, const std::optional<double>& ratio, co
   measurement.launch_seconds.reset();
   measurement.conditions.reset();
   measurement.counters.clear();
+  measurement.kernels.clear();
+  measurement.kernel_order.clear();
   measurement.work_differences.clear();
   measurement.clock_hz.reset();
 }

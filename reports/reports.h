@@ -36,12 +36,14 @@ struct Several {
 /// Throws std::invalid_argument for fewer than two or more than `max_runs`.
 Several join(const std::vector<NamedRun>& runs);
 
-/// The table of all points with their regimes, then boundaries, warnings and a summary.
-std::string console(const Run& run, const ConsoleStyle& style);
+/// The table of all points with their regimes, then boundaries, warnings and a summary. `kernels`: under each point
+/// what it runs, where that is several kernels.
+std::string console(const Run& run, const ConsoleStyle& style, bool kernels = false);
 std::string console(const Calibration& calibration, const ConsoleStyle& style);
 /// What GPUs of one kind differ by, the largest spread first; empty for none.
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style);
 std::string csv(const Run& run);           ///< RFC 4180, one line a point, units in the column names
+std::string kernels_csv(const Run& run);   ///< likewise, one line for each kernel, copy or fill of a point
 std::string markdown(const Run& run);      ///< for a pull request
 std::string html(const Run& run);          ///< one self-contained page
 std::string html(const Several& several);  ///< likewise, with the runs laid over one another

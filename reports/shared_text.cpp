@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "classifier/votes.h"
@@ -119,6 +120,80 @@ std::string kernel_text(const KernelLaunch& kernel) {
     text += fmt::format(", {} of local memory a thread", format_bytes(static_cast<double>(*kernel.local_bytes)));
   if (!kernel.code.empty()) text += ", " + kernel.code;
   return text;
+}
+
+std::string regime_text(const Verdict& verdict) {
+  std::string text(name_of(verdict.regime));
+  if (verdict.regime == Regime::unknown) return text;
+  if (verdict.certainty == Certainty::likely) text += " ~";
+  if (verdict.certainty == Certainty::boundary) text += " ?";
+  return text;
+}
+
+std::vector<KernelRow> kernel_rows(const Point& point) {
+  const auto& kernels = point.measurement.kernels;
+  std::vector<KernelRow> rows;
+  if (kernels.size() < 2) return rows;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const KernelGroup& group = kernels[i];
+    const auto share = share_of_kernel(point.measurement, i);
+    KernelRow& row = rows.emplace_back();
+    row.fraction = share.value_or(0.0);
+    row.share = share ? format_percent(*share) : "";
+    row.time = group.seconds ? format_seconds(group.seconds->value, 4) : "";
+    row.launches = fmt::format("{} x", group.launch.launches);
+    row.name = group.kind == CommandKind::kernel ? short_kernel_name(group.launch.name) : group.launch.name;
+    if (group.bytes) row.name += ", " + format_bytes(static_cast<double>(*group.bytes));
+    if (i >= point.kernel_verdicts.size() || !point.kernel_verdicts[i]) continue;
+    const Verdict& verdict = *point.kernel_verdicts[i];
+    row.limiter = verdict.limiter;
+    row.regime = regime_text(verdict);
+    row.color = verdict.regime;
+  }
+  std::ranges::stable_sort(rows, std::greater(), &KernelRow::fraction);
+  return rows;
+}
+
+std::string text_of(const KernelRow& row) {
+  const std::string verdict =
+      row.regime.empty() ? "" : fmt::format(", {}{}", row.regime, row.limiter.empty() ? "" : " by " + row.limiter);
+  return fmt::format("{} {}: {} in {} launches{}", row.share, row.name, row.time,
+                     row.launches.substr(0, row.launches.find(' ')), verdict);
+}
+
+std::vector<std::string> clock_warnings(const Run& run) {
+  struct Found {
+    std::vector<std::string> names;
+    std::size_t count = 0;
+    double max = 0.0;
+  };
+  constexpr std::size_t max_names = 8;
+  std::map<std::pair<std::string, std::string>, Found> found;  // by device and cause
+  for (const Point& point : run.points) {
+    const Measurement& measurement = point.measurement;
+    const auto ratio = device_over_stream(measurement);
+    if (!ratio) continue;
+    const bool commands = std::ranges::any_of(measurement.kernels, [](const KernelGroup& group) {
+      return group.kind == CommandKind::copy || group.kind == CommandKind::fill;
+    });
+    const char* const cause =
+        commands ? "another engine runs their copies in a graph than in a stream"
+        : !measurement.kernel_order_reason.empty() && measurement.kernel_order.empty() && !measurement.kernels.empty()
+            ? "their kernels run side by side on several streams"
+            : "another process used the GPU or its clock fell meanwhile, or they work on other streams";
+    Found& group = found[{measurement.device, cause}];
+    if (++group.count <= max_names) group.names.push_back(label(measurement));
+    group.max = std::max(group.max, *ratio - 1.0);
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [what, group] : found)
+    warnings.push_back(fmt::format(
+        "On {}, {}{}: device time is longer than the time in a stream, by up to {}, which cannot be. Likely cause: {}. "
+        "Their verdicts rest on the stream's time and are never certain.",
+        what.first, joined(group.names, ", "),
+        group.count > max_names ? fmt::format(" and {} more", group.count - max_names) : "", format_percent(group.max),
+        what.second));
+  return warnings;
 }
 
 std::string runner_up_text(const Verdict& verdict) {

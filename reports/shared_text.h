@@ -63,6 +63,22 @@ std::string activity_text(const ActivityCheck& check);
 /// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"
 std::string kernel_text(const KernelLaunch& kernel);
 
+/// What one execution runs, the longest first, as cells: share of the time, time, launches, limiter, regime with its
+/// sureness, short name. Empty for operations of one kernel.
+struct KernelRow {
+  std::string share, time, launches, limiter, regime, name;
+  std::optional<Regime> color;  ///< that of the verdict
+  double fraction = 0.0;
+};
+std::vector<KernelRow> kernel_rows(const Point& point);
+/// "62 % DeviceRadixSortOnesweepKernel<\u2026>: 1.2 ms in 4 launches, memory by L2"
+std::string text_of(const KernelRow& row);
+/// "memory", "memory ~" where that is likely, "memory ?" near a boundary.
+std::string regime_text(const Verdict& verdict);
+
+/// For Run::warnings: points whose device time is longer than the stream's, by likely cause.
+std::vector<std::string> clock_warnings(const Run& run);
+
 // Of calibrations.
 
 /// The group of a ceiling; where its file tells none, by its unit and name.

@@ -28,6 +28,7 @@ bool is_calibration_alone(const Run& run) { return run.points.empty() && !run.ca
 constexpr std::array formats = {
     OutputFormat{".json", [](const Run& run) { return storage::to_json(run); }},
     OutputFormat{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
+    OutputFormat{".kernels.csv", kernels_csv},
     OutputFormat{".md",
                  [](const Run& run) { return is_calibration_alone(run) ? ceilings_markdown(run) : markdown(run); }},
     OutputFormat{".html", html}, OutputFormat{".gbench.json", google_benchmark_json},

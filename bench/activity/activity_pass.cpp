@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -56,9 +57,12 @@ int take_name(dl_phdr_info* object, std::size_t /*size*/, void* names) {
   return 0;
 }
 
-/// Recording makes the kernels of a chain wait for one another a little longer, and times under a power cap vary by
-/// some percent (docs/results/h200/agreement.md). Less than this is no finding.
-constexpr double tolerance_seconds_a_kernel = 0.2e-6;
+/// Where what recording adds was measured and taken off. What is left differs between launch shapes, and times under a
+/// power cap vary by some percent (docs/results/h200/agreement.md). Less than this is no finding; 5 % of a kernel of
+/// 2 us, 0.1 us, is one.
+constexpr double tolerance_seconds_a_kernel = 0.075e-6;
+/// Recording makes the kernels of a chain wait for one another a little longer.
+constexpr double tolerance_seconds_a_kernel_as_recorded = 0.2e-6;
 constexpr double tolerance_share = 0.03;
 
 /// Executions whose records overlap those before are left out, unless they are more than this share.
@@ -66,29 +70,77 @@ constexpr double max_entangled = 0.1;
 
 using Records = std::span<const ActivityRecord>;
 
-/// What an execution runs, in any order: kernels on several streams may start in another order each time.
-std::vector<KernelLaunch> content_of(Records execution) {
-  std::vector<KernelLaunch> content;
-  for (const ActivityRecord& record : execution) content.push_back(record.kernel.value_or(KernelLaunch{}));
+/// For each record, the number of what it is of: kernels alike in function and shape, copies alike in kind and bytes.
+std::vector<std::size_t> numbers_of(Records records) {
+  std::map<std::tuple<CommandKind, KernelLaunch, std::int64_t>, std::size_t> known;
+  std::vector<std::size_t> numbers;
+  numbers.reserve(records.size());
+  for (const ActivityRecord& record : records) {
+    KernelLaunch launch = record.kernel.value_or(KernelLaunch{});
+    if (!record.kernel) launch.name = record.name;
+    const CommandKind kind = record.kernel ? CommandKind::kernel : record.kind;
+    const std::int64_t bytes = record.kernel ? 0 : record.bytes;
+    numbers.push_back(known.try_emplace({kind, std::move(launch), bytes}, known.size()).first->second);
+  }
+  return numbers;
+}
+
+/// What it runs, in any order: kernels on several streams may start in another order each time.
+std::vector<std::size_t> content_of(std::span<const std::size_t> numbers) {
+  std::vector<std::size_t> content(numbers.begin(), numbers.end());
   std::sort(content.begin(), content.end());
   return content;
 }
 
-/// In the order they start, each kind once.
-std::vector<KernelLaunch> kernels_of(Records execution) {
-  std::vector<KernelLaunch> kernels;
-  for (const ActivityRecord& record : execution) {
-    if (!record.kernel) continue;
-    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](KernelLaunch known) {
-      known.launches = record.kernel->launches;
-      return known == *record.kernel;
-    });
-    if (same == kernels.end())
-      kernels.push_back(*record.kernel);
-    else
-      same->launches += record.kernel->launches;
+/// The groups of an execution in the order they start, and by the numbers of its records which is whose.
+struct Groups {
+  std::vector<KernelGroup> groups;
+  std::map<std::size_t, std::size_t> of_number;
+
+  Groups(Records execution, std::span<const std::size_t> numbers) {
+    for (std::size_t i = 0; i < execution.size(); ++i) {
+      const auto [place, added] = of_number.try_emplace(numbers[i], std::min(groups.size(), max_kernel_groups));
+      if (added && groups.size() <= max_kernel_groups) groups.push_back(group_of(execution[i]));
+      ++groups[place->second].launch.launches;
+    }
+    if (groups.size() <= max_kernel_groups) return;
+    const std::size_t others = of_number.size() - max_kernel_groups;
+    KernelGroup& rest = groups.back();
+    rest = {CommandKind::others, {}, {}, {}, {}, {}};
+    rest.launch.name = fmt::format("{} other kernel{}, copies or fills", others, others == 1 ? "" : "s");
+    rest.launch.launches = 0;
+    for (const std::size_t number : numbers)
+      if (of_number.at(number) == max_kernel_groups) ++rest.launch.launches;
   }
-  return kernels;
+
+ private:
+  static KernelGroup group_of(const ActivityRecord& record) {
+    KernelGroup group;
+    if (record.kernel) {
+      group.launch = *record.kernel;
+    } else {
+      group.kind = record.kind;
+      group.launch.name = record.name;
+      group.bytes = record.bytes;
+    }
+    group.launch.launches = 0;
+    return group;
+  }
+};
+
+/// Why the order in which kernels start is not known to be that of their launches; empty where it is.
+std::string why_unordered(Records execution, bool same_each_time) {
+  const auto kernels =
+      std::count_if(execution.begin(), execution.end(), [](const ActivityRecord& each) { return !!each.kernel; });
+  if (std::cmp_greater(kernels, max_ordered_launches))
+    return fmt::format("one execution launches {} kernels, and counting one by one ends at {}", kernels,
+                       max_ordered_launches);
+  const bool overlap = std::adjacent_find(execution.begin(), execution.end(), [](const auto& before, const auto& next) {
+                         return next.start_nanoseconds < before.end_nanoseconds;
+                       }) != execution.end();
+  if (overlap || !same_each_time)
+    return "some of its kernels run side by side, so it is not known which was launched first";
+  return {};
 }
 
 std::uint64_t last_end(Records execution) {
@@ -166,8 +218,14 @@ double warm_up(const Replay& replay) {
   return one;
 }
 
-std::int64_t executions_for(double one_execution_seconds) {
+/// So many records are kept of one chain, except that there are always a few executions.
+constexpr std::int64_t max_records = 50'000;
+constexpr std::int64_t few_executions = 5;
+
+std::int64_t executions_for(double one_execution_seconds, const std::optional<Launches>& launches) {
   const double fitting = executions_seconds / std::max(one_execution_seconds, 1e-9);
+  const std::int64_t kernels = std::max<std::int64_t>(launches ? launches->kernels : 1, 1);
+  if (kernels * min_executions > max_records) return std::max(max_records / kernels, few_executions) | 1;
   return static_cast<std::int64_t>(
              std::clamp(fitting, static_cast<double>(min_executions), static_cast<double>(max_executions))) |
          1;
@@ -256,29 +314,39 @@ CodeOfKernel KernelCode::of(const std::string& kernel) const {
   return {fmt::format("fnv1a64 of sm_{} SASS: {:016x}", known.architecture, known.hash), {}};
 }
 
-ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions) {
-  ActivityCheck check;
+RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions) {
+  RecordedExecution result;
+  ActivityCheck& check = result.check;
   const std::int64_t all = warm_up + executions;
   check.reason = why_unusable(activity, all);
-  if (!check.reason.empty()) return check;
+  if (!check.reason.empty()) return result;
   std::vector<ActivityRecord> records = activity.records;
   std::stable_sort(records.begin(), records.end(), [](const ActivityRecord& a, const ActivityRecord& b) {
     return std::tie(a.start_nanoseconds, a.end_nanoseconds) < std::tie(b.start_nanoseconds, b.end_nanoseconds);
   });
+  const std::vector<std::size_t> numbers = numbers_of(records);
   const std::size_t each = records.size() / static_cast<std::size_t>(all);
-  const std::vector<KernelLaunch> content = content_of(Records(records.data(), each));
+  const auto numbers_in = [&](std::int64_t execution) {
+    return std::span(&numbers[static_cast<std::size_t>(execution) * each], each);
+  };
+  const Records last(&records[records.size() - each], each);
+  const auto content = content_of(numbers_in(all - 1));
+  Groups found(last, numbers_in(all - 1));
+  std::vector<std::vector<double>> of_groups(found.groups.size());
   std::vector<double> seconds;
   std::vector<double> spans;
   std::int64_t entangled = 0;
+  bool same_each_time = true;
   std::uint64_t before = 0;
   for (std::int64_t i = 0; i < all; ++i) {
     const Records execution(&records[static_cast<std::size_t>(i) * each], each);
     const std::uint64_t start = execution.front().start_nanoseconds;
     const std::uint64_t end = last_end(execution);
-    if (content_of(execution) != content) {
+    if (content_of(numbers_in(i)) != content) {
       check.reason = "its executions do not all run the same kernels, so their records cannot be told apart";
-      return check;
+      return result;
     }
+    same_each_time = same_each_time && std::ranges::equal(numbers_in(i), numbers_in(all - 1));
     const bool apart = start >= before;
     before = end;
     if (i < warm_up) continue;
@@ -288,21 +356,45 @@ ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, s
     }
     seconds.push_back(summed_seconds(execution));
     spans.push_back(static_cast<double>(end - start) * 1e-9);
+    std::vector<double> sums(found.groups.size());
+    for (std::size_t k = 0; k < each; ++k)
+      sums[found.of_number.at(numbers_in(i)[k])] += summed_seconds(execution.subspan(k, 1));
+    for (std::size_t k = 0; k < sums.size(); ++k) of_groups[k].push_back(sums[k]);
   }
   if (static_cast<double>(entangled) > max_entangled * static_cast<double>(executions)) {
     check.reason = fmt::format(
         "{} of its {} executions began before the one before had ended, by their records, so they "
         "cannot be told apart",
         entangled, executions);
-    return check;
+    return result;
   }
-  const Records last(&records[records.size() - each], each);
-  check.kernels = kernels_of(last);
+  result.kernels = std::move(found.groups);
+  for (std::size_t k = 0; k < result.kernels.size(); ++k) {
+    result.kernels[k].seconds = centre_of(std::move(of_groups[k]));
+    if (result.kernels[k].kind == CommandKind::kernel) check.kernels.push_back(result.kernels[k].launch);
+  }
+  result.kernel_order_reason = why_unordered(last, same_each_time);
+  if (result.kernel_order_reason.empty())
+    for (std::size_t k = 0; k < each; ++k)
+      if (last[k].kernel)
+        result.kernel_order.push_back(static_cast<std::int64_t>(found.of_number.at(numbers_in(all - 1)[k])));
   check.copies = std::count_if(last.begin(), last.end(), [](const ActivityRecord& record) { return !record.kernel; });
   check.executions = executions - entangled;
   check.seconds = centre_of(std::move(seconds));
   if (each > 1) check.span_seconds = centre_of(std::move(spans));
-  return check;
+  return result;
+}
+
+namespace {
+
+double half_width(const Estimate& estimate) { return 0.5 * (estimate.ci95.high - estimate.ci95.low); }
+
+Estimate with_half_width(double value, double half) { return {value, {value - half, value + half}}; }
+
+}  // namespace
+
+Estimate excess_of_record(const Estimate& once, const Estimate& twice) {
+  return with_half_width(2.0 * once.value - twice.value, std::hypot(2.0 * half_width(once), half_width(twice)));
 }
 
 void compare(ActivityCheck& check, const Measurement& measurement) {
@@ -315,17 +407,23 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   check.reason = why_not_comparable(time);
   if (!check.reason.empty()) return;
   // The device time is a slope less the kernel overhead: put back, that brings no error of its own.
-  const double overhead = time->kernel_overhead_seconds->value;
+  std::int64_t kernels = 0;
+  for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
+  if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
+  const auto launches = static_cast<double>(std::max<std::int64_t>(kernels, 1));
+  const Estimate added = check.recording_seconds.value_or(Estimate{});
+  const double overhead = time->kernel_overhead_seconds->value + launches * added.value;
+  const double unsure = launches * half_width(added);
   const Interval& device = time->seconds->median_ci95;
-  const Estimate expected = {time->seconds->median + overhead, {device.low + overhead, device.high + overhead}};
+  const Estimate expected = {time->seconds->median + overhead,
+                             {device.low + overhead - unsure, device.high + overhead + unsure}};
   const Estimate& recorded = *check.seconds;
   const double within = recorded.value > expected.value
                             ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)
                             : (recorded.ci95.high - recorded.value) + (expected.value - expected.ci95.low);
   check.expected_seconds = expected;
-  std::int64_t kernels = 0;
-  for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
-  const double min = tolerance_seconds_a_kernel * static_cast<double>(std::max<std::int64_t>(kernels, 1));
+  const double min =
+      launches * (check.recording_seconds ? tolerance_seconds_a_kernel : tolerance_seconds_a_kernel_as_recorded);
   check.tolerance_seconds = std::max({min, tolerance_share * recorded.value, within});
   check.agreement =
       std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
@@ -358,10 +456,59 @@ ActivitySource& ActivityPass::source() {
   return *source_;
 }
 
-ActivityCheck ActivityPass::check(const Measurement& measurement, const Replay& replay) {
+namespace {
+
+/// Where they are the kernels that were recorded.
+void add_occupancy(const std::vector<Grid>& grids, Measurement& measurement) {
+  const auto& order = measurement.kernel_order;
+  if (grids.size() != order.size()) return;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    KernelGroup& group = measurement.kernels[static_cast<std::size_t>(order[i])];
+    const auto [x, y, z] = group.launch.grid;
+    if (x * y * z == grids[i].blocks && grids[i].blocks_per_multiprocessor > 0)
+      group.blocks_per_multiprocessor = grids[i].blocks_per_multiprocessor;
+  }
+}
+
+}  // namespace
+
+/// Once, and again when the overhead of the kernels changes, as it does once a process uses a second stream.
+void ActivityPass::measure_recording(const Replay& replay) {
+  if (!replay.waiting || !replay.waiting_overhead) {
+    recording_.reset();
+    recording_reason_ = "there are no kernels of known length here";
+    return;
+  }
+  try {
+    const Estimate overhead = replay.waiting_overhead();
+    if (recording_ && recording_->overhead == overhead) return;
+    recording_.reset();
+    const auto recorded = [&](bool twice) {
+      constexpr std::int64_t kernels = 101;
+      const auto chain = replay.waiting(kernels, twice);
+      const ActivityRecords records = this->source().record([&] {
+        for (int i = 0; i < 2; ++i) chain();  // the first is a warm-up
+      });
+      const RecordedExecution all = summarize(records, kernels, kernels);
+      if (!all.check.seconds) throw MetricsUnavailable(all.check.reason);
+      return *all.check.seconds;
+    };
+    const Estimate excess = excess_of_record(recorded(false), recorded(true));
+    const Estimate added =
+        with_half_width(excess.value - overhead.value, std::hypot(half_width(excess), half_width(overhead)));
+    recording_ = Recording{overhead, excess, added};
+    recording_reason_.clear();
+  } catch (const std::exception& error) {
+    recording_.reset();
+    recording_reason_ = error.what();
+  }
+}
+
+void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   ActivitySource& source = this->source();
+  measure_recording(replay);
   const double one_execution_seconds = warm_up(replay);
-  const std::int64_t executions = executions_for(one_execution_seconds);
+  const std::int64_t executions = executions_for(one_execution_seconds, measurement.launches);
   std::int64_t passed_over = first_executions;
   const ActivityRecords records = source.record([&] {
     if (!replay.chain) {
@@ -373,11 +520,24 @@ ActivityCheck ActivityPass::check(const Measurement& measurement, const Replay& 
     for (std::int64_t i = 0; i < chains + 1; ++i) chain();
     passed_over = chains * executions;
   });
-  ActivityCheck check = summarize(records, passed_over, executions);
+  RecordedExecution recorded = summarize(records, passed_over, executions);
+  ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
   check.source = std::string(source.name());
+  if (recording_) check.recording_seconds = recording_->added;
+  if (check.seconds) check.recording_reason = recording_reason_;
   identify(check.kernels);
   compare(check, measurement);
-  return check;
+  measurement.kernels = std::move(recorded.kernels);
+  measurement.kernel_order = std::move(recorded.kernel_order);
+  measurement.kernel_order_reason = std::move(recorded.kernel_order_reason);
+  if (replay.grids && measurement.kernels.size() > 1) add_occupancy(replay.grids(), measurement);
+  if (!recording_) return;
+  for (KernelGroup& group : measurement.kernels) {
+    if (group.kind != CommandKind::kernel) continue;
+    const auto launches = static_cast<double>(group.launch.launches);
+    group.seconds = with_half_width(group.seconds->value - launches * recording_->excess.value,
+                                    std::hypot(half_width(*group.seconds), launches * half_width(recording_->excess)));
+  }
 }
 
 void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
@@ -386,7 +546,9 @@ void ActivityPass::fill(Measurement& measurement, const Replay& replay) {
                                     measurement.cache_state + " one");
   if (replay.resets) return give_up(measurement, "its inputs are reset before each execution, and records hold both");
   try {
-    measurement.activity = check(measurement, replay);
+    measurement.kernels.clear();  // a resumed run's point may have some
+    measurement.kernel_order.clear();
+    check(measurement, replay);
   } catch (const std::exception& error) {
     give_up(measurement, error.what());
   }

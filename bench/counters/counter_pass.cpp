@@ -83,6 +83,27 @@ bool passed_kernels_over(const std::map<std::string, double>& values) {
   return seen != values.end() && seen->second <= 0.0;
 }
 
+/// A counter of one group of launches: counts and durations add up, anything else is the mean, by duration where that
+/// is known. Not a number where a launch has none.
+double over_launches(const std::string& name, const std::map<std::string, std::vector<double>>& of_kernels,
+                     std::span<const std::int64_t> order, std::size_t group) {
+  const auto found = of_kernels.find(name);
+  const auto durations = of_kernels.find(std::string(kernel_duration));
+  if (found == of_kernels.end() || found->second.size() != order.size()) return std::nan("");
+  const bool weighed = durations != of_kernels.end() && durations->second.size() == order.size();
+  double sum = 0.0;
+  double weighted = 0.0;
+  double weights = 0.0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (!std::cmp_equal(order[i], group)) continue;
+    const double weight = weighed ? durations->second[i] : 1.0;
+    sum += found->second[i];
+    weighted += weight * found->second[i];
+    weights += weight;
+  }
+  return name.ends_with(".sum") ? sum : weighted / weights;
+}
+
 }  // namespace
 
 std::vector<std::string> work_differences(const Measurement& measurement, const Device& device) {
@@ -92,8 +113,8 @@ std::vector<std::string> work_differences(const Measurement& measurement, const 
   return result;
 }
 
-CounterPass::CounterPass(Device device, std::vector<std::string> names, Opener open)
-    : device_(std::move(device)), names_(std::move(names)), open_(std::move(open)) {}
+CounterPass::CounterPass(Device device, std::vector<std::string> names, Opener open, bool each_kernel)
+    : device_(std::move(device)), names_(std::move(names)), open_(std::move(open)), each_kernel_(each_kernel) {}
 
 const std::string* CounterPass::unavailable() {
   if (!source_ && !unavailable_) {
@@ -147,7 +168,9 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
   if (round_ >= plan_.groups.size()) return;
   try {
     if (!why_not_this_round_.empty()) throw MetricsUnavailable(why_not_this_round_);
-    count(counted, replay);
+    Replay each = replay;
+    each.each_kernel = each_kernel_ && measurement.kernel_order.size() > 1;
+    count(counted, each);
   } catch (const std::exception& error) {
     miss(counted, error.what());
   }
@@ -183,6 +206,8 @@ void CounterPass::read() {
     MetricValues& all = counted_[point].values;
     all.values.merge(values.values);
     all.absent.merge(values.absent);
+    all.of_kernels.merge(values.of_kernels);
+    if (all.kernels_lost.empty()) all.kernels_lost = values.kernels_lost;
     if (!values.lost.empty()) warn_of(values.lost);
   }
 }
@@ -238,6 +263,37 @@ void CounterPass::finish(std::size_t point, Measurement& measurement) {
   }
   sort_by_name(measurement);
   measurement.work_differences = work_differences(measurement, device_);
+  fill_kernels(counted.values, measurement);
+}
+
+/// Each metric of each group, from those of its launches.
+void CounterPass::fill_kernels(const MetricValues& counted, Measurement& measurement) const {
+  for (KernelGroup& group : measurement.kernels) group.counters.clear();
+  measurement.kernel_counters_reason.clear();
+  if (measurement.kernels.empty()) return;
+  const auto& order = measurement.kernel_order;
+  std::string& reason = measurement.kernel_counters_reason;
+  if (counted.of_kernels.empty()) {
+    if (each_kernel_) reason = order.empty() ? measurement.kernel_order_reason : counted.kernels_lost;
+    return;
+  }
+  reason = measurement.kernel_order_reason;
+  const std::size_t launches = counted.of_kernels.begin()->second.size();
+  if (reason.empty() && launches != order.size())
+    reason = fmt::format("the profiler counted {} kernel{} where activity records show {}", launches,
+                         launches == 1 ? "" : "s", order.size());
+  if (!reason.empty()) return;
+  for (std::size_t k = 0; k < measurement.kernels.size(); ++k) {
+    KernelGroup& group = measurement.kernels[k];
+    if (group.kind != CommandKind::kernel) continue;
+    for (const ResolvedMetric& metric : plan_.metrics) {
+      double sum = 0.0;
+      for (const auto& [factor, name] : metric.terms) sum += factor * over_launches(name, counted.of_kernels, order, k);
+      if (std::isfinite(sum))
+        group.counters.push_back({metric.name, sum, metric.unit, fmt::format("{}, this kernel", source_->name())});
+    }
+    std::ranges::sort(group.counters, {}, &Counter::name);
+  }
 }
 
 void CounterPass::all_absent(Measurement& measurement, const std::string& reason) {

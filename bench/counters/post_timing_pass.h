@@ -36,6 +36,14 @@ struct Replay {
   std::function<std::function<void()>(std::int64_t executions)> chain = {};
   /// Its inputs are reset before each execution: call `prepare` before each.
   bool resets = false;
+  /// A chain of so many kernels that wait, for about a microsecond or twice as long. Empty where there are none.
+  std::function<std::function<void()>(std::int64_t kernels, bool twice)> waiting = {};
+  /// What each of these takes beside its wait where nothing is recorded.
+  std::function<Estimate()> waiting_overhead = {};
+  /// The grid of each kernel in the order of launches, as far as it is known.
+  std::function<std::vector<Grid>()> grids = {};
+  /// To be counted kernel by kernel as well.
+  bool each_kernel = false;
   /// The point's position: the same in every round.
   std::size_t point = 0;
 };
@@ -75,6 +83,10 @@ struct MetricValues {
   std::map<std::string, double> values;
   std::map<std::string, std::string> absent;  ///< the reason by name
   std::string lost;                           ///< the reason, if all are absent for one
+  /// Of each kernel in the order of launches, where kernels were counted one by one; with kernel_duration if that is
+  /// known. Not a number where a kernel has none.
+  std::map<std::string, std::vector<double>> of_kernels;
+  std::string kernels_lost;  ///< why there are none though they were wanted
 };
 
 /// Counting or recording is impossible, as one sentence with the remedy.
@@ -112,6 +124,10 @@ struct ActivityRecord {
   std::optional<KernelLaunch> kernel;  ///< absent for a copy or a fill
   std::uint64_t start_nanoseconds = 0;
   std::uint64_t end_nanoseconds = 0;
+  // Of a copy or a fill.
+  CommandKind kind = CommandKind::copy;
+  std::string name = "copy";  ///< "copy, device to device"
+  std::int64_t bytes = 0;
 };
 
 struct ActivityRecords {
@@ -159,8 +175,10 @@ class CounterPass final : public PostTimingPass {
  public:
   using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
 
-  /// `names` as parse_metrics gives them.
-  CounterPass(Device device, std::vector<std::string> names, Opener open = open_metric_source);
+  /// `names` as parse_metrics gives them. `each_kernel`: of operations with several kernels, as activity recorded them,
+  /// all counters are counted for each kernel, too. Those over elapsed time always are.
+  CounterPass(Device device, std::vector<std::string> names, Opener open = open_metric_source,
+              bool each_kernel = false);
 
   [[nodiscard]] bool wanted() const { return !names_.empty(); }
   /// Why nothing can be counted on this device at all, or null. Opens the source.
@@ -185,6 +203,7 @@ class CounterPass final : public PostTimingPass {
   void open();
   void count(PointValues& counted, const Replay& replay);
   void miss(PointValues& counted, const std::string& reason);
+  void fill_kernels(const MetricValues& counted, Measurement& measurement) const;
   void warn_of(const std::string& reason);
   void read();
   void all_absent(Measurement& measurement, const std::string& reason);
@@ -193,6 +212,7 @@ class CounterPass final : public PostTimingPass {
   Device device_;
   std::vector<std::string> names_;
   Opener open_;
+  bool each_kernel_;
   std::unique_ptr<MetricSource> source_;
   std::optional<std::string> unavailable_;
   PassPlan plan_;
@@ -248,17 +268,28 @@ class KernelCode {
   std::size_t cubins_ = 0;
 };
 
-/// Sums up the records of `warm_up + executions` executions that ran one after another, without the first `warm_up`.
-/// Executions are told apart by their order, so all must run the same kernels and copies. Else `reason` says why there
-/// is nothing.
-ActivityCheck summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions);
+/// What records say of one execution; the fields are those of Measurement.
+struct RecordedExecution {
+  ActivityCheck check;
+  std::vector<KernelGroup> kernels;  ///< with times as recorded
+  std::vector<std::int64_t> kernel_order;
+  std::string kernel_order_reason;
+};
 
-/// Compares with the device time of the measurement. The two agree when they differ by at most the max of 0.2 us a
-/// kernel, 3 % of the recorded duration, and the distance that both 95 % intervals allow. Where they cannot be
-/// compared, `reason` says why.
+/// Sums up the records of `warm_up + executions` executions that ran one after another, without the first `warm_up`.
+/// Executions are told apart by their order, so all must run the same kernels and copies. Else the check's `reason`
+/// says why there is nothing.
+RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions);
+
+/// What a record has beyond the work of a kernel, from kernels that wait and from those that wait twice as long.
+Estimate excess_of_record(const Estimate& once, const Estimate& twice);
+
+/// Compares with the device time of the measurement, and what recording adds where that is known. The two agree when
+/// they differ by at most the max of 0.075 us a kernel (0.2 where it is not known), 3 % of the recorded duration, and
+/// the distance that the 95 % intervals allow. Where they cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
-/// Fills `activity`, point after point, on one device. Opens the source at the first point.
+/// Fills `activity` and the kernels, point after point, on one device. Opens the source at the first point.
 class ActivityPass final : public PostTimingPass {
  public:
   using Opener = std::function<std::unique_ptr<ActivitySource>(const Device&)>;
@@ -274,7 +305,8 @@ class ActivityPass final : public PostTimingPass {
   static KernelCode code_of_process(const Device& device);
   ActivitySource& source();
   void identify(std::vector<KernelLaunch>& kernels);
-  ActivityCheck check(const Measurement& measurement, const Replay& replay);
+  void measure_recording(const Replay& replay);
+  void check(Measurement& measurement, const Replay& replay);
 
   Device device_;
   Opener open_;
@@ -282,6 +314,14 @@ class ActivityPass final : public PostTimingPass {
   std::unique_ptr<ActivitySource> source_;
   std::optional<KernelCode> code_;  ///< once it was asked for
   std::optional<std::string> unavailable_;
+  /// What the record of a kernel that waits has beyond its wait, and beyond its overhead where nothing is recorded.
+  struct Recording {
+    Estimate overhead;
+    Estimate excess;
+    Estimate added;
+  };
+  std::optional<Recording> recording_;
+  std::string recording_reason_;  ///< why that is not known
 };
 
 }  // namespace gpubench::bench

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 
 #include "bench/counters/post_timing_pass.h"
@@ -162,7 +163,7 @@ class CuptiActivity final : public ActivitySource {
       else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
         result.records.push_back(of_copy(as<CopyRecord>(record, left, copy_bytes)));
       else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
-        result.records.push_back(of_copy(as<FillRecord>(record, left, fill_bytes)));
+        result.records.push_back(of_fill(as<FillRecord>(record, left, fill_bytes)));
     }
   }
 
@@ -172,9 +173,24 @@ class CuptiActivity final : public ActivitySource {
     return *reinterpret_cast<const Record*>(record);
   }
 
-  template <class Record>
-  static ActivityRecord of_copy(const Record& record) {
-    return {std::nullopt, record.start, record.end};
+  static ActivityRecord of_copy(const CopyRecord& record) {
+    return {std::nullopt, record.start, record.end, CommandKind::copy, name_of_copy(record.copyKind), size_of(record)};
+  }
+  static ActivityRecord of_fill(const FillRecord& record) {
+    return {std::nullopt, record.start, record.end, CommandKind::fill, "fill", size_of(record)};
+  }
+  static std::int64_t size_of(const auto& record) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(record.bytes, std::numeric_limits<std::int64_t>::max()));
+  }
+  static std::string name_of_copy(std::uint8_t kind) {
+    switch (kind) {
+      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: return "copy, host to device";
+      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: return "copy, device to host";
+      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: return "copy, device to device";
+      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: return "copy, host to host";
+      case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: return "copy, GPU to GPU";
+      default: return "copy";
+    }
   }
 
   [[nodiscard]] ActivityRecord of_kernel(const KernelRecord& record) const {

@@ -132,8 +132,10 @@ class CuptiRangeProfiler {
 
   using CounterValues = std::vector<std::optional<double>>;
   struct RangeValues {
-    CounterValues values;  ///< of the configuration's metrics, in their order
-    std::string lost;      ///< why there are none
+    CounterValues values;                ///< of the configuration's metrics, in their order
+    std::string lost;                    ///< why there are none
+    std::vector<CounterValues> kernels;  ///< the same of each kernel in the order of launches; empty if not by kernel
+    std::string kernels_lost;            ///< why there are none though they were wanted
   };
 
   /// Counts with this configuration from here on, which must outlive this. With a counter over elapsed time it needs
@@ -148,10 +150,11 @@ class CuptiRangeProfiler {
 
  private:
   void count_in_batch(std::size_t point, const Replay& replay);
-  CounterValues count_by_itself(const Replay& replay);
-  CounterValues attempt(bool keep, const Replay& replay);
+  void count_each_kernel(const Replay& replay, RangeValues& counted);
+  RangeValues count_by_itself(const Replay& replay);
+  RangeValues attempt(bool keep, const Replay& replay);
   [[nodiscard]] CounterValues values_of(const std::string& name) const;
-  [[nodiscard]] CounterValues values_of_kernels() const;
+  [[nodiscard]] RangeValues values_of_kernels() const;
   void open();
   void configure(std::uint32_t max_ranges);
   void reset();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "bench/counters/metrics.h"
 #include "bench/cuda/cupti_library.h"
@@ -129,6 +130,12 @@ class CuptiSource final : public MetricSource {
   [[nodiscard]] MetricValues by_name(const CuptiRangeProfiler::RangeValues& counted) const {
     MetricValues result;
     result.lost = counted.lost;
+    result.kernels_lost = counted.kernels_lost;
+    const auto& all = metrics_->second.metrics();  // with the companion
+    for (const auto& kernel : counted.kernels)
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (i < metrics_->first.size() || all[i] == kernel_duration)
+          result.of_kernels[all[i]].push_back(kernel[i].value_or(std::numeric_limits<double>::quiet_NaN()));
     for (std::size_t i = 0; i < metrics_->first.size(); ++i) {
       const std::string& metric = metrics_->first[i];
       if (!counted.lost.empty())

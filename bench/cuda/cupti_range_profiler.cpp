@@ -41,9 +41,25 @@ void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configura
 
 void CuptiRangeProfiler::count(std::size_t point, const Replay& replay) {
   if (configuration_->passes() > 1 || by_kernel_)
-    counted_[point] = {count_by_itself(replay), ""};
+    counted_[point] = count_by_itself(replay);
   else
     count_in_batch(point, replay);
+  if (!replay.each_kernel || by_kernel_) return;
+  end_batch();  // counting kernel by kernel is another way to set the profiler up
+  count_each_kernel(replay, counted_[point]);
+}
+
+/// Beside the figures of the operation as a whole.
+void CuptiRangeProfiler::count_each_kernel(const Replay& replay, RangeValues& counted) {
+  close();
+  by_kernel_ = true;
+  try {
+    counted.kernels = count_by_itself(replay).kernels;
+  } catch (const std::exception& error) {
+    counted.kernels_lost = error.what();
+  }
+  by_kernel_ = false;
+  close();
 }
 
 std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read() {
@@ -99,8 +115,8 @@ void CuptiRangeProfiler::end_batch() {
     const auto places = ranges();
     for (const auto& [name, point] : batch_) {
       const auto place = places.find(name);
-      counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing}
-                                              : RangeValues{configuration_->values(image_, place->second), ""};
+      counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
+                                              : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
     }
     batch_.clear();
     close();
@@ -110,38 +126,38 @@ void CuptiRangeProfiler::end_batch() {
 }
 
 void CuptiRangeProfiler::lose_batch(const std::string& reason) {
-  for (const auto& [name, point] : batch_) counted_[point] = {{}, reason};
+  for (const auto& [name, point] : batch_) counted_[point] = {{}, reason, {}, {}};
   batch_.clear();
   close();
 }
 
-CuptiRangeProfiler::CounterValues CuptiRangeProfiler::count_by_itself(const Replay& replay) {
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::count_by_itself(const Replay& replay) {
   bool keep_gave_zeros = false;
   try {
     // CUPTI gives the ranges of kernels the same names each time, under which an earlier point's may still be there.
     if (object_ != nullptr && keep_works_ && !by_kernel_) {
       try {
-        CounterValues values = attempt(true, replay);
-        const bool something = counted_something(values);
+        RangeValues counted = attempt(true, replay);
+        const bool something = counted_something(counted.values);
         keep_proven_ = keep_proven_ || something;
-        if (keep_proven_) return values;
+        if (keep_proven_) return counted;
         keep_gave_zeros = true;
       } catch (const MetricsUnavailable&) {
         keep_works_ = false;
       }
     }
     const bool keep_failed = !std::exchange(keep_works_, true);
-    CounterValues values = attempt(false, replay);
+    RangeValues counted = attempt(false, replay);
     // Only now is it clear that keeping was at fault, and not the operation.
-    keep_works_ = !keep_failed && !(keep_gave_zeros && counted_something(values));
-    return values;
+    keep_works_ = !keep_failed && !(keep_gave_zeros && counted_something(counted.values));
+    return counted;
   } catch (...) {
     close();
     throw;
   }
 }
 
-CuptiRangeProfiler::CounterValues CuptiRangeProfiler::attempt(bool keep, const Replay& replay) {
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::attempt(bool keep, const Replay& replay) {
   if (keep) {
     reset();
   } else {
@@ -170,7 +186,8 @@ CuptiRangeProfiler::CounterValues CuptiRangeProfiler::attempt(bool keep, const R
     throw MetricsUnavailable(fmt::format("CUPTI ended after {} of {} passes; run the point again", passes, passes_));
   passes_ = passes;
   decode();
-  return by_kernel_ ? values_of_kernels() : values_of(name);
+  if (by_kernel_) return values_of_kernels();
+  return {values_of(name), {}, {}, {}};
 }
 
 CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::string& name) const {
@@ -180,21 +197,21 @@ CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::strin
   return configuration_->values(image_, place->second);
 }
 
-CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of_kernels() const {
+CuptiRangeProfiler::RangeValues CuptiRangeProfiler::values_of_kernels() const {
   const auto& metrics = configuration_->metrics();
   std::vector<CounterValues> by_metric(metrics.size());
+  RangeValues result;
   const std::size_t kernels = ranges_decoded();
   if (kernels == 0) throw MetricsUnavailable(counted_nothing);
   for (std::size_t kernel = 0; kernel < kernels; ++kernel) {
-    const CounterValues values = configuration_->values(image_, kernel);
-    for (std::size_t i = 0; i < metrics.size(); ++i) by_metric[i].push_back(values[i]);
+    result.kernels.push_back(configuration_->values(image_, kernel));
+    for (std::size_t i = 0; i < metrics.size(); ++i) by_metric[i].push_back(result.kernels.back()[i]);
   }
   const auto duration = std::ranges::find(metrics, kernel_duration);
-  if (duration == metrics.end()) throw std::logic_error("ranges of kernels are counted without their duration");
+  if (duration == metrics.end()) return result;  // counted beside the operation, whose figures are known
   const CounterValues& durations = by_metric[static_cast<std::size_t>(duration - metrics.begin())];
-  CounterValues result;
   for (std::size_t i = 0; i < metrics.size(); ++i)
-    result.push_back(over_all_kernels(metrics[i], by_metric[i], durations));
+    result.values.push_back(over_all_kernels(metrics[i], by_metric[i], durations));
   return result;
 }
 

@@ -92,6 +92,10 @@ namespace {
 
 using Shapes = std::vector<LaunchShape>;
 
+/// A stream takes some 1000 launches before the host has to wait. Chains of so many nodes an execution fit twice.
+constexpr std::int64_t max_held_nodes = 20;
+constexpr std::int64_t max_held_launches = 800;
+
 DeviceBatch idle_batch(Shapes shapes, long long cycles) {
   return [shapes = std::move(shapes), cycles](cudaStream_t stream, std::int64_t executions) {
     for (std::int64_t i = 0; i < executions; ++i)
@@ -121,6 +125,8 @@ Estimate kernel_overhead(ChainTimer& once, ChainTimer& twice, std::int64_t short
 }
 
 constexpr long long idle_cycles = 2000;  // about 1 us
+
+const Shapes one_block = {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}};
 
 /// By how much the overhead of kernels of these shapes comes out too large, because idle kernels overstay.
 double idle_overstay_seconds(const std::vector<LaunchShape>& shapes, cudaStream_t stream) {
@@ -272,7 +278,6 @@ std::unique_ptr<ChainTimer> KernelOverheads::idle_timer(const std::vector<Launch
 }
 
 void KernelOverheads::forget_if_changed() {
-  const std::vector<LaunchShape> one_block = {{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}};
   constexpr double noticeable_seconds = 40e-9;
   constexpr int samples = 5;
   constexpr std::int64_t short_length = 10;
@@ -304,13 +309,22 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   return known_.back().seconds;
 }
 
+Estimate KernelOverheads::of_waiting() {
+  Estimate result = of(one_block, ChainKind::graphs, nullptr);
+  const double overstay = idle_overstay_seconds(one_block, stream_);
+  for (double* const value : {&result.value, &result.ci95.low, &result.ci95.high}) *value += overstay;
+  return result;
+}
+
+DeviceBatch waiting_kernels(bool twice) { return idle_batch(one_block, twice ? 2 * idle_cycles : idle_cycles); }
+
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
                            const ColdExecutions* cold) {
   DeviceTiming timing;
   // Single executions need no estimate, and one that is reset before each must not run without that.
   const double one_execution_seconds = is_single(cold) ? 0.0 : about_seconds(batch, stream);
   const auto graph = capture(batch, 1, stream);
-  const bool in_graphs = graph && !is_single(cold);
+  bool in_graphs = graph && !is_single(cold);
   std::int64_t nodes = 0;  // of one execution
   Substitute substitute;
   if (graph) {
@@ -321,12 +335,17 @@ DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& bloc
       return timing;
     }
     substitute = substitute_for(content);
+    if (in_graphs && content.commands > 0 && nodes <= max_held_nodes) {
+      in_graphs = false;
+      substitute.note += "; no graph, because another engine may run its copies and fills there";
+    }
   } else {
-    substitute = {{{{1, 1, 1}, {32, 1, 1}, 0, {1, 1, 1}}},
-                  "it cannot be captured in a graph; less the overhead of a kernel of one block"};
+    substitute = {one_block, "it cannot be captured in a graph; less the overhead of a kernel of one block"};
   }
   if (cold != nullptr && !cold->note.empty()) substitute.note += "; " + cold->note;
-  auto timer = std::make_unique<HeldChains>(stream, blocker, std::move(batch), in_graphs ? nodes : 0, chill_of(cold));
+  Chill chill = chill_of(cold);
+  if (!in_graphs && nodes > 0) chill.longest = std::min(chill.longest, max_held_launches / nodes);
+  auto timer = std::make_unique<HeldChains>(stream, blocker, std::move(batch), in_graphs ? nodes : 0, std::move(chill));
   if (!substitute.shapes.empty()) {
     using ChainKind = KernelOverheads::ChainKind;
     const bool behind_kernel = cold != nullptr && cold->before_idle;

@@ -27,7 +27,8 @@ struct GraphKernel {
 
 struct GraphContent {
   std::vector<GraphKernel> kernels;  ///< in the order they run
-  int other_nodes = 0;               ///< copies, fills, host functions, ...: they have no empty counterpart
+  int commands = 0;                  ///< copies and fills: in a graph another engine may run them than in a stream
+  int other_nodes = 0;               ///< those, host functions, ...: they have no empty counterpart
   /// Why its kernels' overheads do not add up (branches, programmatic dependent launches); empty when they do.
   std::string entangled;
 };
@@ -37,6 +38,8 @@ GraphContent content_of(cudaGraph_t graph);
 
 /// What its kernels launch on a GPU of so many multiprocessors; copies and fills are not among them.
 Launches launches_of(const GraphContent& content, int multiprocessors);
+/// Of each kernel; `blocks_per_multiprocessor` is 0 where it is not known.
+std::vector<Grid> grids_of(const GraphContent& content);
 /// The grid that all kernels have; absent where they differ or blocks_per_multiprocessor is not known.
 std::optional<Grid> common_grid_of(const GraphContent& content);
 
@@ -93,6 +96,8 @@ class KernelOverheads {
   enum class ChainKind { graphs, launches, single, behind_kernel };
   /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws CudaError.
   Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
+  /// Of one of `waiting_kernels` in a graph, with what it overstays.
+  Estimate of_waiting();
 
  private:
   struct Entry {
@@ -111,6 +116,9 @@ class KernelOverheads {
   double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
 
+/// Executions of one kernel of one block that waits for about a microsecond, or twice as long.
+DeviceBatch waiting_kernels(bool twice);
+
 /// How executions are kept cold.
 struct ColdExecutions {
   BufferRotation turns;
@@ -121,9 +129,10 @@ struct ColdExecutions {
 };
 
 /// Times by differences of graphs of two lengths where the operation can be captured, else of batches behind a held
-/// stream. Operations of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first.
-/// With cold caches each chain follows a flush. Where buffers do not take turns, chains are of one execution and of
-/// none, and the overhead is that of idle kernels in their place. Throws CudaError.
+/// stream. Copies and fills go into batches, too, so that the engine runs them that runs them for the user. Operations
+/// of 2 ms or more: event pairs, less pairs around nothing. Runs the operation a few times first. With cold caches each
+/// chain follows a flush. Where buffers do not take turns, chains are of one execution and of none, and the overhead is
+/// that of idle kernels in their place. Throws CudaError.
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
                            const ColdExecutions* cold = nullptr);
 

@@ -132,10 +132,12 @@ class CudaGpu final : public Gpu {
     if (!graph) return {};
     const GraphContent content = content_of(graph->get());
     return {launches_of(content, device_attribute(cudaDevAttrMultiProcessorCount, index_)), common_grid_of(content),
-            content.kernels.empty() && content.other_nodes == 0};
+            content.kernels.empty() && content.other_nodes == 0, grids_of(content)};
   }
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
-    const auto graph = capture(batch, executions, stream_.get());
+    const auto one = capture(batch, 1, stream_.get());
+    const auto graph =
+        one && content_of(one->get()).commands == 0 ? capture(batch, executions, stream_.get()) : std::nullopt;
     const auto in_graph = graph ? std::make_shared<GraphExec>(*graph) : nullptr;
     return [batch, executions, in_graph, this] {
       if (in_graph)
@@ -144,6 +146,13 @@ class CudaGpu final : public Gpu {
         batch(stream_.get(), executions);
       synchronize();
     };
+  }
+  std::function<void()> waiting(std::int64_t kernels, bool twice) override {
+    return chain(waiting_kernels(twice), kernels);
+  }
+  Estimate waiting_overhead() override {
+    blocker();  // makes the overheads, too
+    return kernel_overheads_->of_waiting();
   }
   void flush_cache() override {
     if (!flush_)

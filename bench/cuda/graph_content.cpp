@@ -94,6 +94,7 @@ void add_node(cudaGraphNode_t node, GraphContent& content) {
     add_content(child, content);
   } else if (type != cudaGraphNodeTypeEmpty) {
     ++content.other_nodes;
+    if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset) ++content.commands;
   }
 }
 
@@ -140,15 +141,18 @@ Launches launches_of(const GraphContent& content, int multiprocessors) {
   return launches;
 }
 
+std::vector<Grid> grids_of(const GraphContent& content) {
+  std::vector<Grid> grids;
+  for (const GraphKernel& kernel : content.kernels)
+    grids.push_back({blocks_of(kernel.shape), kernel.blocks_per_multiprocessor.value_or(0)});
+  return grids;
+}
+
 std::optional<Grid> common_grid_of(const GraphContent& content) {
-  std::optional<Grid> common;
-  for (const GraphKernel& kernel : content.kernels) {
-    if (!kernel.blocks_per_multiprocessor) return std::nullopt;
-    const Grid grid{blocks_of(kernel.shape), *kernel.blocks_per_multiprocessor};
-    if (common && !(*common == grid)) return std::nullopt;
-    common = grid;
-  }
-  return common;
+  const std::vector<Grid> grids = grids_of(content);
+  if (grids.empty() || grids.front().blocks_per_multiprocessor == 0) return std::nullopt;
+  const bool alike = std::ranges::all_of(grids, [&](const Grid& grid) { return grid == grids.front(); });
+  return alike ? std::optional(grids.front()) : std::nullopt;
 }
 
 }  // namespace gpubench::bench

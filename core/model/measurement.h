@@ -207,7 +207,9 @@ struct KernelGroup {
   std::optional<std::int64_t> bytes;  ///< of one copy or fill
   /// All launches of one execution, without what a kernel's record has beyond its work where that is known.
   std::optional<Estimate> seconds;
-  std::vector<Counter> counters;  ///< of all its launches in one execution, by name, ascending
+  /// That fit at once; absent where the operation cannot be captured, and of what is no kernel.
+  std::optional<std::int64_t> blocks_per_multiprocessor = std::nullopt;
+  std::vector<Counter> counters = {};  ///< of all its launches in one execution, by name, ascending
   friend bool operator==(const KernelGroup&, const KernelGroup&) = default;
 };
 

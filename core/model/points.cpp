@@ -75,6 +75,53 @@ std::optional<double> relative_half_width(const Measurement& measurement) {
   return std::isfinite(width) ? std::optional(width) : std::nullopt;
 }
 
+std::string short_kernel_name(std::string_view name) {
+  constexpr std::string_view anonymous = "(anonymous namespace)";
+  if (name.find('(') == std::string_view::npos) return std::string(name);  // not as C++ writes it
+  std::string word;  // since the last blank or "::" outside of all brackets
+  int angles = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view rest = name.substr(i);
+    if (rest.starts_with(anonymous)) {
+      i += anonymous.size() - 1;
+    } else if (rest.starts_with('<')) {
+      if (angles++ == 0) word += "<\u2026>";
+    } else if (rest.starts_with('>')) {
+      if (--angles < 0) return std::string(name);  // an operator, or no name at all
+    } else if (angles > 0) {
+      continue;
+    } else if (rest.starts_with('(')) {
+      break;
+    } else if (rest.starts_with(' ') || rest.starts_with("::")) {
+      word.clear();
+      i += rest.starts_with(' ') ? 0 : 1;
+    } else {
+      word += name[i];
+    }
+  }
+  return angles != 0 || word.empty() ? std::string(name) : word;
+}
+
+std::optional<double> share_of_kernel(const Measurement& measurement, std::size_t kernel) {
+  double sum = 0.0;
+  for (const KernelGroup& group : measurement.kernels) {
+    if (!group.seconds) return std::nullopt;
+    sum += std::max(group.seconds->value, 0.0);
+  }
+  if (kernel >= measurement.kernels.size() || !(sum > 0.0) || !std::isfinite(sum)) return std::nullopt;
+  return std::max(measurement.kernels[kernel].seconds->value, 0.0) / sum;
+}
+
+std::optional<double> device_over_stream(const Measurement& measurement) {
+  constexpr double noticeable = 1.02;
+  const Summary* const device = seconds_by(measurement, Clock::device);
+  const Summary* const stream = seconds_by(measurement, Clock::stream);
+  if (device == nullptr || stream == nullptr || !(stream->median > 0.0)) return std::nullopt;
+  const double ratio = device->median / stream->median;
+  const bool longer = ratio >= noticeable && device->median_ci95.low > stream->median_ci95.high;
+  return longer && std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
+}
+
 bool has_cold_points(const Run& run) {
   return std::any_of(run.points.begin(), run.points.end(),
                      [](const Point& point) { return point.measurement.cache_state == "cold"; });

@@ -35,6 +35,17 @@ std::optional<double> items_per_second(const Measurement& measurement);
 /// Half the width of the median's interval over the median; absent without a time or with fewer than six samples.
 std::optional<double> relative_half_width(const Measurement& measurement);
 
+/// A kernel's name for people, without parameters, template arguments, namespaces and return type:
+/// "DeviceRadixSortOnesweepKernel<\u2026>".
+std::string short_kernel_name(std::string_view name);
+/// Of the time of all that an execution runs, the part of one of the measurement's kernels, copies or fills. Absent
+/// where a time is.
+std::optional<double> share_of_kernel(const Measurement& measurement, std::size_t kernel);
+
+/// Device time over stream time where the device's is the longer one: by 2 % and by more than both 95 % intervals. That
+/// cannot be, so the two did not time the same.
+std::optional<double> device_over_stream(const Measurement& measurement);
+
 /// Whether any point was measured with cold caches.
 bool has_cold_points(const Run& run);
 

@@ -304,6 +304,7 @@ void describe(auto& visit, is_a<KernelGroup> auto& it) {
   else
     fields(visit, "name", it.launch.name, "launches", it.launch.launches);
   visit.field(OF(bytes));
+  visit.field(OF(blocks_per_multiprocessor));
   visit.field(OF(seconds), Domain::any);
   visit.filled(OF(counters));
   visit.require(it.launch.launches <= max_count, "launches", "is {}, more than can have been counted",

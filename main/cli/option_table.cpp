@@ -219,6 +219,10 @@ const std::vector<OptionRow>& option_table() {
        "records of kernels, by CUPTI, and warn where the two disagree. ncu-rule: show what the SpeedOfLight rule of "
        "Nsight Compute says beside each verdict.",
        use_checks},
+      {in_run | in_report, "--kernels", "", "", "", other, once,
+       "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
+       "records them (as --check=activity) and, with --metrics, counts each kernel by itself, too.",
+       set(&Options::kernels)},
       {in_run, "--drift-check", "on|off", "", "on", other, once,
        "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
        "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
@@ -276,7 +280,8 @@ const std::vector<OptionRow>& option_table() {
        "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
        text(&Options::summary_file)},
       {in_run | in_report, "--chart", "NAME[:WHICH][@DEVICE]", "", "", other, once,
-       "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, samples, ladder, "
+       "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, kernels, samples, "
+       "ladder, "
        "latency or intensity; of several runs rooflines, times or changes. WHICH is an operation (for samples, a "
        "point). Without it the name of the file decides, as in h200-roofline.svg.",
        text(&Options::chart)},

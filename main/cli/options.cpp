@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "bench/counters/metrics.h"
 #include "classifier/votes.h"
 #include "core/base/text.h"
 #include "core/storage/document.h"
@@ -250,6 +251,11 @@ void check_together(Options& options, const CommandRow& command) {
     throw UsageError(
         "--once times nothing and keeps nothing: leave --out, --metrics, --check, --isolate, --resume, --adaptive and "
         "--calibrate out.");
+  if (options.kernels && std::ranges::find(options.checks, "activity") == options.checks.end())
+    options.checks.emplace_back("activity");
+  if (options.kernels && !options.metrics.empty())
+    for (std::string& name : bench::parse_metrics("units"))
+      if (std::ranges::find(options.metrics, name) == options.metrics.end()) options.metrics.push_back(std::move(name));
   if (std::ranges::find(options.checks, "ncu-rule") != options.checks.end())
     for (const std::string_view metric : {classifier::sm_throughput, classifier::memory_throughput})
       if (std::ranges::find(options.metrics, metric) == options.metrics.end()) options.metrics.emplace_back(metric);

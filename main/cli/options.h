@@ -39,6 +39,7 @@ struct Options {
   std::string cache_state = "warm";  ///< or "cold"
   std::vector<std::string> metrics;  ///< to be counted, by name; sets are spelt out
   std::vector<std::string> checks;   ///< by name: "activity", "ncu-rule"
+  bool kernels = false;              ///< what each point runs, kernel by kernel
   std::optional<double> given_isolate_timeout_seconds;
   double isolate_timeout_seconds = 120.0;  ///< the one given, or long enough for the time budget
   std::optional<std::string> resume_file;

@@ -23,8 +23,9 @@ std::vector<PostTimingStep> post_timing_steps(const Options& options) {
          }});
   if (!options.metrics.empty())
     passes.push_back({"--metrics", "counting", "counted",
-                      [names = options.metrics](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
-                        return std::make_unique<bench::CounterPass>(device, names);
+                      [names = options.metrics,
+                       each = options.kernels](const Device& device) -> std::unique_ptr<bench::PostTimingPass> {
+                        return std::make_unique<bench::CounterPass>(device, names, bench::open_metric_source, each);
                       }});
   return passes;
 }

@@ -242,7 +242,8 @@ void run_passes(const std::vector<Plan>& plans, const Options& options, Progress
 int report(const Run& run, const Options& options, const GoogleOutputs& google) {
   for (const std::string& warning : run.warnings) say(warning);
   google.print();
-  if (!options.quiet && !options.google.format) show(reports::console(run, stdout_style(options.color)));
+  if (!options.quiet && !options.google.format)
+    show(reports::console(run, stdout_style(options.color), options.kernels));
   std::vector<std::string> files = options.outputs;
   if (options.google.out) files.push_back(*options.google.out);
   write_each(files, [&](const std::string& file) {
@@ -389,8 +390,8 @@ int measure_all(const Options& options, std::vector<Plan> plans, Run run) {
   }
   add_condition_warnings(run);
   add_compiler_warnings(run);
-  const auto checked = reports::activity_warnings(run);
-  run.warnings.insert(run.warnings.end(), checked.begin(), checked.end());
+  for (const auto& found : {reports::activity_warnings(run), reports::clock_warnings(run)})
+    run.warnings.insert(run.warnings.end(), found.begin(), found.end());
   return report(run, options, google);
 }
 

@@ -64,7 +64,8 @@ int report_command(const Options& options) {
   if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
   judge_anew(options.calibration_file, run);
-  if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options.color)));
+  if (!options.quiet && options.outputs.empty())
+    show(reports::console(run, stdout_style(options.color), options.kernels));
   write_each(options.outputs, [&](const std::string& file) { reports::write(run, file, options.chart); });
   return exit_codes::fine;
 }

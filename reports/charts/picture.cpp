@@ -19,9 +19,9 @@ namespace gpubench::reports {
 namespace {
 
 const std::vector<std::string> names_of_several = {"rooflines", "times", "changes"};
-const std::vector<std::string> all_names = {"overview",  "roofline",  "map",     "strip",  "time",
-                                            "rate",      "shares",    "samples", "ladder", "latency",
-                                            "intensity", "rooflines", "times",   "changes"};
+const std::vector<std::string> all_names = {"overview", "roofline",  "map",       "strip",   "time",
+                                            "rate",     "shares",    "kernels",   "samples", "ladder",
+                                            "latency",  "intensity", "rooflines", "times",   "changes"};
 
 bool is_among(const std::vector<std::string>& names, const std::string& text) {
   return std::ranges::find(names, text) != names.end();

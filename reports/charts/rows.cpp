@@ -169,6 +169,19 @@ void put_activity(Json& row, const Measurement& measurement) {
   put_text(row, "kernels", joined(measurement.activity->kernels, "; ", kernel_text));
 }
 
+void put_kernels(Json& row, const Point& point) {
+  auto shares = Json::array();
+  std::vector<std::string> texts;
+  for (const KernelRow& kernel : kernel_rows(point)) {
+    shares.push_back({kernel.name, rounded(kernel.fraction), text_of(kernel)});
+    texts.push_back(text_of(kernel));
+  }
+  if (shares.empty()) return;
+  row["kernel_shares"] = std::move(shares);
+  put_text(row, "kernel_times", joined(texts, "; "));
+  put_text(row, "kernels_not_counted", point.measurement.kernel_counters_reason);
+}
+
 void put_verdict(Json& row, const Point& point) {
   if (!point.verdict) {
     row["regime"] = name_of(Regime::unknown);
@@ -213,6 +226,7 @@ Json row_of(const Point& point, std::size_t id, const SweepAxis& sweep) {
   put_work(row, measurement);
   put_counters(row, measurement);
   put_activity(row, measurement);
+  put_kernels(row, point);
   put_verdict(row, point);
   return row;
 }

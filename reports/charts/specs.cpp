@@ -214,6 +214,22 @@ Json shares(const Run& run) {
   return result;
 }
 
+Json kernels() {
+  const Parts own = {{"size_label", size_label},
+                     {"shown", "datum.size > 0 && datum.repetition === 0 && isArray(datum.kernel_shares)"}};
+  return spec(320, own, R"([
+    {"data": "points", "filter": ["@of_line", "@shown"], "mark": "bar share",
+     "transform": [{"flatten": ["kernel_shares"], "as": ["share"]}, {"calculate": "datum.share[0]", "as": "kernel"},
+      {"calculate": "datum.share[1]", "as": "fraction"}, {"calculate": "datum.share[2]", "as": "text"}],
+     "encoding": {
+      "x": {"field": "size", "type": "ordinal", "title": "size",
+       "axis": {"labelExpr": "@size_label", "labelOverlap": true, "labelAngle": 0}},
+      "y": {"field": "fraction", "type": "quantitative", "stack": "normalize", "title": "share of the time on the device",
+       "axis": {"format": "%"}},
+      "color": {"field": "kernel", "type": "nominal", "scale": {"scheme": "tableau20"},
+       "legend": {"title": null, "orient": "top", "columns": 3, "labelLimit": 260}}, "tooltip": ["text"]}}])");
+}
+
 Json ladder() {
   const Parts own = {{"x", binary_axis("working_set", "working set", bytes_label)},
                      {"y", decimal_axis("y", "rate", "read bandwidth", si_label("B/s"))}};
@@ -368,6 +384,10 @@ std::vector<Chart> all(const Run& run) {
        "lines mark where it ends.",
        "device", ladder()},
   };
+  if (std::ranges::any_of(run.points, [](const Point& point) { return point.measurement.kernels.size() > 1; }))
+    charts.push_back({"kernels", "Kernels",
+                      "The share that each kernel, copy and fill has in the time on the device, by activity records.",
+                      "operation", kernels()});
   // Full calibrations have more; for others there would be nothing to draw.
   if (any(&Calibration::latency_curve))
     charts.push_back(

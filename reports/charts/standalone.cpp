@@ -161,11 +161,9 @@ void put_sizes(Json& spec, const std::vector<const Json*>& rows) {
 /// A picture of nothing helps nobody.
 void refuse_empty(const Chart& chart, const Json& sets, const std::set<std::string>& names,
                   const std::vector<const Json*>& rows) {
-  const std::map<std::string, const char*> fields = {{"strip", "cell_to"},
-                                                     {"overview", "cell_to"},
-                                                     {"map", "size_to"},
-                                                     {"rate", "bytes_per_second"},
-                                                     {"shares", "shares"}};
+  const std::map<std::string, const char*> fields = {{"strip", "cell_to"}, {"overview", "cell_to"},
+                                                     {"map", "size_to"},   {"rate", "bytes_per_second"},
+                                                     {"shares", "shares"}, {"kernels", "kernel_shares"}};
   const auto known = fields.find(chart.id);
   const char* const needed = known != fields.end() ? known->second : "seconds";
   const bool of_points = names.contains("points") && !names.contains("roofs");

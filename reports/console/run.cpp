@@ -49,14 +49,6 @@ std::string rate_text(const Point& point) {
   return compute ? bandwidth_text(point.measurement) : flops_text(point.measurement);
 }
 
-std::string regime_text(const Verdict& verdict) {
-  std::string text(name_of(verdict.regime));
-  if (verdict.regime == Regime::unknown) return text;
-  if (verdict.certainty == Certainty::likely) text += " ~";
-  if (verdict.certainty == Certainty::boundary) text += " ?";
-  return text;
-}
-
 std::string confidence_text(const Verdict& verdict) {
   if (verdict.regime == Regime::unknown) return "";
   const std::string percent = verdict.confidence >= 0.995 ? ">99 %" : format_percent(verdict.confidence);
@@ -224,7 +216,32 @@ std::size_t widest_untimed_name(const std::vector<Group>& groups) {
   return width;
 }
 
-std::string table_text(const Run& run, const ConsoleStyle& style) {
+/// The kernels of a point, under its row.
+std::string kernel_lines(const Point& point, const ConsoleStyle& style) {
+  constexpr std::size_t max = 16;
+  const auto rows = kernel_rows(point);
+  std::vector<Column> columns = {{"", true}, {"", true}, {"", true}, {""}, {""}, {""}};
+  for (std::size_t i = 0; i < std::min(rows.size(), max); ++i) {
+    const KernelRow& row = rows[i];
+    add_row(columns, {{"    " + row.share},
+                      {row.time},
+                      {row.launches},
+                      {printable(row.limiter)},
+                      row.color ? Cell{row.regime, color::of(*row.color)} : Cell{},
+                      {printable(row.name)}});
+  }
+  Table table(std::move(columns), 5, min_shown_name);
+  table.fit(style);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(rows.size(), max); ++i) text += table.row(i, style);
+  if (rows.size() > max) text += paragraph("    ", fmt::format("and {} more", rows.size() - max), color::dim, style);
+  const std::string& reason = point.measurement.kernel_counters_reason;
+  if (!rows.empty() && !reason.empty())
+    text += paragraph("    ", "no counters of single kernels: " + printable(reason), color::dim, style);
+  return text;
+}
+
+std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels) {
   const auto groups = groups_of(run);
   std::vector<const Point*> timed;
   std::set<std::string> devices;
@@ -248,6 +265,7 @@ std::string table_text(const Run& run, const ConsoleStyle& style) {
     for (const Point* point : group.points) {
       if (status_of(point->measurement) == Status::timed) {
         text += table.row(row++, style);
+        if (kernels) text += kernel_lines(*point, style);
       } else {
         text += untimed_row(*point, name_width, style);
       }
@@ -323,8 +341,8 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 
 }  // namespace
 
-std::string console(const Run& run, const ConsoleStyle& style) {
-  std::string text = heading_of_run(run, style) + table_text(run, style) + agreement_text(run, style);
+std::string console(const Run& run, const ConsoleStyle& style, bool kernels) {
+  std::string text = heading_of_run(run, style) + table_text(run, style, kernels) + agreement_text(run, style);
   if (style.drawing) text += rooflines(run, style);
   text += "\n" + own_figures_lines(run, style) + legend(run, style);
   for (const std::string& warning : run.warnings)

@@ -177,6 +177,7 @@ TEST_F(Cuda, AGraphsKernelsAreFoundInOrder) {
   EXPECT_GE(content.kernels[1].blocks_per_multiprocessor.value_or(0), 1);
   EXPECT_LT(content.kernels[1].blocks_per_multiprocessor.value_or(99), 8) << "60 kB of shared memory each";
   EXPECT_EQ(content.other_nodes, 1);
+  EXPECT_EQ(content.commands, 1);
   EXPECT_EQ(content.entangled, "");
 }
 

@@ -45,6 +45,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 struct Chip {
@@ -429,6 +430,29 @@ TEST_F(FakeCupti, WhatIsSetAgainstElapsedTimeIsCountedKernelByKernel) {
   }
   EXPECT_EQ(executed_, "pxpxpxpxpxpxpxpxpxpx");
   EXPECT_EQ(calls(), "IErCSsSsDdErCSsSsDdErCSsSsDdErCSsSsDdErCS()sS()sDdi");
+}
+
+TEST_F(FakeCupti, WhereItIsWantedEachKernelIsCountedBesideTheOperation) {
+  const auto launches = function<void(double)>("fake_cupti_launches");
+  Replay each = replay();
+  each.each_kernel = true;
+  each.execute = [&] {
+    for (const double duration : {100.0, 300.0}) launches(duration);
+  };
+  const auto source = open();
+  MetricValues counted = count_alone(*source, {"fake__serial.sum"}, each);
+  EXPECT_THAT(counted.values, ElementsAre(Pair("fake__serial.sum", 1.0)));
+  EXPECT_THAT(counted.of_kernels, ElementsAre(Pair("fake__serial.sum", ElementsAre(2.0, 3.0))));
+  counted = count_alone(*source, {"fake__serial.sum.per_second"}, each);
+  EXPECT_THAT(counted.of_kernels, ElementsAre(Pair("fake__serial.sum.per_second", ElementsAre(4.0, 5.0)),
+                                              Pair("gpu__time_duration.sum", ElementsAre(100.0, 300.0))));
+  each.execute = [&] {
+    for (int i = 0; i < 1000; ++i) launches(1.0);
+  };
+  counted = count_alone(*source, {"fake__serial.sum"}, each);
+  EXPECT_THAT(counted.values, SizeIs(1)) << "the operation is counted all the same";
+  EXPECT_THAT(counted.of_kernels, IsEmpty());
+  EXPECT_THAT(counted.kernels_lost, HasSubstr("more than 128 kernels"));
 }
 
 TEST_F(FakeCupti, AGraphCannotBeCountedKernelByKernelAndTheNextPointCan) {

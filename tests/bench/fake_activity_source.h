@@ -19,7 +19,8 @@ struct FakeGpu {
   int recorded = 0;    ///< executions
   std::uint64_t now = 1'000'000;
   ActivityRecords kept;
-  std::string error;  ///< thrown by record
+  std::string error;                 ///< thrown by record
+  std::uint64_t recording_adds = 0;  ///< nanoseconds to each kernel
 
   /// Runs a kernel (or, without a name, a copy) that takes so long.
   void runs(const std::string& kernel, std::uint64_t nanoseconds) {
@@ -30,7 +31,7 @@ struct FakeGpu {
       record.kernel->grid = record.kernel->block = {1, 1, 1};
     }
     record.start_nanoseconds = now;
-    record.end_nanoseconds = now += nanoseconds;
+    record.end_nanoseconds = now += nanoseconds + (recording && record.kernel ? recording_adds : 0);
     now += 1000;
     if (recording) kept.records.push_back(std::move(record));
   }

@@ -31,11 +31,12 @@ struct FakeChip {
   };
   std::map<std::string, Metric> metrics;
   std::size_t metrics_a_pass = 100;
-  std::map<std::string, std::size_t> passes_of;   ///< by a metric that takes more, each in passes of its own
-  std::string error;                              ///< thrown by count
-  std::map<std::string, std::string> errors;      ///< the same, when this counter is among those to count
-  std::vector<std::vector<std::string>> begun;    ///< what was to be counted, round by round
-  std::vector<std::vector<std::string>> counted;  ///< point by point
+  std::map<std::string, std::size_t> passes_of;           ///< by a metric that takes more, each in passes of its own
+  std::string error;                                      ///< thrown by count
+  std::map<std::string, std::string> errors;              ///< the same, when this counter is among those to count
+  std::vector<std::vector<std::string>> begun;            ///< what was to be counted, round by round
+  std::vector<std::vector<std::string>> counted;          ///< point by point
+  std::map<std::string, std::vector<double>> of_kernels;  ///< what each kernel gives where each is counted
 };
 
 class FakeMetricSource final : public MetricSource {
@@ -72,6 +73,10 @@ class FakeMetricSource final : public MetricSource {
       replay.execute();
     }
     MetricValues& result = counted_[point] = {};
+    if (replay.each_kernel)
+      for (const std::string& metric : metrics_)
+        if (const auto place = chip_.of_kernels.find(metric); place != chip_.of_kernels.end())
+          result.of_kernels.insert(*place);
     for (const std::string& metric : metrics_) {
       const auto& known = chip_.metrics.at(metric);
       if (known.lost)

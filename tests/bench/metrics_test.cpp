@@ -262,6 +262,55 @@ TEST(CounterPass, ACounterOfKernelsSaysSo) {
                           Counter{"lts__t_bytes.sum.per_second", 5e12, "byte/s", "fake, each kernel by itself"}));
 }
 
+/// Two kernels, the first launched twice, as activity records show them.
+Measurement of_two_kernels() {
+  Measurement measurement;
+  for (const char* const name : {"scan", "sort"}) measurement.kernels.emplace_back().launch.name = name;
+  measurement.kernel_order = {0, 1, 0};
+  return measurement;
+}
+
+TEST(CounterPass, KernelsHaveCountersOfTheirOwn) {
+  FakeChip chip = copying_chip();
+  chip.metrics["lts__t_sector_hit_rate.pct"] = {50.0, "%", false};
+  chip.of_kernels = {{"lts__t_bytes.sum", {1e8, 3e8, 1.5e8}}, {"lts__t_sector_hit_rate.pct", {20.0, 40.0, 80.0}}};
+  CounterPass phase(gpu(), {"l2_bytes", "lts__t_sector_hit_rate.pct"}, opener(chip), true);
+  Measurement measurement = of_two_kernels();
+  go_over(phase, measurement, {[] {}, [] {}});
+  EXPECT_EQ(measurement.kernel_counters_reason, "");
+  EXPECT_THAT(measurement.kernels[0].counters,
+              ElementsAre(Counter{"l2_bytes", 2.5e8, "bytes", "fake, this kernel"},
+                          Counter{"lts__t_sector_hit_rate.pct", 50.0, "%", "fake, this kernel"}));
+  EXPECT_EQ(measurement.kernels[1].counters.at(0).value, 3e8);
+  EXPECT_THAT(measurement.counters, SizeIs(2)) << "the operation has its own beside them";
+  chip.of_kernels[std::string(kernel_duration)] = {1e3, 5e3, 3e3};
+  chip.metrics[std::string(kernel_duration)] = {9e3, "ns", false};
+  CounterPass weighed(gpu(), {"lts__t_sector_hit_rate.pct", std::string(kernel_duration)}, opener(chip), true);
+  measurement = of_two_kernels();
+  chip.of_kernels["lts__t_sector_hit_rate.pct"] = {20.0, 40.0, 80.0};
+  go_over(weighed, measurement, {[] {}, [] {}});
+  EXPECT_DOUBLE_EQ(measurement.kernels[0].counters.at(0).value, 4e3);
+  EXPECT_DOUBLE_EQ(measurement.kernels[0].counters.at(1).value, 65.0);
+}
+
+TEST(CounterPass, KernelsWithoutCountersSayWhy) {
+  FakeChip chip = copying_chip();
+  chip.of_kernels = {{"lts__t_bytes.sum", {1e8, 3e8}}};
+  const auto reason_for = [&](Measurement measurement, bool each_kernel = true) {
+    CounterPass phase(gpu(), {"l2_bytes"}, opener(chip), each_kernel);
+    go_over(phase, measurement, {[] {}, [] {}});
+    for (const KernelGroup& group : measurement.kernels) EXPECT_THAT(group.counters, IsEmpty());
+    return measurement.kernel_counters_reason;
+  };
+  EXPECT_EQ(reason_for(of_two_kernels()), "the profiler counted 2 kernels where activity records show 3");
+  EXPECT_EQ(reason_for(of_two_kernels(), false), "") << "nobody asked";
+  Measurement side_by_side = of_two_kernels();
+  side_by_side.kernel_order.clear();
+  side_by_side.kernel_order_reason = "they run side by side";
+  EXPECT_EQ(reason_for(side_by_side), "they run side by side");
+  EXPECT_EQ(reason_for({}), "");
+}
+
 TEST(CounterPass, EachPassStartsFromThePreparedState) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;

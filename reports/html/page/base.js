@@ -99,6 +99,7 @@ function facts(row) {
     ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],
     ["counted work", row.work_differences, true], ["not counted", row.not_counted, true], ["counted by", row.counted_by],
     ["activity records", row.activity, true], ["kernels", row.kernels, true],
+    ["time of each kernel", row.kernel_times, true], ["kernels not counted", row.kernels_not_counted, true],
     ["clock read by", row.clock_hz_source, true], ["conditions", row.conditions, true],
     ["timed by", [row.clock, row.method].filter(Boolean).join(": "), true],
     ...(row.other_clocks || []).map(([clock, text]) => ["time by " + clock, text, true])];

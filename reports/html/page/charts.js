@@ -73,6 +73,7 @@
     time: noTimes,
     rate: [some("bytes_per_second"), "This operation declares no bytes."],
     shares: [some("shares"), "No verdicts: this device has no calibration."],
+    kernels: [some("kernel_shares"), "This operation runs one kernel, or its kernels were not recorded: run with --kernels."],
     ladder: [(data) => data.ladder.length, "This device's calibration has no working-set ladder."],
     latency: [(data) => data.latencies.length, "This device's calibration has no latency curve: " + quick],
     intensity: [(data) => data.intensities.length, "This device's calibration has no sweep of intensities: " + quick],

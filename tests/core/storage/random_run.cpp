@@ -299,6 +299,7 @@ KernelGroup kernel_group(Random& random) {
   result.launch.name = random.text();
   result.launch.launches = random.whole(0, 1'000'000'000'000);
   if (random.flip()) result.bytes = random.whole(0, largest);
+  if (random.flip()) result.blocks_per_multiprocessor = random.whole(0, largest);
   if (random.flip()) result.seconds = Estimate{random.any(), random.interval()};
   result.counters = random.list(2, [&] { return Counter{random.text(), random.any(), random.text(), random.text()}; });
   return result;

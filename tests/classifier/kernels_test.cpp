@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations of several kernels: a verdict for each, and clocks that contradict each other.
+#include "classifier/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include "classifier/classifier.h"
+#include "core/model/points.h"
+#include "tests/classifier/machines.h"
+
+namespace gpubench::classifier {
+namespace {
+
+TEST(ShortKernelName, LeavesOutWhatPeopleDoNotRead) {
+  EXPECT_EQ(short_kernel_name("void cub::CUB_200700_900_NS::detail::radix::DeviceRadixSortOnesweepKernel<cub::Policy<"
+                              "(int)4>::Onesweep, (bool)0, unsigned int>(unsigned int*, T1 const*, int)"),
+            "DeviceRadixSortOnesweepKernel<\u2026>");
+  EXPECT_EQ(short_kernel_name("scale(float*, int)"), "scale");
+  EXPECT_EQ(short_kernel_name("(anonymous namespace)::scale(float*)"), "scale");
+  EXPECT_EQ(short_kernel_name("void a::(anonymous namespace)::b<c<d>, e>(void (*)(int))"), "b<\u2026>");
+  EXPECT_EQ(short_kernel_name("std::enable_if<(1 > 0), void>::type f<int>(int)"),
+            "std::enable_if<(1 > 0), void>::type f<int>(int)");
+  EXPECT_EQ(short_kernel_name("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
+  EXPECT_EQ(short_kernel_name("a kernel without a name"), "a kernel without a name");
+  for (const char* const odd : {"", "(", "<", ">", "a<b", "a>b", "::", " ", "void (int)"})
+    EXPECT_EQ(short_kernel_name(odd), odd);
+}
+
+KernelGroup kernel(const char* name, double seconds, std::int64_t launches = 1) {
+  KernelGroup group;
+  group.launch.name = name;
+  group.launch.launches = launches;
+  group.launch.grid = {1 << 16, 1, 1};
+  group.seconds = Estimate{seconds, {0.999 * seconds, 1.001 * seconds}};
+  return group;
+}
+
+void add_clock(Measurement& measurement, Clock clock, double seconds) {
+  Timing timing = measurement.primary();
+  timing.clock = clock;
+  timing.seconds->median = seconds;
+  timing.seconds->median_ci95 = {0.999 * seconds, 1.001 * seconds};
+  measurement.timings.push_back(timing);
+}
+
+/// A kernel that moves 4 GB from DRAM at 3.9 TB/s for 1 ms, and ten that do nothing for 1 us.
+Point of_two_kernels() {
+  Point point;
+  Measurement& measurement = point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
+  measurement.make_primary().clock = Clock::stream;
+  measurement.kernels = {kernel("void copy<int>(int*)", 1.02e-3), kernel("empty()", 1e-6, 10)};
+  measurement.kernels[0].counters = {{"dram_read_bytes", 2e9, "bytes", "test"},
+                                     {"dram_write_bytes", 2e9, "bytes", "test"},
+                                     {"l2_bytes", 4e9, "bytes", "test"}};
+  add_clock(measurement, Clock::device, 1.02e-3);
+  return point;
+}
+
+gpubench::Run run_of(Point point) {
+  gpubench::Run run;
+  run.calibrations = {gpu()};
+  run.points = {std::move(point)};
+  classify(run);
+  return run;
+}
+
+TEST(Kernels, EachHasAVerdictOfItsOwnAndTheOperationNamesTheLongest) {
+  const Point point = run_of(of_two_kernels()).points[0];
+  ASSERT_EQ(point.kernel_verdicts.size(), 2U);
+  ASSERT_TRUE(point.kernel_verdicts[0]);
+  EXPECT_EQ(point.kernel_verdicts[0]->regime, Regime::memory);
+  EXPECT_EQ(point.kernel_verdicts[0]->limiter, "dram");
+  ASSERT_TRUE(point.kernel_verdicts[1]) << "that launching takes the time shows without counters";
+  EXPECT_EQ(point.kernel_verdicts[1]->regime, Regime::overhead);
+  EXPECT_NE(point.verdict->evidence.find("copy<\u2026> (memory, DRAM)"), std::string::npos) << point.verdict->evidence;
+}
+
+TEST(Kernels, WithoutCountersAKernelThatWorksHasNoVerdict) {
+  Point point = of_two_kernels();
+  point.measurement.kernels[0].counters.clear();
+  const auto verdicts = run_of(point).points[0].kernel_verdicts;
+  ASSERT_EQ(verdicts.size(), 2U);
+  EXPECT_FALSE(verdicts[0]);
+}
+
+TEST(Kernels, OneKernelHasTheVerdictOfTheOperation) {
+  Point point = of_two_kernels();
+  point.measurement.kernels.pop_back();
+  EXPECT_TRUE(run_of(point).points[0].kernel_verdicts.empty());
+}
+
+TEST(Kernels, CopiesHaveNoVerdictAndOddFiguresDoNoHarm) {
+  Point point = of_two_kernels();
+  auto& kernels = point.measurement.kernels;
+  kernels.push_back(kernel("copy, device to device", 0.0));
+  kernels.back().kind = CommandKind::copy;
+  kernels.push_back(kernel("below zero", -1e-7));
+  kernels.push_back(kernel("huge", 1e300));
+  kernels.back().launch.grid = {1LL << 62, 1LL << 62, 1LL << 62};
+  kernels.back().blocks_per_multiprocessor = 1;
+  const auto verdicts = run_of(point).points[0].kernel_verdicts;
+  ASSERT_EQ(verdicts.size(), 5U);
+  EXPECT_FALSE(verdicts[2]);
+}
+
+TEST(Clocks, ADeviceTimeAboveTheStreamsIsNoGroundForCertainty) {
+  Point point;
+  point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
+  point.measurement.make_primary().clock = Clock::stream;
+  add_clock(point.measurement, Clock::device, 1.05e-3);
+  EXPECT_FALSE(device_over_stream(point.measurement)) << "within 2 %";
+  EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::certain);
+  point.measurement.timings.pop_back();
+  add_clock(point.measurement, Clock::device, 1.6e-3);
+  ASSERT_TRUE(device_over_stream(point.measurement));
+  const Verdict verdict = *run_of(point).points[0].verdict;
+  EXPECT_EQ(verdict.regime, Regime::memory) << "the stream's time counts";
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  EXPECT_NE(verdict.evidence.find("longer than the stream's"), std::string::npos) << verdict.evidence;
+  point.measurement.timings.back().seconds->median_ci95 = {1e-3, 2e-3};
+  EXPECT_FALSE(device_over_stream(point.measurement)) << "the intervals overlap";
+}
+
+TEST(Clocks, RecordsThatContradictAreNoGroundForCertaintyEither) {
+  Point point;
+  point.measurement = measured(1.04e-3, streaming(2e9, 2e9));
+  point.measurement.make_primary().clock = Clock::stream;
+  point.measurement.activity.emplace().agreement = Agreement::disagrees;
+  EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::certain) << "of an older run";
+  point.measurement.activity->recording_seconds = Estimate{1e-7, {1e-7, 1e-7}};
+  EXPECT_EQ(run_of(point).points[0].verdict->certainty, Certainty::likely);
+}
+
+}  // namespace
+}  // namespace gpubench::classifier
