@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "classifier/classifier.h"
+#include "classifier/commands.h"
 #include "classifier/votes.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
@@ -206,6 +207,7 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
     return undecided(
         fmt::format("was measured on {}, but the ceilings belong to {}", measurement.device, calibrated_device));
   if (is_empty(machine)) return undecided("the calibration holds no usable ceiling");
+  if (auto of_command = verdict_of_command(measurement, machine)) return *std::move(of_command);
   const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares too much work to compute with");
   auto verdict = decided({measurement, machine, time_of(measurement), prediction});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "classifier/case.h"
 #include "classifier/machine.h"
@@ -114,6 +115,7 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
   const Factor start(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0),
                      column++);
   const Factor busy(widening * model_sigma, column++);
+  const auto launch_part = normal_draws(column++);
   const Figures& base = it.figures;
   Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
@@ -124,6 +126,7 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
     if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
     figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
     if (may_waste && waste[draw] > wasteful_beyond) figures.memory_seconds *= wastes[draw % wastes.size()];
+    figures.launch_part = 0.5 * std::erfc(-launch_part[draw] / std::numbers::sqrt2);  // even between 0 and 1
     figures.start_seconds = base.start_seconds * start.at(draw);
     if (base.busy) figures.busy = *base.busy * busy.at(draw);
     figures.pipe_seconds = 0.0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "classifier/commands.h"
 #include "classifier/fit.h"
 #include "core/statistics/statistics.h"
 
@@ -138,6 +139,12 @@ Machine machine_of(const Calibration& calibration) {
     const std::string format(name.substr(name.find('-') + 1));
     machine.instructions[i] = rate_of(calibration, "wgmma-" + format);
     if (!machine.instructions[i]) machine.instructions[i] = rate_of(calibration, "mma-" + format);
+  }
+  for (std::size_t i = 0; i < machine.commands.size(); ++i) {
+    const auto& kind = command_kinds()[i];
+    if (const auto fixed = rate_of(calibration, kind.fixed))
+      machine.commands[i].fixed = Launch{fixed->per_second, fixed->sigma};
+    machine.commands[i].rate = rate_of(calibration, kind.rate);
   }
   for (std::size_t i = 0; i < machine.caches.size(); ++i) {  // the ladder reads
     auto& cache = machine.caches[i];

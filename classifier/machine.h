@@ -67,6 +67,12 @@ struct DramMix {
   double sigma = 0.0;
 };
 
+/// What one kind of copy or fill costs.
+struct CommandCost {
+  std::optional<Launch> fixed;
+  std::optional<Rate> rate;  ///< B/s
+};
+
 /// A calibration made ready for the model: usable figures alone, in the model's form.
 struct Machine {
   DeviceKind kind = DeviceKind::cpu;
@@ -83,9 +89,10 @@ struct Machine {
   /// What the instructions of a pipe bound by power reach, "wgmma-bf16" or else "mma-bf16": below the clock that power
   /// allowed the pipe's own ceiling, this is nearer.
   std::array<std::optional<Rate>, pipe_names.size()> instructions;
-  std::optional<double> clock_hz;    ///< that nothing holds down: the highest of the pipes' ceilings
-  Exponent overlap = overlap_prior;  ///< p
-  std::size_t overlap_points = 0;    ///< of the intensity sweep that p was fitted to; 0: the prior
+  std::array<CommandCost, 4> commands;  ///< as `command_kinds`
+  std::optional<double> clock_hz;       ///< that nothing holds down: the highest of the pipes' ceilings
+  Exponent overlap = overlap_prior;     ///< p
+  std::size_t overlap_points = 0;       ///< of the intensity sweep that p was fitted to; 0: the prior
 };
 
 /// Ceilings outside the bounds of a figure are left out, as are cache levels without a bandwidth.

@@ -190,14 +190,15 @@ CountedWork counted_in(const Measurement& measurement) {
 }
 
 ModelInput model_input_of(const Measurement& measurement) {
-  ModelInput conditions{measurement.clock_hz,
-                        measurement.cache_state == "cold",
-                        counted_in(measurement),
-                        measurement.grid,
-                        std::nullopt,
-                        0.0,
-                        std::nullopt};
-  if (measurement.launches) conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
+  ModelInput conditions;
+  conditions.clock_hz = measurement.clock_hz;
+  conditions.cold = measurement.cache_state == "cold";
+  conditions.counted = counted_in(measurement);
+  conditions.grid = measurement.grid;
+  if (measurement.launches) {
+    conditions.later_blocks = static_cast<double>(measurement.launches->later_blocks);
+    conditions.kernels = std::max(1.0, static_cast<double>(measurement.launches->kernels));
+  }
   if (const Estimate* const fixed = kernel_overhead_of(measurement); fixed != nullptr && fixed->value <= max_figure)
     conditions.kernel_overhead_seconds = std::max(fixed->value, 0.0);
   return conditions;
@@ -235,6 +236,7 @@ Prediction predict(const Work& work, const ModelInput& conditions, const Machine
   Prediction prediction;
   prediction.launch = machine.launch;
   prediction.kernel_overhead_seconds = conditions.kernel_overhead_seconds;
+  prediction.kernels = conditions.kernels;
   prediction.overlap = machine.overlap;
   prediction.overlap_points = machine.overlap_points;
   prediction.wave_factor = conditions.wave_factor.value_or(wave_factor(conditions.grid, machine.units));

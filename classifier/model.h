@@ -51,6 +51,7 @@ struct ModelInput {
   std::optional<double> wave_factor;              ///< in place of the grid's
   double later_blocks = 0.0;                      ///< blocks whose start is no part of the launch; 0 where nobody knows
   std::optional<double> kernel_overhead_seconds;  ///< of its launch shapes
+  double kernels = 1.0;                           ///< that one execution launches
 };
 ModelInput model_input_of(const Measurement& measurement);
 
@@ -93,6 +94,7 @@ struct CountedCache {
 struct Prediction {
   std::optional<Launch> launch;
   std::optional<double> kernel_overhead_seconds;  ///< as in ModelInput
+  double kernels = 1.0;                           ///< likewise
   /// Every cache and DRAM, then the pipes, then the start of blocks; zero seconds where nothing is done.
   std::vector<ResourceTime> resources;
   MemoryDemand demand;

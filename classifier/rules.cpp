@@ -15,10 +15,18 @@ double seconds_of(const Decision& decision, const Prediction& prediction) {
 
 }  // namespace
 
+std::optional<double> Figures::overhead_seconds() const {
+  if (!device_seconds) return launch_seconds ? std::optional(std::min(*launch_seconds, seconds)) : std::nullopt;
+  const double beyond = std::max(seconds - *device_seconds, 0.0);
+  const double calibrated = std::min(launch_seconds.value_or(beyond / kernels) * kernels, beyond);
+  const bool host_is_slow = beyond > 2.0 * calibrated;  // then all of it is launching
+  return host_is_slow ? beyond : std::lerp(calibrated, beyond, launch_part);
+}
+
 double Figures::overhead_excess() const {
+  const double share = overhead_seconds().value_or(0.0) / (overhead_share * seconds);
   if (!device_seconds) return launch_seconds ? *launch_seconds / (overhead_share * seconds) : 0.0;
-  const double beyond_device = (seconds - *device_seconds) / (overhead_share * seconds);
-  return std::max(beyond_device, launch_seconds.value_or(0.0) / (launch_floor_share * seconds));
+  return std::max(share, launch_seconds.value_or(0.0) / (launch_floor_share * seconds));
 }
 
 double Figures::beside_launch() const {
@@ -68,6 +76,7 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
   figures.memory_seconds = prediction.memory_seconds();
   if (const auto* pipe = prediction.largest(ResourceKind::pipe)) figures.pipe_seconds = pipe->seconds;
   figures.start_seconds = prediction.start_seconds();
+  figures.kernels = prediction.kernels;
   figures.overlap = prediction.overlap.value;
   figures.complete = prediction.missing.empty();
   return figures;
@@ -96,7 +105,7 @@ Decision decide(const Time& time, const Prediction& prediction) {
 double overhead_seconds(const Time& time, const Prediction& prediction) {
   const double launch = prediction.launch ? std::min(prediction.launch->seconds, time.seconds) : 0.0;
   if (!time.device_seconds || launch >= launch_floor_share * time.seconds) return launch;
-  return std::max(time.seconds - *time.device_seconds, 0.0);
+  return figures_of(time, prediction).overhead_seconds().value_or(0.0);
 }
 
 double margin(const Decision& from, const Decision& to, const Time& time, const Prediction& prediction) {

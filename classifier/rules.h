@@ -12,8 +12,10 @@
 // it is where the rules find latency or nothing. Units count as their peaks allow, so nothing need be declared.
 //
 // What the launch takes is the calibrated empty-kernel launch. Where a clock of the device alone was read as well, it
-// is what the point takes beyond that; and an empty-kernel launch that takes 90 % of the point is all that limits it,
-// however busy the device is meanwhile (launches that the host cannot hand over any faster).
+// lies between that, for each kernel, and what the point takes beyond the device's work, which holds the first
+// instructions of a kernel that is not empty, too: the rules take the middle, or, beyond twice the calibrated launch,
+// all of it. And an empty-kernel launch that takes 90 % of the point is all that limits it, however busy the device is
+// meanwhile (launches that the host cannot hand over any faster).
 #pragma once
 
 #include <optional>
@@ -47,6 +49,8 @@ struct Figures {
   double seconds = 0.0;
   std::optional<double> device_seconds;
   std::optional<double> launch_seconds;
+  double kernels = 1.0;      ///< that one execution launches
+  double launch_part = 0.5;  ///< where between the two figures of the launch it is taken to lie
   double memory_seconds = 0.0;
   double pipe_seconds = 0.0;   ///< of the slowest
   double start_seconds = 0.0;  ///< of the blocks that start while others work
@@ -55,6 +59,8 @@ struct Figures {
   std::optional<double> busy;  ///< of its peak, the busiest unit that the hardware counted
   Regime busy_regime = Regime::unknown;
 
+  /// What the launches take of the time; absent when nothing is known of it.
+  [[nodiscard]] std::optional<double> overhead_seconds() const;
   /// 1 where overhead begins to bind, more where it does; 0 when nothing is known of it.
   [[nodiscard]] double overhead_excess() const;
   /// What memory, the slowest pipe and the start of blocks need side by side.

@@ -12,6 +12,9 @@ RUN.json is a run of the same program, with its calibration. The truth of a poin
 - else the unit with the highest share of its peak, at 80 % or more: its kind, memory or compute;
 - no unit at 60 %: latency;
 - between 60 and 80 %: latency and the unit's kind both count as right, and the point is scored apart.
+Nsight Compute's passes lengthen short kernels, so its shares are taken of the durations that the driver's own activity records gave in
+RUN.json, where those are shorter. Starting blocks is a unit of the hardware that Nsight Compute has no counter for: its share is the
+calibrated time to start the point's blocks over its time on the device, and its regime is overhead.
 Copies and fills have no kernel that Nsight Compute could see. Their launch is the calibrated cost of a command of four bytes, and the
 share of their engine is their rate over the best rate of the same operation at any size."""
 
@@ -53,7 +56,7 @@ UNITS = [(re.compile(pattern), unit, regime) for pattern, unit, regime in (
     (r"pipe_(adu|cbu|uniform)", "branch and uniform", COMPUTE),
     (r"^sm(sp)?__(inst_issued|issue|inst_executed)", "issue", COMPUTE),
     (r"^sm(sp)?__", "other of the multiprocessor", COMPUTE))]
-REGIME_OF = {unit: regime for _, unit, regime in UNITS} | {"copy engine": MEMORY}
+REGIME_OF = {unit: regime for _, unit, regime in UNITS} | {"copy engine": MEMORY, "block start": "overhead"}
 
 # Operations of commands: the ceiling that holds what such a command of four bytes takes.
 COMMANDS = {"copy_device_to_device": "copy-device-to-device", "copy_host_to_device": "copy-host-to-device",
@@ -159,8 +162,8 @@ def truth_of(run, files):
     return {"points": points, "kernels_outside_points": unplaced}
 
 
-def stream_seconds(measurement):
-    return next((t["seconds"]["median"] for t in measurement.get("timings", []) if t["clock"] == "stream" and "seconds" in t), None)
+def clock_seconds(measurement, clock):
+    return next((t["seconds"]["median"] for t in measurement.get("timings", []) if t["clock"] == clock and "seconds" in t), None)
 
 
 def ceilings_of(run, device):
@@ -169,7 +172,7 @@ def ceilings_of(run, device):
 
 
 def rate(measurement):
-    work, seconds = measurement.get("work", {}), stream_seconds(measurement)
+    work, seconds = measurement.get("work", {}), clock_seconds(measurement, "stream")
     return (work.get("bytes_read", 0.0) + work.get("bytes_written", 0.0)) / seconds if seconds else 0.0
 
 
@@ -182,7 +185,7 @@ def rows(run, truth):
         if measurement.get("repetition", 0) != 0:
             continue
         row = {"name": name_of(measurement), "family": measurement["operation"]}
-        seconds, ceilings = stream_seconds(measurement), ceilings_of(run, measurement["device"])
+        seconds, ceilings = clock_seconds(measurement, "stream"), ceilings_of(run, measurement["device"])
         known = truth["points"].get(row["name"], {"reason": "Nsight Compute was not run on it"})
         if not verdict or not seconds:
             yield row | {"reason": measurement.get("failure", {}).get("message") or measurement.get("skipped") or "it has no verdict"}
@@ -196,7 +199,13 @@ def rows(run, truth):
             if "reason" in known or known["counted"] < max(expected, known["kernels"]):
                 yield row | {"reason": known.get("reason") or f"ncu counted {known['counted']} of {max(expected, known['kernels'])} kernels"}
                 continue
-            units = {unit: share for unit, (share, _) in known["units"].items()}
+            recorded = measurement.get("activity", {}).get("seconds", {}).get("value")
+            longer = max(known["seconds"] / recorded, 1.0) if recorded else 1.0
+            units = {unit: min(share * longer, 100.0) for unit, (share, _) in known["units"].items()}
+            device = clock_seconds(measurement, "device")
+            if device and "block-start" in ceilings:
+                started = measurement.get("launches", {}).get("later_blocks", 0) * ceilings["block-start"]
+                units["block start"] = min(100.0 * started / device, 100.0)
             # Nodes of a graph of the user's own cost less than launches.
             fixed, launches = ceilings.get("graph-node" if measurement.get("label") == "graph" else "launch"), expected or known["kernels"]
         share = None if fixed is None else launches * fixed / seconds

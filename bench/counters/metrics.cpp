@@ -110,6 +110,12 @@ const std::vector<Alias>& aliases() {
       busy("l2_data_busy", l2_cycles, "lts__d_sectors"),
       busy("l2_tags_busy", l2_cycles, "lts__t_tag_requests"),
       busy("l2_atomics_busy", l2_cycles, "lts__d_atomic_input_cycles_active"),
+      // By its description the first reaches 100 % where the second stands at 50 %.
+      {"l2_fabric_busy",
+       "%",
+       Set::units,
+       {{{1, "lts__ltcfabric2ltc_cycles_active.avg"}}, {{1, "lts__ltcfabric2lts_cycles_active.avg"}}},
+       l2_cycles},
       busy("l2_input_busy", l2_cycles, "lts__xbar2lts_cycles_active"),
       busy("l2_output_busy", l2_cycles, "lts__lts2xbar_cycles_active"),
       busy("sm_input_busy", sm_cycles, "l1tex__m_xbar2l1tex_read_sectors"),

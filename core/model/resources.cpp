@@ -43,6 +43,10 @@ constexpr Resource table[] = {
     {.name = "shared", .label = "shared memory", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Shared memory without bank conflicts.", .advice = "Avoid bank conflicts and reuse operands in registers.",
      .color = "#BFE3F7", .busy = {"l1_data_busy", "l1_banks_busy"}},
+    {.name = "l2-fabric", .label = "the link between the halves of L2", .kind = memory, .group = CeilingGroup::memory,
+     .text = "Sectors that one half of L2 gets from the other, as counted.",
+     .advice = "Work on sets that fit into half of L2, and use all bytes of each sector.", .moves_sectors = true,
+     .color = "#3E86B8", .busy = {"l2_fabric_busy"}},
     {.name = "l2-to-sm", .label = "L2-to-SM traffic", .kind = memory, .group = CeilingGroup::memory,
      .text = "Requests and sectors of 32 bytes between L2 and the multiprocessors, as counted.",
      .advice = "Use all bytes of each sector: let neighbouring threads access neighbouring addresses, or sort the "

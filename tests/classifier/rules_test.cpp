@@ -82,6 +82,12 @@ TEST(Rules, TheDevicesOwnTimeSaysWhatTheLaunchTakes) {
   EXPECT_EQ(decide(seconds(1.1, 1.0), prediction), (Decision{Regime::overhead, "launch"}));
   EXPECT_DOUBLE_EQ(overhead_seconds(seconds(6.0, 3.1), prediction), 2.9);
   EXPECT_DOUBLE_EQ(overhead_seconds(seconds(1.1, 1.0), prediction), 1.0);
+  // A little more than an empty-kernel launch may be the kernel's own: the middle counts.
+  EXPECT_DOUBLE_EQ(overhead_seconds(seconds(2.8, 1.4), prediction), 1.2);
+  auto two_kernels = prediction;
+  two_kernels.kernels = 2.0;
+  EXPECT_DOUBLE_EQ(overhead_seconds(seconds(5.0, 2.4), two_kernels), 2.3);
+  EXPECT_EQ(decide(seconds(5.0, 2.4), two_kernels).regime, Regime::memory);
 }
 
 TEST(Margin, ZeroAtEachFrontier) {

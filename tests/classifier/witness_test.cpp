@@ -89,6 +89,42 @@ TEST(Power, AHeldDownClockIsTheLimiter) {
   EXPECT_EQ(classify(measurement, calibration).limiter, "fp32");
 }
 
+TEST(Commands, HaveAFixedCostAndARate) {
+  auto calibration = gpu();
+  Ceiling fixed = calibration.ceilings.front();
+  fixed.resource = "copy-host-to-device";
+  fixed.value = 2e-6;
+  fixed.ci95 = {2e-6, 2e-6};
+  Ceiling rate = fixed;
+  rate.resource = "host-to-device-pinned";
+  rate.value = 50e9;
+  rate.ci95 = {50e9, 50e9};
+  calibration.ceilings.insert(calibration.ceilings.end(), {fixed, rate});
+  const auto copy = [&](double seconds, std::int64_t bytes) {
+    auto measurement = measured(seconds, Work{});
+    KernelGroup& group = measurement.kernels.emplace_back();
+    group.kind = CommandKind::copy;
+    group.launch.name = "copy, host to device";
+    group.bytes = bytes;
+    return classify(measurement, calibration);
+  };
+  const auto small = copy(2.1e-6, 4096);
+  EXPECT_EQ(small.regime, Regime::overhead);
+  EXPECT_EQ(small.limiter, "copy-host-to-device");
+  EXPECT_GT(small.confidence, 0.95);
+  const auto large = copy(22e-6, 1000000);  // 2 us and 20 us
+  EXPECT_EQ(large.regime, Regime::memory);
+  EXPECT_EQ(large.limiter, "host-to-device-pinned");
+  EXPECT_NEAR(*large.achieved, 20.0 / 22.0, 1e-9);
+  EXPECT_GT(large.confidence, 0.95);
+  const auto pageable = copy(122e-6, 1000000);
+  EXPECT_EQ(pageable.regime, Regime::memory);
+  EXPECT_LT(pageable.confidence, 0.95);
+  double sum = 0.0;
+  for (const auto& share : pageable.shares) sum += share.fraction;
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+}
+
 TEST(Votes, AVerdictAgainstItsOwnExperimentIsNeverCertain) {
   auto measurement = measured(22e-6, streaming(40e6, 40e6));
   ASSERT_GT(classify(measurement, gpu()).confidence, 0.95);
