@@ -31,17 +31,29 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
 
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction) {
   constexpr double max_percent = 120.0;  // above, the range held more than the operation
+  constexpr double as_busy = 5.0;        // percent that decide between two units
   std::optional<Witness> result;
+  const auto percent_of = [&](std::string_view unit) {
+    const auto percent = unit.empty() ? std::nullopt : counter(measurement, unit);
+    return percent && *percent <= max_percent ? percent : std::nullopt;
+  };
   for (const Resource& row : all_resources())
-    for (const std::string_view unit : row.busy) {
-      const auto percent = unit.empty() ? std::nullopt : counter(measurement, unit);
-      if (!percent || *percent > max_percent || (result && *percent <= 100.0 * result->busy)) continue;
-      result = Witness{unit, *percent / 100.0, {}};
-    }
+    for (const std::string_view unit : row.busy)
+      if (const auto percent = percent_of(unit); percent && (!result || *percent > 100.0 * result->busy))
+        result = Witness{unit, *percent / 100.0, {}};
   if (!result) return std::nullopt;
-  const Resource* best = nullptr;
+  // Of units that are as busy, the one that the model names.
+  const Resource* best = find_plain_resource(binding_of(prediction).decision.limiter);
+  bool named = false;
+  if (best != nullptr)
+    for (const std::string_view unit : best->busy)
+      if (const auto percent = percent_of(unit); percent && *percent >= 100.0 * result->busy - as_busy && !named) {
+        result = Witness{unit, *percent / 100.0, {}};
+        named = true;
+      }
+  if (!named) best = nullptr;
   for (const Resource& row : all_resources())
-    if (serves(row, result->counter) &&
+    if (!named && serves(row, result->counter) &&
         (best == nullptr || needed_seconds(row.name, prediction) > needed_seconds(best->name, prediction)))
       best = &row;
   result->decision = {best->kind == ResourceKind::memory ? Regime::memory : Regime::compute, best->name};

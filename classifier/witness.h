@@ -20,7 +20,8 @@ struct Witness {
   double busy = 0.0;         ///< of its peak, while the device worked: 0.93
   Decision decision;         ///< memory or compute, by the resource that the unit serves
 };
-/// Of the resources that one unit serves, the one that the model needs longest. Absent where no unit was counted.
+/// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
+/// one that the model needs longest. Absent where no unit was counted.
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
 
 /// Why an operation keeps no unit busy.

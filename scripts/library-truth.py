@@ -9,7 +9,8 @@
 
 RUN.json is a run of the same program, with its calibration. The truth of a point is a regime by one rule:
 - launching (kernels x the calibrated cost of a launch) takes half of the stream's time or more: overhead;
-- else the unit with the highest share of its peak, at 80 % or more: its kind, memory or compute;
+- else the unit with the highest share of its peak, at 80 % or more: its kind, memory or compute; where another is within 5 %, its
+  kind is right as well;
 - no unit at 60 %: latency;
 - between 60 and 80 %: latency and the unit's kind both count as right, and the point is scored apart.
 Nsight Compute's passes lengthen short kernels, so its shares are taken of the durations that the driver's own activity records gave in
@@ -32,7 +33,7 @@ SHARE = ".avg.pct_of_peak_sustained_elapsed"
 ROLLUPS = ("sm__throughput", "gpu__compute_memory_throughput")
 METRICS = ",".join([DURATION, *(prefix + name + SHARE for name in ROLLUPS for prefix in ("", "breakdown:"))])
 SECONDS = {"s": 1.0, "second": 1.0, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
-BUSY, IDLE, MOSTLY_LAUNCH = 80.0, 60.0, 0.5
+BUSY, IDLE, MOSTLY_LAUNCH, AS_BUSY = 80.0, 60.0, 0.5, 5.0
 MEMORY, COMPUTE = "memory", "compute"
 
 # What a metric of the two breakdowns is of: the first pattern that is found in its name decides.
@@ -80,7 +81,8 @@ def truth_from_hardware(launch_share, units):
         return set(), "", 0.0
     unit = max(units, key=units.get)
     if units[unit] >= BUSY:
-        return {REGIME_OF[unit]}, unit, units[unit]
+        as_busy = {REGIME_OF[each] for each, share in units.items() if share >= max(BUSY, units[unit] - AS_BUSY)}
+        return as_busy, unit, units[unit]
     return {"latency"} if units[unit] < IDLE else {"latency", REGIME_OF[unit]}, unit, units[unit]
 
 
@@ -245,8 +247,8 @@ def share_text(part, whole):
 def table(every):
     left_out = [row for row in every if "reason" in row]
     scored = [row for row in every if "reason" not in row]
-    decided = [row for row in scored if len(row["right"]) == 1]
-    between = [row for row in scored if len(row["right"]) == 2]
+    decided = [row for row in scored if "latency" not in row["right"] or len(row["right"]) == 1]
+    between = [row for row in scored if "latency" in row["right"] and len(row["right"]) == 2]
     certain = [row for row in scored if row["certain"]]
 
     def right(of):
@@ -261,7 +263,7 @@ def table(every):
             f"| not scored | {len(left_out)} |", "",
             "| truth | points | right |", "|---|---|---|"]
     for regime in ("overhead", "latency", "memory", "compute"):
-        of = [row for row in decided if row["right"] == {regime}]
+        of = [row for row in decided if regime in row["right"]]
         text.append(f"| {regime} | {len(of)} | {sum(row['correct'] for row in of)} |")
     text += ["", "| stated probability | points | mean stated | right |", "|---|---|---|---|"]
     for i in range(len(EDGES) - 1):
@@ -277,7 +279,7 @@ def table(every):
     text += ["", "| point | truth | unit | % of peak | verdict | limiter | probability | |", "|---|---|---|---|---|---|---|---|"]
     for row in scored:
         mark = "right" if row["correct"] else "**certain, wrong**" if row["certain"] else "**wrong**"
-        mark += ", between" if len(row["right"]) == 2 else ""
+        mark += ", between" if len(row["right"]) == 2 and "latency" in row["right"] else ""
         text.append(f"| {row['name']} | {' or '.join(sorted(row['right']))} | {row['unit']} | {row['percent']:.1f} | {row['verdict']} "
                     f"| {row['limiter']} | {row['probability']:.3f} | {mark} |")
     if left_out:

@@ -57,7 +57,8 @@ class Rule(unittest.TestCase):
         self.check(0.49, {"DRAM": 99.0}, {"memory"}, "DRAM")
 
     def test_the_busiest_unit_names_the_regime(self):
-        self.check(0.1, {"DRAM": 81.0, "FMA": 80.5}, {"memory"}, "DRAM")
+        self.check(0.1, {"DRAM": 88.0, "FMA": 80.5}, {"memory"}, "DRAM")
+        self.check(0.1, {"DRAM": 81.0, "FMA": 80.5}, {"memory", "compute"}, "DRAM")
         self.check(None, {"DRAM": 81.0, "FMA": 82.0}, {"compute"}, "FMA")
         self.check(0.1, {"copy engine": 80.0}, {"memory"}, "copy engine")
 
