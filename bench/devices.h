@@ -39,6 +39,7 @@ struct LaunchedKernels {
   bool nothing = false;      ///< the stream got no work at all
   /// Of each kernel in the order of launches; `blocks_per_multiprocessor` is 0 where the driver does not tell.
   std::vector<Grid> grids = {};
+  std::optional<KernelGroup> only_command = std::nullopt;  ///< where it is one copy or fill
 };
 
 using detail::DeviceBatch;

@@ -330,6 +330,7 @@ void PointRunner::time_on_gpu(Declaration& declared, const DeviceBatch& batch) {
         "it enqueued nothing on the stream that state.measure hands to it; launch all its work on that stream");
   current_.launches = launched.launches;
   current_.grid = launched.grid;
+  if (launched.only_command) current_.kernels = {*launched.only_command};
   const auto cold = device_.chill(declared, batch, nullptr);
   const auto& asked = settings_.clocks;
   std::vector<DeviceTiming> chosen;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "classifier/case.h"
+#include "classifier/commands.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "core/model/resources.h"
@@ -78,6 +79,7 @@ Measurement measurement_of(const Measurement& operation, const KernelGroup& kern
   result.clock_hz = operation.clock_hz;
   result.conditions = operation.conditions;
   result.counters = kernel.counters;
+  if (kernel.kind != CommandKind::kernel) result.kernels = {kernel};
   const std::int64_t executions = operation.activity ? operation.activity->executions : 1;
   const double launching = static_cast<double>(kernel.launch.launches) * seconds_a_launch(operation);
   const Estimate& device = *kernel.seconds;
@@ -97,8 +99,13 @@ void judge_kernels(const Machine& machine, Point& point) {
   if (operation.kernels.size() > 1) {
     for (const KernelGroup& kernel : operation.kernels) {
       auto& verdict = point.kernel_verdicts.emplace_back();
-      if (kernel.kind != CommandKind::kernel || !kernel.seconds) continue;
-      verdict = verdict_of(measurement_of(operation, kernel), machine, operation.device);
+      if (!kernel.seconds) continue;
+      const auto alone = measurement_of(operation, kernel);
+      if (kernel.kind != CommandKind::kernel) {
+        verdict = verdict_of_command(alone, machine);
+        continue;
+      }
+      verdict = verdict_of(alone, machine, operation.device);
       if (kernel.counters.empty() && verdict->regime != Regime::overhead) verdict.reset();
     }
     name_the_longest(point);

@@ -28,7 +28,8 @@ struct GraphKernel {
 struct GraphContent {
   std::vector<GraphKernel> kernels;  ///< in the order they run
   int commands = 0;                  ///< copies and fills: in a graph another engine may run them than in a stream
-  int other_nodes = 0;               ///< those, host functions, ...: they have no empty counterpart
+  std::optional<KernelGroup> only_command;  ///< where the graph is one copy or fill and nothing else
+  int other_nodes = 0;                      ///< those, host functions, ...: they have no empty counterpart
   /// Why its kernels' overheads do not add up (branches, programmatic dependent launches); empty when they do.
   std::string entangled;
 };

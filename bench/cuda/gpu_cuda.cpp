@@ -132,7 +132,7 @@ class CudaGpu final : public Gpu {
     if (!graph) return {};
     const GraphContent content = content_of(graph->get());
     return {launches_of(content, device_attribute(cudaDevAttrMultiProcessorCount, index_)), common_grid_of(content),
-            content.kernels.empty() && content.other_nodes == 0, grids_of(content)};
+            content.kernels.empty() && content.other_nodes == 0, grids_of(content), content.only_command};
   }
   std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) override {
     const auto one = capture(batch, 1, stream_.get());

@@ -2,6 +2,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "bench/cuda/device_timing.h"
@@ -46,6 +47,48 @@ GraphKernel kernel_of(cudaGraphNode_t node) {
     shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
   kernel.blocks_per_multiprocessor = blocks_per_multiprocessor(params);
   return kernel;
+}
+
+cudaMemoryType memory_of(const void* pointer) {
+  cudaPointerAttributes attributes = {};
+  const bool known = cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();  // memory that CUDA does not know is the host's
+  return known ? attributes.type : cudaMemoryTypeUnregistered;
+}
+
+/// A copy's kind by where its two ends lie, under the name that activity records give it.
+const char* name_of_copy(const cudaMemcpy3DParms& copy) {
+  if (copy.kind == cudaMemcpyDefault) {
+    const bool from_device = memory_of(copy.srcPtr.ptr) == cudaMemoryTypeDevice;
+    const bool to_device = memory_of(copy.dstPtr.ptr) == cudaMemoryTypeDevice;
+    if (from_device && to_device) return "copy, device to device";
+    return from_device ? "copy, device to host" : to_device ? "copy, host to device" : "copy";
+  }
+  switch (copy.kind) {
+    case cudaMemcpyHostToDevice: return "copy, host to device";
+    case cudaMemcpyDeviceToHost: return "copy, device to host";
+    case cudaMemcpyDeviceToDevice: return "copy, device to device";
+    default: return "copy";
+  }
+}
+
+KernelGroup command_of(cudaGraphNode_t node, cudaGraphNodeType type) {
+  KernelGroup group;
+  group.kind = type == cudaGraphNodeTypeMemcpy ? CommandKind::copy : CommandKind::fill;
+  std::size_t bytes = 0;
+  if (type == cudaGraphNodeTypeMemcpy) {
+    cudaMemcpy3DParms copy = {};
+    GPUBENCH_CUDA_CHECK(cudaGraphMemcpyNodeGetParams(node, &copy));
+    group.launch.name = name_of_copy(copy);
+    bytes = copy.extent.width * copy.extent.height * copy.extent.depth;  // of bytes where no array is copied
+  } else {
+    cudaMemsetParams fill = {};
+    GPUBENCH_CUDA_CHECK(cudaGraphMemsetNodeGetParams(node, &fill));
+    group.launch.name = "fill";
+    bytes = fill.elementSize * fill.width * fill.height;
+  }
+  group.bytes = static_cast<std::int64_t>(std::min<std::size_t>(bytes, std::numeric_limits<std::int64_t>::max()));
+  return group;
 }
 
 std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
@@ -94,7 +137,9 @@ void add_node(cudaGraphNode_t node, GraphContent& content) {
     add_content(child, content);
   } else if (type != cudaGraphNodeTypeEmpty) {
     ++content.other_nodes;
-    if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset) ++content.commands;
+    if (type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset) return;
+    ++content.commands;
+    content.only_command = command_of(node, type);
   }
 }
 
@@ -127,6 +172,7 @@ void add_content(cudaGraph_t graph, GraphContent& content) {
 GraphContent content_of(cudaGraph_t graph) {
   GraphContent content;
   add_content(graph, content);
+  if (!content.kernels.empty() || content.other_nodes != 1) content.only_command.reset();
   return content;
 }
 

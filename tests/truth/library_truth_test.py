@@ -59,7 +59,7 @@ class Rule(unittest.TestCase):
     def test_the_busiest_unit_names_the_regime(self):
         self.check(0.1, {"DRAM": 88.0, "FMA": 80.5}, {"memory"}, "DRAM")
         self.check(0.1, {"DRAM": 81.0, "FMA": 80.5}, {"memory", "compute"}, "DRAM")
-        self.check(None, {"DRAM": 81.0, "FMA": 82.0}, {"compute"}, "FMA")
+        self.check(None, {"DRAM": 81.0, "FMA": 92.0}, {"compute"}, "FMA")
         self.check(0.1, {"copy engine": 80.0}, {"memory"}, "copy engine")
 
     def test_no_unit_at_60_per_cent_is_latency_and_up_to_80_both_are_right(self):
