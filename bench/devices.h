@@ -93,6 +93,17 @@ std::unique_ptr<Gpu> open_gpu(const Device& device);
 
 /// The GPUs that CUDA shows.
 std::vector<Device> gpus();
+/// Environment variables set by tools that slow kernels down, lock clocks or replay.
+inline constexpr std::array profiler_variables = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+                                                  "NSYS_PROFILING_SESSION_ID", "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
+
+/// Where a library of CUDA's may lie: by its names alone, which the loader looks up, then in these folders of the
+/// toolkits that people usually have ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda).
+std::vector<std::string> library_files(const std::vector<std::string>& names, const std::vector<std::string>& folders);
+/// Opens the first of them that the loader takes. Null, and in `reason` what it said of the first, where it takes none.
+/// Not to be closed: CUDA's libraries register themselves with each other and with the driver.
+void* open_library(const std::vector<std::string>& files, std::string& reason);
+
 /// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
 std::string why_no_gpu();
 
@@ -114,8 +125,6 @@ struct Cost {
 
 /// Measures the step of %globaltimer, an event pair around nothing and its quantum, a launch on a stream, a node of a
 /// graph, launch and synchronise: about 0.1 s. Throws CudaError when no kernel can run, or in a build without CUDA.
-std::vector<Cost> measure_costs(const Device& device);
-/// The same on the stream of a GPU that is open.
 std::vector<Cost> measure_costs(Gpu& gpu);
 
 /// The CUDA runtime that this program was built with, as CUDART_VERSION counts (13000); absent without CUDA.

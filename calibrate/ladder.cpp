@@ -278,6 +278,15 @@ std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int pe
   }
 }
 
+std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int dense, double dense_bytes, int sparse,
+                               std::size_t granularity) {
+  auto sets = rungs(smallest, largest, dense, granularity);
+  std::erase_if(sets, [&](std::size_t set) { return static_cast<double>(set) > dense_bytes; });
+  for (const std::size_t set : rungs(smallest, largest, sparse, granularity))
+    if (static_cast<double>(set) > dense_bytes) sets.push_back(set);
+  return sets;
+}
+
 LevelFit find_levels(const Ladder& ladder, const LevelOptions& options) {
   require_valid(ladder);
   std::vector<std::size_t> all(ladder.sweeps.size());

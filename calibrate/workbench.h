@@ -100,6 +100,9 @@ struct LevelFit {
 
 /// `per_octave` working sets an octave from `smallest` to `largest`, both included, multiples of `granularity`.
 std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int per_octave, std::size_t granularity);
+/// The same with `dense` an octave up to `dense_bytes`, while a pass is cheap, and `sparse` beyond.
+std::vector<std::size_t> rungs(std::size_t smallest, std::size_t largest, int dense, double dense_bytes, int sparse,
+                               std::size_t granularity);
 
 /// Splits log(bandwidth) over log(working set), the median over the sweeps without single spikes, into plateaus joined
 /// by straight ramps, by dynamic programming (Jackson et al., IEEE Signal Processing Letters 12, 2005). The number of

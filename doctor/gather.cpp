@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 
 #include "bench/clocks/timer.h"
 #include "bench/devices.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 #include "doctor/doctor.h"
 
@@ -55,14 +55,6 @@ std::optional<std::string_view> value_of(std::string_view text, std::string_view
   return std::nullopt;
 }
 
-template <class Number, class... Base>
-std::optional<Number> number_of(std::string_view text, Base... base) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -80,8 +72,8 @@ bool is_there(const fs::path& file) {
 
 /// Cores that a quota of microseconds allows in each period: 150000 of 100000 is 1.5; "max" and -1 are no limit.
 std::optional<double> cores_of(std::string_view quota, std::string_view period) {
-  const auto microseconds = number_of<std::int64_t>(trimmed(quota));
-  const auto of = number_of<std::int64_t>(trimmed(period));
+  const auto microseconds = number_in<std::int64_t>(trimmed(quota));
+  const auto of = number_in<std::int64_t>(trimmed(period));
   if (!microseconds || !of || *microseconds <= 0 || *of <= 0) return std::nullopt;
   return static_cast<double>(*microseconds) / static_cast<double>(*of);
 }
@@ -183,7 +175,7 @@ GpuFacts gather_gpu(const Device& device) {
   gpu.processes = nvml.compute_processes();
   if (gpu.processes.value) std::erase(*gpu.processes.value, static_cast<unsigned>(getpid()));
   try {
-    gpu.costs = bench::measure_costs(device);
+    gpu.costs = bench::measure_costs(*bench::open_gpu(device));
   } catch (const std::exception& error) {
     gpu.costs_reason = error.what();
   }
@@ -205,24 +197,22 @@ CounterPermission gather_counter_permission(const fs::path& root) {
   constexpr unsigned cap_sys_admin = 21;  // linux/capability.h
   const std::string params = text_of(root / "proc/driver/nvidia/params"), status = text_of(root / "proc/self/status");
   const auto admin_only = value_of(params, "RmProfilingAdminOnly");
-  const auto mask = number_of<std::uint64_t>(value_of(status, "CapEff").value_or(""), 16);
+  const std::string mask(value_of(status, "CapEff").value_or(""));
   CounterPermission permission;
   if (admin_only == "0" || admin_only == "1") permission.admin_only = admin_only == "1";
-  permission.sys_admin = mask && ((*mask >> cap_sys_admin) & 1U) != 0;
+  permission.sys_admin = ((std::strtoull(mask.c_str(), nullptr, 16) >> cap_sys_admin) & 1U) != 0;
   return permission;
 }
 
 Profilers gather_profilers(const fs::path& root, const std::function<const char*(const char*)>& variable) {
-  constexpr std::array names = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID",
-                                "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
   Profilers profilers;
-  for (const char* name : names)
+  for (const char* name : bench::profiler_variables)
     if (const char* value = variable(name); value != nullptr && *value != '\0')
       profilers.variables.emplace_back(name, value);
   std::error_code error;
   for (fs::directory_iterator entry(root / "proc", error), end; !error && entry != end; entry.increment(error)) {
     const std::string folder = entry->path().filename().string();
-    const auto id = number_of<int>(folder);
+    const auto id = number_in<int>(folder);
     if (!id) continue;
     std::string name = first_line_of(entry->path() / "comm");
     if (takes_counters(name)) profilers.processes.push_back({*id, std::move(name)});
@@ -243,7 +233,7 @@ Host gather_host_files(const fs::path& root) {
   if (const auto open = pages.find('['), close = pages.find(']', open); close != std::string::npos)
     host.huge_pages = pages.substr(open + 1, close - open - 1);
   const std::string load = text_of(root / "proc/loadavg"), cpuinfo = text_of(root / "proc/cpuinfo");
-  if (const auto words = words_of(load); !words.empty()) host.load = number_of<double>(words.front());
+  if (const auto words = words_of(load); !words.empty()) host.load = number_in<double>(words.front());
   const auto flags = words_of(value_of(cpuinfo, "flags").value_or(""));
   host.virtual_machine = std::ranges::find(flags, "hypervisor") != flags.end();
   host.container = container_sign(root);

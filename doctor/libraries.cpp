@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -12,16 +11,6 @@
 
 namespace gpubench::doctor {
 namespace {
-
-/// Stays loaded: CUDA's libraries register themselves with each other and do not like to leave.
-void* open_first(const std::vector<std::string>& files, std::string& reason) {
-  for (const std::string& file : files) {
-    if (void* const handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
-    const char* const text = dlerror();
-    if (reason.empty()) reason = text != nullptr ? text : file;
-  }
-  return nullptr;
-}
 
 std::string path_of(void* handle) {
   link_map* map = nullptr;
@@ -34,19 +23,6 @@ std::string path_of(void* handle) {
 template <class Function>
 Function* function_in(void* handle, const char* name) {
   return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-
-/// The names first, which the loader looks up by its own rules; then the usual folders of a toolkit.
-std::vector<std::string> candidates(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
-  std::vector<std::string> files = names;
-  std::vector<std::string> roots;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* root = std::getenv(variable); root != nullptr && *root != '\0') roots.emplace_back(root);
-  roots.emplace_back("/usr/local/cuda");
-  for (const std::string& root : roots)
-    for (const std::string& folder : folders)
-      for (const std::string& name : names) files.push_back(fmt::format("{}/{}/{}", root, folder, name));
-  return files;
 }
 
 using Version = std::string (*)(void* handle);
@@ -88,7 +64,7 @@ std::string cublaslt_version(void* handle) {
 
 Library look_up(const char* name, const std::vector<std::string>& files, Version version) {
   Library library{name, "", "", ""};
-  void* const handle = open_first(files, library.reason);
+  void* const handle = bench::open_library(files, library.reason);
   if (handle == nullptr) return library;
   library.reason.clear();
   library.path = path_of(handle);
@@ -105,12 +81,13 @@ std::vector<Library> gather_libraries() {
   std::vector<Library> libraries;
   libraries.push_back(look_up("libcuda", {"libcuda.so.1"}, cuda_version));
   libraries.push_back(look_up("libnvidia-ml", {"libnvidia-ml.so.1"}, nvml_version));
-  libraries.push_back(
-      look_up("libcublasLt", candidates({"libcublasLt.so.13", "libcublasLt.so.12"}, {"lib64"}), cublaslt_version));
   libraries.push_back(look_up(
-      "libcupti", candidates({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, cupti_folders), cupti_version));
+      "libcublasLt", bench::library_files({"libcublasLt.so.13", "libcublasLt.so.12"}, {"lib64"}), cublaslt_version));
+  libraries.push_back(look_up("libcupti",
+                              bench::library_files({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, cupti_folders),
+                              cupti_version));
   // CUPTI takes it from its own folder.
-  std::vector<std::string> files = candidates({"libnvperf_host.so"}, cupti_folders);
+  std::vector<std::string> files = bench::library_files({"libnvperf_host.so"}, cupti_folders);
   if (const auto slash = libraries.back().path.rfind('/'); slash != std::string::npos)
     files.insert(files.begin(), libraries.back().path.substr(0, slash) + "/libnvperf_host.so");
   libraries.push_back(look_up("libnvperf_host", files, nullptr));
@@ -119,7 +96,7 @@ std::vector<Library> gather_libraries() {
 
 std::optional<int> driver_cuda_version() {
   std::string reason;
-  void* const handle = open_first({"libcuda.so.1"}, reason);
+  void* const handle = bench::open_library({"libcuda.so.1"}, reason);
   return handle != nullptr ? cuda_of(handle) : std::nullopt;
 }
 

@@ -10,12 +10,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <limits>
 #include <thread>
 #include <variant>
 
 #include "bench/cuda/handles.h"
+#include "bench/devices.h"
 #include "core/statistics/statistics.h"
 
 namespace gpubench::kernels {
@@ -51,22 +51,6 @@ struct CublasLt::Library {
 /// Calls a function of the library. Throws CudaError, as Library::check does.
 #define GPUBENCH_CUBLASLT_CALL(library, function, ...) (library).check((library).function(__VA_ARGS__), #function)
 
-namespace {
-
-std::vector<std::string> usual_files() {
-  const std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  std::vector<std::string> files = names;
-  const auto add_folder = [&](const std::string& folder) {
-    for (const auto& name : names) files.emplace_back(folder).append("/lib64/").append(name);
-  };
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* folder = std::getenv(variable); folder != nullptr && *folder != '\0') add_folder(folder);
-  add_folder("/usr/local/cuda");
-  return files;
-}
-
-}  // namespace
-
 CublasLt::Library::Library(const std::vector<std::string>& files) {
   std::string first_why;
   for (const auto& file : files) {
@@ -83,12 +67,8 @@ CublasLt::Library::~Library() {
 }
 
 bool CublasLt::Library::open(const std::string& file, std::string& why) {
-  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const text = dlerror();
-    why = text != nullptr ? text : file;
-    return false;
-  }
+  void* const library = bench::open_library({file}, why);
+  if (library == nullptr) return false;
   bool complete = true;
   const auto load = [&]<class Function>(Function& function, const char* name) {
     function = reinterpret_cast<Function>(dlsym(library, name));
@@ -115,7 +95,9 @@ void CublasLt::Library::check(cublasStatus_t status, const char* call) const {
     throw CudaError(std::string(call) + " failed: " + cublasLtGetStatusString(status));
 }
 
-CublasLt::CublasLt() : library_(std::make_shared<Library>(usual_files())) {}
+CublasLt::CublasLt()
+    : library_(std::make_shared<Library>(bench::library_files({"libcublasLt.so.13", "libcublasLt.so.12"}, {"lib64"}))) {
+}
 CublasLt::CublasLt(std::initializer_list<std::string> files)
     : library_(std::make_shared<Library>(std::vector<std::string>(files))) {}
 
@@ -164,15 +146,6 @@ struct Scale {
   }
   std::variant<float, double, std::int32_t> number;
 };
-
-/// Seconds of a graph's launch, between two events.
-double seconds_of(const bench::GraphExec& graph, bench::Event& start, bench::Event& stop, cudaStream_t stream) {
-  start.record(stream);
-  graph.launch(stream);
-  stop.record(stream);
-  stop.wait();
-  return bench::seconds_between(start, stop);
-}
 
 }  // namespace
 
@@ -293,8 +266,8 @@ void GemmPlan::Plan::choose() {
   std::optional<bench::Stream> own;  // the default stream cannot be captured
   cudaStream_t stream = bench::working_stream();
   if (stream == nullptr) stream = own.emplace().get();
-  bench::Event start;
-  bench::Event stop;
+  bench::EventTimer timer(stream);
+  const auto seconds_of = [&](const bench::GraphExec& graph) { return timer.seconds([&] { graph.launch(stream); }); };
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < proposals.size(); ++i) {
     auto one = products(proposals[i].algo, 1, stream);
@@ -302,11 +275,11 @@ void GemmPlan::Plan::choose() {
       (void)cudaGetLastError();
       continue;
     }
-    (void)seconds_of(*one, start, stop, stream);
-    if (seconds_of(*one, start, stop, stream) >= long_seconds) {
+    (void)seconds_of(*one);
+    if (seconds_of(*one) >= long_seconds) {
       candidates.push_back({i, std::move(*one), 1, {}});
     } else if (auto several = products(proposals[i].algo, products_each, stream)) {
-      (void)seconds_of(*several, start, stop, stream);
+      (void)seconds_of(*several);
       candidates.push_back({i, std::move(*several), products_each, {}});
     }
   }
@@ -315,7 +288,7 @@ void GemmPlan::Plan::choose() {
     double best = std::numeric_limits<double>::infinity();
     for (Candidate& candidate : candidates) {
       if (candidate.products == 1) std::this_thread::sleep_for(std::chrono::duration<double>(rest_seconds));
-      candidate.seconds.push_back(seconds_of(candidate.graph, start, stop, stream) / candidate.products);
+      candidate.seconds.push_back(seconds_of(candidate.graph) / candidate.products);
       best = std::min(best, candidate.seconds.back());
     }
     if (round == 0)

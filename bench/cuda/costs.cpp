@@ -18,16 +18,6 @@ constexpr int short_graph_nodes = 10;
 constexpr int long_graph_nodes = 100;
 constexpr int graph_launches = 50;
 
-/// Seconds between two events around what `work` enqueues on the stream.
-template <class Work>
-double seconds_around(Event& start, Event& stop, cudaStream_t stream, Work&& work) {
-  start.record(stream);
-  work();
-  stop.record(stream);
-  stop.wait();
-  return seconds_between(start, stop);
-}
-
 /// A graph of empty kernels, one after the other.
 GraphExec empty_graph(Gpu& gpu, int nodes) {
   const auto graph = capture(
@@ -68,11 +58,10 @@ Cost timer_step(const Gpu& gpu) {
 }
 
 void add_event_costs(const Gpu& gpu, std::vector<Cost>& costs) {
-  Event start;
-  Event stop;
+  EventTimer timer(gpu.stream());
   std::vector<double> seconds;
   seconds.reserve(event_pairs);
-  for (int i = 0; i < event_pairs; ++i) seconds.push_back(seconds_around(start, stop, gpu.stream(), [] {}));
+  for (int i = 0; i < event_pairs; ++i) seconds.push_back(timer.seconds([] {}));
   costs.push_back({"event pair", statistics::median(seconds),
                    fmt::format("median of {} pairs around nothing, each waited for", event_pairs), ""});
   Cost quantum{"event quantum", min_step(seconds),
@@ -103,12 +92,11 @@ Cost stream_launch(Gpu& gpu) {
 Cost graph_node(Gpu& gpu) {
   const GraphExec few = empty_graph(gpu, short_graph_nodes);
   const GraphExec many = empty_graph(gpu, long_graph_nodes);
-  Event start;
-  Event stop;
+  EventTimer timer(gpu.stream());
   std::vector<double> differences;
   for (int i = 0; i < graph_launches; ++i) {  // in turns, so that a drift of the clock meets both alike
-    const double longer = seconds_around(start, stop, gpu.stream(), [&] { many.launch(gpu.stream()); });
-    const double shorter = seconds_around(start, stop, gpu.stream(), [&] { few.launch(gpu.stream()); });
+    const double longer = timer.seconds([&] { many.launch(gpu.stream()); });
+    const double shorter = timer.seconds([&] { few.launch(gpu.stream()); });
     differences.push_back((longer - shorter) / (long_graph_nodes - short_graph_nodes));
   }
   Cost cost{"graph node", statistics::median(differences),
@@ -129,8 +117,6 @@ Cost launch_and_synchronise(Gpu& gpu) {
 }
 
 }  // namespace
-
-std::vector<Cost> measure_costs(const Device& device) { return measure_costs(*open_gpu(device)); }
 
 std::vector<Cost> measure_costs(Gpu& gpu) {
   // The first launches load the module and wake the clocks.

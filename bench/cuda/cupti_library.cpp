@@ -3,35 +3,21 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <link.h>
 
 #include <cstdlib>
 
 #include "bench/cuda/handles.h"
+#include "bench/devices.h"
 
 namespace gpubench::bench {
 namespace {
 
-/// By the loader's own path first, then beside the toolkits that people usually have. The newest version first: this
-/// build's structures carry their sizes, so an older library sees what it knows of them.
+/// The newest version first: this build's structures carry their sizes, so an older library sees what it knows of them.
 std::vector<std::string> candidates() {
   // For a library elsewhere, and for tests: then no other is tried.
   if (const char* given = std::getenv("GPUBENCH_CUPTI"); given != nullptr && *given != '\0') return {given};
-  const std::vector<std::string> names = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-  std::vector<std::string> paths = names;
-  std::vector<std::string> toolkits;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* home = std::getenv(variable); home != nullptr && *home != '\0') toolkits.emplace_back(home);
-  toolkits.emplace_back("/usr/local/cuda");
-  for (const std::string& toolkit : toolkits)
-    for (const char* folder : {"/extras/CUPTI/lib64/", "/lib64/"})
-      for (const std::string& name : names) paths.push_back(fmt::format("{}{}{}", toolkit, folder, name));
-  return paths;
-}
-
-std::string file_of(const void* symbol, const std::string& otherwise) {
-  Dl_info info{};
-  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+  return library_files({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, {"extras/CUPTI/lib64", "lib64"});
 }
 
 /// CUPTI's words for units, as the rest of gpubench writes them.
@@ -55,20 +41,15 @@ std::string error_of_gpu() {
 }  // namespace
 
 CuptiLibrary::CuptiLibrary() {
-  void* handle = nullptr;
-  std::vector<std::string> errors;
-  for (const std::string& path : candidates()) {
-    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    path_ = path;
-    if (handle != nullptr) break;
-    if (const char* why = dlerror(); why != nullptr && errors.empty()) errors.emplace_back(why);
-  }
+  std::string reason;
+  void* const handle = open_library(candidates(), reason);
   if (handle == nullptr)
     throw MetricsUnavailable(
         fmt::format("CUPTI cannot be loaded ({}); install the toolkit's cuda-cupti package, or set "
                     "GPUBENCH_CUPTI=/path/to/libcupti.so",
-                    fmt::join(errors, "; ")));
-  // The handle is never given back: once called, CUPTI has hooks in the driver that outlive its unloading.
+                    reason));
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr) path_ = map->l_name;
   const auto load = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
     if (function == nullptr)
@@ -78,7 +59,6 @@ CuptiLibrary::CuptiLibrary() {
 #define GPUBENCH_CUPTI_LOAD(function) load(function, #function);
   GPUBENCH_CUPTI_FUNCTIONS(GPUBENCH_CUPTI_LOAD)
 #undef GPUBENCH_CUPTI_LOAD
-  path_ = file_of(reinterpret_cast<const void*>(cuptiGetVersion), path_);
 }
 
 void CuptiLibrary::check(CUptiResult result, const char* call) const {

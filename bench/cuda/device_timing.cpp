@@ -176,19 +176,14 @@ std::int64_t short_length_of(const ColdExecutions* cold, double one_execution_se
 
 /// Seconds of one execution by two events, the least of three: an estimate.
 double about_seconds(const DeviceBatch& batch, cudaStream_t stream) {
-  Event start;
-  Event stop;
-  double min = 0.0;
-  for (int i = 0; i < 3; ++i) {
-    start.record(stream);
-    batch(stream, 1);
-    GPUBENCH_CUDA_CHECK(cudaGetLastError());
-    stop.record(stream);
-    stop.wait();
-    const double seconds = seconds_between(start, stop);
-    min = i == 0 ? seconds : std::min(min, seconds);
-  }
-  return min;
+  EventTimer timer(stream);
+  const auto once = [&] {
+    return timer.seconds([&] {
+      batch(stream, 1);
+      GPUBENCH_CUDA_CHECK(cudaGetLastError());
+    });
+  };
+  return std::min({once(), once(), once()});
 }
 
 /// CUDA events around executions that follow each other, less events around nothing.

@@ -191,21 +191,22 @@ class CudaGpu final : public Gpu {
   };
 
   DeviceTiming device_timing(TimedExecutions executions) {
-    std::optional<ColdExecutions> cold;
+    ColdExecutions cold;
+    const bool is_cold = executions.before || executions.turns != nullptr;
     if (executions.before) {
       executions.before();  // nothing is to be allocated or loaded while a stream is held
       launch_nothing(stream_.get());
-      cold = ColdExecutions{{},
-                            std::move(executions.before),
-                            [this] { launch_nothing(stream_.get()); },
-                            "inputs reset before each, untimed"};
+      cold.flush = std::move(executions.before);
+      cold.before_idle = [this] { launch_nothing(stream_.get()); };
+      cold.note = "inputs reset before each, untimed";
     } else if (executions.turns != nullptr) {
       flush_cache();  // likewise
-      cold = ColdExecutions{*executions.turns, [this] { flush_cache(); }};
+      cold.turns = *executions.turns;
+      cold.flush = [this] { flush_cache(); };
     }
     Blocker& held = blocker();
     return bench::device_timing(std::move(executions.batch), stream_.get(), held, *kernel_overheads_,
-                                cold ? &*cold : nullptr);
+                                is_cold ? &cold : nullptr);
   }
 
   Selected selected_;

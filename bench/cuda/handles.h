@@ -103,6 +103,26 @@ inline double seconds_between(const Event& start, const Event& stop) {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
+/// Seconds between two CUDA events around work on a stream.
+class EventTimer {
+ public:
+  explicit EventTimer(cudaStream_t stream) : stream_(stream) {}
+
+  template <class Enqueue>
+  double seconds(Enqueue&& enqueue) {
+    start_.record(stream_);
+    enqueue();
+    stop_.record(stream_);
+    stop_.wait();
+    return seconds_between(start_, stop_);
+  }
+
+ private:
+  cudaStream_t stream_;
+  Event start_;
+  Event stop_;
+};
+
 using Graph = Handle<cudaGraph_t, cudaGraphDestroy>;
 
 /// A graph made ready to launch.

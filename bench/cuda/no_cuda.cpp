@@ -26,7 +26,6 @@ constexpr const char* reason = "gpubench was built without CUDA";
 std::vector<Device> gpus() { return {}; }
 std::string why_no_gpu() { return reason; }
 std::unique_ptr<Gpu> open_gpu(const Device&) { throw CudaError(reason); }
-std::vector<Cost> measure_costs(const Device&) { throw CudaError(reason); }
 std::vector<Cost> measure_costs(Gpu&) { throw CudaError(reason); }
 ProfilerRange::ProfilerRange(const std::string&) {}
 ProfilerRange::~ProfilerRange() = default;

@@ -247,7 +247,7 @@ void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registe
 }  // namespace
 
 const std::vector<Registration*>& registrations() { return all_registrations(); }
-std::string why_no_time(const Measurement& measurement) {
+std::string why_unmeasured(const Measurement& measurement) {
   if (measurement.failure) return measurement.failure->message;
   return measurement.skipped.value_or("no time was measured");
 }
@@ -370,7 +370,7 @@ void Adapter::visit(benchmark::State& google, Registration& registration) {
   }
   const Measurement& last = measurements_.back();
   const std::size_t index = measurements_.size() - 1;
-  if (has_error(google) || !last.seconds()) return hand_over_nothing(google, registration, index, why_no_time(last));
+  if (has_error(google) || !last.seconds()) return hand_over_nothing(google, registration, index, why_unmeasured(last));
   hand_over(google, iterations > 1 && !grown_);
 }
 

@@ -164,7 +164,7 @@ class NamingReporter final : public Reporter {
     name_measurement(measurement, run, adapter_.registration_of(*index));
     if (is_skipped(run) && measurement.failure && measurement.failure->message == skipped_by_operation)
       measurement.failure->message = skip_message(run);
-    if (!is_skipped(run) && !measurement.seconds()) mark_skipped(run, why_no_time(measurement));
+    if (!is_skipped(run) && !measurement.seconds()) mark_skipped(run, why_unmeasured(measurement));
     if (measurement.label.empty()) measurement.label = run.report_label;  // set through Google Benchmark
     run.report_label = measurement.label;
     if (labeller_ && !is_skipped(run))

@@ -83,7 +83,7 @@ class Adapter {
 };
 
 /// The failure's message or why a point was skipped, without the kind of failure.
-std::string why_no_time(const Measurement& measurement);
+std::string why_unmeasured(const Measurement& measurement);
 /// How a point's index reaches the reporter: as a counter, or at the head of an error message.
 inline constexpr const char* point_counter = "gpubench_point";
 /// The index of what is no point of this run.

@@ -13,10 +13,6 @@ namespace {
 constexpr int samples = 7;
 constexpr double warm_up_seconds = 0.15;
 
-/// Set by tools that slow kernels down, lock clocks or replay.
-constexpr const char* profiler_variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
-                                              "NSYS_PROFILING_SESSION_ID", "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
-
 /// Calls f and turns what the GPU or its memory lacks into NoDriftSamples.
 template <class F>
 auto or_no_samples(F f) {
@@ -70,7 +66,7 @@ class CudaDriftSampler {
     // This process is one of them.
     if (const auto processes = bench_.nvml.compute_processes().value; processes && processes->size() > 1)
       return fmt::format("{} other process{} used this GPU", processes->size() - 1, processes->size() == 2 ? "" : "es");
-    for (const char* const variable : profiler_variables)
+    for (const char* const variable : bench::profiler_variables)
       if (std::getenv(variable) != nullptr)
         return fmt::format("a profiler seems to run this program ({} is set)", variable);
     if (probe.throttled_samples > 0)

@@ -68,14 +68,6 @@ std::string bus_id(int index) {
 
 }  // namespace
 
-double EventTimer::seconds(const std::function<void()>& enqueue) {
-  start_.record(stream_);
-  enqueue();
-  stop_.record(stream_);
-  stop_.wait();
-  return bench::seconds_between(start_, stop_);
-}
-
 ProbeClock::ProbeClock(cudaStream_t stream, int multiprocessors)
     : stream_(stream),
       multiprocessors_(multiprocessors),
@@ -93,7 +85,8 @@ double ProbeClock::now() {
   return read(multiprocessors_);
 }
 
-std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds, EventTimer& timer) {
+std::optional<double> ProbeClock::during(const std::function<void()>& enqueue, double seconds,
+                                         bench::EventTimer& timer) {
   const double beside = std::min(0.4 * seconds, max_seconds_beside);
   GPUBENCH_CUDA_CHECK(
       probes::launch_clock(static_cast<std::uint64_t>(1e9 * beside), multiprocessors_, readings_.data(), side_.get()));

@@ -17,19 +17,6 @@
 
 namespace gpubench::calibrate {
 
-/// Seconds between two CUDA events around work on a stream.
-class EventTimer {
- public:
-  explicit EventTimer(cudaStream_t stream) : stream_(stream) {}
-
-  double seconds(const std::function<void()>& enqueue);
-
- private:
-  cudaStream_t stream_;
-  bench::Event start_;
-  bench::Event stop_;
-};
-
 /// The SM clock from inside kernels: cycles over time, the mean of all multiprocessors.
 class ProbeClock {
  public:
@@ -46,7 +33,7 @@ class ProbeClock {
   /// Hz while work runs that takes `seconds` by itself: one thread on each multiprocessor reads the clock beside it. A
   /// reading after the work would be too high, for a GPU raises its clock at once. Absent when the work found no room
   /// beside those threads.
-  std::optional<double> during(const std::function<void()>& enqueue, double seconds, EventTimer& timer);
+  std::optional<double> during(const std::function<void()>& enqueue, double seconds, bench::EventTimer& timer);
 
  private:
   cudaStream_t stream_;
@@ -155,7 +142,7 @@ class Workbench : public WorkbenchBase {
   int minor = 0;
   std::unique_ptr<bench::Gpu> gpu;
   cudaStream_t stream;
-  EventTimer timer;
+  bench::EventTimer timer;
   ProbeClock clock;
   bench::Nvml nvml;
   DeviceVector<double> sink;  ///< what kernels leave that nobody needs

@@ -93,11 +93,7 @@ class HostLatencies {
   /// The levels are sampled between the rungs: their repeats then lie seconds apart, not milliseconds.
   void curve() {
     const auto largest = memory_.bytes() / 4096 * 4096;
-    std::vector<std::size_t> sizes;
-    for (const std::size_t size : rungs(curve_start, largest, dense_rungs, 1024))
-      if (static_cast<double>(size) <= dense_bytes) sizes.push_back(size);
-    for (const std::size_t size : rungs(curve_start, largest, sparse_rungs, 1024))
-      if (static_cast<double>(size) > dense_bytes) sizes.push_back(size);
+    const auto sizes = rungs(curve_start, largest, dense_rungs, dense_bytes, sparse_rungs, 1024);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       bench_.step("latency curve", static_cast<double>(i) / static_cast<double>(sizes.size()));
       if (i * repeats / sizes.size() != (i + 1) * repeats / sizes.size())

@@ -28,9 +28,7 @@ std::string each_in_its_memory(const HostWorkbench& bench, const probes::MemoryP
 /// Memory for a team, and in words how much that is.
 std::unique_ptr<probes::MemoryProbe> make_memory(const HostWorkbench& bench, std::size_t windows, std::string& text) {
   const auto cache = static_cast<double>(bench.device.last_level_cache_bytes);
-  const double wanted = std::max(wanted_caches * cache, min_bytes);
-  const auto available = static_cast<double>(detail::free_host_bytes());
-  const double given = available > 0.0 ? std::min(wanted, available / 4.0) : wanted;
+  const auto [wanted, given] = stream_memory(cache);
   auto memory = std::make_unique<probes::MemoryProbe>(static_cast<std::size_t>(given), bench.isa,
                                                       bench.plan.touch_seconds, windows);
   const auto bytes = static_cast<double>(memory->bytes());
@@ -111,12 +109,8 @@ std::vector<std::size_t> sizes_of(const HostWorkbench& bench, const probes::Memo
   const std::size_t wanted = cache > 0 ? bench.plan.ladder_caches * cache : memory.bytes();
   const std::size_t largest =
       std::min(std::max(wanted, std::size_t{256} << 20), memory.bytes()) / threads / grain * grain;
-  std::vector<std::size_t> sizes;
-  for (const std::size_t size : rungs(smallest, largest, dense_rungs, grain))
-    if (static_cast<double>(size * threads) <= dense_bytes) sizes.push_back(size);
-  for (const std::size_t size : rungs(smallest, largest, bench.plan.sparse_rungs, grain))
-    if (static_cast<double>(size * threads) > dense_bytes) sizes.push_back(size);
-  return sizes;
+  return rungs(smallest, largest, dense_rungs, dense_bytes / static_cast<double>(threads), bench.plan.sparse_rungs,
+               grain);
 }
 
 void add_ladder(HostWorkbench& bench, probes::MemoryProbe& memory, HostLadder& into) {
@@ -182,6 +176,12 @@ void conclude(HostWorkbench& bench, const probes::MemoryProbe* memory, const Hos
 }
 
 }  // namespace
+
+StreamMemory stream_memory(double cache_bytes) {
+  const double wanted = std::max(wanted_caches * cache_bytes, min_bytes);
+  const auto available = static_cast<double>(detail::free_host_bytes());
+  return {wanted, available > 0.0 ? std::min(wanted, available / 4.0) : wanted};
+}
 
 void add_host_memory_probes(HostWorkbench& bench) {
   for (const bool all : {true, false}) {

@@ -125,6 +125,14 @@ class HostWorkbench : public WorkbenchBase {
   double start_;
 };
 
+/// Memory for streams beyond a cache of so many bytes: `wanted` is four times that, `given` at most a quarter of what
+/// is free.
+struct StreamMemory {
+  double wanted = 0.0;
+  double given = 0.0;
+};
+StreamMemory stream_memory(double cache_bytes);
+
 /// Takes one sample. Where threads cannot be made or placed, the probe ends: it goes to `failure`.
 void sample(HostProbe& probe);
 
