@@ -23,7 +23,7 @@ constexpr std::array<CommandKindRow, 4> kinds = {
 
 const KernelGroup* only_command(const Measurement& measurement) {
   const bool one = measurement.kernels.size() == 1 && measurement.kernels.front().kind != CommandKind::kernel;
-  return one && measurement.kernels.front().launch.launches == 1 ? measurement.kernels.data() : nullptr;
+  return one && measurement.kernels.front().launch.launches >= 1 ? measurement.kernels.data() : nullptr;
 }
 
 /// The probability that a ratio is above one, from the standard deviation of its logarithm.
@@ -42,10 +42,11 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   if (kind == kinds.end()) return std::nullopt;
   const CommandCost& cost = machine.commands[static_cast<std::size_t>(kind - kinds.begin())];
   const Time time = time_of(measurement);
+  const auto count = static_cast<double>(command->launch.launches);
   // A copy on the device reads and writes each byte.
-  const double bytes = static_cast<double>(command->bytes.value_or(0)) * (kind == kinds.begin() ? 2.0 : 1.0);
+  const double bytes = count * static_cast<double>(command->bytes.value_or(0)) * (kind == kinds.begin() ? 2.0 : 1.0);
   if (!cost.fixed || (bytes > 0.0 && !cost.rate)) return std::nullopt;
-  const double fixed = std::min(cost.fixed->seconds, time.seconds);
+  const double fixed = std::min(count * cost.fixed->seconds, time.seconds);
   const double moving = cost.rate ? std::min(bytes / cost.rate->per_second, time.seconds - fixed) : 0.0;
   const double sigma = std::hypot(time.sigma, cost.fixed->sigma, model_sigma);
   Verdict verdict;
@@ -60,7 +61,7 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   verdict.certainty = certainty_of(verdict.confidence);
   verdict.runner_up = is_overhead ? Regime::memory : Regime::overhead;
   verdict.runner_up_probability = is_overhead ? 1.0 - overhead : overhead;
-  verdict.model_seconds = fixed + (cost.rate ? bytes / cost.rate->per_second : 0.0);
+  verdict.model_seconds = count * cost.fixed->seconds + (cost.rate ? bytes / cost.rate->per_second : 0.0);
   verdict.shares = {{std::string(kind->fixed), fixed / time.seconds}};
   if (moving > 0.0) verdict.shares.push_back({std::string(kind->rate), moving / time.seconds});
   const double rest = 1.0 - verdict.shares.front().fraction - (moving > 0.0 ? verdict.shares.back().fraction : 0.0);
