@@ -146,8 +146,8 @@ Time time_of(const Measurement& measurement) {
   const Summary& summary = *judged_seconds(measurement);
   Time time{summary.median, sigma_of(summary), std::nullopt, 0.0};
   const Summary* const device = seconds_by(measurement, Clock::device);
-  const bool usable = device != nullptr && device != &summary && !device_over_stream(measurement) && device->count > 0 && device->median >= min_figure &&
-                      device->median <= max_figure;
+  const bool usable = device != nullptr && device != &summary && !device_over_stream(measurement) &&
+                      device->count > 0 && device->median >= min_figure && device->median <= max_figure;
   if (!usable) return time;
   time.device_seconds = device->median;
   time.device_sigma = sigma_of(*device);

@@ -55,9 +55,10 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   const double explained = (fixed + moving) / time.seconds;
   // Memory that is not pinned, or a link that others use, makes copies slower than their engine.
   const double known = probability_above_one(latency_ratio * explained, sigma);
-  verdict.regime = is_overhead ? Regime::overhead : Regime::memory;
-  verdict.limiter = is_overhead ? kind->fixed : kind->rate;
-  verdict.confidence = is_overhead ? overhead : (1.0 - overhead) * std::max(known, 0.8);
+  const bool waits = !is_overhead && known < 0.5;
+  verdict.regime = is_overhead ? Regime::overhead : waits ? Regime::latency : Regime::memory;
+  verdict.limiter = is_overhead ? kind->fixed : waits ? resource::latency : kind->rate;
+  verdict.confidence = is_overhead ? overhead : (1.0 - overhead) * (waits ? 1.0 - known : known);
   verdict.certainty = certainty_of(verdict.confidence);
   verdict.runner_up = is_overhead ? Regime::memory : Regime::overhead;
   verdict.runner_up_probability = is_overhead ? 1.0 - overhead : overhead;
@@ -70,6 +71,15 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
     verdict.evidence = fmt::format("is a command ({}) that spends {} of {} on its fixed cost", command->launch.name,
                                    format_seconds(fixed), format_seconds(time.seconds));
     verdict.advice = {{"copy or fill more at once", verdict.evidence, std::nullopt, AdviceCode::batch_launches}};
+    return verdict;
+  }
+  if (waits) {
+    verdict.evidence =
+        fmt::format("is a command ({}) that takes {}, of which its fixed cost and its engine's rate explain {}",
+                    command->launch.name, format_seconds(time.seconds), format_percent(explained));
+    if (kind->name.find("host") != std::string_view::npos)
+      verdict.advice = {{"copy from and to pinned memory (cudaMallocHost), and not beside other copies",
+                         "copies of pinned memory reach more", std::nullopt, AdviceCode::more_bytes_in_flight}};
     return verdict;
   }
   verdict.achieved = moving / time.seconds;

@@ -46,7 +46,7 @@ bool Figures::starts_longest() const { return start_seconds > std::max(memory_se
 bool Figures::unit_decides() const {
   if (!busy || *busy < busy_suspect) return false;
   const Regime model = regime_by_model();
-  return *busy >= busy_limiter || (model != Regime::memory && model != Regime::compute);
+  return *busy >= busy_limiter || model == Regime::latency || model == Regime::unknown;
 }
 
 Regime Figures::regime_beside_launch() const { return unit_decides() ? busy_regime : regime_by_model(); }

@@ -24,7 +24,7 @@ constexpr Resource table[] = {
     // Memory, from near to far.
     {.name = "l1", .label = "L1", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Reads that the first-level cache serves.", .advice = "Keep more in registers and in shared memory.",
-     .color = "#9CD3F2", .busy = {"l1_data_busy", "l1_banks_busy", "texture_busy"}},
+     .color = "#9CD3F2", .busy = {"texture_busy"}},
     {.name = "l2", .label = "L2", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Reads that the second-level cache serves.",
      .advice = "Read each byte once and use it from shared memory or registers.", .moves_sectors = true,
@@ -43,6 +43,11 @@ constexpr Resource table[] = {
     {.name = "shared", .label = "shared memory", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Shared memory without bank conflicts.", .advice = "Avoid bank conflicts and reuse operands in registers.",
      .color = "#BFE3F7", .busy = {"l1_data_busy", "l1_banks_busy"}},
+    {.name = "l1-data", .label = "the data stage of L1 and shared memory", .kind = memory, .group = CeilingGroup::memory,
+     .text = "Wavefronts of 128 bytes for loads, stores and shared memory, as counted: bank conflicts and scattered "
+             "accesses take several.",
+     .advice = "Avoid bank conflicts and let a warp access neighbouring words; keep operands in registers.",
+     .color = "#ACDDF6", .busy = {"l1_data_busy", "l1_banks_busy"}},
     {.name = "l2-fabric", .label = "the link between the halves of L2", .kind = memory, .group = CeilingGroup::memory,
      .text = "Sectors that one half of L2 gets from the other, as counted.",
      .advice = "Work on sets that fit into half of L2, and use all bytes of each sector.", .moves_sectors = true,

@@ -243,8 +243,8 @@ __global__ void bank_conflict_kernel(int rounds, float* out) {
   if (sum == -1.0F) *out = sum;
 }
 
-/// Shared memory serves one thread of a warp at a time; no ceiling accounts for that.
-void latency_bank_conflicts(State& state) {
+/// Shared memory serves one thread of a warp at a time: only counters of units show its limit.
+void memory_bank_conflicts(State& state) {
   const auto rounds = static_cast<int>(state.range(0));
   const int blocks = 2 * multiprocessors();
   auto out = state.device_vector<float>(1);
@@ -254,7 +254,7 @@ void latency_bank_conflicts(State& state) {
     bank_conflict_kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(rounds, place);
   });
 }
-GPU_BENCHMARK(latency_bank_conflicts)->ArgName("rounds")->RangeMultiplier(4)->Range(64, 65536);
+GPU_BENCHMARK(memory_bank_conflicts)->ArgName("rounds")->RangeMultiplier(4)->Range(64, 65536);
 
 /// One block a multiprocessor (shared memory sees to that), and a few more than one wave.
 void waves(State& state) {
