@@ -134,7 +134,8 @@ void Case::ask_unit() {
   const bool decides = figures.overhead_excess() < 1.0 && figures.unit_decides();
   // Of two of one kind the longer one names the limiter: the model's ceilings are measured, the unit's peak is not.
   const bool longer = busy_seconds > binding.seconds || binding.decision.regime == Regime::unknown;
-  rests_on_unit = longer || (decides && binding.decision.regime != witness->decision.regime);
+  const bool open = decision.regime == Regime::latency || decision.regime == Regime::unknown;
+  rests_on_unit = ((decides || open) && longer) || (decides && binding.decision.regime != witness->decision.regime);
   if (rests_on_unit) binding = {witness->decision, busy_seconds};
   if (decides)
     decision = binding.decision;

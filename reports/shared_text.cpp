@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "classifier/votes.h"
 #include "core/base/text.h"
@@ -96,6 +97,25 @@ std::string activity_summary(const Run& run) {
   if (worst == nullptr) return {};
   return fmt::format("activity records agree with {} of {} point{}; largest difference: {} ({})", agreeing, all,
                      all == 1 ? "" : "s", difference_text(*worst->activity), label(*worst));
+}
+
+std::string counters_summary(const Run& run) {
+  const auto on_gpu = [&](const Measurement& measurement) {
+    const auto device = std::ranges::find(run.devices, measurement.device, &Device::id);
+    return device != run.devices.end() && device->kind == DeviceKind::cuda;
+  };
+  std::set<std::string_view> all;
+  std::set<std::string_view> unsure;
+  for (const Point& point : run.points) {
+    if (!point.verdict || !on_gpu(point.measurement)) continue;
+    all.insert(point.measurement.operation);
+    const bool sure = point.verdict->regime != Regime::unknown && point.verdict->certainty == Certainty::certain;
+    if (!sure && point.measurement.counters.empty() && point.measurement.absent_counters.empty())
+      unsure.insert(point.measurement.operation);
+  }
+  return unsure.empty() ? ""
+                        : fmt::format("{} of {} may be surer with --metrics=core,units", unsure.size(),
+                                      plural(static_cast<long long>(all.size()), "operation"));
 }
 
 std::string activity_text(const ActivityCheck& check) {

@@ -58,6 +58,10 @@ std::vector<std::string> rule_differences(const Run& run);
 std::vector<std::string> activity_warnings(const Run& run);
 /// "activity records agree with 41 of 42 points; largest difference: 0.31 us longer where 0.10 us is allowed (copy)".
 std::string activity_summary(const Run& run);
+
+/// "12 of 14 operations may be surer with --metrics=core,units": those of a GPU with a verdict that is not certain and
+/// rests on no counters. Empty where there is none.
+std::string counters_summary(const Run& run);
 /// What was recorded, what was expected, and whether the two agree.
 std::string activity_text(const ActivityCheck& check);
 /// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"

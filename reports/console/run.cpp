@@ -319,8 +319,7 @@ std::string own_figures_lines(const Run& run, const ConsoleStyle& style) {
   return text.empty() ? "" : text + "\n";
 }
 
-std::string activity_line(const Run& run, const ConsoleStyle& style) {
-  const std::string text = activity_summary(run);
+std::string summary_line(const std::string& text, const ConsoleStyle& style) {
   return text.empty() ? "" : paragraph("", printable(text), color::none, style);
 }
 
@@ -347,7 +346,8 @@ std::string console(const Run& run, const ConsoleStyle& style, bool kernels) {
   text += "\n" + own_figures_lines(run, style) + legend(run, style);
   for (const std::string& warning : run.warnings)
     text += paragraph("warning: ", printable(warning), color::yellow, style);
-  return text + work_notices(run, style) + activity_line(run, style) + summary(run, style);
+  return text + work_notices(run, style) + summary_line(activity_summary(run), style) +
+         summary_line(counters_summary(run), style) + summary(run, style);
 }
 
 }  // namespace gpubench::reports
