@@ -378,14 +378,12 @@ TEST(ActivityPass, OfVeryManyKernelsSomeAreNamedAndTheRestIsSummedUp) {
   ActivityPass phase(gpu(), opener(fake));
   Measurement measurement = timed(2.0e-6, 0.5e-6);
   measurement.launches = Launches{10'000, 10'000, 0};
-  int executions = 0;
   phase.fill(measurement, {[] {},
                            [&] {
-                             ++executions;
                              for (int i = 0; i < 10'000; ++i) fake.runs("made at run time " + std::to_string(i), 100);
                            }});
   ASSERT_THAT(measurement.kernels, SizeIs(max_kernel_groups + 1)) << measurement.activity->reason;
-  EXPECT_LT(executions, 40);
+  EXPECT_LT(measurement.activity->executions, 21) << "the warm-up goes by time";
   const KernelGroup& rest = measurement.kernels.back();
   EXPECT_EQ(rest.kind, CommandKind::others);
   EXPECT_EQ(rest.launch.launches, 10'000 - static_cast<std::int64_t>(max_kernel_groups));
