@@ -84,7 +84,8 @@ Verdict decided(const Case& it) {
   verdict.regime = it.decision.regime;
   verdict.limiter = it.decision.limiter;
   verdict.shares = shares_of(it);
-  if (!is_launch(it.decision) && it.decision.regime != Regime::unknown) {
+  if (!is_launch(it.decision) && it.binding.decision.regime != Regime::unknown &&
+      it.decision.regime != Regime::unknown) {
     verdict.achieved = it.binding.seconds / it.time.seconds;
     if (is_explained(it)) verdict.speed_up_left = it.time.seconds / it.binding.seconds;
   }

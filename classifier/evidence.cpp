@@ -78,6 +78,9 @@ std::string latency_sentence(const Case& it) {
   if (it.rests_on_unit)
     return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}{}", format_seconds(rest),
                        unit_clause(it), idle_note(it), waits);
+  if (it.binding.decision.regime == Regime::unknown)
+    return fmt::format("works for {} {}{}", format_seconds(rest),
+                       it.time.device_seconds ? "on the device" : "beyond the launch", idle_note(it));
   // Not counted, they may be more than is declared.
   const bool may_waste =
       !it.prediction.counted && it.memory_seconds > 0.0 && latency_ratio * max_waste * it.memory_seconds >= rest;

@@ -62,7 +62,8 @@ Regime Figures::regime_by_model() const {
     return memory_seconds >= pipe_seconds ? Regime::memory : Regime::compute;
   }
   // Time that no ceiling accounts for may be a missing ceiling's, the launch's, or that of work nobody declares.
-  const bool decidable = (busy || (work > 0.0 && complete)) && (launch_seconds || device_seconds);
+  const bool known = busy || wave_factor >= idle_grid || (work > 0.0 && complete);
+  const bool decidable = known && (launch_seconds || device_seconds);
   return decidable ? Regime::latency : Regime::unknown;
 }
 
@@ -77,6 +78,7 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
   if (const auto* pipe = prediction.largest(ResourceKind::pipe)) figures.pipe_seconds = pipe->seconds;
   figures.start_seconds = prediction.start_seconds();
   figures.kernels = prediction.kernels;
+  figures.wave_factor = prediction.wave_factor;
   figures.overlap = prediction.overlap.value;
   figures.complete = prediction.missing.empty();
   return figures;

@@ -33,6 +33,8 @@ inline constexpr double latency_ratio = 1.5;
 inline constexpr double busy_limiter = 0.8;
 /// It is the limiter also from here on, where the model knows none.
 inline constexpr double busy_suspect = 0.7;
+/// A grid that leaves so many times more multiprocessors than it uses keeps no unit of the chip busy.
+inline constexpr double idle_grid = 4.0;
 /// Above, no latency is certain.
 inline constexpr double busy_enough = 0.6;
 
@@ -55,7 +57,8 @@ struct Figures {
   double pipe_seconds = 0.0;   ///< of the slowest
   double start_seconds = 0.0;  ///< of the blocks that start while others work
   double overlap = overlap_prior.value;
-  bool complete = true;        ///< every ceiling that the work needs is there
+  bool complete = true;  ///< every ceiling that the work needs is there
+  double wave_factor = 1.0;
   std::optional<double> busy;  ///< of its peak, the busiest unit that the hardware counted
   Regime busy_regime = Regime::unknown;
 

@@ -66,6 +66,20 @@ TEST(Witness, NothingNeedBeDeclared) {
   EXPECT_THAT(idle.evidence, HasSubstr("wait for global memory"));
 }
 
+TEST(Witness, AGridOfAFewBlocksIsLatencyWhateverIsDeclared) {
+  auto calibration = gpu();
+  calibration.device.units = 100;
+  auto measurement = measured(62e-6, Work{});
+  measurement.grid = Grid{10, 4};
+  const auto verdict = classify(measurement, calibration);
+  EXPECT_EQ(verdict.regime, Regime::latency);
+  EXPECT_FALSE(verdict.achieved);
+  EXPECT_THAT(verdict.evidence, HasSubstr("leave 90 % of the multiprocessors idle"));
+  EXPECT_EQ(verdict.advice.front().code, AdviceCode::larger_grid);
+  measurement.grid = Grid{60, 4};
+  EXPECT_EQ(classify(measurement, calibration).regime, Regime::unknown);
+}
+
 TEST(Witness, DamagedSharesSayNothing) {
   const auto plain = measured(62e-6, streaming(80e6, 1e3));
   for (const double percent : {-5.0, 500.0, 1e300})
