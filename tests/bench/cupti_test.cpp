@@ -134,8 +134,9 @@ TEST_P(OfChip, OneBadNameFailsASetAndIsFoundOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, OfChip,
-                         testing::Values(Chip{"GA100", {"flops_tensor_fp8", "fma_heavy_busy"}}, Chip{"AD102", {"l2_fabric_busy"}},
-                                         Chip{"GH100", {}}, Chip{"GB100", {}}, Chip{"GB202", {"l2_fabric_busy"}}),
+                         testing::Values(Chip{"GA100", {"flops_tensor_fp8", "fma_heavy_busy"}},
+                                         Chip{"AD102", {"l2_fabric_busy"}}, Chip{"GH100", {}}, Chip{"GB100", {}},
+                                         Chip{"GB202", {"l2_fabric_busy"}}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Cupti, AnUnknownChipIsRefusedWithTheRemedy) {
