@@ -64,6 +64,8 @@ struct Confidence {
 Confidence confidence_of(const Case& it);
 
 Certainty certainty_of(double probability);
+/// The most that a verdict is worth which something speaks against: likely, never certain.
+inline constexpr double never_certain = 0.94;
 
 /// As `classify`; `calibrated_device` is the id of the device that `machine` was made from.
 Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::string_view calibrated_device);

@@ -17,7 +17,6 @@
 #include "classifier/sweeps.h"
 #include "classifier/votes.h"
 #include "core/base/parallel.h"
-#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -54,20 +53,6 @@ void add_elasticity_votes(const Sweep& sweep, const Machine& machine,
             found->second->votes.emplace_back(elasticity_vote({found->second->regime, found->second->limiter}, *slope)),
             *found->second);
   }
-}
-
-Regime regime_of(std::string_view limiter) {
-  if (limiter == resource::latency) return Regime::latency;
-  const Resource* const row = find_resource(limiter);
-  if (row == nullptr) return Regime::unknown;
-  switch (row->kind) {
-    case ResourceKind::memory: return Regime::memory;
-    case ResourceKind::pipe: return Regime::compute;
-    case ResourceKind::start:
-    case ResourceKind::launch: return Regime::overhead;
-    case ResourceKind::other: break;
-  }
-  return Regime::unknown;
 }
 
 /// Whether the points about a change of regime show it: of the two sizes on each side, one has the regime of that side.

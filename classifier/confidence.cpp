@@ -150,12 +150,7 @@ Regime max_other(const RegimeCounts& counts, Regime own) {
   return result;
 }
 
-/// Under load a time says little: no better than likely, and less the less of its cores a point had.
-constexpr double load_cap = 0.94;
-
-/// Never certain: latency beside a unit that is fairly busy, or without a cause where most of the time is unexplained.
-constexpr double doubt_cap = 0.94;
-
+/// Latency beside a unit that is fairly busy, or without a cause where most of the time is unexplained.
 bool is_doubtful_latency(const Case& it) {
   if (it.decision.regime != Regime::latency) return false;
   if (it.figures.busy) return *it.figures.busy >= busy_enough;
@@ -164,8 +159,9 @@ bool is_doubtful_latency(const Case& it) {
 }
 
 double lowered(double probability, const Case& it) {
-  if (is_doubtful_latency(it)) probability = std::min(probability, doubt_cap);
-  if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, load_cap, *share});
+  if (is_doubtful_latency(it)) probability = std::min(probability, never_certain);
+  // Under load a time says little, and less the less of its cores a point had.
+  if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});
   const auto& launch = it.prediction.launch;
   if (!launch || !it.prediction.missing.empty()) probability *= missing_factor;
   if (it.excess_over_ceiling) probability = std::min(probability, contradiction_cap / *it.excess_over_ceiling);

@@ -14,7 +14,6 @@
 namespace gpubench::classifier {
 namespace {
 
-constexpr double max_of_contradicting_clocks = 0.94;
 /// A kernel is what an operation's advice is about from this share of the time on.
 constexpr double most = 0.5;
 
@@ -61,7 +60,7 @@ void doubt_clocks(const Measurement& measurement, Verdict& verdict) {
   const bool by_records = measurement.activity && measurement.activity->agreement == Agreement::disagrees &&
                           measurement.activity->recording_seconds;
   if (!excess && !by_records) return;
-  verdict.confidence = std::min(verdict.confidence, max_of_contradicting_clocks);
+  verdict.confidence = std::min(verdict.confidence, never_certain);
   verdict.certainty = certainty_of(verdict.confidence);
   verdict.evidence += excess ? fmt::format("; its device time is {} longer than the stream's, so the stream's counts",
                                            format_percent(*excess - 1.0))

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/resources.h"
+
 namespace gpubench::classifier {
 namespace {
 
@@ -82,6 +84,20 @@ Figures figures_of(const Time& time, const Prediction& prediction) {
   figures.overlap = prediction.overlap.value;
   figures.complete = prediction.missing.empty();
   return figures;
+}
+
+Regime regime_of(std::string_view limiter) {
+  if (limiter == resource::latency) return Regime::latency;
+  const Resource* const row = find_resource(limiter);
+  if (row == nullptr) return Regime::unknown;
+  switch (row->kind) {
+    case ResourceKind::memory: return Regime::memory;
+    case ResourceKind::pipe: return Regime::compute;
+    case ResourceKind::start:
+    case ResourceKind::launch: return Regime::overhead;
+    case ResourceKind::other: break;
+  }
+  return Regime::unknown;
 }
 
 Binding binding_of(const Prediction& prediction) {

@@ -87,6 +87,9 @@ struct Decision {
   std::string_view limiter;  ///< empty when unknown; lives as long as the machine
   friend bool operator==(const Decision&, const Decision&) = default;
 };
+/// The regime of a limiter by its name; unknown for a resource that no verdict names.
+Regime regime_of(std::string_view limiter);
+
 /// Whether it is overhead that each launch pays, rather than each block.
 inline bool is_launch(const Decision& decision) {
   return decision.regime == Regime::overhead && decision.limiter != block_start;

@@ -228,7 +228,6 @@ Vote speed_of_light_vote(const Verdict& verdict, const SpeedOfLight& figures) {
 void weigh(const Vote& vote, Verdict& verdict) {
   // How often each is right on the operations of known regime, H200: docs/results/h200/classifier.md.
   constexpr std::array<double, experiment_names.size()> reliability = {0.9, 0.9, 0.95, 0.9, 0.5};
-  constexpr double never_certain = 0.94;
   if (vote.outcome != Outcome::disagrees || vote.experiment == Experiment::ncu_rule) return;
   const double right = reliability[static_cast<std::size_t>(vote.experiment)];
   const double p = verdict.confidence;

@@ -44,19 +44,20 @@ std::optional<Witness> witness_of(const Measurement& measurement, const Predicti
   if (!result) return std::nullopt;
   // Of units that are as busy, the one that the model names.
   const Resource* best = find_plain_resource(binding_of(prediction).decision.limiter);
-  bool named = false;
-  if (best != nullptr)
-    for (const std::string_view unit : best->busy)
-      if (const auto percent = percent_of(unit); percent && *percent >= 100.0 * result->busy - as_busy && !named) {
-        result = Witness{unit, *percent / 100.0, {}};
-        named = true;
-      }
-  if (!named) best = nullptr;
+  if (best != nullptr) {
+    const auto unit = std::ranges::find_if(best->busy, [&](std::string_view each) {
+      return percent_of(each).value_or(-1.0) >= 100.0 * result->busy - as_busy;
+    });
+    if (unit != best->busy.end())
+      result = Witness{*unit, *percent_of(*unit) / 100.0, {regime_of(best->name), best->name}};
+  }
+  if (!result->decision.limiter.empty()) return result;
+  best = nullptr;
   for (const Resource& row : all_resources())
-    if (!named && serves(row, result->counter) &&
+    if (serves(row, result->counter) &&
         (best == nullptr || needed_seconds(row.name, prediction) > needed_seconds(best->name, prediction)))
       best = &row;
-  result->decision = {best->kind == ResourceKind::memory ? Regime::memory : Regime::compute, best->name};
+  result->decision = {regime_of(best->name), best->name};
   return result;
 }
 
