@@ -10,16 +10,17 @@
 
 #include "classifier/case.h"
 #include "core/base/units.h"
+#include "core/model/command_names.h"
 #include "core/model/resources.h"
 
 namespace gpubench::classifier {
 namespace {
 
 constexpr std::array<CommandKindRow, 4> kinds = {
-    {{"copy, device to device", "copy-device-to-device", "copy-rate-device-to-device"},
-     {"copy, host to device", "copy-host-to-device", "host-to-device-pinned"},
-     {"copy, device to host", "copy-device-to-host", "device-to-host-pinned"},
-     {"fill", "memset", "fill-rate"}}};
+    {{command_name::device_to_device, "copy-device-to-device", "copy-rate-device-to-device"},
+     {command_name::host_to_device, "copy-host-to-device", "host-to-device-pinned"},
+     {command_name::device_to_host, "copy-device-to-host", "device-to-host-pinned"},
+     {command_name::fill, "memset", "fill-rate"}}};
 
 const KernelGroup* only_command(const Measurement& measurement) {
   const bool one = measurement.kernels.size() == 1 && measurement.kernels.front().kind != CommandKind::kernel;

@@ -9,6 +9,7 @@
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cupti_library.h"
+#include "core/model/command_names.h"
 
 namespace gpubench::bench {
 namespace {
@@ -174,22 +175,24 @@ class CuptiActivity final : public ActivitySource {
   }
 
   static ActivityRecord of_copy(const CopyRecord& record) {
-    return {std::nullopt, record.start, record.end, CommandKind::copy, name_of_copy(record.copyKind), size_of(record)};
+    return {std::nullopt,   record.start, record.end, CommandKind::copy, std::string(name_of_copy(record.copyKind)),
+            size_of(record)};
   }
   static ActivityRecord of_fill(const FillRecord& record) {
-    return {std::nullopt, record.start, record.end, CommandKind::fill, "fill", size_of(record)};
+    return {std::nullopt,   record.start, record.end, CommandKind::fill, std::string(command_name::fill),
+            size_of(record)};
   }
   static std::int64_t size_of(const auto& record) {
     return static_cast<std::int64_t>(std::min<std::uint64_t>(record.bytes, std::numeric_limits<std::int64_t>::max()));
   }
-  static std::string name_of_copy(std::uint8_t kind) {
+  static std::string_view name_of_copy(std::uint8_t kind) {
     switch (kind) {
-      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: return "copy, host to device";
-      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: return "copy, device to host";
-      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: return "copy, device to device";
+      case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD: return command_name::host_to_device;
+      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH: return command_name::device_to_host;
+      case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD: return command_name::device_to_device;
       case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH: return "copy, host to host";
       case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP: return "copy, GPU to GPU";
-      default: return "copy";
+      default: return command_name::copy;
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "bench/cuda/device_timing.h"
 #include "bench/cuda/handles.h"
+#include "core/model/command_names.h"
 
 namespace gpubench::bench {
 namespace {
@@ -57,18 +58,18 @@ cudaMemoryType memory_of(const void* pointer) {
 }
 
 /// A copy's kind by where its two ends lie, under the name that activity records give it.
-const char* name_of_copy(const cudaMemcpy3DParms& copy) {
+std::string_view name_of_copy(const cudaMemcpy3DParms& copy) {
   if (copy.kind == cudaMemcpyDefault) {
     const bool from_device = memory_of(copy.srcPtr.ptr) == cudaMemoryTypeDevice;
     const bool to_device = memory_of(copy.dstPtr.ptr) == cudaMemoryTypeDevice;
-    if (from_device && to_device) return "copy, device to device";
-    return from_device ? "copy, device to host" : to_device ? "copy, host to device" : "copy";
+    if (from_device && to_device) return command_name::device_to_device;
+    return from_device ? command_name::device_to_host : to_device ? command_name::host_to_device : command_name::copy;
   }
   switch (copy.kind) {
-    case cudaMemcpyHostToDevice: return "copy, host to device";
-    case cudaMemcpyDeviceToHost: return "copy, device to host";
-    case cudaMemcpyDeviceToDevice: return "copy, device to device";
-    default: return "copy";
+    case cudaMemcpyHostToDevice: return command_name::host_to_device;
+    case cudaMemcpyDeviceToHost: return command_name::device_to_host;
+    case cudaMemcpyDeviceToDevice: return command_name::device_to_device;
+    default: return command_name::copy;
   }
 }
 
@@ -84,7 +85,7 @@ KernelGroup command_of(cudaGraphNode_t node, cudaGraphNodeType type) {
   } else {
     cudaMemsetParams fill = {};
     GPUBENCH_CUDA_CHECK(cudaGraphMemsetNodeGetParams(node, &fill));
-    group.launch.name = "fill";
+    group.launch.name = command_name::fill;
     bytes = fill.elementSize * fill.width * fill.height;
   }
   group.bytes = static_cast<std::int64_t>(std::min<std::size_t>(bytes, std::numeric_limits<std::int64_t>::max()));
