@@ -15,17 +15,19 @@ MAY_INCLUDE = {
     "core": [],
     "classifier": ["core"],
     "compare": ["classifier", "core"],
-    "reports": ["compare", "classifier", "core"],
+    "traces": ["core"],
+    "profile": ["bench", "classifier", "traces", "core"],
+    "reports": ["compare", "classifier", "traces", "core"],
     "bench": ["core"],
     "kernels/probes": [],
     "kernels/operations": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
     "kernels": ["bench", "core"],
     "calibrate": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
     "doctor": ["bench", "core"],
-    "main": ["calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
+    "main": ["profile", "traces", "calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
 }
 # Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.
-WITHOUT_CUDA = {"core", "classifier", "compare", "reports"}
+WITHOUT_CUDA = {"core", "classifier", "compare", "reports", "traces"}
 PLAIN_PUBLIC_HEADERS = {"work.h", "version.h"}
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cupti|nvml|nv|curand|driver_types|vector_types)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
