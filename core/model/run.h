@@ -12,6 +12,7 @@
 #include "core/model/calibration.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
+#include "core/model/program.h"
 #include "core/model/verdict.h"
 
 namespace gpubench {
@@ -51,6 +52,7 @@ struct Run {
   std::vector<Boundary> boundaries;
   std::vector<std::string> warnings;
   std::optional<Unfinished> unfinished = {};  ///< absent in a finished run, and in older files
+  std::optional<Program> program = {};        ///< of a profiled program, whose kernels are the points
 
   [[nodiscard]] const Calibration* calibration_of(std::string_view device_id) const {
     for (const auto& calibration : calibrations)

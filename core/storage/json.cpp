@@ -391,7 +391,54 @@ void describe(auto& visit, is_a<Point> auto& it) {
 }
 
 PLAIN(Unfinished, OF(finished), OF(planned))
-PLAIN(Run, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries), OF(warnings))
+
+// Programs.
+
+PLAIN(Idle, OF(cause), OF(seconds), OF(gaps))
+PLAIN(GpuTime, OF(device), OF(process), OF(wall_seconds), OF(busy_seconds), OF(compute_seconds), OF(memory_seconds),
+      OF(communication_seconds), OF(memory_overlap_seconds), OF(communication_overlap_seconds), OF(idle), OF(launches),
+      OF(launch_call_seconds), OF(launch_period_seconds))
+PLAIN(Finding, OF(text), OF(gain_seconds))
+PLAIN(ProgramKernel, OF(point), OF(range), OF(launches), OF(counted), OF(total_seconds), OF(p50_seconds),
+      OF(p95_seconds), OF(share))
+PLAIN(ProgramRange, OF(path), OF(depth), OF(count), OF(host_seconds), OF(kernel_seconds), OF(own_kernel_seconds),
+      OF(launches))
+
+void describe(auto& visit, is_a<ProgramMemory> auto& it) {
+  fields(visit, OF(process), OF(kind), OF(allocations), OF(peak_bytes), OF(peak_seconds), OF(never_freed_bytes),
+         OF(curve_seconds), OF(curve_bytes));
+  visit.require(it.curve_seconds.size() == it.curve_bytes.size(), "curve_bytes",
+                "does not have one entry for each of curve_seconds");
+}
+
+PLAIN(NeverFreed, OF(source), OF(kind), OF(allocations), OF(bytes))
+
+void describe(auto& visit, is_a<ProgramTrack> auto& it) {
+  fields(visit, OF(name), OF(starts_seconds), OF(lengths_seconds), OF(kinds));
+  visit.field(OF(names), Domain::any);
+  visit.require(it.starts_seconds.size() == it.lengths_seconds.size() && it.kinds.size() == it.lengths_seconds.size() &&
+                    it.names.size() == it.lengths_seconds.size(),
+                "starts_seconds", "does not have as many entries as lengths_seconds, kinds and names");
+}
+
+PLAIN(SelfCost, OF(what), OF(count), OF(seconds_each))
+
+void describe(auto& visit, is_a<Program> auto& it) {
+  fields(visit, OF(command), OF(ended), OF(wall_seconds), OF(gpus), OF(findings), OF(kernels), OF(ranges), OF(memory),
+         OF(never_freed), OF(overview), OF(overview_names), OF(self_cost), OF(kernel_launches), OF(counted_launches),
+         OF(dropped_records));
+  visit.filled(OF(counters_reason));
+  for (const ProgramTrack& track : it.overview)
+    visit.require(std::ranges::all_of(track.names,
+                                      [&](std::int64_t name) {
+                                        return name == -1 ||
+                                               (name >= 0 && std::cmp_less(name, it.overview_names.size()));
+                                      }),
+                  "overview", "names a slice that overview_names does not have");
+}
+
+PLAIN(Run, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries), OF(warnings),
+      OF(program))
 PLAIN(BaselineEntry, OF(label), OF(added_utc), OF(fingerprint), OF(clock), OF(runs))
 
 #undef PLAIN

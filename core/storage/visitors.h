@@ -45,6 +45,8 @@ constexpr const auto& names_of(Outcome) { return outcome_names; }
 constexpr const auto& names_of(AdviceCode) { return advice_code_names; }
 constexpr const auto& names_of(Experiment) { return experiment_names; }
 constexpr const auto& names_of(Placement) { return placement_names; }
+constexpr const auto& names_of(IdleCause) { return idle_cause_names; }
+constexpr const auto& names_of(WorkKind) { return work_kind_names; }
 
 using Json = nlohmann::ordered_json;  ///< for writing alone: its look-up is linear, so reading goes through Node
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole program as it ran: where its time and its memory went. Its kernels are the points of the same run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/measurement.h"
+
+namespace gpubench {
+
+/// Why a GPU had nothing to do. `launch`: the host had not launched the next work yet. `synchronization`: nor could it,
+/// because it had waited for the GPU. `copy`: it had waited for a copy. `device`: the work was launched and did not
+/// start: it waited for an event, another stream or another process. `edges`: before the first and after the last work.
+enum class IdleCause { launch, synchronization, copy, device, edges, unknown };
+inline constexpr auto idle_cause_names =
+    std::to_array<std::string_view>({"launch", "synchronization", "copy", "device", "edges", "unknown"});
+constexpr std::string_view name_of(IdleCause cause) { return idle_cause_names[static_cast<std::size_t>(cause)]; }
+
+/// A stretch of idle time, summed up by its cause.
+struct Idle {
+  IdleCause cause = IdleCause::unknown;
+  double seconds = 0.0;
+  std::int64_t gaps = 0;
+  friend bool operator==(const Idle&, const Idle&) = default;
+};
+
+/// One GPU's wall time, in unions of intervals: nothing counts twice. busy = compute + memory + communication - what of
+/// them overlaps; busy + idle = wall.
+struct GpuTime {
+  std::string device;   ///< "cuda:0"
+  std::string process;  ///< "python3 (rank 1)"; empty where there is one
+  double wall_seconds = 0.0;
+  double busy_seconds = 0.0;
+  double compute_seconds = 0.0;                 ///< any kernel that does not communicate
+  double memory_seconds = 0.0;                  ///< any copy or fill
+  double communication_seconds = 0.0;           ///< any of NCCL's kernels
+  double memory_overlap_seconds = 0.0;          ///< of memory_seconds, the part under compute
+  double communication_overlap_seconds = 0.0;   ///< of communication_seconds, the part under compute
+  std::vector<Idle> idle;                       ///< by cause, the longest first; of all together wall - busy
+  std::int64_t launches = 0;                    ///< of kernels and graphs by the host
+  std::optional<double> launch_call_seconds;    ///< median of the host's call
+  std::optional<double> launch_period_seconds;  ///< median from one launch call's start to the next on one thread
+  friend bool operator==(const GpuTime&, const GpuTime&) = default;
+};
+
+/// What an expert would say, and what it could gain.
+struct Finding {
+  std::string text;                    ///< what is, why, and what to do
+  std::optional<double> gain_seconds;  ///< of the wall time, at most
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+/// Launches of one function with one shape in one range path: more than its point's measurement can say.
+struct ProgramKernel {
+  std::string point;  ///< name of its measurement
+  std::string range;  ///< "step/forward"; empty outside of ranges
+  std::int64_t launches = 0;
+  std::int64_t counted = 0;    ///< of them around which counters were read; their times do not count
+  double total_seconds = 0.0;  ///< of all launches, as recorded
+  double p50_seconds = 0.0;    ///< of a launch, as recorded, as is the next
+  double p95_seconds = 0.0;
+  double share = 0.0;  ///< of all kernels' time, 0 to 1
+  friend bool operator==(const ProgramKernel&, const ProgramKernel&) = default;
+};
+
+/// A node of the tree of ranges that the program's author named, in depth-first order.
+struct ProgramRange {
+  std::string path;  ///< "step/forward"
+  std::int64_t depth = 0;
+  std::int64_t count = 0;
+  double host_seconds = 0.0;        ///< from its starts to its ends
+  double kernel_seconds = 0.0;      ///< of all kernels launched in it and in the ranges within
+  double own_kernel_seconds = 0.0;  ///< without those of the ranges within
+  std::int64_t launches = 0;        ///< inclusive
+  friend bool operator==(const ProgramRange&, const ProgramRange&) = default;
+};
+
+/// Memory of one kind in one process.
+struct ProgramMemory {
+  std::string process;
+  std::string kind;  ///< "device", "pool", "managed", "pinned"
+  std::int64_t allocations = 0;
+  std::int64_t peak_bytes = 0;
+  double peak_seconds = 0.0;  ///< since the start
+  std::int64_t never_freed_bytes = 0;
+  std::vector<double> curve_seconds;  ///< of the live bytes, at most 512 places
+  std::vector<std::int64_t> curve_bytes;
+  friend bool operator==(const ProgramMemory&, const ProgramMemory&) = default;
+};
+
+/// Memory that was not given back by the time the recording ended, by the library that took it.
+struct NeverFreed {
+  std::string source;  ///< "libtorch_cuda.so"; empty where it is not known
+  std::string kind;
+  std::int64_t allocations = 0;
+  std::int64_t bytes = 0;
+  friend bool operator==(const NeverFreed&, const NeverFreed&) = default;
+};
+
+/// What a stretch of the overview is.
+enum class WorkKind { compute, memory, communication, launch, wait, range };
+inline constexpr auto work_kind_names =
+    std::to_array<std::string_view>({"compute", "memory", "communication", "launch", "wait", "range"});
+
+/// A track of the overview: stretches of work, those close together as one.
+struct ProgramTrack {
+  std::string name;  ///< "cuda:0 stream 7"
+  std::vector<double> starts_seconds;
+  std::vector<double> lengths_seconds;
+  std::vector<WorkKind> kinds;
+  std::vector<std::int64_t> names;  ///< in Program::overview_names; -1 where several were joined
+  friend bool operator==(const ProgramTrack&, const ProgramTrack&) = default;
+};
+
+/// What the recording itself cost.
+struct SelfCost {
+  std::string what;  ///< "a kernel launch, recorded"
+  std::int64_t count = 0;
+  std::optional<double> seconds_each;  ///< absent where it was not measured
+  friend bool operator==(const SelfCost&, const SelfCost&) = default;
+};
+
+struct Program {
+  std::vector<std::string> command;
+  std::string ended;          ///< "exit code 0", "signal 9 (Killed)"
+  double wall_seconds = 0.0;  ///< from the first to the last thing recorded
+  std::vector<GpuTime> gpus;
+  std::vector<Finding> findings;       ///< by falling gain
+  std::vector<ProgramKernel> kernels;  ///< by falling time
+  std::vector<ProgramRange> ranges;
+  std::vector<ProgramMemory> memory;
+  std::vector<NeverFreed> never_freed;
+  std::vector<ProgramTrack> overview;
+  std::vector<std::string> overview_names;
+  std::vector<SelfCost> self_cost;
+  std::int64_t kernel_launches = 0;
+  std::int64_t counted_launches = 0;
+  std::int64_t dropped_records = 0;
+  std::string counters_reason;  ///< why kernels have no counters; empty where they have, or none were asked for
+  friend bool operator==(const Program&, const Program&) = default;
+};
+
+}  // namespace gpubench
