@@ -72,9 +72,9 @@ struct Slice {
   /// Ties a call of the host to what it starts on the GPU, within one process; 0 where there is nothing.
   std::uint32_t correlation = 0;
   SliceKind kind = SliceKind::other;
-  bool in_graph = false;         ///< part of a CUDA graph's launch
-  bool counted = false;          ///< a kernel launch around which counters were read: its time is not its own
-  bool open = false;             ///< never ended: its end is that of the recording
+  bool in_graph = false;  ///< part of a CUDA graph's launch
+  bool counted = false;   ///< a kernel launch around which counters were read: its time is not its own
+  bool open = false;      ///< never ended: its end is that of the recording
   /// Of a kernel its place in Timeline::shapes, of a copy or fill its bytes; -1 where that is not known.
   std::int64_t detail = -1;
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }
@@ -93,9 +93,9 @@ struct Track {
 
 struct Process {
   std::int64_t id = 0;
-  std::optional<std::int64_t> rank;        ///< of a distributed program
+  std::optional<std::int64_t> rank;  ///< of a distributed program
   std::optional<std::int64_t> local_rank;
-  std::string name;                        ///< "python3 train.py"
+  std::string name;  ///< "python3 train.py"
   friend bool operator==(const Process&, const Process&) = default;
 };
 
@@ -107,7 +107,7 @@ inline constexpr auto memory_kind_names =
 struct MemoryEvent {
   std::int64_t time_ns = 0;
   std::uint64_t address = 0;
-  std::int64_t bytes = 0;    ///< taken where positive, given back where negative
+  std::int64_t bytes = 0;  ///< taken where positive, given back where negative
   std::uint32_t process = 0;
   std::uint32_t source = 0;  ///< the library that did it, in Timeline::names; 0 where it is not known
   std::int16_t device = -1;
@@ -131,12 +131,12 @@ struct Timeline {
   Names names;
   std::vector<Process> processes;
   std::vector<Track> tracks;
-  std::vector<Slice> slices;           ///< sorted by start, the longer first, once `sort` was called
+  std::vector<Slice> slices;  ///< sorted by start, the longer first, once `sort` was called
   std::vector<LaunchShape> shapes;
   std::vector<CounterTrack> counters;
-  std::vector<MemoryEvent> memory;     ///< by time
-  std::int64_t dropped = 0;            ///< records that the source lost
-  std::vector<std::string> warnings;   ///< what is missing or was left out, a sentence each
+  std::vector<MemoryEvent> memory;    ///< by time
+  std::int64_t dropped = 0;           ///< records that the source lost
+  std::vector<std::string> warnings;  ///< what is missing or was left out, a sentence each
 };
 
 /// Sorts slices and memory by time.

@@ -16,17 +16,18 @@ namespace gpubench {
 
 /// Why a GPU had nothing to do. `launch`: the host had not launched the next work yet. `synchronization`: nor could it,
 /// because it had waited for the GPU. `copy`: it had waited for a copy. `device`: the work was launched and did not
-/// start: it waited for an event, another stream or another process. `edges`: before the first and after the last work.
-enum class IdleCause { launch, synchronization, copy, device, edges, unknown };
+/// start: it waited for an event, another stream or another process. `recording`: the recording itself held the host up.
+/// `edges`: before the first and after the last work.
+enum class IdleCause { launch, synchronization, copy, device, recording, edges, unknown };
 inline constexpr auto idle_cause_names =
-    std::to_array<std::string_view>({"launch", "synchronization", "copy", "device", "edges", "unknown"});
+    std::to_array<std::string_view>({"launch", "synchronization", "copy", "device", "recording", "edges", "unknown"});
 constexpr std::string_view name_of(IdleCause cause) { return idle_cause_names[static_cast<std::size_t>(cause)]; }
 
 /// A stretch of idle time, summed up by its cause.
 struct Idle {
   IdleCause cause = IdleCause::unknown;
   double seconds = 0.0;
-  std::int64_t gaps = 0;
+  std::int64_t gaps = 0;  ///< of which some part has this cause
   friend bool operator==(const Idle&, const Idle&) = default;
 };
 
@@ -71,13 +72,14 @@ struct ProgramKernel {
 
 /// A node of the tree of ranges that the program's author named, in depth-first order.
 struct ProgramRange {
-  std::string path;  ///< "step/forward"
+  std::string process;  ///< as in GpuTime
+  std::string path;     ///< "step/forward"
   std::int64_t depth = 0;
   std::int64_t count = 0;
   double host_seconds = 0.0;        ///< from its starts to its ends
   double kernel_seconds = 0.0;      ///< of all kernels launched in it and in the ranges within
   double own_kernel_seconds = 0.0;  ///< without those of the ranges within
-  std::int64_t launches = 0;        ///< inclusive
+  std::int64_t launches = 0;        ///< of these kernels, those of a graph each, inclusive
   friend bool operator==(const ProgramRange&, const ProgramRange&) = default;
 };
 
@@ -139,7 +141,7 @@ struct Program {
   std::vector<ProgramTrack> overview;
   std::vector<std::string> overview_names;
   std::vector<SelfCost> self_cost;
-  std::int64_t kernel_launches = 0;
+  std::int64_t kernel_launches = 0;  ///< kernels that ran, those of graphs each
   std::int64_t counted_launches = 0;
   std::int64_t dropped_records = 0;
   std::string counters_reason;  ///< why kernels have no counters; empty where they have, or none were asked for

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the analyses share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/program.h"
+#include "traces/analyses.h"
+#include "traces/timeline.h"
+
+namespace gpubench::traces {
+
+inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+inline double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+/// A call that starts work on a GPU.
+struct Call {
+  std::uint32_t slice = none;
+  std::uint32_t thread = none;  ///< in Links::threads
+  std::uint32_t wait = none;    ///< the last slice before it on its thread in which the host waited for the GPU
+  std::uint32_t gpu = none;     ///< in Links::gpus, of the first work that it started
+  bool waits = false;           ///< a copy that returned after it was done
+};
+
+/// What ties the host's calls to the GPU's work.
+struct Links {
+  std::vector<std::pair<std::uint32_t, std::int64_t>> gpus;     ///< process and device
+  std::vector<std::pair<std::uint32_t, std::int64_t>> threads;  ///< process and thread
+  std::vector<std::uint32_t> gpu_of_track;
+  std::vector<std::uint32_t> thread_of_track;
+  std::vector<Call> calls;             ///< by time
+  std::vector<std::uint32_t> call_of;  ///< of each slice of work its call
+};
+Links link(const Timeline& timeline);
+
+/// Ranges by name and nesting. The first nodes are the roots, one a process.
+struct RangeTree {
+  struct Node {
+    std::uint32_t parent = none;
+    std::uint32_t name = 0;  ///< in RangeTree::names
+    std::uint32_t process = 0;
+    std::int64_t depth = -1;
+    std::int64_t count = 0;
+    std::int64_t host_ns = 0;
+    std::int64_t own_kernel_ns = 0;
+    std::int64_t own_launches = 0;
+  };
+  Names names;
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> of_call;  ///< node of each of Links::calls
+};
+RangeTree range_tree(const Timeline& timeline, const Links& links);
+std::vector<ProgramRange> ranges_of(RangeTree tree, const std::vector<std::string>& labels);
+
+/// Of each GPU its time, without names.
+std::vector<GpuTime> gpu_times(const Timeline& timeline, const Links& links, const AnalysisOptions& options);
+
+void add_memory(const Timeline& timeline, std::int64_t start_ns, const std::vector<std::string>& labels,
+                Program& program);
+
+void add_overview(const Timeline& timeline, const Links& links, const std::vector<std::string>& labels,
+                  std::int64_t start_ns, std::int64_t end_ns, Program& program);
+
+/// Sorted by falling gain.
+std::vector<Finding> findings(const Timeline& timeline, const Links& links, const Program& program);
+
+}  // namespace gpubench::traces
