@@ -14,6 +14,7 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/console/plots.h"
+#include "reports/console/program.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
 
@@ -325,7 +326,7 @@ std::string summary_line(const std::string& text, const ConsoleStyle& style) {
 
 std::string summary(const Run& run, const ConsoleStyle& style) {
   const Counts counts = count(run);
-  std::string text = plural(static_cast<long long>(counts.points), "point");
+  std::string text = plural(static_cast<long long>(counts.points), run.program ? "kernel group" : "point");
   if (run.unfinished) text += fmt::format(" of {} (unfinished run)", run.unfinished->planned);
   std::string_view separator = ": ";
   const auto add = [&](std::size_t number, std::string_view what) {
@@ -341,7 +342,9 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 }  // namespace
 
 std::string console(const Run& run, const ConsoleStyle& style, bool kernels) {
-  std::string text = heading_of_run(run, style) + table_text(run, style, kernels) + agreement_text(run, style);
+  std::string text = heading_of_run(run, style) +
+                     (run.program ? program_text(run, style) : table_text(run, style, kernels)) +
+                     agreement_text(run, style);
   if (style.drawing) text += rooflines(run, style);
   text += "\n" + own_figures_lines(run, style) + legend(run, style);
   for (const std::string& warning : run.warnings)

@@ -2,6 +2,7 @@
 // Points and ceilings as CSV, units in the column names.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,19 @@ void add_verdict(CsvRecord& record, const std::optional<Verdict>& known) {
                                {"checks", csv_text(votes_text(verdict))}});
 }
 
+/// Of a kernel group, all its launches in the program; the other columns are of one launch.
+void add_program(CsvRecord& record, const Program& program, const std::string& point) {
+  const auto kernel = std::ranges::find(program.kernels, point, &ProgramKernel::point);
+  const bool known = kernel != program.kernels.end();
+  record.insert(record.end(), {{"program_launches", known ? fmt::to_string(kernel->launches) : ""},
+                               {"program_counted_launches", known ? fmt::to_string(kernel->counted) : ""},
+                               {"program_total_s", known ? csv_number(kernel->total_seconds) : ""},
+                               {"program_share", known ? csv_number(kernel->share) : ""},
+                               {"program_p50_s", known ? csv_number(kernel->p50_seconds) : ""},
+                               {"program_p95_s", known ? csv_number(kernel->p95_seconds) : ""},
+                               {"program_range", known ? csv_text(kernel->range) : ""}});
+}
+
 CsvRecord record_of(const Run& run, const Point& point) {
   const Measurement& measurement = point.measurement;
   const Timing& timing = measurement.primary();
@@ -117,6 +131,7 @@ CsvRecord record_of(const Run& run, const Point& point) {
   record.insert(record.end(), {{"label", csv_text(measurement.label)},
                                {"items_per_s", csv_number(items_per_second(measurement))},
                                {"user_counters", csv_text(joined(measurement.user_counters, ";", counter))}});
+  if (run.program) add_program(record, *run.program, measurement.name);
   return record;
 }
 

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/export/tables.h"
+#include "reports/program.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
 
@@ -72,6 +74,47 @@ std::string table(const Run& run) {
   const bool loaded = std::ranges::any_of(
       run.points, [](const Point& point) { return share_under_load(point.measurement).has_value(); });
   return markdown_table(headings, rows) + (loaded ? "\n! measured under load\n" : "");
+}
+
+/// A profiled program: where its time went, what to do, its kernels.
+std::string program_text(const Run& run) {
+  const Program& program = *run.program;
+  std::string text = fmt::format("- program: {}\n- {}\n", markdown_text(joined(program.command, " ")),
+                                 markdown_text(ran_text(program)));
+  for (const GpuTime& gpu : program.gpus)
+    text += fmt::format("- {}: {}; {}\n", markdown_text(name_of(gpu)), markdown_text(busy_text(gpu)),
+                        markdown_text(idle_text(gpu)));
+  for (const ProgramMemory& memory : program.memory)
+    text += fmt::format("- {} memory: {}\n", markdown_text(name_of(memory)), markdown_text(memory_text(memory)));
+  if (!program.counters_reason.empty())
+    text += fmt::format("- no counters: {}\n", markdown_text(program.counters_reason));
+  text += "\n";
+  for (std::size_t i = 0; i < program.findings.size(); ++i)
+    text += fmt::format("{}. {}\n", i + 1, markdown_text(program.findings[i].text));
+  std::vector<std::vector<std::string>> rows;
+  for (const ProgramRow& row : program_rows(run)) {
+    const ProgramKernel& kernel = *row.kernel;
+    const auto mean = mean_seconds(kernel);
+    rows.push_back({markdown_text(row.name), markdown_text(kernel.range),
+                    format_count(static_cast<double>(kernel.launches)), format_seconds(kernel.total_seconds),
+                    format_percent(kernel.share), mean ? format_seconds(*mean) : "",
+                    format_seconds(kernel.p95_seconds)});
+    add_verdict(row.point != nullptr ? *row.point : Point{}, rows.back());
+  }
+  if (rows.empty()) return text + "No kernel was recorded.\n";
+  return text + (program.findings.empty() ? "" : "\n") +
+         markdown_table({{"kernel"},
+                         {"range"},
+                         {"launches", true},
+                         {"total", true},
+                         {"share", true},
+                         {"mean", true},
+                         {"p95", true},
+                         {"regime"},
+                         {"limiter"},
+                         {"of ceiling", true},
+                         {"confidence"}},
+                        rows);
 }
 
 /// A list under its title; nothing where it is empty.
@@ -166,8 +209,8 @@ std::string group_table(const std::vector<const Ceiling*>& ceilings) {
 std::string markdown(const Run& run) {
   std::string text = fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
                                  markdown_text(run.context.host), markdown_text(run.context.created_utc));
-  text += devices(run) + "\n" + table(run) + figures_of_operations(run) + boundaries(run) + advice(run) + doubts(run) +
-          agreement(run);
+  text += devices(run) + (run.program ? program_text(run) : "\n" + table(run)) + figures_of_operations(run) +
+          boundaries(run) + advice(run) + doubts(run) + agreement(run);
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
   return text;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/console/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "reports/console/plots.h"
+#include "reports/program.h"
+#include "reports/shared_text.h"
+
+namespace gpubench::reports {
+namespace {
+
+constexpr std::size_t shown_kernels = 10;
+constexpr std::size_t shown_findings = 3;
+constexpr std::size_t shown_lines = 8;  // of GPUs and of kinds of memory
+constexpr std::size_t min_shown_name = 16;
+
+std::string kernel_table(const Run& run, const ConsoleStyle& style) {
+  const auto rows = program_rows(run);
+  if (rows.empty()) return paragraph("", "no kernel was recorded", color::yellow, style);
+  std::vector<Column> columns = {{"kernel"},     {"launches", true}, {"total", true}, {"share", true},
+                                 {"mean", true}, {"of max", true},   {"regime"},      {"limiter"}};
+  double rest = 0.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ProgramKernel& kernel = *rows[i].kernel;
+    if (i >= shown_kernels) {
+      rest += kernel.share;
+      continue;
+    }
+    const auto mean = mean_seconds(kernel);
+    const Verdict* const verdict =
+        rows[i].point != nullptr && rows[i].point->verdict ? &*rows[i].point->verdict : nullptr;
+    add_row(columns, {{printable(rows[i].name)},
+                      {format_count(static_cast<double>(kernel.launches))},
+                      {format_seconds(kernel.total_seconds)},
+                      {format_percent(kernel.share)},
+                      {mean ? format_seconds(*mean) : ""},
+                      {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
+                      verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
+                      {verdict != nullptr ? printable(verdict->limiter) : ""}});
+  }
+  std::string text = table_text(columns, min_shown_name, style, {{"mean"}, {"limiter"}, {"launches"}, {"of max"}});
+  if (rows.size() > shown_kernels)
+    text += paragraph(
+        "", fmt::format("and {} more, {} of the kernels' time", rows.size() - shown_kernels, format_percent(rest)),
+        color::dim, style);
+  return text;
+}
+
+/// The first few as lines, the others counted.
+template <class Items, class LineOf>
+std::string lines(const Items& items, const LineOf& line_of, const ConsoleStyle& style) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(items.size(), shown_lines); ++i) text += line_of(items[i]);
+  if (items.size() > shown_lines)
+    text += paragraph("  ", fmt::format("and {} more", items.size() - shown_lines), color::dim, style);
+  return text;
+}
+
+}  // namespace
+
+std::string program_text(const Run& run, const ConsoleStyle& style) {
+  const Program& program = *run.program;
+  std::string text = "\n" + paragraph("", printable(joined(program.command, " ")), color::bold, style) +
+                     paragraph("", printable(ran_text(program)), color::none, style);
+  const auto gpu_lines = [&](const GpuTime& gpu) {
+    const std::string lead = printable(name_of(gpu)) + ": ";
+    return paragraph(lead, busy_text(gpu), color::none, style) +
+           paragraph(std::string(display_width(lead), ' '), idle_text(gpu), color::none, style);
+  };
+  text += lines(program.gpus, gpu_lines, style) + "\n" + kernel_table(run, style);
+  if (!program.counters_reason.empty())
+    text += paragraph("", "no counters: " + printable(program.counters_reason), color::dim, style);
+  if (!program.findings.empty()) text += "\n";
+  for (std::size_t i = 0; i < std::min(program.findings.size(), shown_findings); ++i)
+    text += paragraph(fmt::format("{}. ", i + 1), printable(program.findings[i].text), color::none, style);
+  if (!program.memory.empty()) text += "\n";
+  return text +
+         lines(
+             program.memory,
+             [&](const ProgramMemory& memory) {
+               return paragraph(printable(name_of(memory)) + " memory: ", memory_text(memory), color::none, style);
+             },
+             style);
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/program.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/model/points.h"
+
+namespace gpubench::reports {
+namespace {
+
+std::string of_wall(double seconds, const GpuTime& gpu) {
+  return gpu.wall_seconds > 0.0 ? format_percent(seconds / gpu.wall_seconds) : format_seconds(seconds);
+}
+
+std::string part_of(std::string_view what, double seconds, double overlap, const GpuTime& gpu) {
+  return fmt::format("{} {} ({} of it during kernels)", what, of_wall(seconds, gpu), format_percent(overlap / seconds));
+}
+
+}  // namespace
+
+std::vector<ProgramRow> program_rows(const Run& run) {
+  std::vector<ProgramRow> rows;
+  if (!run.program) return rows;
+  std::map<std::string_view, const Point*> points;
+  for (const Point& point : run.points) points.emplace(point.measurement.name, &point);
+  for (const ProgramKernel& kernel : run.program->kernels) {
+    const auto found = points.find(kernel.point);
+    const Point* const point = found == points.end() ? nullptr : found->second;
+    const bool named = point != nullptr && point->measurement.kernels.size() == 1 &&
+                       point->measurement.kernels.front().kind == CommandKind::kernel;
+    rows.push_back({&kernel, point,
+                    short_kernel_name(named ? point->measurement.kernels.front().launch.name
+                                            : std::string(without_suffix(kernel.point)))});
+  }
+  return rows;
+}
+
+std::optional<double> mean_seconds(const ProgramKernel& kernel) {
+  if (kernel.launches <= 0) return std::nullopt;
+  return kernel.total_seconds / static_cast<double>(kernel.launches);
+}
+
+std::string ran_text(const Program& program) {
+  std::string text = program.ended.empty() ? "" : fmt::format("ended with {}; ", program.ended);
+  text += fmt::format("{} recorded, {} kernel launches", format_seconds(program.wall_seconds),
+                      format_count(static_cast<double>(program.kernel_launches)));
+  if (program.counted_launches > 0)
+    text += fmt::format(", {} of them with counters", format_count(static_cast<double>(program.counted_launches)));
+  if (program.dropped_records > 0)
+    text += fmt::format(", {} records lost", format_count(static_cast<double>(program.dropped_records)));
+  return text;
+}
+
+std::string name_of(const GpuTime& gpu) {
+  return gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
+}
+
+std::string busy_text(const GpuTime& gpu) {
+  std::vector<std::string> parts;
+  if (gpu.compute_seconds > 0.0) parts.push_back("compute " + of_wall(gpu.compute_seconds, gpu));
+  if (gpu.memory_seconds > 0.0)
+    parts.push_back(part_of("copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds, gpu));
+  if (gpu.communication_seconds > 0.0)
+    parts.push_back(part_of("communication", gpu.communication_seconds, gpu.communication_overlap_seconds, gpu));
+  return fmt::format("{} busy of {}{}{}", of_wall(gpu.busy_seconds, gpu), format_seconds(gpu.wall_seconds),
+                     parts.empty() ? "" : ": ", joined(parts, ", "));
+}
+
+std::string_view text_of(IdleCause cause) {
+  constexpr std::array<std::string_view, idle_cause_names.size()> texts = {
+      "late launches",           "host waiting for the GPU",
+      "host waiting for a copy", "launched but not started",
+      "the recording itself",    "before the first and after the last work",
+      "cause not known"};
+  return texts[static_cast<std::size_t>(cause)];
+}
+
+std::string idle_text(const GpuTime& gpu) {
+  const auto part = [&](const Idle& idle) {
+    return fmt::format("{} {}", text_of(idle.cause), of_wall(idle.seconds, gpu));
+  };
+  return fmt::format("{} idle{}{}", of_wall(gpu.wall_seconds - gpu.busy_seconds, gpu), gpu.idle.empty() ? "" : ": ",
+                     joined(gpu.idle, ", ", part));
+}
+
+std::string name_of(const ProgramMemory& memory) {
+  return memory.process.empty() ? memory.kind : fmt::format("{} of {}", memory.kind, memory.process);
+}
+
+std::string memory_text(const ProgramMemory& memory) {
+  std::string text = fmt::format("peak {} at {}, {}", format_bytes(static_cast<double>(memory.peak_bytes)),
+                                 format_seconds(memory.peak_seconds), plural(memory.allocations, "allocation"));
+  if (memory.never_freed_bytes > 0)
+    text += fmt::format(", {} never freed", format_bytes(static_cast<double>(memory.never_freed_bytes)));
+  return text;
+}
+
+std::string never_freed_text(const NeverFreed& left) {
+  return fmt::format("{}: {} of {} memory in {}", left.source.empty() ? "not known by whom" : left.source,
+                     format_bytes(static_cast<double>(left.bytes)), left.kind, plural(left.allocations, "allocation"));
+}
+
+std::string self_cost_text(const SelfCost& cost) {
+  const std::string times = format_count(static_cast<double>(cost.count));
+  if (!cost.seconds_each) return fmt::format("{}: {} times, cost not measured", cost.what, times);
+  return fmt::format("{}: {} each, {} times, {} in all", cost.what, format_seconds(*cost.seconds_each), times,
+                     format_seconds(*cost.seconds_each * static_cast<double>(cost.count)));
+}
+
+}  // namespace gpubench::reports

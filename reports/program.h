@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What several writers say of a profiled program. Raw text, not yet made safe for any format.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/run.h"
+
+namespace gpubench::reports {
+
+/// A kernel group of the program beside its point, which is null where the run has none of that name.
+struct ProgramRow {
+  const ProgramKernel* kernel = nullptr;
+  const Point* point = nullptr;
+  std::string name;  ///< short, without parameters and template arguments
+};
+/// By falling time, as in the program. Refers into `run`; none where it is of no program.
+std::vector<ProgramRow> program_rows(const Run& run);
+
+/// Of one launch; absent where there is none.
+std::optional<double> mean_seconds(const ProgramKernel& kernel);
+
+/// "ended with exit code 0; 1.84 s recorded, 1 840 kernel launches, 40 of them with counters"
+std::string ran_text(const Program& program);
+/// "cuda:0 of python3 (rank 1)"
+std::string name_of(const GpuTime& gpu);
+/// "39 % busy of 16.4 ms: compute 35 %, copies and fills 3 % (12 % of it during kernels)"
+std::string busy_text(const GpuTime& gpu);
+/// "61 % idle: late launches 50 %, host waiting for the GPU 8 %"
+std::string idle_text(const GpuTime& gpu);
+/// In words: "late launches".
+std::string_view text_of(IdleCause cause);
+/// "peak 1.2 GiB at 3.20 s, 14 allocations, 12 MiB never freed"
+std::string memory_text(const ProgramMemory& memory);
+/// "device", "device of python3 (rank 1)"
+std::string name_of(const ProgramMemory& memory);
+/// "libtorch_cuda.so: 12 MiB of device memory in 3 allocations"
+std::string never_freed_text(const NeverFreed& left);
+/// "a kernel launch, recorded: 0.41 us each, 1 840 times, 0.75 ms in all"
+std::string self_cost_text(const SelfCost& cost);
+
+}  // namespace gpubench::reports

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports of a profiled program.
+#include "reports/program.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "core/base/text.h"
+#include "reports/reports.h"
+#include "tests/reports/golden.h"
+#include "tests/reports/program_run.h"
+#include "tests/reports/sample_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+using testing::expect_golden;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::program_run;
+
+const std::filesystem::path folder = GPUBENCH_GOLDEN;
+
+TEST(ProgramReport, on_the_console) {
+  for (const int width : {60, 80, 140}) {
+    const std::string text = console(program_run(), {.width = width});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+    expect_golden(text, folder / ("program-" + std::to_string(width) + ".txt"));
+  }
+}
+
+TEST(ProgramReport, as_markdown_and_csv) {
+  expect_golden(markdown(program_run()), folder / "program.md");
+  const std::string text = csv(program_run());
+  EXPECT_THAT(text, HasSubstr(",program_launches,program_counted_launches,program_total_s,program_share,program_p50_s,"
+                              "program_p95_s,program_range\r\n"));
+  EXPECT_THAT(text, HasSubstr(",1200,20,0.0061,"));
+  EXPECT_THAT(text, HasSubstr(",step */forward\r\n"));
+  EXPECT_THAT(csv(testing::sample_run()), Not(HasSubstr("program_launches")));
+}
+
+TEST(ProgramReport, of_a_program_without_a_kernel_says_so) {
+  gpubench::Run run = program_run();
+  run.points.clear();
+  run.program.emplace().ended = "exit code 0";
+  EXPECT_THAT(console(run, {}), HasSubstr("no kernel was recorded"));
+  EXPECT_THAT(markdown(run), HasSubstr("No kernel was recorded"));
+}
+
+TEST(ProgramReport, lets_no_name_from_the_program_steer_a_terminal_or_a_table) {
+  gpubench::Run run = program_run();
+  const std::string hostile = testing::hostile_name();
+  Program& program = *run.program;
+  program.command = {hostile};
+  program.ended = program.counters_reason = hostile;
+  for (GpuTime& gpu : program.gpus) gpu.process = hostile;
+  for (Finding& finding : program.findings) finding.text = hostile;
+  for (ProgramMemory& memory : program.memory) memory.process = hostile;
+  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+    program.kernels[i].point = run.points[i].measurement.name = hostile + std::to_string(i);
+    program.kernels[i].range = hostile;
+  }
+  for (const char c : console(run, {})) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << int{c};
+  EXPECT_THAT(markdown(run), Not(HasSubstr("<script")));
+  EXPECT_THAT(csv(run), Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace gpubench::reports
