@@ -111,6 +111,13 @@ class MetricSource {
   /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
   /// throw; earlier points are not affected.
   virtual void count(std::size_t point, const Replay& replay) = 0;
+  /// Counts what the current device does until `end_range`, once, as a point: for metrics of one pass. Both wait for
+  /// the device. Throw MetricsUnavailable.
+  virtual void begin_range(std::size_t point) {
+    (void)point;
+    throw MetricsUnavailable("this source counts no ranges");
+  }
+  virtual void end_range() {}
   /// The values of the points that were counted since the last call.
   [[nodiscard]] virtual std::map<std::size_t, MetricValues> read() = 0;
   [[nodiscard]] virtual CountingEffort effort() const { return {}; }

@@ -36,11 +36,6 @@ constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIV
 constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-struct FilledBuffer {
-  std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
-  std::size_t bytes = 0;  ///< in use
-};
-
 /// Buffers that CUPTI has filled. Its callbacks are bare functions and know no object, so there is one of this in a
 /// process, as there is one CUPTI; they come from threads of its own.
 struct FilledBuffers {
@@ -69,14 +64,6 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t
 void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
   const std::lock_guard lock(filled_buffers().mutex);
   filled_buffers().buffers.push_back({{buffer, std::free}, bytes});
-}
-
-/// Once a process: what CUPTI has under way would go to another pair.
-void register_callbacks(const CuptiLibrary& library) {
-  static decltype(library.cuptiActivityRegisterCallbacks) registered_with = nullptr;
-  if (registered_with == library.cuptiActivityRegisterCallbacks) return;
-  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
-  registered_with = library.cuptiActivityRegisterCallbacks;
 }
 
 /// Records are kept from construction to `stop`, or to destruction when a kind was refused or an execution threw.
@@ -124,7 +111,7 @@ class Recording {
 class CuptiActivity final : public ActivitySource {
  public:
   explicit CuptiActivity(std::shared_ptr<const CuptiLibrary> library) : library_(std::move(library)) {
-    register_callbacks(*library_);
+    register_activity_buffers(*library_);
   }
 
   [[nodiscard]] std::string_view name() const override { return "cupti activity"; }
@@ -227,6 +214,16 @@ class CuptiActivity final : public ActivitySource {
 };
 
 }  // namespace
+
+/// Once a process: what CUPTI has under way would go to another pair of callbacks.
+void register_activity_buffers(const CuptiLibrary& library) {
+  static decltype(library.cuptiActivityRegisterCallbacks) registered_with = nullptr;
+  if (registered_with == library.cuptiActivityRegisterCallbacks) return;
+  GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
+  registered_with = library.cuptiActivityRegisterCallbacks;
+}
+
+std::vector<FilledBuffer> take_filled_buffers() { return filled_buffers().take(); }
 
 std::unique_ptr<ActivitySource> open_cupti_activity() { return std::make_unique<CuptiActivity>(load_cupti()); }
 

@@ -33,7 +33,8 @@ namespace gpubench::bench {
   each(cuptiRangeProfilerGetCounterDataSize) each(cuptiRangeProfilerCounterDataImageInitialize) \
   each(cuptiRangeProfilerGetCounterDataInfo) each(cuptiRangeProfilerCounterDataGetRangeInfo) \
   each(cuptiActivityRegisterCallbacks) each(cuptiActivityEnable) each(cuptiActivityDisable) \
-  each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords)
+  each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
+  each(cuptiActivityPushExternalCorrelationId) each(cuptiActivityPopExternalCorrelationId)
 // clang-format on
 
 class CuptiLibrary {
@@ -69,6 +70,16 @@ Parameters sized(std::size_t size) {
 
 /// As CUPTI takes lists of names.
 std::vector<const char*> pointers_to(const std::vector<std::string>& texts);
+
+/// Activity records as CUPTI hands them over.
+struct FilledBuffer {
+  std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
+  std::size_t bytes = 0;  ///< in use
+};
+/// Has CUPTI keep records in buffers of this process, once for all who want some. Throws MetricsUnavailable.
+void register_activity_buffers(const CuptiLibrary& library);
+/// Those that were filled since the last call.
+std::vector<FilledBuffer> take_filled_buffers();
 
 /// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
 /// MetricsUnavailable.
@@ -143,6 +154,10 @@ class CuptiRangeProfiler {
   void begin(const CuptiProfilerHost::Configuration& configuration);
   /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
   void count(std::size_t point, const Replay& replay);
+  /// Counts what runs between the two as a point: metrics of one pass that are not over elapsed time. Throw
+  /// MetricsUnavailable.
+  void begin_range(std::size_t point);
+  void end_range();
   /// What was counted since the last call, by point.
   [[nodiscard]] std::map<std::size_t, RangeValues> read();
 
@@ -161,6 +176,8 @@ class CuptiRangeProfiler {
   void start();
   std::string next_name();
   void run_range(const std::string& name, const Replay& replay);
+  void begin_in_batch();
+  void push(const std::string& name);
   void end_batch();
   void lose_batch(const std::string& reason);
   void decode();

@@ -73,6 +73,14 @@ class CuptiSource final : public MetricSource {
     session_.begin(metrics_->second);
   }
   void count(std::size_t point, const Replay& replay) override { session_.count(point, replay); }
+  void begin_range(std::size_t point) override {
+    wait();
+    session_.begin_range(point);
+  }
+  void end_range() override {
+    wait();
+    session_.end_range();
+  }
   [[nodiscard]] std::map<std::size_t, MetricValues> read() override {
     std::map<std::size_t, MetricValues> all;
     for (const auto& [point, counted] : session_.read()) all[point] = by_name(counted);
@@ -81,6 +89,12 @@ class CuptiSource final : public MetricSource {
   [[nodiscard]] CountingEffort effort() const override { return session_.effort(); }
 
  private:
+  /// Work from before a range must not count in it, and its own must not come later.
+  static void wait() {
+    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess)
+      throw MetricsUnavailable(cuda_error_text(cudaGetErrorName(error), cudaGetErrorString(error)));
+  }
+
   void check_supported(int device_index) const {
     auto support = GPUBENCH_CUPTI_PARAMETERS(Profiler_DeviceSupported);
     support.cuDevice = device_index;

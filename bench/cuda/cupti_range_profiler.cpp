@@ -68,14 +68,8 @@ std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(
 }
 
 void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay) {
-  if (ranges_begun_ >= ranges_of_a_batch) end_batch();
   try {
-    if (!started_) {
-      open();
-      configure(ranges_of_a_batch);
-      start();
-      ranges_begun_ = 0;
-    }
+    begin_in_batch();
     replay.prepare();
     const std::string name = next_name();
     ++ranges_begun_;
@@ -87,14 +81,52 @@ void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay)
   }
 }
 
+/// The profiler is started, and has room for one more range.
+void CuptiRangeProfiler::begin_in_batch() {
+  if (ranges_begun_ >= ranges_of_a_batch) end_batch();
+  if (started_) return;
+  open();
+  configure(ranges_of_a_batch);
+  start();
+  ranges_begun_ = 0;
+}
+
+void CuptiRangeProfiler::push(const std::string& name) {
+  auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PushRange);
+  parameters.pRangeProfilerObject = object_;
+  parameters.pRangeName = name.c_str();
+  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerPushRange, &parameters);
+  in_range_ = true;
+}
+
+void CuptiRangeProfiler::begin_range(std::size_t point) {
+  if (configuration_->passes() > 1 || by_kernel_)
+    throw MetricsUnavailable("a range runs once, and these counters need more; count fewer, none over elapsed time");
+  try {
+    begin_in_batch();
+    const std::string name = next_name();
+    ++ranges_begun_;
+    push(name);
+    batch_[name] = point;
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+    throw;
+  }
+}
+
+void CuptiRangeProfiler::end_range() {
+  if (!in_range_) return;
+  const CUptiResult result = pop();
+  if (result == CUPTI_SUCCESS) return;
+  const std::string why = library_->error_text(result, "cuptiRangeProfilerPopRange");
+  lose_batch(why);
+  throw MetricsUnavailable(why);
+}
+
 /// Counts one execution.
 void CuptiRangeProfiler::run_range(const std::string& name, const Replay& replay) {
   if (by_kernel_) return replay.execute();
-  auto push = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PushRange);
-  push.pRangeProfilerObject = object_;
-  push.pRangeName = name.c_str();
-  GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerPushRange, &push);
-  in_range_ = true;
+  push(name);
   try {
     replay.execute();
   } catch (...) {

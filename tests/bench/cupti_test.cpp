@@ -253,6 +253,38 @@ TEST_F(FakeCupti, MorePointsThanCounterDataHoldsAreReadOutInParts) {
   EXPECT_EQ(source->effort().enabled, 3U);
 }
 
+TEST_F(FakeCupti, StretchesOfAProgramAreCountedBetweenTwoCalls) {
+  const auto library = load_cupti();
+  const CuptiProfilerHost host(library, "FK100");
+  const CuptiProfilerHost::Configuration serial(host, {"fake__serial.sum"});
+  CuptiRangeProfiler profiler(library, reinterpret_cast<CUctx_st*>(&environment_));
+  profiler.begin(serial);
+  for (const std::size_t point : {3U, 4U}) {
+    profiler.begin_range(point);
+    profiler.end_range();
+  }
+  profiler.end_range();  // none is open
+  const auto counted = profiler.read();
+  EXPECT_EQ(counted.at(3).values.at(0), 1.0);
+  EXPECT_EQ(counted.at(4).values.at(0), 2.0);
+  EXPECT_EQ(calls(), "ErCS()()sDd");
+
+  environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerPopRange=26");
+  profiler.begin_range(5);
+  EXPECT_THROW(profiler.end_range(), MetricsUnavailable);
+  EXPECT_THAT(profiler.read().at(5).lost, HasSubstr("another profiler holds the GPU's counters"));
+}
+
+TEST_F(FakeCupti, AStretchRunsOnceSoSeveralPassesAreRefused) {
+  environment_.set("FAKE_CUPTI_PASSES", "2");
+  const auto library = load_cupti();
+  const CuptiProfilerHost host(library, "FK100");
+  const CuptiProfilerHost::Configuration several(host, {"fake__a.sum"});
+  CuptiRangeProfiler profiler(library, reinterpret_cast<CUctx_st*>(&environment_));
+  profiler.begin(several);
+  EXPECT_THROW(profiler.begin_range(1), MetricsUnavailable);
+}
+
 TEST_F(FakeCupti, ABatchThatIsLostCostsItsOwnPoints) {
   environment_.set("FAKE_CUPTI_FAILS", "cuptiRangeProfilerDecodeData=7");
   const auto source = open();

@@ -109,6 +109,8 @@ Activities& activities() {
 std::size_t record_bytes(CUpti_ActivityKind kind) {
   if (kind == CUPTI_ACTIVITY_KIND_MEMCPY) return sizeof(CUpti_ActivityMemcpy5);
   if (kind == CUPTI_ACTIVITY_KIND_MEMSET) return sizeof(CUpti_ActivityMemset4);
+  if (kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) return sizeof(CUpti_ActivityExternalCorrelation);
+  if (kind == CUPTI_ACTIVITY_KIND_MEMORY2) return sizeof(CUpti_ActivityMemory3);
   return sizeof(CUpti_ActivityKernel9);
 }
 
@@ -184,6 +186,52 @@ void fake_cupti_runs_fill(std::uint64_t start, std::uint64_t end) {
   record.start = start;
   record.end = end;
   keep(record);
+}
+
+std::vector<std::pair<CUpti_ExternalCorrelationKind, std::uint64_t>>& external_ids() {
+  static std::vector<std::pair<CUpti_ExternalCorrelationKind, std::uint64_t>> ids;
+  return ids;
+}
+/// A call of CUDA's API by the one thread there is, and the kernel that it launches, if any.
+void fake_cupti_calls_api(std::uint32_t correlation, std::uint64_t start, std::uint64_t end) {
+  if (!external_ids().empty()) {
+    CUpti_ActivityExternalCorrelation record{};
+    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    record.externalKind = external_ids().back().first;
+    record.externalId = external_ids().back().second;
+    record.correlationId = correlation;
+    keep(record);
+  }
+  if (end == start) return;
+  CUpti_ActivityKernel9 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  record.correlationId = correlation;
+  record.start = start;
+  record.end = end;
+  keep(record);
+}
+/// That call allocated this memory, or released it.
+void fake_cupti_has_memory(std::uint32_t correlation, bool allocation, std::uint64_t address, std::uint64_t bytes,
+                           std::uint64_t time) {
+  CUpti_ActivityMemory3 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  record.memoryOperationType =
+      allocation ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
+  record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  record.correlationId = correlation;
+  record.address = address;
+  record.bytes = bytes;
+  record.timestamp = time;
+  keep(record);
+}
+CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
+  external_ids().emplace_back(kind, id);
+  return CUPTI_SUCCESS;
+}
+CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind, uint64_t*) {
+  if (external_ids().empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  external_ids().pop_back();
+  return CUPTI_SUCCESS;
 }
 
 /// The operation launches a kernel that takes so many nanoseconds.
