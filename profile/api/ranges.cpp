@@ -59,7 +59,7 @@ void KernelSums::add(const KernelSums& other) {
 }
 
 std::optional<double> KernelSums::reduced(Reduction reduction) const {
-  if (timed == 0) return std::nullopt;
+  if (timed == 0) return kernels == 0 && reduction == Reduction::sum ? std::optional(0.0) : std::nullopt;
   if (reduction == Reduction::max) return max_ns;
   return reduction == Reduction::sum ? total_ns : total_ns / static_cast<double>(timed);
 }

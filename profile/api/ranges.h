@@ -54,7 +54,7 @@ struct KernelSums {
   double total_ns = 0.0;
   double max_ns = 0.0;
   void add(const KernelSums& other);
-  /// Absent without a timed kernel.
+  /// Absent without a timed kernel, but the sum over no kernels is 0.
   [[nodiscard]] std::optional<double> reduced(Reduction reduction) const;
 };
 

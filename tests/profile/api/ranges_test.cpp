@@ -35,7 +35,9 @@ TEST_F(Sums, KernelsCountForTheInnermostRangeAndItsOuterOnes) {
   EXPECT_EQ(inclusive(step).reduced(Reduction::max), 500.0);
   EXPECT_EQ(inclusive(gemm).reduced(Reduction::mean), 350.0);
   EXPECT_EQ(sums.kernels_of(step).reduced(Reduction::sum), 100.0);
-  EXPECT_EQ(KernelSums().reduced(Reduction::sum), std::nullopt);
+  EXPECT_EQ(KernelSums().reduced(Reduction::sum), 0.0);
+  EXPECT_EQ(KernelSums().reduced(Reduction::max), std::nullopt);
+  EXPECT_EQ((KernelSums{1, 0, 0.0, 0.0}.reduced(Reduction::sum)), std::nullopt) << "a kernel without a time";
 }
 
 TEST_F(Sums, RecordsComeInAnyOrder) {
