@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/devices.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -132,24 +130,6 @@ std::vector<Device> choose_devices(const std::string& wanted) {
   for (const auto& gpu : found)
     if (gpu.id == id) return {gpu};
   throw NoSuchDevice(fmt::format("There is no device '{}' here. Choose from: {}.", wanted, known()));
-}
-
-std::vector<std::string> library_files(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
-  std::vector<std::string> files = names;
-  for (const char* root :
-       std::array<const char*, 3>{std::getenv("CUDA_HOME"), std::getenv("CUDA_PATH"), "/usr/local/cuda"})
-    for (const std::string& folder : root != nullptr && *root != '\0' ? folders : std::vector<std::string>())
-      for (const std::string& name : names) files.push_back(fmt::format("{}/{}/{}", root, folder, name));
-  return files;
-}
-
-void* open_library(const std::vector<std::string>& files, std::string& reason) {
-  for (const std::string& file : files) {
-    if (void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    const char* const text = dlerror();
-    if (reason.empty()) reason = text != nullptr ? text : file;
-  }
-  return nullptr;
 }
 
 Ceiling measure_launch_overhead(const Device& device, int rounds) {

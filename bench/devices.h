@@ -103,6 +103,8 @@ std::vector<std::string> library_files(const std::vector<std::string>& names, co
 /// Opens the first of them that the loader takes. Null, and in `reason` what it said of the first, where it takes none.
 /// Not to be closed: CUDA's libraries register themselves with each other and with the driver.
 void* open_library(const std::vector<std::string>& files, std::string& reason);
+/// The path of a library that this process has loaded already, by the beginning of its file's name: "libcupti.so".
+std::optional<std::string> loaded_library(std::string_view name);
 
 /// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
 std::string why_no_gpu();

@@ -113,6 +113,42 @@ std::vector<std::string> work_differences(const Measurement& measurement, const 
   return result;
 }
 
+void add_counters(Measurement& measurement, const std::vector<ResolvedMetric>& metrics,
+                  const std::map<std::string, double>& values, const CounterSourceName& source,
+                  const std::function<std::string(const std::string&, const std::string&)>& why_missing) {
+  const bool kernels_missing = passed_kernels_over(values);
+  for (const ResolvedMetric& metric : metrics) {
+    double sum = 0.0;
+    std::string missing;
+    if (kernels_missing && is_by_instruction(metric))
+      missing = "the GPU does not count it in kernels of a CUDA graph, and the operation launches some";
+    for (const auto& [factor, counter] : metric.terms) {
+      const auto value = values.find(counter);
+      if (value != values.end() && std::isfinite(value->second))
+        sum += factor * value->second;
+      else if (missing.empty())
+        missing = why_missing(metric.name, counter);
+    }
+    if (metric.peak && missing.empty()) {
+      const auto peak = values.find(metric.peak->counter);
+      const auto clock = values.find(metric.peak->clock);
+      const auto percent =
+          peak == values.end() || clock == values.end()
+              ? std::nullopt
+              : busy_percent(sum, peak->second, clock->second, metric.peak->of_multiprocessors, measurement);
+      if (percent)
+        sum = *percent;
+      else
+        missing = "the peak of this unit, its clock or the time of the operation is not known";
+    }
+    if (missing.empty())
+      measurement.counters.push_back({metric.name, sum, metric.unit, source(metric)});
+    else
+      measurement.absent_counters.push_back({metric.name, missing});
+  }
+  sort_by_name(measurement);
+}
+
 CounterPass::CounterPass(Device device, std::vector<std::string> names, Opener open, bool each_kernel)
     : device_(std::move(device)), names_(std::move(names)), open_(std::move(open)), each_kernel_(each_kernel) {}
 
@@ -227,41 +263,11 @@ void CounterPass::finish(std::size_t point, Measurement& measurement) {
     if (counted.values.values.contains(counter)) return counter + " came back without a value";
     return "the run was stopped before this was counted";
   };
-  const bool kernels_missing = passed_kernels_over(counted.values.values);
-  for (const ResolvedMetric& metric : plan_.metrics) {
-    double sum = 0.0;
-    std::string missing;
-    if (kernels_missing && is_by_instruction(metric))
-      missing = "the GPU does not count it in kernels of a CUDA graph, and the operation launches some";
-    for (const auto& [factor, counter] : metric.terms) {
-      const auto value = counted.values.values.find(counter);
-      if (value != counted.values.values.end() && std::isfinite(value->second))
-        sum += factor * value->second;
-      else if (missing.empty())
-        missing = why_missing(metric.name, counter);
-    }
-    if (metric.peak && missing.empty()) {
-      const auto& found = counted.values.values;
-      const auto peak = found.find(metric.peak->counter);
-      const auto clock = found.find(metric.peak->clock);
-      const auto percent =
-          peak == found.end() || clock == found.end()
-              ? std::nullopt
-              : busy_percent(sum, peak->second, clock->second, metric.peak->of_multiprocessors, measurement);
-      if (percent)
-        sum = *percent;
-      else
-        missing = "the peak of this unit, its clock or the time of the operation is not known";
-    }
-    if (missing.empty())
-      measurement.counters.push_back(
-          {metric.name, sum, metric.unit,
-           fmt::format("{}{}{}", source_->name(), is_by_kernel(metric) ? ", each kernel by itself" : "",
-                       counted.condition)});
-    else
-      measurement.absent_counters.push_back({metric.name, missing});
-  }
-  sort_by_name(measurement);
+  const auto source = [&](const ResolvedMetric& metric) {
+    return fmt::format("{}{}{}", source_->name(), is_by_kernel(metric) ? ", each kernel by itself" : "",
+                       counted.condition);
+  };
+  add_counters(measurement, plan_.metrics, counted.values.values, source, why_missing);
   measurement.work_differences = work_differences(measurement, device_);
   fill_kernels(counted.values, measurement);
 }

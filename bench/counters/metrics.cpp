@@ -385,4 +385,45 @@ PassPlan plan_passes(const std::vector<ResolvedMetric>& metrics,
   return plan;
 }
 
+std::vector<std::vector<std::string>> single_pass_sets(std::vector<ResolvedMetric>& metrics, const PassesOf& passes_of,
+                                                       std::vector<AbsentCounter>& absent) {
+  std::vector<std::vector<std::string>> sets;
+  std::erase_if(metrics, [&](const ResolvedMetric& metric) {
+    // A share needs its count, its peak and its clock of one and the same launch.
+    const auto counters = with({}, counters_of(metric));
+    for (auto& set : sets) {
+      auto together = with(set, counters);
+      if (together.size() == set.size() || passes_of(together) == std::size_t{1}) {
+        set = std::move(together);
+        return false;
+      }
+    }
+    if (passes_of(counters) == std::size_t{1}) {
+      sets.push_back(counters);
+      return false;
+    }
+    if (!metric.peak) {  // a sum may be counted in parts
+      std::vector<std::vector<std::string>> parts = sets;
+      bool whole = true;
+      for (const std::string& counter : counters) {
+        const auto home = std::ranges::find_if(
+            parts, [&](const auto& set) { return passes_of(with(set, {counter})) == std::size_t{1}; });
+        if (home != parts.end())
+          *home = with(std::move(*home), {counter});
+        else if (passes_of({counter}) == std::size_t{1})
+          parts.push_back({counter});
+        else
+          whole = false;
+      }
+      if (whole) {
+        sets = std::move(parts);
+        return false;
+      }
+    }
+    absent.push_back({metric.name, "it takes several passes, and a program's launches run once"});
+    return true;
+  });
+  return sets;
+}
+
 }  // namespace gpubench::bench

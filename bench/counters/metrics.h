@@ -81,6 +81,13 @@ inline constexpr std::string_view all_by_instruction = "smsp__sass_inst_executed
 /// Whether it has a counter over elapsed time, so that it is counted kernel by kernel.
 bool is_by_kernel(const ResolvedMetric& metric);
 
+/// Sets of counters that one pass counts each, for work that cannot be repeated: all counters of the metrics. What no
+/// single pass counts goes to `absent`, with its metric.
+std::vector<std::vector<std::string>> single_pass_sets(
+    std::vector<ResolvedMetric>& metrics,
+    const std::function<std::optional<std::size_t>(const std::vector<std::string>&)>& passes_of,
+    std::vector<AbsentCounter>& absent);
+
 struct PassPlan {
   std::vector<PassGroup> groups;
   std::vector<ResolvedMetric> metrics;  ///< those that the groups count

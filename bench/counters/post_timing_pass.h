@@ -163,6 +163,15 @@ std::unique_ptr<MetricSource> open_cupti_metric_source(const Device& device);
 /// The same for a context that is already known, by the index of its device.
 std::unique_ptr<MetricSource> open_cupti_metric_source(int device_index, CUctx_st* context);
 
+/// What the chip of a GPU counts and in how many passes, without a context on it.
+struct ChipMetrics {
+  std::string chip;  ///< "GH100"
+  std::function<std::optional<std::string>(const std::string& metric)> unit_of;
+  std::function<std::optional<std::size_t>(const std::vector<std::string>& metrics)> passes_of;
+};
+/// By the index of the device. Throws MetricsUnavailable as above.
+ChipMetrics open_chip_metrics(int device_index);
+
 /// Records of all GPUs of this process. Throws MetricsUnavailable as above.
 std::unique_ptr<ActivitySource> open_cupti_activity();
 
@@ -175,6 +184,15 @@ inline constexpr double min_caches_for_dram = 4.0;
 /// Nothing where there is no counter, nothing is declared, or caches hold the working set. FLOPs of the half pipes only
 /// where no share of scalar instructions can explain them.
 std::vector<std::string> work_differences(const Measurement& measurement, const Device& device);
+
+/// What stands beside a metric's value.
+using CounterSourceName = std::function<std::string(const ResolvedMetric&)>;
+
+/// The metrics of a measurement from the values of their counters, by name; what cannot be had is absent, with what
+/// `why_missing` says of the metric and its counter. Shares of peaks need the measurement's time.
+void add_counters(Measurement& measurement, const std::vector<ResolvedMetric>& metrics,
+                  const std::map<std::string, double>& values, const CounterSourceName& source,
+                  const std::function<std::string(const std::string&, const std::string&)>& why_missing);
 
 /// Counts what was asked for on one device: one round over all points for each group of counters, because to change the
 /// group is slow. Opens the source only if anything was asked for. Missing counters are absent with their reason.

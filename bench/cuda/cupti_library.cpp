@@ -17,6 +17,8 @@ namespace {
 std::vector<std::string> candidates() {
   // For a library elsewhere, and for tests: then no other is tried.
   if (const char* given = std::getenv("GPUBENCH_CUPTI"); given != nullptr && *given != '\0') return {given};
+  // A second copy beside one that a framework has brought would be a second, quarrelling profiler.
+  if (auto loaded = loaded_library("libcupti.so")) return {*std::move(loaded)};
   return library_files({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, {"extras/CUPTI/lib64", "lib64"});
 }
 

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <cupti_activity.h>
+#include <cupti_callbacks.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -34,7 +35,10 @@ namespace gpubench::bench {
   each(cuptiRangeProfilerGetCounterDataInfo) each(cuptiRangeProfilerCounterDataGetRangeInfo) \
   each(cuptiActivityRegisterCallbacks) each(cuptiActivityEnable) each(cuptiActivityDisable) \
   each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
-  each(cuptiActivityPushExternalCorrelationId) each(cuptiActivityPopExternalCorrelationId)
+  each(cuptiActivityPushExternalCorrelationId) each(cuptiActivityPopExternalCorrelationId) \
+  each(cuptiActivityFlushPeriod) each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
+  each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) each(cuptiUnsubscribe) \
+  each(cuptiEnableCallback) each(cuptiGetCallbackName)
 // clang-format on
 
 class CuptiLibrary {
@@ -158,8 +162,10 @@ class CuptiRangeProfiler {
   /// MetricsUnavailable.
   void begin_range(std::size_t point);
   void end_range();
+  /// Counts by this configuration, of one pass, from here on. Unlike `begin`, keeps the profiler enabled.
+  void switch_to(const CuptiProfilerHost::Configuration& configuration);
   /// What was counted since the last call, by point.
-  [[nodiscard]] std::map<std::size_t, RangeValues> read();
+  [[nodiscard]] std::map<std::size_t, RangeValues> read(bool keep = false);
 
   [[nodiscard]] const CountingEffort& effort() const { return effort_; }
 
@@ -178,7 +184,7 @@ class CuptiRangeProfiler {
   void run_range(const std::string& name, const Replay& replay);
   void begin_in_batch();
   void push(const std::string& name);
-  void end_batch();
+  void end_batch(bool keep = false);
   void lose_batch(const std::string& reason);
   void decode();
   [[nodiscard]] std::map<std::string, std::size_t> ranges() const;
@@ -192,6 +198,7 @@ class CuptiRangeProfiler {
   const CuptiProfilerHost::Configuration* configuration_ = nullptr;
   bool by_kernel_ = false;  ///< each kernel has a range of its own
   CUpti_RangeProfiler_Object* object_ = nullptr;
+  bool configured_ = false;
   bool started_ = false;
   bool in_range_ = false;
   std::vector<std::uint8_t> image_;           ///< counter data; stays where it is while CUPTI may know of it

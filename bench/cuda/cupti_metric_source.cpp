@@ -187,4 +187,14 @@ std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) {
   }
 }
 
+ChipMetrics open_chip_metrics(int device_index) {
+  const auto library = load_cupti();
+  auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
+  chip.deviceIndex = static_cast<std::size_t>(device_index);
+  GPUBENCH_CUPTI_CALL(*library, cuptiDeviceGetChipName, &chip);
+  const auto host = std::make_shared<CuptiProfilerHost>(library, chip.pChipName == nullptr ? "" : chip.pChipName);
+  return {host->chip(), [host](const std::string& metric) { return host->unit(metric); },
+          [host](const std::vector<std::string>& metrics) { return host->passes(metrics); }};
+}
+
 }  // namespace gpubench::bench

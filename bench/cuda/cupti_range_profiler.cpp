@@ -62,8 +62,8 @@ void CuptiRangeProfiler::count_each_kernel(const Replay& replay, RangeValues& co
   close();
 }
 
-std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read() {
-  end_batch();
+std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(bool keep) {
+  end_batch(keep);
   return std::exchange(counted_, {});
 }
 
@@ -83,10 +83,13 @@ void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay)
 
 /// The profiler is started, and has room for one more range.
 void CuptiRangeProfiler::begin_in_batch() {
-  if (ranges_begun_ >= ranges_of_a_batch) end_batch();
+  if (ranges_begun_ >= ranges_of_a_batch) end_batch(true);
   if (started_) return;
-  open();
-  configure(ranges_of_a_batch);
+  if (object_ == nullptr) open();
+  if (configured_)
+    reset();
+  else
+    configure(ranges_of_a_batch);
   start();
   ranges_begun_ = 0;
 }
@@ -97,6 +100,14 @@ void CuptiRangeProfiler::push(const std::string& name) {
   parameters.pRangeName = name.c_str();
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerPushRange, &parameters);
   in_range_ = true;
+}
+
+void CuptiRangeProfiler::switch_to(const CuptiProfilerHost::Configuration& configuration) {
+  if (configuration_ == &configuration) return;
+  end_batch(true);
+  configuration_ = &configuration;
+  by_kernel_ = false;
+  configured_ = false;
 }
 
 void CuptiRangeProfiler::begin_range(std::size_t point) {
@@ -137,7 +148,7 @@ void CuptiRangeProfiler::run_range(const std::string& name, const Replay& replay
   library_->check(pop(), "cuptiRangeProfilerPopRange");
 }
 
-void CuptiRangeProfiler::end_batch() {
+void CuptiRangeProfiler::end_batch(bool keep) {
   if (!started_) return;
   try {
     const auto [result, complete] = stop();
@@ -151,7 +162,7 @@ void CuptiRangeProfiler::end_batch() {
                                               : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
     }
     batch_.clear();
-    close();
+    if (!keep) close();
   } catch (const MetricsUnavailable& error) {
     lose_batch(error.what());
   }
@@ -286,6 +297,7 @@ void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
   set.passIndex = 0;
   set.targetNestingLevel = 1;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerSetConfig, &set);
+  configured_ = true;
   ++effort_.configured;
 }
 
@@ -366,6 +378,7 @@ void CuptiRangeProfiler::close() {
   parameters.pRangeProfilerObject = object_;
   library_->cuptiRangeProfilerDisable(&parameters);
   object_ = nullptr;
+  configured_ = false;
 }
 
 }  // namespace gpubench::bench

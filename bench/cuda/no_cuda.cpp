@@ -12,6 +12,7 @@ constexpr const char* without_cupti =
 }
 
 std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) { throw MetricsUnavailable(without_cupti); }
+ChipMetrics open_chip_metrics(int) { throw MetricsUnavailable(without_cupti); }
 std::unique_ptr<ActivitySource> open_cupti_activity() { throw MetricsUnavailable(without_cupti); }
 
 }  // namespace gpubench::bench

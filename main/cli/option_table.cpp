@@ -107,6 +107,12 @@ const std::vector<CommandRow>& command_table() {
        "gpubench ab build-old/bench build-new/bench\n"
        "gpubench ab old/bench new/bench --pairs=8 -- --filter='^gemm'",
        ab_command},
+      {in_profile, "profile", "Run any program, and say of each of its kernels what limits it", "",
+       "The program and its arguments follow after --.", 0, 0,
+       "gpubench profile -- python3 train.py\n"
+       "gpubench profile --out=train.html --out=train.json -- ./simulation --steps=100\n"
+       "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
+       profile_command},
       {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, "", nullptr},
       {in_gate_update, "gate update", "Add runs to the baseline of this machine", "RUN...", run_files, 1, 10'000,
        "gpubench gate update run-*.json\n"
@@ -196,11 +202,41 @@ const std::vector<OptionRow>& option_table() {
        "Hardware counters to read after all timing. core: bytes moved and occupancy. flops: FLOPs by pipe. units: how "
        "busy each unit is, and what warps wait for. Or names, as CUPTI or gpubench call them.",
        use_metrics},
-      {in_run | in_report, "--calibration", "FILE", "", "", common, once,
+      {in_profile, "--metrics", "none|core|flops|units|NAME,...", "", "core", common, once,
+       "Hardware counters to read around launches of each kernel group, in the same run. As in a run; sets that take "
+       "several passes are spread over launches.",
+       use_metrics},
+      {in_profile, "--metrics-launches", "N", "", "20", other, once,
+       "Launches of each kernel group that are counted at first, in each set. Later ones are counted ever more rarely.",
+       count(&Options::counted_launches, 1, 100'000)},
+      {in_profile, "--kernels", "REGEX", "", "", common, once,
+       "Judge only kernels whose name matches (an extended regular expression).", text(&Options::kept_kernels)},
+      {in_profile, "--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",
+       text(&Options::kept_range)},
+      {in_profile, "--start-after", "SECONDS", "", "", other, once, "Record from this long after CUDA was initialised.",
+       number(&Options::start_after_seconds, 0.0, 1e6)},
+      {in_profile, "--duration", "SECONDS", "", "", other, once, "Record for this long; the program runs on.",
+       number(&Options::duration_seconds, 0.001, 1e6)},
+      {in_profile, "--capture-range", "cudaProfilerApi", "", "", other, once,
+       "Record only between cudaProfilerStart and cudaProfilerStop.",
+       [](Options& options, const OptionRow& row, const std::string& value) {
+         if (value != "cudaProfilerApi")
+           throw UsageError(fmt::format("{} takes cudaProfilerApi, not '{}'.", row.flag, value));
+         options.capture_range = true;
+       }},
+      {in_profile, "--max-spool", "GIB", "", "4", other, once,
+       "Maximum size of what one process leaves on disk. A kernel takes about 56 bytes. What is beyond is not "
+       "recorded.",
+       number(&Options::max_spool_gib, 0.001, 10'000.0)},
+      {in_profile, "--keep", "DIR", "", "", other, once, "Keep the recording there, for --spools.",
+       text(&Options::keep_folder)},
+      {in_profile, "--spools", "DIR", "", "", other, once, "Run no program: judge a recording that --keep kept.",
+       text(&Options::spool_folder)},
+      {in_run | in_report | in_profile, "--calibration", "FILE", "", "", common, once,
        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
        "device estimate its times.",
        text(&Options::calibration_file)},
-      {in_run | in_report | in_calibration_show, "--out", "FILE", "", "", common, repeatable,
+      {in_run | in_report | in_calibration_show | in_profile, "--out", "FILE", "", "", common, repeatable,
        "Write a report. Repeatable. The extension decides: .json .csv .md .html .gbench.json .nvbench.json .prom "
        ".junit.xml, and for one chart .png .svg .pdf .vl.json.",
        list(&Options::outputs)},
@@ -223,7 +259,7 @@ const std::vector<OptionRow>& option_table() {
        "Show the kernels, copies and fills of each operation under its points, with share, time and verdict. A run "
        "records them (as --check=activity) and, with --metrics, counts each kernel by itself, too.",
        set(&Options::kernels)},
-      {in_run, "--drift-check", "on|off", "", "on", other, once,
+      {in_run | in_profile, "--drift-check", "on|off", "", "on", other, once,
        "Check a stored calibration against the device first, for at most a second. One that is off by more than 2 % "
        "beyond its interval is measured again; one given by --calibration is kept, with a warning.",
        choice(&Options::drift_check, std::vector{true, false})},
@@ -279,7 +315,7 @@ const std::vector<OptionRow>& option_table() {
       {in_gate_check, "--summary", "FILE.md", "", "", common, once,
        "Write a summary for the pull request. GITHUB_STEP_SUMMARY gets one too where it is set.",
        text(&Options::summary_file)},
-      {in_run | in_report, "--chart", "NAME[:WHICH][@DEVICE]", "", "", other, once,
+      {in_run | in_report | in_profile, "--chart", "NAME[:WHICH][@DEVICE]", "", "", other, once,
        "What .png, .svg, .pdf and .vl.json show: overview, roofline, map, strip, time, rate, shares, kernels, samples, "
        "ladder, "
        "latency or intensity; of several runs rooflines, times or changes. WHICH is an operation (for samples, a "

@@ -28,6 +28,7 @@ enum Scope : unsigned {
   in_calibration_export = 1U << 10U,
   in_calibration_import = 1U << 11U,
   in_calibration_diff = 1U << 12U,
+  in_profile = 1U << 13U,
   in_gate = in_gate_update | in_gate_check | in_gate_history,
   in_any_comparison = in_compare | in_ab | in_gate_check,
   everywhere = ~0U

@@ -114,9 +114,9 @@ std::string see_help(const CommandRow& command, const std::string& program) {
   return fmt::format(" See {}{}{} --help.", program, *command.path == '\0' ? "" : " ", command.path);
 }
 
-/// Where "--" stands when the command is `ab`: what follows is for the programs. Else the end.
+/// Where "--" stands when the command is `ab` or `profile`: what follows is for the programs. Else the end.
 int end_of_own_words(int argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "ab") return argc;
+  if (argc < 2 || (std::string_view(argv[1]) != "ab" && std::string_view(argv[1]) != "profile")) return argc;
   for (int i = 2; i < argc; ++i)
     if (std::string_view(argv[i]) == "--") return i;
   return argc;
@@ -244,6 +244,10 @@ void check_pictures(const Options& options, const CommandRow& command) {
 }
 
 void check_together(Options& options, const CommandRow& command) {
+  if (command.scope == in_profile && options.program_arguments.empty() == !options.spool_folder)
+    throw UsageError(
+        "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --spools=DIR, "
+        "the folder of an earlier recording, instead.");
   if (options.dry && !options.once) throw UsageError("--dry goes with --once; give that too.");
   if (options.once &&
       (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||

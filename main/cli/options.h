@@ -64,6 +64,16 @@ struct Options {
   std::optional<int> pairs;  ///< exactly so many
   std::optional<std::string> keep_folder;
 
+  // profile, with `program_arguments`
+  std::string kept_kernels;  ///< a regular expression
+  std::string kept_range;
+  double start_after_seconds = 0.0;
+  double duration_seconds = 0.0;  ///< 0: to the end
+  bool capture_range = false;
+  int counted_launches = 20;
+  double max_spool_gib = 4.0;  ///< of each process
+  std::optional<std::string> spool_folder;  ///< of an earlier recording
+
   // gate
   std::string store = ".gpubench";
   std::string label;

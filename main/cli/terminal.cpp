@@ -42,11 +42,11 @@ int terminal_width(int descriptor) {
 }
 
 /// NO_COLOR (no-color.org) goes before CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors).
-bool automatic_color() {
+bool automatic_color(int descriptor) {
   const std::string force = environment("CLICOLOR_FORCE");
   if (!environment("NO_COLOR").empty()) return false;
   if (!force.empty() && force != "0") return true;
-  return smart_terminal(STDOUT_FILENO) && environment("CLICOLOR") != "0";
+  return smart_terminal(descriptor) && environment("CLICOLOR") != "0";
 }
 
 /// "   about 2 min left", from the pace so far; empty before that tells anything.
@@ -69,14 +69,21 @@ extern "C" void note_signal(int number) {
 
 }  // namespace
 
-ConsoleStyle stdout_style(ColorChoice choice) {
+namespace {
+
+ConsoleStyle style_of(int descriptor, ColorChoice choice) {
   ConsoleStyle style;
-  style.color = choice == ColorChoice::always || (choice == ColorChoice::automatic && automatic_color());
-  style.whole_names = isatty(STDOUT_FILENO) == 0;
-  style.drawing = speaks_utf8() && (choice == ColorChoice::always || smart_terminal(STDOUT_FILENO));
-  style.width = std::clamp(terminal_width(STDOUT_FILENO), 40, 400);
+  style.color = choice == ColorChoice::always || (choice == ColorChoice::automatic && automatic_color(descriptor));
+  style.whole_names = isatty(descriptor) == 0;
+  style.drawing = speaks_utf8() && (choice == ColorChoice::always || smart_terminal(descriptor));
+  style.width = std::clamp(terminal_width(descriptor), 40, 400);
   return style;
 }
+
+}  // namespace
+
+ConsoleStyle stdout_style(ColorChoice choice) { return style_of(STDOUT_FILENO, choice); }
+ConsoleStyle stderr_style(ColorChoice choice) { return style_of(STDERR_FILENO, choice); }
 
 ProgressLine::ProgressLine(bool quiet)
     : active_(!quiet && smart_terminal(STDERR_FILENO)), start_seconds_(steady_seconds()) {}

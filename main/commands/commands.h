@@ -31,6 +31,8 @@ int report_command(const Options& options);
 int compare_command(const Options& options);
 /// Runs two programs in turn and compares them.
 int ab_command(const Options& options);
+/// Runs any program and judges its kernels. Returns the program's own exit code.
+int profile_command(const Options& options);
 // Baselines, and runs held against them.
 int gate_update(const Options& options);
 int gate_check(const Options& options);

@@ -9,6 +9,7 @@
 // Kernels that fake_cupti_launches tells of have a range each, if the profiler is to lay them.
 #include <cuda.h>
 #include <cupti_activity.h>
+#include <cupti_callbacks.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -260,6 +261,28 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   if (flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) return CUPTI_ERROR_INVALID_PARAMETER;
   hand_over();
   return called("cuptiActivityFlushAll", "F");
+}
+// For whole programs; no test of this room uses them.
+CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t) { return called("cuptiActivityFlushPeriod"); }
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, uint8_t) {
+  return called("cuptiActivityEnableRuntimeApi");
+}
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId, uint8_t) {
+  return called("cuptiActivityEnableDriverApi");
+}
+CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t) {
+  return called("cuptiActivityEnableAllocationSource");
+}
+CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return called("cuptiSetThreadIdType"); }
+CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
+  return called("cuptiSubscribe");
+}
+CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) { return called("cuptiUnsubscribe"); }
+CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
+  return called("cuptiEnableCallback");
+}
+CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain, uint32_t, const char**) {
+  return called("cuptiGetCallbackName");
 }
 CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t bytes, CUpti_Activity** record) {
   auto* place = reinterpret_cast<std::uint8_t*>(*record);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any program, recorded as it is, and its kernels judged.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <regex.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "bench/counters/post_timing_pass.h"
+#include "bench/devices.h"
+#include "classifier/classifier.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/storage/storage.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "main/commands/run_ceilings.h"
+#include "profile/groups.h"
+#include "profile/session.h"
+#include "reports/reports.h"
+
+namespace gpubench {
+namespace {
+
+using KernelFilter = std::function<bool(const std::string&)>;
+
+/// Null for an empty expression. Throws UsageError.
+KernelFilter filter_of(const std::string& expression) {
+  if (expression.empty()) return nullptr;
+  const std::shared_ptr<regex_t> compiled(new regex_t, [](regex_t* regex) {
+    regfree(regex);
+    delete regex;
+  });
+  if (const int error = regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
+    std::string text(256, '\0');
+    text.resize(std::max<std::size_t>(regerror(error, nullptr, text.data(), text.size()), 1) - 1);
+    *compiled = {};
+    throw UsageError(fmt::format("--kernels={} is no regular expression: {}.", expression, text));
+  }
+  return [compiled](const std::string& name) { return regexec(compiled.get(), name.c_str(), 0, nullptr, 0) == 0; };
+}
+
+/// What is to be counted, in sets of one pass. What cannot be is said, and left out.
+std::vector<std::vector<std::string>> plan_counters(const Options& options, std::vector<AbsentCounter>& absent) {
+  if (options.metrics.empty()) return {};
+  const std::vector<Device> gpus = bench::gpus();
+  if (gpus.empty()) return {};
+  try {
+    const auto chip = bench::open_chip_metrics(0);
+    auto resolution = bench::resolve(options.metrics, chip.chip, chip.unit_of);
+    std::erase_if(resolution.metrics, [&](const bench::ResolvedMetric& metric) {
+      if (!bench::is_by_kernel(metric)) return false;
+      absent.push_back({metric.name, "it is over elapsed time, which a range around a launch makes longer"});
+      return true;
+    });
+    absent.insert(absent.end(), resolution.absent.begin(), resolution.absent.end());
+    return bench::single_pass_sets(resolution.metrics, chip.passes_of, absent);
+  } catch (const bench::MetricsUnavailable& error) {
+    say(fmt::format("No counters: {}.", error.what()));
+    return {};
+  }
+}
+
+/// The metrics as the recording's own counters allow: those that were counted tell what the chip has.
+std::vector<bench::ResolvedMetric> counted_metrics(const profile::Spools& spools) {
+  std::vector<std::string> counted;
+  for (const profile::CountedLaunch& launch : spools.counted)
+    for (const auto& [name, value] : launch.values)
+      if (const std::string& text = spools.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
+        counted.push_back(text);
+  std::vector<std::string> names = bench::parse_metrics("core,flops,units");
+  const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
+    return std::ranges::find(counted, counter) == counted.end() ? std::nullopt : std::optional<std::string>("");
+  };
+  auto metrics = bench::resolve(names, "", unit_of).metrics;
+  for (const std::string& counter : counted) {
+    const bool used = std::ranges::any_of(metrics, [&](const bench::ResolvedMetric& metric) {
+      return std::ranges::any_of(metric.terms, [&](const auto& term) { return term.counter == counter; }) ||
+             (metric.peak && (metric.peak->counter == counter || metric.peak->clock == counter));
+    });
+    if (!used) metrics.push_back({counter, "", {{1.0, counter}}, std::nullopt});
+  }
+  return metrics;
+}
+
+/// Ceilings of the GPUs that are here; of others those of --calibration.
+void find_program_ceilings(const Options& options, const std::vector<Device>& here, Run& run) {
+  const auto is_here = [&](const Device& device) {
+    return std::ranges::find(here, device.id, &Device::id) != here.end() &&
+           std::ranges::any_of(here, [&](const Device& other) { return other == device; });
+  };
+  Run known;
+  for (const Device& device : run.devices) {
+    if (is_here(device)) {
+      known.devices.push_back(device);
+      continue;
+    }
+    if (!options.calibration_file) {
+      run.warnings.push_back(
+          fmt::format("There are no verdicts for {}: {} is not in this machine. Give its ceilings with --calibration.",
+                      device.id, device.name));
+      continue;
+    }
+    Calibration calibration = storage::read_calibration_for(*options.calibration_file, {device});
+    calibration.device.id = device.id;
+    run.calibrations.push_back(std::move(calibration));
+  }
+  if (known.devices.empty()) return;
+  find_ceilings(options, nullptr, nullptr, known);
+  run.warnings.insert(run.warnings.end(), known.warnings.begin(), known.warnings.end());
+  for (Calibration& calibration : known.calibrations) run.calibrations.push_back(std::move(calibration));
+}
+
+std::string why_nothing(const profile::Spools& spools, const std::string& program) {
+  if (spools.timeline.processes.empty())
+    return fmt::format(
+        "{} did not use CUDA, or not as a program that can be recorded: nothing was recorded. A program that is no "
+        "CUDA program, runs elsewhere or clears its environment leaves nothing.",
+        program);
+  std::string text = fmt::format("{} ran no kernel, copy or fill on a GPU while it was recorded.", program);
+  for (const std::string& warning : spools.timeline.warnings) text += " " + warning;
+  return text;
+}
+
+/// Judges what was recorded, and reports on standard error: standard output is the program's.
+void report_program(const Options& options, const std::filesystem::path& folder, const std::string& ended,
+                    const std::vector<AbsentCounter>& absent) {
+  const profile::Spools spools = profile::read_spools(folder);
+  const std::string program = options.program_arguments.empty() ? folder.string() : options.program_arguments.front();
+  const std::vector<Device> here = bench::gpus();
+  Run run;
+  run.context = gather_context(options.program, options.words);
+  run.context.program = std::filesystem::path(program).filename().string();
+  run.devices = profile::devices_of(spools, here);
+  if (run.devices.empty()) {
+    say(why_nothing(spools, program));
+    return;
+  }
+  find_program_ceilings(options, here, run);
+  profile::GroupOptions groups;
+  groups.keeps = filter_of(options.kept_kernels);
+  groups.range = options.kept_range;
+  groups.metrics = counted_metrics(spools);
+  groups.absent_metrics = absent;
+  profile::add_program(spools, groups, run);
+  run.program->command = options.program_arguments;
+  run.program->ended = ended;
+  if (run.points.empty())
+    run.warnings.push_back("No kernel is left: --kernels and --range chose none of those that ran.");
+  classifier::classify(run);
+  for (const std::string& warning : run.warnings) say(warning);
+  if (!options.quiet)
+    fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options.color))));
+  write_each(options.outputs, [&](const std::string& file) {
+    reports::write(run, file, options.chart);
+    if (!options.quiet) say(fmt::format("wrote {}", file));
+  });
+}
+
+/// The folder of --keep, made where it is not there. Throws UsageError where it holds a recording already.
+std::filesystem::path kept_folder(const std::string& name) {
+  std::error_code error;
+  std::filesystem::create_directories(name, error);
+  if (error) throw UsageError(fmt::format("--keep={} cannot be made: {}.", name, error.message()));
+  for (const auto& entry : std::filesystem::directory_iterator(name))
+    if (entry.path().extension() == profile::spool_extension)
+      throw UsageError(fmt::format("--keep={} holds a recording already. Give another folder.", name));
+  return std::filesystem::canonical(name);
+}
+
+}  // namespace
+
+int profile_command(const Options& options) {
+  for (const std::string& output : options.outputs) storage::check_writable(output);
+  (void)filter_of(options.kept_kernels);
+  if (options.spool_folder) {
+    report_program(options, *options.spool_folder, "", {});
+    return exit_codes::fine;
+  }
+  profile::InjectionOptions injected;
+  injected.max_bytes = static_cast<std::uint64_t>(options.max_spool_gib * 1073741824.0);
+  injected.start_after_seconds = options.start_after_seconds;
+  injected.duration_seconds = options.duration_seconds;
+  injected.capture_range = options.capture_range;
+  injected.counted_launches = static_cast<std::uint32_t>(options.counted_launches);
+  std::vector<AbsentCounter> absent;
+  injected.counter_sets = plan_counters(options, absent);
+  std::optional<PrivateFolder> temporary;
+  const std::filesystem::path folder =
+      options.keep_folder ? kept_folder(*options.keep_folder) : temporary.emplace().path();
+  profile::ProgramEnd end;
+  try {
+    end = profile::run_recorded(options.program_arguments, folder, injected);
+  } catch (const profile::SessionError& error) {
+    throw UsageError(error.what());
+  }
+  try {
+    report_program(options, folder, end.words, absent);
+  } catch (const std::exception& error) {
+    // The program's own failure goes before that of its report.
+    say(words_of(error));
+    if (end.exit_code == 0) return exit_codes::operation_failed;
+  }
+  if (end.signal != 0) say(fmt::format("the program was ended by {}", end.words));
+  return end.exit_code;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a program's spools to a run: each kernel group a measurement. Pure; knows no CUDA.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/counters/metrics.h"
+#include "core/model/calibration.h"
+#include "core/model/run.h"
+#include "profile/spool.h"
+
+namespace gpubench::profile {
+
+/// What a record of a kernel holds beside its work, and what its launch costs in a full stream; from a calibration.
+struct FixedCosts {
+  double record_seconds = 0.0;  ///< an empty kernel in its record: the ceiling "graph-node"
+  double block_seconds = 0.0;   ///< a block that starts while others work: "block-start"
+  double launch_seconds = 0.0;  ///< "launch"
+};
+/// Absent where the calibration lacks one of them.
+std::optional<FixedCosts> fixed_costs_of(const Calibration& calibration);
+
+struct GroupOptions {
+  /// Keeps kernels whose name, as in the source, passes. Null: all.
+  std::function<bool(const std::string& name)> keeps;
+  /// Keeps work launched in a range of this name. Empty: all.
+  std::string range;
+  /// The metrics that were to be counted, and what could not be planned.
+  std::vector<bench::ResolvedMetric> metrics;
+  std::vector<AbsentCounter> absent_metrics;
+  std::size_t max_groups = 500;
+};
+
+/// Of the devices that the program used, those known to this process by their UUID; of others what the spools tell.
+std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& known);
+
+/// Fills the run's points and its program: kernels, copies and fills by function, launch shape, size and range path, by
+/// falling time. `run.devices` are those of `devices_of`, `run.calibrations` may hold their ceilings. Verdicts are left
+/// to the classifier.
+void add_program(const Spools& spools, const GroupOptions& options, Run& run);
+
+/// Warps and blocks of a kernel that fit on one multiprocessor at once, by its registers, shared memory and threads
+/// (CUDA C++ Programming Guide, compute capabilities; registers are given to warps 256 at a time). Absent where the
+/// spool does not tell the multiprocessor's limits.
+std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape& shape, const SpooledDevice& device);
+
+}  // namespace gpubench::profile

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/injection/launch_counter.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "bench/counters/metrics.h"
+
+namespace gpubench::profile {
+namespace {
+
+using bench::MetricsUnavailable;
+using bench::sized;
+
+/// A kernel that runs longer is not counted to its end: it may wait for a launch that is held back meanwhile.
+constexpr double max_wait_seconds = 5.0;
+/// Launches in a row that need another set before it is changed, which is slow.
+constexpr std::uint32_t launches_before_switch = 16;
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+/// A function of the driver that the program uses.
+template <class Function>
+Function driver(const char* name) {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
+}
+
+bool is_capturing(const Launch& launch) {
+  static const auto query = driver<decltype(&cuStreamIsCapturing)>("cuStreamIsCapturing");
+  static const auto query_per_thread = driver<decltype(&cuStreamIsCapturing)>("cuStreamIsCapturing_ptsz");
+  const auto ask = launch.per_thread_stream ? query_per_thread : query;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return ask == nullptr || ask(launch.stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// Kernels that wait for others, on other GPUs: a pause before them could hold up the whole program.
+bool waits_for_others(const char* name) {
+  return name != nullptr && (std::strstr(name, "ncclDevKernel") != nullptr ||
+                             std::strstr(name, "ncclKernel") != nullptr || std::strstr(name, "nvshmem") != nullptr);
+}
+
+}  // namespace
+
+struct DeviceWaiter::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  CUcontext wanted = nullptr;
+  bool done = true;
+  bool well = false;
+  bool quit = false;
+  std::uint32_t number = 0;
+};
+
+DeviceWaiter::DeviceWaiter() : state_(std::make_shared<State>()) {
+  std::thread([state = state_] {
+    const auto set_current = driver<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent");
+    const auto synchronize = driver<decltype(&cuCtxSynchronize)>("cuCtxSynchronize");
+    std::unique_lock lock(state->mutex);
+    state->number = static_cast<std::uint32_t>(gettid());
+    state->changed.notify_all();
+    while (!state->quit) {
+      state->changed.wait(lock, [&] { return state->quit || !state->done; });
+      if (state->quit) break;
+      const CUcontext context = state->wanted;
+      lock.unlock();
+      const bool well = set_current != nullptr && synchronize != nullptr && set_current(context) == CUDA_SUCCESS &&
+                        synchronize() == CUDA_SUCCESS;
+      lock.lock();
+      state->well = well;
+      state->done = true;
+      state->changed.notify_all();
+    }
+  }).detach();
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->number != 0; });
+  thread_number_ = state_->number;
+}
+
+DeviceWaiter::~DeviceWaiter() {
+  const std::lock_guard lock(state_->mutex);
+  state_->quit = true;
+  state_->changed.notify_all();
+}
+
+bool DeviceWaiter::wait(CUcontext context, double max_seconds) {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->done) return false;
+  state_->wanted = context;
+  state_->done = false;
+  state_->changed.notify_all();
+  const bool in_time =
+      state_->changed.wait_for(lock, std::chrono::duration<double>(max_seconds), [&] { return state_->done; });
+  return in_time && state_->well;
+}
+
+bool DeviceWaiter::busy() {
+  const std::lock_guard lock(state_->mutex);
+  return !state_->done;
+}
+
+std::size_t LaunchCounter::Hash::operator()(const Key& key) const {
+  std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
+  for (const std::uint32_t part : key.shape) hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ (hash >> 29U);
+}
+
+LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool,
+                             const InjectionOptions& options)
+    : library_(std::move(library)), spool_(spool), options_(options), plan_{std::max(options.counted_launches, 1U)} {}
+
+/// The set to count this launch in; none where it is not due.
+std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group) {
+  if (plan_.due(group, set_)) {
+    not_needed_ = 0;
+    return set_;
+  }
+  for (std::size_t set = 0; set < group.counted.size(); ++set)
+    if (plan_.due(group, set)) {
+      if (++not_needed_ < launches_before_switch) return std::nullopt;
+      not_needed_ = 0;
+      return set;
+    }
+  return std::nullopt;
+}
+
+bool LaunchCounter::before(const Launch& launch) {
+  std::unique_lock lock(mutex_);
+  if (ended_) return false;
+  auto& group = groups_[{launch.function, launch.shape}];
+  if (group.counted.empty()) group.counted.resize(options_.counter_sets.size());
+  ++group.launches;
+  const auto set = wanted_set(group);
+  if (!set || captures_.load() > 0 || launch.context == nullptr || waits_for_others(launch.name) ||
+      is_capturing(launch))
+    return false;
+  started_ = now_ns();
+  try {
+    if (!waiter_.wait(launch.context, max_wait_seconds)) {
+      end("The GPU did not become idle within 5 s before a launch that was to be counted: a kernel may wait for the "
+          "host. Later launches have no counters.");
+      return false;
+    }
+    Device& device = device_of(launch.context);
+    if (*set != set_) {
+      for (auto& [context, other] : devices_) write(other);
+      set_ = *set;
+    }
+    device.profiler->switch_to(set_of(device, set_));
+    device.profiler->begin_range(launch.correlation);
+    ++group.counted[set_];
+  } catch (const std::exception& error) {
+    end(error.what());
+    return false;
+  }
+  lock.release();  // until `after`
+  return true;
+}
+
+void LaunchCounter::after(const Launch& launch) {
+  const std::unique_lock lock(mutex_, std::adopt_lock);
+  ++counted_;
+  try {
+    if (!waiter_.wait(launch.context, max_wait_seconds)) {
+      end("A kernel that was counted did not end within 5 s: it may wait for a later launch. Later launches have no "
+          "counters.");
+      // The range stays open: to close it would wait for the kernel.
+      for (auto& [context, device] : devices_) (void)device.profiler.release();
+      return;
+    }
+    Device& device = device_of(launch.context);
+    device.profiler->end_range();
+    if (counted_ % 128 == 0) write(device);
+  } catch (const std::exception& error) {
+    end(error.what());
+  }
+  nanoseconds_ += now_ns() - started_;
+}
+
+LaunchCounter::Device& LaunchCounter::device_of(CUcontext context) {
+  Device& device = devices_[context];
+  if (device.profiler) return device;
+  if (!initialized_) {
+    auto initialize = GPUBENCH_CUPTI_PARAMETERS(Profiler_Initialize);
+    GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerInitialize, &initialize);
+    initialized_ = true;
+  }
+  static const auto device_of_context = driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice");
+  CUdevice index = 0;
+  if (device_of_context == nullptr || device_of_context(&index) != CUDA_SUCCESS)
+    throw MetricsUnavailable("The driver does not tell which GPU a kernel runs on, so it has no counters.");
+  auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
+  chip.deviceIndex = static_cast<std::size_t>(index);
+  GPUBENCH_CUPTI_CALL(*library_, cuptiDeviceGetChipName, &chip);
+  auto available = GPUBENCH_CUPTI_PARAMETERS(Profiler_GetCounterAvailability);
+  available.ctx = context;
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
+  std::vector<std::uint8_t> image(available.counterAvailabilityImageSize);
+  available.pCounterAvailabilityImage = image.data();
+  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
+  device.host.emplace(library_, chip.pChipName == nullptr ? "" : chip.pChipName, std::move(image));
+  device.sets.resize(options_.counter_sets.size());
+  device.profiler = std::make_unique<bench::CuptiRangeProfiler>(library_, context);
+  return device;
+}
+
+const bench::CuptiProfilerHost::Configuration& LaunchCounter::set_of(Device& device, std::size_t set) {
+  auto& place = device.sets[set];
+  if (!place)
+    place = std::make_unique<bench::CuptiProfilerHost::Configuration>(*device.host, options_.counter_sets[set]);
+  return *place;
+}
+
+/// Into the spool, what the batch holds.
+void LaunchCounter::write(Device& device) {
+  const auto& names = options_.counter_sets[set_];
+  for (const auto& [correlation, ranges] : device.profiler->read(true)) {
+    const auto lock = spool_.lock();
+    std::vector<std::pair<std::uint32_t, double>> values;
+    for (std::size_t i = 0; i < names.size() && i < ranges.values.size(); ++i)
+      if (ranges.values[i] && std::isfinite(*ranges.values[i]))
+        values.emplace_back(spool_.name(names[i]), *ranges.values[i]);
+    if (!ranges.lost.empty()) spool_.note(ranges.lost, true);
+    spool_.counted(static_cast<std::uint32_t>(correlation), values);
+  }
+}
+
+void LaunchCounter::end(const std::string& reason) {
+  ended_ = true;
+  const auto lock = spool_.lock();
+  spool_.note(reason, true);
+}
+
+void LaunchCounter::finish() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
+  const std::uint64_t start = now_ns();
+  try {
+    for (auto& [context, device] : devices_)
+      if (device.profiler) write(device);
+  } catch (const std::exception& error) {
+    end(error.what());
+  }
+  ended_ = true;
+  if (counted_ == 0) return;
+  nanoseconds_ += now_ns() - start;
+  const auto spool_lock = spool_.lock();
+  spool_.add(CostRecord{
+      .name = spool_.name("a launch with counters"), .count = counted_, .nanoseconds = halves(nanoseconds_)});
+}
+
+}  // namespace gpubench::profile

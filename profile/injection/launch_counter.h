@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of single launches in a program that runs on: a range of the range profiler around a launch, with the GPU
+// idle before and after, one pass, nothing saved or restored. The first launches of each kernel group are counted, then
+// ever rarer ones.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "bench/cuda/cupti_library.h"
+#include "profile/injection/options.h"
+#include "profile/spool.h"
+
+namespace gpubench::profile {
+
+/// A launch as the driver is asked for it.
+struct Launch {
+  CUfunction function = nullptr;
+  CUstream stream = nullptr;
+  CUcontext context = nullptr;
+  const char* name = nullptr;  ///< of the kernel, mangled; may be null
+  std::uint32_t correlation = 0;
+  std::array<std::uint32_t, 7> shape = {};  ///< grid, block and dynamic shared bytes
+  bool per_thread_stream = false;
+};
+
+/// Which of a group's launches are counted. Pure.
+struct CountingPlan {
+  std::uint32_t first = 20;  ///< launches of each set that are counted at once
+
+  struct Group {
+    std::uint64_t launches = 0;
+    std::vector<std::uint32_t> counted;  ///< by set
+  };
+  /// Whether the next launch of the group is due in this set: the first ones, then the one that doubles what has gone
+  /// by since. Each set has its turn.
+  [[nodiscard]] bool due(const Group& group, std::size_t set) const {
+    const std::uint32_t done = group.counted[set];
+    if (done < first) return true;
+    const std::uint32_t later = done - first;
+    return later < 32 && group.launches >= (std::uint64_t{first} * group.counted.size()) << (later + 4U);
+  }
+};
+
+/// Waits for the GPU on a thread of its own, so that a kernel that waits for the host does not hold the program up.
+class DeviceWaiter {
+ public:
+  DeviceWaiter();
+  ~DeviceWaiter();
+  DeviceWaiter& operator=(DeviceWaiter&&) = delete;  ///< not copied, not moved
+  /// True once the context's work is done; false after the time-out, or on an error of CUDA.
+  bool wait(CUcontext context, double max_seconds);
+  /// Whether a wait that timed out goes on still.
+  [[nodiscard]] bool busy();
+  /// The system's number of the thread, for records that are to be passed over.
+  [[nodiscard]] std::uint32_t thread_number() const { return thread_number_; }
+
+ private:
+  void work();
+
+  struct State;  // outlives this object where the thread hangs in the driver
+  std::shared_ptr<State> state_;
+  std::uint32_t thread_number_ = 0;
+};
+
+class LaunchCounter {
+ public:
+  LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool,
+                const InjectionOptions& options);
+
+  /// Before a launch. True where it is counted; then `after` must follow on the same thread. While it is, other
+  /// threads' launches wait.
+  bool before(const Launch& launch);
+  void after(const Launch& launch);
+  void capture_begins() { captures_.fetch_add(1); }
+  void capture_ends() { captures_.fetch_sub(1); }
+  /// Reads out what is counted, and counts no more.
+  void finish();
+  [[nodiscard]] std::uint32_t waiting_thread() const { return waiter_.thread_number(); }
+
+ private:
+  struct Key {
+    CUfunction function = nullptr;
+    std::array<std::uint32_t, 7> shape = {};
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Device {
+    std::optional<bench::CuptiProfilerHost> host;
+    std::vector<std::unique_ptr<bench::CuptiProfilerHost::Configuration>> sets;
+    std::unique_ptr<bench::CuptiRangeProfiler> profiler;
+  };
+  Device& device_of(CUcontext context);
+  const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
+  std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
+  void write(Device& device);
+  void end(const std::string& reason);
+
+  std::shared_ptr<const bench::CuptiLibrary> library_;
+  SpoolWriter& spool_;
+  InjectionOptions options_;
+  CountingPlan plan_;
+  std::mutex mutex_;  ///< held from `before` to `after` of a counted launch
+  bool ended_ = false;
+  bool initialized_ = false;
+  std::atomic<int> captures_ = 0;
+  std::size_t set_ = 0;           ///< that is counted now
+  std::uint32_t not_needed_ = 0;  ///< launches in a row that needed another set
+  std::unordered_map<Key, CountingPlan::Group, Hash> groups_;
+  std::map<CUcontext, Device> devices_;
+  DeviceWaiter waiter_;
+  std::uint32_t counted_ = 0;
+  std::uint64_t nanoseconds_ = 0;
+  std::uint64_t started_ = 0;
+};
+
+}  // namespace gpubench::profile

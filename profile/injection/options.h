@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the profiled program's side is told, in a file of lines "key=value".
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gpubench::profile {
+
+struct InjectionOptions {
+  std::uint64_t max_bytes = std::uint64_t{4} << 30U;   ///< of one process's spool
+  double start_after_seconds = 0.0;                    ///< since CUDA was initialised
+  double duration_seconds = 0.0;                       ///< 0: to the end
+  bool capture_range = false;                          ///< only between cudaProfilerStart and cudaProfilerStop
+  std::uint32_t counted_launches = 20;                 ///< of each kernel group by each set, before they grow rare
+  std::vector<std::vector<std::string>> counter_sets;  ///< each counted in one pass; empty: no counters
+};
+
+std::string to_text(const InjectionOptions& options);
+/// Lines that are not known are passed over; a missing file gives the defaults.
+InjectionOptions read_injection_options(const std::filesystem::path& file);
+
+}  // namespace gpubench::profile

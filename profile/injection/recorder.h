@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI's records of a program, into a spool.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bench/cuda/cupti_library.h"
+#include "profile/spool.h"
+
+namespace gpubench::profile {
+
+/// One in a process, as there is one CUPTI. Records from `start` to `stop`, which may alternate.
+class Recorder {
+ public:
+  Recorder(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool);
+  Recorder& operator=(Recorder&&) = delete;  ///< not copied, not moved
+
+  /// Takes CUPTI's buffers, and records names, devices and ranges from here on. Throws MetricsUnavailable.
+  void attach();
+  void start();
+  void stop();
+  /// Hands over what CUPTI holds. `forced`: also what is not complete.
+  void flush(bool forced) noexcept;
+  /// Calls of this thread are not the program's.
+  void pass_over(std::uint32_t thread) { passed_over_ = thread; }
+  void write_cost();
+
+ private:
+  static void give(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept;
+  static void take(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
+                   std::size_t bytes) noexcept;
+  void read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
+  void enable(CUpti_ActivityKind kind);
+  void record(const CUpti_Activity& record);
+  void kernel(const CUpti_Activity& record);
+  void copy(const CUpti_Activity& record, bool between_gpus);
+  void fill(const CUpti_Activity& record);
+  void call(const CUpti_Activity& record, CUpti_CallbackDomain domain);
+  void marker(const CUpti_Activity& record);
+  void memory(const CUpti_Activity& record);
+  void pool(const CUpti_Activity& record);
+  void overhead(const CUpti_Activity& record);
+  void device(const CUpti_Activity& record);
+
+  std::shared_ptr<const bench::CuptiLibrary> library_;
+  SpoolWriter& spool_;
+  std::atomic<std::uint32_t> passed_over_ = 0;
+  bool recording_ = false;
+  std::unordered_map<std::uint64_t, std::uint32_t> call_names_;  ///< by domain and number
+  std::set<std::uint32_t> devices_;
+  std::uint32_t buffers_read_ = 0;
+  std::uint32_t records_read_ = 0;
+  std::uint64_t nanoseconds_ = 0;
+};
+
+}  // namespace gpubench::profile

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/session.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "core/base/process.h"
+#include "profile/spool.h"
+
+namespace gpubench::profile {
+namespace {
+
+constexpr const char* library_name = "libgpubench_injection.so";
+
+std::atomic<pid_t> running = 0;
+
+void pass_on(int signal) {
+  if (const pid_t process = running.load(); process > 0) (void)::kill(process, signal);
+}
+
+/// While the program runs: it gets the terminal's signals itself, and those sent to this process.
+class Signals {
+ public:
+  Signals() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    struct sigaction forward {};
+    forward.sa_handler = pass_on;
+    forward.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < numbers.size(); ++i) sigaction(numbers[i], i < 2 ? &ignore : &forward, &before_[i]);
+  }
+  ~Signals() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) sigaction(numbers[i], &before_[i], nullptr);
+  }
+  Signals& operator=(Signals&&) = delete;  ///< not copied, not moved
+
+  static constexpr std::array numbers = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+ private:
+  std::array<struct sigaction, numbers.size()> before_ = {};
+};
+
+std::vector<std::string> environment_with(const std::filesystem::path& library, const std::filesystem::path& folder) {
+  const std::array<std::pair<std::string, std::string>, 3> ours = {{{"CUDA_INJECTION64_PATH", library.string()},
+                                                                    {"NVTX_INJECTION64_PATH", library.string()},
+                                                                    {spool_folder_variable, folder.string()}}};
+  std::vector<std::string> environment;
+  for (const std::string& entry : Spawn::environ_now()) {
+    bool replaced = false;
+    for (const auto& [name, value] : ours) replaced = replaced || entry.starts_with(name + "=");
+    if (!replaced) environment.push_back(entry);
+  }
+  for (const auto& [name, value] : ours) environment.push_back(fmt::format("{}={}", name, value));
+  return environment;
+}
+
+}  // namespace
+
+std::filesystem::path injection_library() {
+  if (const char* const given = std::getenv("GPUBENCH_INJECTION"); given != nullptr && *given != '\0') {
+    if (std::filesystem::exists(given)) return given;
+    throw SessionError(fmt::format("GPUBENCH_INJECTION names {}, which is not there.", given));
+  }
+  std::error_code error;
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const auto& place :
+       {here / library_name, here.parent_path() / "lib" / "gpubench" / library_name, here.parent_path() / library_name})
+    if (std::filesystem::exists(place, error)) return std::filesystem::canonical(place);
+  throw SessionError(fmt::format(
+      "There is no {} beside {}: this gpubench was built without CUDA or CUPTI, so it cannot record programs. "
+      "Build it where nvcc is found, or set GPUBENCH_INJECTION to the library.",
+      library_name, here.string()));
+}
+
+ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesystem::path& folder,
+                        const InjectionOptions& options) {
+  const auto library = injection_library();
+  {
+    std::ofstream file(folder / spool_options_file);
+    file << to_text(options);
+    if (!file.flush()) throw SessionError(fmt::format("{} cannot be written.", folder.string()));
+  }
+  std::vector<std::string> environment = environment_with(library, folder);
+  std::vector<char*> entries;
+  for (std::string& entry : environment) entries.push_back(entry.data());
+  entries.push_back(nullptr);
+  std::vector<std::string> copies = words;
+  std::vector<char*> arguments;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  // The program starts with the signals as they are for this process now, not as the handlers below make them.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  const Signals signals;
+  for (const int number : Signals::numbers) sigaddset(&defaults, number);
+  sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t process = 0;
+  const int error =
+      posix_spawnp(&process, words.front().c_str(), nullptr, &attributes, arguments.data(), entries.data());
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0)
+    throw SessionError(fmt::format("{} cannot be started: {}.", words.front(), std::generic_category().message(error)));
+  running = process;
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  running = 0;
+  ProgramEnd end;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+    end.exit_code = 128 + end.signal;
+    end.words = fmt::format("signal {} ({})", end.signal, strsignal(end.signal));
+  } else {
+    end.exit_code = WEXITSTATUS(status);
+    end.words = fmt::format("exit code {}", end.exit_code);
+  }
+  return end;
+}
+
+}  // namespace gpubench::profile

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <system_error>
+#include <unordered_map>
+
+#include "core/base/files.h"
+#include "profile/spool.h"
+
+namespace gpubench::profile {
+namespace {
+
+using traces::Slice;
+using traces::SliceKind;
+using traces::Timeline;
+using traces::TrackKind;
+
+constexpr std::uint32_t max_values_of_a_launch = 1024;
+
+/// Times beyond this are damage: 2200 A.D.
+constexpr std::uint64_t max_time_ns = 7'258'118'400'000'000'000ULL;
+
+/// A file in memory for as long as it is read.
+class Mapping {
+ public:
+  explicit Mapping(const std::filesystem::path& file) {
+    const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat state {};
+    if (!descriptor.open() || ::fstat(descriptor.number(), &state) != 0)
+      throw SpoolError(fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
+    if (!S_ISREG(state.st_mode)) throw SpoolError(fmt::format("{} is no file.", file.string()));
+    size_ = static_cast<std::size_t>(state.st_size);
+    if (size_ == 0) return;
+    void* const at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
+    if (at == MAP_FAILED)
+      throw SpoolError(fmt::format("{} cannot be read: {}.", file.string(), std::generic_category().message(errno)));
+    (void)::madvise(at, size_, MADV_SEQUENTIAL);
+    data_ = static_cast<const std::uint8_t*>(at);
+  }
+  ~Mapping() {
+    if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+  }
+  Mapping& operator=(Mapping&&) = delete;  ///< not copied, not moved
+  [[nodiscard]] std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+class Reader {
+ public:
+  Reader(std::span<const std::uint8_t> bytes, std::string origin, Spools& spools)
+      : bytes_(bytes), origin_(std::move(origin)), spools_(spools), timeline_(spools.timeline) {}
+
+  void read() {
+    SpoolHeader header;
+    if (!take(header) || header.magic != spool_magic)
+      throw SpoolError(fmt::format("{} is no spool of gpubench, or of another version.", origin_));
+    process_ = static_cast<std::uint32_t>(timeline_.processes.size());
+    timeline_.processes.emplace_back().id = header.process;
+    if (timeline_.base_ns == 0 && header.start_ns > 0) timeline_.base_ns = header.start_ns;
+    while (at_ < bytes_.size() && !ended_)
+      if (!record()) {
+        warn("is cut off or damaged after {} of {} bytes; what comes before is kept", at_, bytes_.size());
+        break;
+      }
+    finish();
+  }
+
+ private:
+  template <class... Values>
+  void warn(fmt::format_string<const Values&...> what, const Values&... values) {
+    timeline_.warnings.push_back(
+        fmt::format("The recording of process {} {}.", timeline_.processes[process_].id, fmt::format(what, values...)));
+  }
+
+  template <class Record>
+  bool take(Record& record) {
+    if (bytes_.size() - at_ < sizeof record) return false;
+    std::memcpy(&record, bytes_.data() + at_, sizeof record);
+    at_ += sizeof record;
+    return true;
+  }
+
+  /// False, with nothing taken, where the bytes are no whole and sound record.
+  bool record() {
+    const std::size_t before = at_;
+    if (one()) return true;
+    at_ = before;
+    return false;
+  }
+
+  bool one() {
+    switch (static_cast<RecordKind>(bytes_[at_])) {
+      case RecordKind::name: return name();
+      case RecordKind::shape: return shape();
+      case RecordKind::property: return property();
+      case RecordKind::kernel: return kernel();
+      case RecordKind::command: return command();
+      case RecordKind::call: return call(false);
+      case RecordKind::overhead: return call(true);
+      case RecordKind::marker: return marker();
+      case RecordKind::memory: return memory();
+      case RecordKind::pool: return pool();
+      case RecordKind::counted: return counted();
+      case RecordKind::note: return note();
+      case RecordKind::dropped: return dropped();
+      case RecordKind::cost: return cost();
+      case RecordKind::end: {
+        EndRecord record;
+        return ended_ = take(record);
+      }
+    }
+    return false;
+  }
+
+  bool name() {
+    NameRecord record;
+    if (!take(record) || record.bytes > max_name_bytes || bytes_.size() - at_ < record.bytes ||
+        record.number != names_.size())
+      return false;
+    names_.push_back(timeline_.names.number({reinterpret_cast<const char*>(bytes_.data() + at_), record.bytes}));
+    kinds_.push_back(std::nullopt);
+    at_ += record.bytes;
+    return true;
+  }
+
+  [[nodiscard]] bool knows(std::uint32_t name) const { return name < names_.size(); }
+  [[nodiscard]] const std::string& text(std::uint32_t name) const { return timeline_.names.text(names_[name]); }
+
+  bool shape() {
+    ShapeRecord record;
+    if (!take(record) || !knows(record.name) || record.number != shapes_.size()) return false;
+    shapes_.push_back(timeline_.shapes.size());
+    timeline_.shapes.push_back(record.shape);
+    spools_.shape_names.push_back(names_[record.name]);
+    spools_.shape_devices.push_back(record.device);
+    communicates_.push_back(text(record.name).starts_with("ncclDevKernel") ||
+                            text(record.name).starts_with("ncclKernel"));
+    return true;
+  }
+
+  bool property() {
+    PropertyRecord record;
+    if (!take(record) || !knows(record.key) || !knows(record.value)) return false;
+    if (record.device == 255) {
+      of_process(text(record.key), text(record.value));
+      return true;
+    }
+    auto place = std::ranges::find_if(spools_.devices, [&](const SpooledDevice& device) {
+      return device.process == process_ && device.index == record.device;
+    });
+    if (place == spools_.devices.end())
+      place = spools_.devices.insert(spools_.devices.end(), {.process = process_, .index = record.device, .properties = {}});
+    place->properties[text(record.key)] = text(record.value);
+    return true;
+  }
+
+  void of_process(const std::string& key, const std::string& value) {
+    traces::Process& process = timeline_.processes[process_];
+    const auto number = [&]() -> std::optional<std::int64_t> {
+      if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
+        return std::nullopt;
+      return std::stoll(value);
+    };
+    if (key == "command") process.name = value;
+    if (key == "rank") process.rank = number();
+    if (key == "local rank") process.local_rank = number();
+  }
+
+  /// Absent where the record is damaged.
+  template <class Record>
+  std::optional<Slice> slice_of(const Record& record, SliceKind kind) const {
+    const std::uint64_t start = whole(record.start);
+    if (start > max_time_ns) return std::nullopt;
+    Slice slice;
+    slice.start_ns = static_cast<std::int64_t>(start) - timeline_.base_ns;
+    slice.duration_ns = duration_of(record);
+    slice.correlation = record.correlation;
+    slice.kind = kind;
+    return slice;
+  }
+
+  std::uint32_t track(TrackKind kind, std::int64_t device, std::uint32_t id) {
+    const auto key = std::tuple(kind, device, id);
+    if (last_track_ && last_track_->first == key) return last_track_->second;
+    const auto [place, fresh] = tracks_.try_emplace(key, static_cast<std::uint32_t>(timeline_.tracks.size()));
+    if (fresh) {
+      const std::string name = kind == TrackKind::stream   ? fmt::format("stream {}", id)
+                               : kind == TrackKind::ranges ? fmt::format("ranges of thread {}", id)
+                                                           : fmt::format("thread {}", id);
+      timeline_.tracks.push_back({.kind = kind, .process = process_, .device = device, .id = id, .name = name});
+    }
+    last_track_ = {key, place->second};
+    return place->second;
+  }
+
+  bool kernel() {
+    KernelRecord record;
+    if (!take(record) || record.shape >= shapes_.size()) return false;
+    const std::size_t shape = shapes_[record.shape];
+    auto slice = slice_of(record, communicates_[record.shape] ? SliceKind::communication : SliceKind::kernel);
+    if (!slice) return false;
+    slice->name = spools_.shape_names[shape];
+    slice->detail = static_cast<std::int64_t>(shape);
+    slice->in_graph = record.in_graph != 0;
+    slice->track = track(TrackKind::stream, spools_.shape_devices[shape], record.stream);
+    timeline_.slices.push_back(*slice);
+    ++spools_.kernels;
+    return true;
+  }
+
+  bool command() {
+    CommandRecord record;
+    if (!take(record) || !knows(record.name) || record.device > 1024) return false;
+    auto slice = slice_of(record, text(record.name).starts_with("fill") ? SliceKind::fill : SliceKind::copy);
+    if (!slice) return false;
+    slice->name = names_[record.name];
+    slice->in_graph = record.in_graph != 0;
+    slice->detail = static_cast<std::int64_t>(
+        std::min<std::uint64_t>(whole(record.bytes), std::numeric_limits<std::int64_t>::max()));
+    slice->track = track(TrackKind::stream, record.device, record.stream);
+    timeline_.slices.push_back(*slice);
+    return true;
+  }
+
+  bool call(bool overhead) {
+    CallRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto& kind = kinds_[record.name];
+    if (!kind) kind = kind_of_call(text(record.name));
+    auto slice = slice_of(record, overhead ? SliceKind::overhead : *kind);
+    if (!slice) return false;
+    slice->name = names_[record.name];
+    slice->track = track(overhead ? TrackKind::other : TrackKind::thread, -1, record.thread);
+    timeline_.slices.push_back(*slice);
+    return true;
+  }
+
+  bool marker() {
+    MarkerRecord record;
+    if (!take(record) || !knows(record.name) || whole(record.time) > max_time_ns) return false;
+    const auto time = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns;
+    if (record.phase != MarkerPhase::end) {
+      Slice slice;
+      slice.start_ns = time;
+      slice.name = names_[record.name];
+      slice.kind = SliceKind::range;
+      slice.track = track(TrackKind::ranges, -1, record.thread);
+      slice.open = record.phase == MarkerPhase::begin;
+      if (slice.open) open_[record.number] = timeline_.slices.size();
+      timeline_.slices.push_back(slice);
+      return true;
+    }
+    if (const auto place = open_.find(record.number); place != open_.end()) {
+      Slice& slice = timeline_.slices[place->second];
+      slice.duration_ns = std::max<std::int64_t>(time - slice.start_ns, 0);
+      slice.open = false;
+      open_.erase(place);
+    }
+    return true;
+  }
+
+  bool memory() {
+    MemoryRecord record;
+    if (!take(record) || (record.source != 0 && !knows(record.source)) || whole(record.time) > max_time_ns ||
+        static_cast<std::size_t>(record.memory) >= traces::memory_kind_names.size() ||
+        whole(record.bytes) > std::uint64_t{1} << 60U)
+      return false;
+    const auto bytes = static_cast<std::int64_t>(whole(record.bytes));
+    timeline_.memory.push_back({.time_ns = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns,
+                                .address = whole(record.address),
+                                .bytes = record.freed != 0 ? -bytes : bytes,
+                                .process = process_,
+                                .source = names_[record.source],
+                                .device = static_cast<std::int16_t>(record.device == 255 ? -1 : record.device),
+                                .kind = record.memory});
+    return true;
+  }
+
+  bool pool() {
+    PoolRecord record;
+    if (!take(record) || whole(record.time) > max_time_ns) return false;
+    const auto time = static_cast<std::int64_t>(whole(record.time)) - timeline_.base_ns;
+    counter(fmt::format("memory pool {:x}, reserved", whole(record.address)), time, whole(record.reserved));
+    counter(fmt::format("memory pool {:x}, in use", whole(record.address)), time, whole(record.used));
+    return true;
+  }
+
+  void counter(const std::string& name, std::int64_t time, std::uint64_t bytes) {
+    const auto [place, fresh] = counters_.try_emplace(name, timeline_.counters.size());
+    if (fresh) timeline_.counters.push_back({.process = process_, .name = name, .unit = "bytes", .samples = {}});
+    timeline_.counters[place->second].samples.push_back({time, static_cast<double>(bytes)});
+  }
+
+  bool counted() {
+    CountedRecord record;
+    if (!take(record) || record.values > max_values_of_a_launch) return false;
+    CountedLaunch launch{.process = process_, .correlation = record.correlation, .values = {}};
+    for (int i = 0; i < record.values; ++i) {
+      std::uint32_t metric = 0;
+      double value = 0.0;
+      if (!take(metric) || !take(value) || !knows(metric)) return false;
+      if (std::isfinite(value)) launch.values.emplace_back(names_[metric], value);
+    }
+    spools_.counted.push_back(std::move(launch));
+    return true;
+  }
+
+  bool note() {
+    NoteRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto& notes = record.about_counters != 0 ? spools_.counter_notes : timeline_.warnings;
+    if (std::ranges::find(notes, text(record.name)) == notes.end()) notes.push_back(text(record.name));
+    return true;
+  }
+
+  bool dropped() {
+    DroppedRecord record;
+    if (!take(record)) return false;
+    timeline_.dropped += record.count;
+    return true;
+  }
+
+  bool cost() {
+    CostRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto place = std::ranges::find(spools_.costs, text(record.name), &Spools::Cost::what);
+    if (place == spools_.costs.end()) place = spools_.costs.insert(spools_.costs.end(), {text(record.name)});
+    place->count += record.count;
+    place->seconds += static_cast<double>(whole(record.nanoseconds)) * 1e-9;
+    return true;
+  }
+
+  /// Ranges that never ended end with the recording.
+  void finish() {
+    if (!ended_)
+      warn("has no end: the process was killed, crashed or left with _exit; its last moments may be missing");
+    if (open_.empty()) return;
+    std::int64_t last = 0;
+    for (const Slice& slice : timeline_.slices) last = std::max(last, slice.end_ns());
+    for (const auto& [number, place] : open_)
+      timeline_.slices[place].duration_ns = std::max<std::int64_t>(last - timeline_.slices[place].start_ns, 0);
+  }
+
+  std::span<const std::uint8_t> bytes_;
+  std::string origin_;
+  Spools& spools_;
+  Timeline& timeline_;
+  std::size_t at_ = 0;
+  std::uint32_t process_ = 0;
+  bool ended_ = false;
+  std::vector<std::uint32_t> names_ = {0};  ///< of the spool's numbers those of the timeline
+  std::vector<std::optional<SliceKind>> kinds_ = {SliceKind::call};
+  std::vector<std::size_t> shapes_;
+  std::vector<bool> communicates_;
+  std::map<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t> tracks_;
+  std::optional<std::pair<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t>> last_track_;
+  std::unordered_map<std::uint32_t, std::size_t> open_;
+  std::map<std::string, std::size_t> counters_;
+};
+
+}  // namespace
+
+SliceKind kind_of_call(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  if (has("LaunchHostFunc")) return SliceKind::call;
+  if (has("LaunchKernel") || has("GraphLaunch") || has("LaunchCooperative") || name.starts_with("cuLaunch") ||
+      name.starts_with("cudaLaunch_"))
+    return SliceKind::launch;
+  if (has("Graph")) return SliceKind::call;  // nodes are only described
+  if (has("Memcpy") || has("Memset")) return SliceKind::transfer;
+  if (has("Synchronize")) return SliceKind::synchronization;
+  return SliceKind::call;
+}
+
+void read_spool(const std::filesystem::path& file, Spools& spools) {
+  const Mapping mapping(file);
+  spools.bytes += static_cast<std::int64_t>(mapping.bytes().size());
+  Reader(mapping.bytes(), file.filename().string(), spools).read();
+}
+
+Spools read_spools(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == spool_extension) files.push_back(entry.path());
+  if (error) throw SpoolError(fmt::format("{} cannot be read: {}.", folder.string(), error.message()));
+  std::ranges::sort(files);
+  Spools spools;
+  for (const auto& file : files) {
+    try {
+      read_spool(file, spools);
+    } catch (const SpoolError& failure) {
+      spools.timeline.warnings.emplace_back(failure.what());
+    }
+  }
+  traces::sort(spools.timeline);
+  return spools;
+}
+
+}  // namespace gpubench::profile
