@@ -68,6 +68,7 @@ std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(
 }
 
 void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay) {
+  if (ranges_begun_ >= ranges_of_a_batch) end_batch();
   try {
     begin_in_batch();
     replay.prepare();
