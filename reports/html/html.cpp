@@ -108,10 +108,11 @@ std::string vega_scripts() {
 }
 
 /// Only the built-in (or pinned) scripts run, whatever text the run brings. Vega sets styles inline.
-std::string policy() {
+std::string policy(bool of_program) {
   std::string scripts;
   for (const auto hash :
-       {page::script_base_hash(), page::script_table_hash(), page::script_charts_hash(), page::vega_hash()})
+       {page::script_base_hash(), page::script_table_hash(),
+        of_program ? page::script_program_hash() : std::string_view(), page::script_charts_hash(), page::vega_hash()})
     if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
   if (page::vega().empty())
     for (const auto& [url, integrity] : remote_scripts) scripts += fmt::format(" {}", url);
@@ -159,10 +160,12 @@ charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, cha
     devices.push_back({{"id", printable(device.id)}, {"name", printable(device.name)}});
   auto points = columns_of(datasets["points"]);
   datasets.erase("points");
-  return {
+  charts::Json data = {
       {"datasets", std::move(datasets)}, {"points", std::move(points)},
       {"specs", std::move(specs)},       {"themes", {{"light", charts::theme(false)}, {"dark", charts::theme(true)}}},
       {"devices", std::move(devices)},   {"embedded", !page::vega().empty()}};
+  if (run.program) data["program"] = sections::overview_data(*run.program);
+  return data;
 }
 
 std::string meta_of(const Context& context) {
@@ -201,7 +204,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
   const bool one = several == nullptr;
   return markup::fill(
       page::frame(),
-      {{"policy", policy()},
+      {{"policy", policy(run.program.has_value())},
        {"style", std::string(page::style())},
        {"title", markup::escape(sections::title(run))},
        {"devices", sections::devices(run)},
@@ -210,7 +213,10 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"summary", markup::escape(sections::summary(run))},
        {"regimes", sections::regimes(run)},
        {"notices", sections::notices(run)},
-       {"navigation", one ? "" : "<a href=\"#runs\">Runs</a>"},
+       {"navigation", !one          ? "<a href=\"#runs\">Runs</a>"
+                      : run.program ? "<a href=\"#program\">Program</a>"
+                                    : ""},
+       {"program", sections::program(run)},
        {"runs", one ? ""
                     : "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">The runs "
                       "together</h2>\n" +
@@ -225,6 +231,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"samples", markup::script_json(charts::packed_samples(run))},
        {"script_base", script(page::script_base())},
        {"script_table", script(page::script_table())},
+       {"script_program", run.program ? script(page::script_program()) : ""},
        {"script_charts", script(page::script_charts())},
        {"script_vega", vega_scripts()}});
 }

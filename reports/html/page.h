@@ -23,6 +23,8 @@ std::string_view script_base();
 std::string_view script_base_hash();
 std::string_view script_table();
 std::string_view script_table_hash();
+std::string_view script_program();
+std::string_view script_program_hash();
 std::string_view script_charts();
 std::string_view script_charts_hash();
 std::string_view vega();  ///< empty when built without the bundle
@@ -66,6 +68,9 @@ std::string notices(const Run& run);       ///< failures and warnings, near the 
 std::string boundaries(const Run& run);
 std::string own(const Run& run);     ///< what operations say of their points; empty when they say nothing
 std::string checks(const Run& run);  ///< empty when none disagrees
+/// Of a profiled program, with all but the timeline, which program.js draws from `overview_data`. Else empty.
+std::string program(const Run& run);
+nlohmann::json overview_data(const Program& program);
 std::string calibrations(const Run& run);
 std::string environment(const Run& run);
 

@@ -145,7 +145,8 @@ std::string summary(const Run& run) {
   const auto counts = count(run);
   std::set<std::string> operations;
   for (const auto& point : run.points) operations.insert(point.measurement.operation);
-  std::string text = plural(counts.points, "point") + " of " + plural(operations.size(), "operation");
+  std::string text = run.program ? plural(counts.points, "kernel group")
+                                 : plural(counts.points, "point") + " of " + plural(operations.size(), "operation");
   std::string parts;
   const auto add = [&parts](std::size_t number, std::string_view what) {
     if (number > 0)

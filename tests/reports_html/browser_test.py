@@ -253,6 +253,49 @@ def test_tooltip(page, folder):
     quiet(page, "hostile tooltip")
 
 
+def test_program(page, folder, pictures):
+    shown = lambda: [float(page.evaluate(f"document.querySelector('#timeline canvas').dataset.{end}")) for end in ("from", "to")]
+    press = lambda key: page.evaluate("document.querySelector('#timeline canvas').dispatchEvent("
+                                      f"new KeyboardEvent('keydown', {{key: {json.dumps(key)}, cancelable: true}}))")
+    for width in WIDTHS:
+        page.open(folder + "/program.html", width, dark=width == 1000)
+        quiet(page, f"program at {width} px")
+        fits(page, f"program at {width} px")
+        expect(f"at {width} px the timeline is as wide as its card", page.evaluate(
+            "(() => { const c = document.querySelector('#timeline canvas').getBoundingClientRect(); return c.width > innerWidth / 2 && c.right <= innerWidth; })()"))
+        if pictures:
+            page.screenshot(f"{pictures}/program-{width}.png")
+    all_of_it = shown()
+    expect("the timeline begins with all", all_of_it == [0, 0.0164])
+    page.evaluate("document.querySelector('#timeline [data-zoom=in]').click()")
+    closer = shown()
+    expect(f"closer shows half, around the middle: {closer}", abs(closer[0] - 0.0041) < 1e-9 and abs(closer[1] - 0.0123) < 1e-9)
+    press("ArrowRight")
+    expect("an arrow moves", shown()[0] > closer[0] and abs(shown()[1] - shown()[0] - 0.0082) < 1e-9)
+    press("0")
+    expect("0 shows all again", shown() == all_of_it)
+    page.evaluate("document.querySelector('#timeline').scrollIntoView({block: 'center', behavior: 'instant'})")
+    box = json.loads(page.evaluate("JSON.stringify(document.querySelector('#timeline canvas').getBoundingClientRect())"))
+    row = box["y"] + 22 + 11  # the first track, a range
+    mouse = lambda kind, x, **more: page.call("Input.dispatchMouseEvent", type=kind, x=x, y=row, **more)
+    middle = box["x"] + 220 + (box["width"] - 220) * 2e-3 / 0.0164
+    for step in range(50):
+        mouse("mouseMoved", middle + step % 2)
+        if page.evaluate("!document.getElementById('tip').hidden"):
+            break
+        time.sleep(0.05)
+    expect("a tooltip names the range", "step" in page.evaluate("document.getElementById('tip').textContent"))
+    mouse("mousePressed", middle, button="left", clickCount=1)
+    mouse("mouseMoved", middle + 100, button="left", buttons=1)
+    mouse("mouseReleased", middle + 100, button="left", clickCount=1)
+    page.until(f"Number(document.querySelector('#timeline canvas').dataset.from) > 0.0015")
+    expect("dragging zooms to what was dragged over", shown()[1] < 0.004)
+    page.evaluate("document.querySelector('.kernels tbody a').click()")
+    page.until("!!document.querySelector('#p0 + tr.about')")
+    expect("branches of the tree open", page.evaluate("document.querySelectorAll('.tree details[open] .row').length") == 4)
+    quiet(page, "program")
+
+
 def test_odd_runs(page, folder):
     for kind in ("empty", "uncalibrated"):
         page.open(folder + f"/{kind}.html", 390)
@@ -296,7 +339,7 @@ def main():
         print("skipped: no browser, looked for " + ", ".join(headless.NAMES))
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
-        for kind in ("one", "two", "runs", "large", "hostile", "hostile-runs", "uncalibrated", "empty"):
+        for kind in ("one", "two", "runs", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty"):
             subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True)
         with open(folder + "/one.html", encoding="utf-8") as file:
             embedded = '"embedded":true' in file.read()
@@ -313,6 +356,7 @@ def main():
                 test_tooltip(page, folder)
                 test_large(page, folder)
                 test_odd_runs(page, folder)
+                test_program(page, folder, pictures)
                 test_table(page, folder)
                 test_hostile(page, folder)
             else:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reports/reports.h"
+#include "tests/reports/program_run.h"
 #include "tests/reports_html/synthetic_run.h"
 
 int main(int argc, char** argv) {
@@ -19,6 +20,8 @@ int main(int argc, char** argv) {
     run = testing::synthetic_run_of(10000);
   } else if (kind == "hostile") {
     run = testing::synthetic_hostile_run();
+  } else if (kind == "program") {
+    run = testing::program_run();
   } else if (kind == "uncalibrated") {
     run = testing::synthetic_run();
     run.calibrations.clear();
@@ -27,7 +30,7 @@ int main(int argc, char** argv) {
   } else if (kind == "runs" || kind == "hostile-runs") {
     run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
-    std::cerr << "usage: write_page one|two|runs|large|hostile|hostile-runs|uncalibrated|empty FILE\n";
+    std::cerr << "usage: write_page one|two|runs|large|program|hostile|hostile-runs|uncalibrated|empty FILE\n";
     return 64;
   }
   std::ofstream file(argv[2], std::ios::binary);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a profiled program.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "reports/html/page.h"
+#include "reports/reports.h"
+#include "tests/reports/program_run.h"
+#include "tests/reports/sample_run.h"
+#include "tests/reports_html/synthetic_run.h"
+
+namespace gpubench::reports {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::program_run;
+
+TEST(ProgramPage, shows_all_that_is_known_of_the_program) {
+  const std::string html = sections::program(program_run());
+  EXPECT_THAT(html, HasSubstr("<code>python3 train.py --steps=20</code> ended with exit code 0; 16.4 ms recorded"));
+  EXPECT_THAT(html, HasSubstr("<h3>cuda:1 of python3 (rank 1)</h3>"));
+  EXPECT_THAT(html, HasSubstr("idle: late launches</dt><dd>24 %"));
+  EXPECT_THAT(html, HasSubstr("<li><strong>4.00 ms</strong> cuda:0 of python3 (rank 0) is idle 24 %"));
+  EXPECT_THAT(html, HasSubstr("<a href=\"#p0\""));
+  EXPECT_THAT(html, HasSubstr(">step */forward</td><td class=\"number\">640</td><td class=\"number\">1.40 ms</td>"));
+  EXPECT_THAT(html, HasSubstr("Timeline of 4 tracks over 16.4 ms"));
+  EXPECT_THAT(html, HasSubstr("Memory: device of python3 (rank 0)"));
+  EXPECT_THAT(html, HasSubstr("<path d=\"M0.0 120.0H0.0V120.0H61.0V45.5H195.1V0.0"));
+  EXPECT_THAT(html, HasSubstr(">forward</span><span>20</span><span>6.00 ms</span>"));
+  EXPECT_THAT(html, HasSubstr("libtorch_cuda.so"));
+  EXPECT_THAT(html, HasSubstr("a range</th><td class=\"number\">80</td><td class=\"number\">not measured</td>"));
+}
+
+TEST(ProgramPage, of_a_run_of_no_program_has_no_such_section) {
+  EXPECT_EQ(sections::program(testing::synthetic_run()), "");
+  EXPECT_THAT(html(testing::synthetic_run()), Not(HasSubstr("id=\"program\"")));
+}
+
+TEST(ProgramPage, takes_no_text_of_the_program_for_markup) {
+  gpubench::Run run = program_run();
+  const std::string hostile = "</script><img src=x onerror=alert(1)>\"'" + testing::hostile_name();
+  Program& program = *run.program;
+  program.command = {hostile};
+  program.ended = program.counters_reason = hostile;
+  for (GpuTime& gpu : program.gpus) gpu.process = gpu.device = hostile;
+  for (Finding& finding : program.findings) finding.text = hostile;
+  for (ProgramMemory& memory : program.memory) memory.process = memory.kind = hostile;
+  for (ProgramRange& range : program.ranges) range.path = range.process = hostile;
+  for (ProgramTrack& track : program.overview) track.name = hostile;
+  for (std::string& name : program.overview_names) name = hostile;
+  for (NeverFreed& left : program.never_freed) left.source = left.kind = hostile;
+  for (SelfCost& cost : program.self_cost) cost.what = hostile;
+  for (ProgramKernel& kernel : program.kernels) kernel.point = kernel.range = hostile;
+  EXPECT_THAT(sections::program(run), AllOf(Not(HasSubstr("<img")), Not(HasSubstr("<script")), HasSubstr("&lt;img")));
+  EXPECT_THAT(html(run), HasSubstr(markup::script_json(sections::overview_data(program))));
+}
+
+TEST(ProgramPage, of_a_program_that_did_nothing_says_so) {
+  gpubench::Run run = program_run();
+  run.points.clear();
+  run.program.emplace();
+  EXPECT_THAT(sections::program(run), HasSubstr("No work on a GPU was recorded"));
+  EXPECT_THAT(html(run), HasSubstr("No kernel was recorded"));
+}
+
+}  // namespace
+}  // namespace gpubench::reports
