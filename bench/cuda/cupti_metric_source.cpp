@@ -189,6 +189,7 @@ std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) {
 
 ChipMetrics open_chip_metrics(int device_index) {
   const auto library = load_cupti();
+  const Profiling profiling(*library);  // the chip's name is known only then
   auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
   chip.deviceIndex = static_cast<std::size_t>(device_index);
   GPUBENCH_CUPTI_CALL(*library, cuptiDeviceGetChipName, &chip);
