@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -116,12 +115,13 @@ std::uint64_t IntervalTimer::start(std::string_view name, cudaStream_t stream) {
   interval.thread = std::this_thread::get_id();
   interval.parent = 0;
   interval.nested_ms = 0.0;
-  for (const std::size_t outer : open_ | std::views::reverse)
-    if (intervals_[outer].stream == stream && intervals_[outer].thread == interval.thread) {
-      interval.parent = intervals_[outer].id;
-      interval.parent_place = outer;
-      break;
-    }
+  const auto outer = std::find_if(open_.rbegin(), open_.rend(), [&](std::size_t it) {
+    return intervals_[it].stream == stream && intervals_[it].thread == interval.thread;
+  });
+  if (outer != open_.rend()) {
+    interval.parent = intervals_[*outer].id;
+    interval.parent_place = *outer;
+  }
   if (const std::string reason = events_->record(interval.begin, stream); !reason.empty()) {
     trouble(reason, 1);
     free_.push_back(place);
