@@ -383,6 +383,79 @@ Boundary boundary(Random& random) {
   return result;
 }
 
+ProgramTrack program_track(Random& random, std::size_t names) {
+  ProgramTrack result;
+  result.name = random.text();
+  for (auto i = random.whole(0, 4); i > 0; --i) {
+    result.starts_seconds.push_back(random.not_negative());
+    result.lengths_seconds.push_back(random.not_negative());
+    result.kinds.push_back(random.of<WorkKind>(work_kind_names));
+    result.names.push_back(random.whole(-1, static_cast<std::int64_t>(names) - 1));
+  }
+  return result;
+}
+
+ProgramMemory program_memory(Random& random) {
+  ProgramMemory result{random.text(),
+                       random.text(),
+                       random.whole(0, largest),
+                       random.whole(0, largest),
+                       random.not_negative(),
+                       random.whole(0, largest),
+                       {},
+                       {}};
+  result.curve_seconds = random.list(4, [&] { return random.not_negative(); });
+  for (std::size_t i = 0; i < result.curve_seconds.size(); ++i) result.curve_bytes.push_back(random.whole(0, largest));
+  return result;
+}
+
+GpuTime gpu_time(Random& random) {
+  GpuTime result;
+  result.device = random.text();
+  result.process = random.text();
+  for (double* seconds :
+       {&result.wall_seconds, &result.busy_seconds, &result.compute_seconds, &result.memory_seconds,
+        &result.communication_seconds, &result.memory_overlap_seconds, &result.communication_overlap_seconds})
+    *seconds = random.not_negative();
+  result.idle = random.list(3, [&] {
+    return Idle{random.of<IdleCause>(idle_cause_names), random.not_negative(), random.whole(0, largest)};
+  });
+  result.launches = random.whole(0, largest);
+  result.launch_call_seconds = random.maybe();
+  result.launch_period_seconds = random.maybe();
+  return result;
+}
+
+Program program(Random& random) {
+  Program result;
+  result.command = random.texts();
+  result.ended = random.text();
+  result.wall_seconds = random.not_negative();
+  result.gpus = random.list(3, [&] { return gpu_time(random); });
+  result.findings = random.list(3, [&] { return Finding{random.text(), random.maybe()}; });
+  result.kernels = random.list(3, [&] {
+    return ProgramKernel{
+        random.text(),         random.text(),         random.whole(0, largest), random.whole(0, largest),
+        random.not_negative(), random.not_negative(), random.not_negative(),    random.probability()};
+  });
+  result.ranges = random.list(3, [&] {
+    return ProgramRange{random.text(),         random.text(),         random.whole(0, 64),   random.whole(0, largest),
+                        random.not_negative(), random.not_negative(), random.not_negative(), random.whole(0, largest)};
+  });
+  result.memory = random.list(2, [&] { return program_memory(random); });
+  result.never_freed = random.list(2, [&] {
+    return NeverFreed{random.text(), random.text(), random.whole(0, largest), random.whole(0, largest)};
+  });
+  result.overview_names = random.texts();
+  result.overview = random.list(3, [&] { return program_track(random, result.overview_names.size()); });
+  result.self_cost = random.list(2, [&] { return SelfCost{random.text(), random.whole(0, largest), random.maybe()}; });
+  result.kernel_launches = random.whole(0, largest);
+  result.counted_launches = random.whole(0, largest);
+  result.dropped_records = random.whole(0, largest);
+  result.counters_reason = random.text();
+  return result;
+}
+
 }  // namespace
 
 Calibration random_calibration(std::uint64_t seed) {
@@ -407,6 +480,7 @@ Run random_run(std::uint64_t seed) {
   run.boundaries = random.list(3, [&] { return boundary(random); });
   run.warnings = random.texts();
   if (random.flip()) run.unfinished = {3, 7};
+  if (random.flip()) run.program = program(random);
   return run;
 }
 
