@@ -67,6 +67,51 @@ void add_memory(const Timeline& timeline, std::int64_t start_ns, const std::vect
 void add_overview(const Timeline& timeline, const Links& links, const std::vector<std::string>& labels,
                   std::int64_t start_ns, std::int64_t end_ns, Program& program);
 
+/// Slices of one track that overlap without nesting, side by side: viewers drop what they cannot nest.
+class Lanes {
+ public:
+  /// The lane of the next slice by start. `ended` is told of each slice of that lane that ends before it.
+  template <class Ended>
+  std::size_t place(const Slice& slice, const Ended& ended) {
+    std::size_t lane = 0;
+    for (; lane < open_.size(); ++lane) {
+      auto& ends = open_[lane];
+      for (; !ends.empty() && ends.back() <= slice.start_ns; ends.pop_back()) ended(lane, ends.back());
+      if (ends.empty() || ends.back() >= slice.end_ns()) break;
+    }
+    constexpr std::size_t max_lanes = 256;  // a viewer shows no more, and a hostile trace may want millions
+    if (lane == max_lanes)
+      --lane;
+    else if (lane == open_.size())
+      open_.emplace_back();
+    open_[lane].push_back(slice.end_ns());
+    return lane;
+  }
+  template <class Ended>
+  void finish(const Ended& ended) {
+    for (std::size_t lane = 0; lane < open_.size(); ++lane)
+      for (; !open_[lane].empty(); open_[lane].pop_back()) ended(lane, open_[lane].back());
+  }
+  [[nodiscard]] std::size_t size() const { return open_.size(); }
+
+ private:
+  std::vector<std::vector<std::int64_t>> open_;  // ends, the outer ones first
+};
+
+/// "cuda:0 stream 7"; of lanes after the first "cuda:0 stream 7 (2)".
+std::string track_name(const Track& track, std::size_t lane = 0);
+/// Of each process a number that no other has: its own where that is one of its own.
+std::vector<std::int64_t> process_numbers(const Timeline& timeline);
+
+/// Live bytes of each kind of memory in each process after each event.
+struct LiveMemory {
+  std::uint32_t process;
+  MemoryKind kind;
+  std::int64_t time_ns;
+  std::int64_t bytes;
+};
+std::vector<LiveMemory> live_memory(const Timeline& timeline);
+
 /// Sorted by falling gain.
 std::vector<Finding> findings(const Timeline& timeline, const Links& links, const Program& program);
 

@@ -149,11 +149,17 @@ void check_writable(const std::filesystem::path& file) {
 }
 
 void write_file(const std::filesystem::path& file, std::string_view text) {
+  write_file(file, [&](const Sink& sink) { sink(text); });
+}
+
+void write_file(const std::filesystem::path& file, const std::function<void(const Sink&)>& fill) {
   make_folder_of(file);
   check_target(file);
   TemporaryFile beside(folder_of(file));
   if (beside.error() != 0) fail_write(file, beside.error());
-  if (const int error = write_all(beside.descriptor(), text); error != 0) fail_write(file, error);
+  fill([&](std::string_view part) {
+    if (const int error = write_all(beside.descriptor(), part); error != 0) fail_write(file, error);
+  });
   if (const int error = beside.keep_as(file); error != 0) fail_write(file, error);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -57,6 +58,9 @@ Run slim_run_from_json(std::string text, std::string_view origin);
 void check_writable(const std::filesystem::path& file);
 /// Writes beside and renames: the old file stays whole until the new one is. Throws WriteError.
 void write_file(const std::filesystem::path& file, std::string_view text);
+/// The same of what is too large to hold: `fill` gives its parts, in order, to what it is called with.
+using Sink = std::function<void(std::string_view part)>;
+void write_file(const std::filesystem::path& file, const std::function<void(const Sink&)>& fill);
 /// The same for what is read again: refuses what `read_text` would.
 void write_for_reading(const std::filesystem::path& file, std::string_view text,
                        std::uintmax_t max_bytes = max_file_bytes);

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/writers.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/storage/storage.h"
+#include "tests/reports/golden.h"
+#include "tests/traces/sample_timeline.h"
+
+namespace gpubench {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Sample;
+using ::testing::SizeIs;
+using traces::SliceKind;
+using traces::Timeline;
+
+std::string chrome(const Timeline& timeline) {
+  std::string text;
+  traces::write_chrome_json(timeline, [&](std::string_view part) { text += part; });
+  return text;
+}
+
+std::string perfetto(const Timeline& timeline) {
+  std::string text;
+  traces::write_perfetto(timeline, [&](std::string_view part) { text += part; });
+  return text;
+}
+
+constexpr std::string_view hostile = "k\"</script>\\\n\x01\xff<b>";
+
+/// Two kernels that overlap on one stream, a graph of two kernels, a copy, ranges, memory and a counter.
+Sample sample() {
+  Sample result;
+  Timeline& timeline = result.timeline;
+  timeline.base_ns = 1'790'857'026'000'000'000;
+  timeline.processes[0].rank = 1;
+  timeline.shapes.push_back({.grid = {4, 2, 1},
+                             .block = {128, 1, 1},
+                             .registers = 32,
+                             .static_shared_bytes = 16,
+                             .dynamic_shared_bytes = 1024,
+                             .local_bytes = 0});
+  result.slice(SliceKind::range, result.ranges, -1500, 90'001, "step");
+  result.slice(SliceKind::range, result.ranges, -1500, 20'000, "forward");
+  result.kernel(0, 2000, 4000, 10'000).detail = 0;
+  result.kernel(2000, 3000, 9500, 15'000, hostile);
+  result.kernel(3000, 5000, 20'000, 30'007, "Memcpy HtoD (Pinned -> Device)", SliceKind::copy).detail = 4096;
+  result.slice(SliceKind::launch, result.thread, 6000, 9000, "cudaGraphLaunch", 50);
+  for (int i = 0; i < 2; ++i)
+    result.slice(SliceKind::kernel, result.other_stream, 40'000 + i * 100, 40'090 + i * 100, "node", 50).in_graph =
+        true;
+  timeline.memory = {{.time_ns = 100, .address = 1, .bytes = 64}, {.time_ns = 200, .address = 1, .bytes = -64}};
+  timeline.counters.push_back({0, "clock", "MHz", {{50, 1980.0}}});
+  result.sorted();
+  return result;
+}
+
+TEST(ChromeJson, is_as_kept) {
+  testing::expect_golden(chrome(sample().timeline), std::filesystem::path(GPUBENCH_GOLDEN) / "chrome.json");
+}
+
+TEST(ChromeJson, keeps_nanoseconds_and_ties_launches_to_kernels) {
+  const auto json = nlohmann::json::parse(chrome(sample().timeline));
+  EXPECT_EQ(json["otherData"]["base_ns"], "1790857026000000000");
+  std::map<std::string, nlohmann::json> by_name;
+  std::map<std::string, int> phases;
+  for (const auto& event : json["traceEvents"]) {
+    ++phases[event["ph"]];
+    if (event["ph"] == "X") by_name[event["name"]] = event;
+  }
+  EXPECT_THAT(phases, Contains(std::pair<const std::string, int>("s", 4)));
+  EXPECT_THAT(phases, Contains(std::pair<const std::string, int>("f", 5)));
+  EXPECT_THAT(chrome(sample().timeline), HasSubstr("\"ts\":-1.500,\"dur\":91.501"));
+  EXPECT_EQ(by_name["saxpy"]["args"]["grid"], nlohmann::json({4, 2, 1}));
+  EXPECT_NE(by_name["saxpy"]["tid"], by_name["k\"</script>\\\n\x01\xef\xbf\xbd<b>"]["tid"]) << "they overlap";
+  EXPECT_EQ(by_name["step"]["tid"], by_name["forward"]["tid"]) << "they nest";
+}
+
+// A reader of protocol buffers, as far as the writer goes.
+
+struct Field {
+  std::uint64_t number = 0, value = 0;
+  std::string bytes;
+};
+
+std::vector<Field> fields_of(std::string_view bytes) {
+  std::vector<Field> fields;
+  const auto varint = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.at(0));
+      bytes.remove_prefix(1);
+      value |= std::uint64_t{byte & 127U} << shift;
+      if (byte < 128) return value;
+    }
+  };
+  while (!bytes.empty()) {
+    const std::uint64_t key = varint();
+    Field field{.number = key >> 3, .value = 0, .bytes = {}};
+    if ((key & 7U) == 0) {
+      field.value = varint();
+    } else if ((key & 7U) == 1) {
+      for (int i = 0; i < 8; ++i) field.value |= std::uint64_t{static_cast<unsigned char>(bytes.at(i))} << 8 * i;
+      bytes.remove_prefix(8);
+    } else {
+      const std::uint64_t size = varint();
+      if ((key & 7U) != 2 || size > bytes.size()) throw std::runtime_error("no field of a message");
+      field.bytes = bytes.substr(0, size);
+      bytes.remove_prefix(size);
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+const Field* find(const std::vector<Field>& fields, std::uint64_t number) {
+  for (const Field& field : fields)
+    if (field.number == number) return &field;
+  return nullptr;
+}
+
+struct Read {
+  std::map<std::uint64_t, std::string> tracks;
+  std::vector<std::string> slices;  // "track: name from to"
+  std::map<std::uint64_t, int> flows, ended;
+  std::vector<std::string> counters;
+  int open = 0;
+};
+
+Read read(const std::string& file) {
+  Read result;
+  std::map<std::uint64_t, std::string> names;
+  struct Open {
+    std::string name;
+    std::uint64_t from;
+  };
+  std::map<std::uint64_t, std::vector<Open>> open;
+  for (const Field& one : fields_of(file)) {
+    EXPECT_EQ(one.number, 1);
+    const auto packet = fields_of(one.bytes);
+    EXPECT_EQ(find(packet, 10)->value, 1) << "its sequence";
+    if (const Field* definitions = find(packet, 12))
+      for (const Field& kind : fields_of(definitions->bytes))
+        if (kind.number == 2) names[find(fields_of(kind.bytes), 1)->value] = find(fields_of(kind.bytes), 2)->bytes;
+    if (const Field* track = find(packet, 60)) {
+      const auto fields = fields_of(track->bytes);
+      const Field* name = find(fields, 2);
+      result.tracks[find(fields, 1)->value] =
+          name != nullptr ? name->bytes : find(fields_of(find(fields, 3)->bytes), 6)->bytes;
+    }
+    const Field* event = find(packet, 11);
+    if (event == nullptr) continue;
+    const auto fields = fields_of(event->bytes);
+    const std::uint64_t track = find(fields, 11)->value;
+    EXPECT_TRUE(result.tracks.contains(track)) << "described before it is used";
+    const std::uint64_t time = find(packet, 8)->value;
+    switch (find(fields, 9)->value) {
+      case 1:
+        open[track].push_back({names.at(find(fields, 10)->value), time});
+        ++result.open;
+        break;
+      case 2: {
+        const Open last = open[track].back();
+        open[track].pop_back();
+        result.slices.push_back(result.tracks[track] + ": " + last.name + " " + std::to_string(last.from) + " " +
+                                std::to_string(time));
+        --result.open;
+        break;
+      }
+      default: {
+        const Field* whole = find(fields, 30);
+        result.counters.push_back(result.tracks[track] + " " +
+                                  (whole != nullptr ? std::to_string(whole->value)
+                                                    : std::to_string(std::bit_cast<double>(find(fields, 44)->value))));
+      }
+    }
+    for (const Field& field : fields) {
+      if (field.number == 47) ++result.flows[field.value];
+      if (field.number == 48) ++result.ended[field.value];
+    }
+  }
+  return result;
+}
+
+TEST(Perfetto, holds_tracks_slices_flows_and_counters) {
+  const Read trace = read(perfetto(sample().timeline));
+  EXPECT_EQ(trace.open, 0);
+  EXPECT_THAT(trace.slices, SizeIs(11));
+  EXPECT_THAT(trace.slices, Contains("ranges of thread 1: step 0 91501"));
+  EXPECT_THAT(trace.slices, Contains("ranges of thread 1: forward 0 21500"));
+  EXPECT_THAT(trace.slices, Contains("cuda:0 stream 7: saxpy 5500 11500"));
+  EXPECT_THAT(trace.slices, Contains("cuda:0 stream 7 (2): k\"</script>\\\\n\\x01\xef\xbf\xbd<b> 11000 16500"))
+      << "it overlaps";
+  EXPECT_THAT(trace.slices, Contains("cuda:0 stream 8: node 41600 41690"));
+  EXPECT_THAT(trace.flows, ElementsAre(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1), std::pair(4, 3)));
+  EXPECT_THAT(trace.ended, ElementsAre(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1)));
+  EXPECT_THAT(trace.counters, ElementsAre("device memory 64", "device memory 0", "clock 1980.000000"));
+  EXPECT_THAT(trace.tracks, Contains(std::pair<const std::uint64_t, std::string>(1, "python3 train.py (rank 1)")));
+}
+
+TEST(Writers, lose_no_slice_however_slices_overlap) {
+  std::mt19937_64 random(7);
+  Sample any;
+  const std::vector<std::uint32_t> tracks = {any.thread, any.ranges, any.stream, any.other_stream};
+  for (int i = 0; i < 3000; ++i) {
+    const auto start = static_cast<std::int64_t>(random() % 20'000);
+    any.slice(static_cast<SliceKind>(random() % 4), tracks[random() % 4], start,
+              start + static_cast<std::int64_t>(random() % 300), "n" + std::to_string(random() % 9));
+  }
+  any.sorted();
+  const Read trace = read(perfetto(any.timeline));
+  EXPECT_EQ(trace.open, 0);
+  EXPECT_THAT(trace.slices, SizeIs(3000));
+  const auto json = nlohmann::json::parse(chrome(any.timeline));
+  std::size_t slices = 0;
+  std::map<std::int64_t, std::vector<double>> ends;  // of what is open on a thread
+  for (const auto& event : json["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    ++slices;
+    auto& open = ends[event["tid"].get<std::int64_t>()];
+    const double from = event["ts"], to = from + event["dur"].get<double>();
+    while (!open.empty() && open.back() <= from + 1e-6) open.pop_back();
+    EXPECT_TRUE(open.empty() || to <= open.back() + 1e-6) << "nests in what is open";
+    open.push_back(to);
+  }
+  EXPECT_EQ(slices, 3000);
+}
+
+TEST(Writers, choose_the_format_by_the_name_and_say_why_a_file_cannot_be_written) {
+  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-writers-" + std::to_string(::getpid()));
+  const auto content = [&](const char* name) {
+    traces::write(sample().timeline, folder / name);
+    std::ifstream stream(folder / name, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(stream), {}};
+  };
+  EXPECT_EQ(content("a.perfetto-trace"), perfetto(sample().timeline));
+  EXPECT_EQ(content("a.json"), chrome(sample().timeline));
+  EXPECT_THROW(traces::write(sample().timeline, folder), storage::WriteError);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Writers, write_an_empty_timeline) {
+  EXPECT_THAT(nlohmann::json::parse(chrome({}))["traceEvents"], SizeIs(1));
+  EXPECT_TRUE(read(perfetto({})).slices.empty());
+}
+
+}  // namespace
+}  // namespace gpubench

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "core/storage/storage.h"
+#include "traces/parts.h"
+#include "traces/writers.h"
+
+namespace gpubench::traces {
+namespace {
+
+constexpr std::size_t part_bytes = std::size_t{1} << 23;
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+class ChromeWriter {
+ public:
+  ChromeWriter(const Timeline& timeline, const Sink& sink)
+      : timeline_(timeline),
+        sink_(sink),
+        links_(link(timeline)),
+        numbers_(process_numbers(timeline)),
+        lanes_(timeline.tracks.size()) {
+    for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
+  }
+
+  void write() {
+    put("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"writer\":\"gpubench\",\"base_ns\":\"{}\",\"dropped\":\"{}\"}},"
+        "\n"
+        "\"traceEvents\":[\n{{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{{}}}}",
+        timeline_.base_ns, timeline_.dropped);
+    for (std::size_t i = 0; i < timeline_.processes.size(); ++i) process(i);
+    for (std::size_t i = 0; i < timeline_.slices.size(); ++i) slice(i);
+    for (const LiveMemory& live : live_memory(timeline_))
+      event("C", numbers_[live.process], 0, live.time_ns, ",\"name\":\"{} memory\",\"args\":{{\"bytes\":{}}}",
+            memory_kind_names[static_cast<std::size_t>(live.kind)], live.bytes);
+    for (const CounterTrack& counter : timeline_.counters)
+      for (const CounterSample& sample : counter.samples)
+        if (std::isfinite(sample.value))
+          event("C", numbers_.at(counter.process), 0, sample.time_ns, ",\"name\":{},\"args\":{{{}:{}}}",
+                json_text(counter.name), json_text(counter.unit.empty() ? "value" : counter.unit), sample.value);
+    put("\n]}}\n");
+    sink_(text_);
+  }
+
+ private:
+  template <class... Values>
+  void put(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+    if (text_.size() < part_bytes) return;
+    sink_(text_);
+    text_.clear();
+  }
+
+  /// All after the fields that each event has.
+  template <class... Values>
+  void event(std::string_view phase, std::int64_t process, std::int64_t thread, std::int64_t time,
+             fmt::format_string<Values...> format, Values&&... values) {
+    put(",\n{{\"ph\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{}", phase, process, thread, microseconds(time));
+    put(format, std::forward<Values>(values)...);
+    put("}}");
+  }
+
+  static std::string microseconds(std::int64_t nanoseconds) {
+    const auto size = nanoseconds < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(nanoseconds)
+                                      : static_cast<std::uint64_t>(nanoseconds);
+    return fmt::format("{}{}.{:03}", nanoseconds < 0 ? "-" : "", size / 1000, size % 1000);
+  }
+
+  void process(std::size_t place) {
+    const Process& process = timeline_.processes[place];
+    const std::string rank = process.rank ? fmt::format(" (rank {})", *process.rank) : "";
+    put(",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", numbers_[place],
+        json_text(process.name + rank));
+  }
+
+  /// The lane's number as a thread, named when it is first used. Threads keep their own number where they can.
+  std::int64_t thread_of(std::uint32_t track, std::size_t lane) {
+    const auto [place, added] = threads_.emplace(std::pair(track, lane), 0);
+    if (!added) return place->second;
+    const Track& here = timeline_.tracks[track];
+    const std::int64_t process = numbers_[here.process];
+    std::int64_t& number = place->second;
+    number = here.kind == TrackKind::thread && lane == 0 && here.id > 0 ? here.id : next_thread_++;
+    while (!used_.emplace(process, number).second) number = next_thread_++;
+    const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
+    put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",{}{{\"name\":{}}}}}", args, json_text(track_name(here, lane)));
+    put(",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",{}{{\"sort_index\":{}}}}}", args,
+        track * 100 + std::min<std::size_t>(lane, 99));
+    return number;
+  }
+
+  void slice(std::size_t place) {
+    const Slice& slice = timeline_.slices[place];
+    const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
+    const std::int64_t process = numbers_[timeline_.tracks[slice.track].process];
+    const std::int64_t thread = thread_of(slice.track, lane);
+    event("X", process, thread, slice.start_ns, ",\"dur\":{},\"cat\":\"{}\",\"name\":{},\"args\":{}",
+          microseconds(slice.duration_ns), name_of(slice.kind), names_[slice.name], arguments(slice));
+    // A flow goes from the call to each piece of work that it starts.
+    if (next_call_ < links_.calls.size() && links_.calls[next_call_].slice == place) {
+      if (links_.calls[next_call_].gpu != none)
+        event("s", process, thread, slice.start_ns, ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}",
+              next_call_ + 1);
+      ++next_call_;
+    }
+    if (links_.call_of[place] != none)
+      event("f", process, thread, slice.start_ns, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}",
+            links_.call_of[place] + 1);
+  }
+
+  [[nodiscard]] std::string arguments(const Slice& slice) const {
+    std::string text;
+    const auto add = [&](std::string_view name, const auto& value) {
+      fmt::format_to(std::back_inserter(text), "{}\"{}\":{}", text.empty() ? "" : ",", name, value);
+    };
+    if (slice.correlation != 0) add("correlation", slice.correlation);
+    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
+    if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
+      const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
+      add("grid", fmt::format("[{},{},{}]", shape.grid[0], shape.grid[1], shape.grid[2]));
+      add("block", fmt::format("[{},{},{}]", shape.block[0], shape.block[1], shape.block[2]));
+      add("registers per thread", shape.registers);
+      add("shared memory", std::uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
+    } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
+      add("bytes", slice.detail);
+    }
+    if (slice.in_graph) add("in graph", "true");
+    if (slice.counted) add("counted", "true");
+    return "{" + text + "}";
+  }
+
+  const Timeline& timeline_;
+  const Sink& sink_;
+  Links links_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<std::string> names_;
+  std::vector<Lanes> lanes_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> threads_;
+  std::set<std::pair<std::int64_t, std::int64_t>> used_;
+  std::int64_t next_thread_ = 1'000'000'000;
+  std::size_t next_call_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string track_name(const Track& track, std::size_t lane) {
+  std::string name = track.kind == TrackKind::stream && track.device >= 0 ? fmt::format("cuda:{} ", track.device) : "";
+  name += !track.name.empty()               ? track.name
+          : track.kind == TrackKind::stream ? fmt::format("stream {}", track.id)
+          : track.kind == TrackKind::ranges ? fmt::format("ranges of thread {}", track.id)
+                                            : fmt::format("thread {}", track.id);
+  return lane > 0 ? name + fmt::format(" ({})", lane + 1) : name;
+}
+
+std::vector<std::int64_t> process_numbers(const Timeline& timeline) {
+  std::vector<std::int64_t> numbers;
+  std::set<std::int64_t> used;
+  std::int64_t next = 1'000'000'000;
+  for (const Process& process : timeline.processes) {
+    std::int64_t number = process.id > 0 && process.id < next ? process.id : next++;
+    while (!used.insert(number).second) number = next++;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<LiveMemory> live_memory(const Timeline& timeline) {
+  std::vector<LiveMemory> result;
+  std::map<std::pair<std::uint32_t, MemoryKind>, std::int64_t> live;
+  std::map<std::tuple<std::uint32_t, MemoryKind, std::uint64_t>, std::int64_t> held;
+  for (const MemoryEvent& event : timeline.memory) {
+    if (event.process >= timeline.processes.size()) continue;
+    std::int64_t change = event.bytes;
+    if (event.address != 0) {
+      std::int64_t& here = held[{event.process, event.kind, event.address}];
+      change = std::max<std::int64_t>(event.bytes, 0) - here;
+      here += change;
+    }
+    std::int64_t& bytes = live[{event.process, event.kind}];
+    bytes = std::max<std::int64_t>(bytes + change, 0);
+    result.push_back({event.process, event.kind, event.time_ns, bytes});
+  }
+  return result;
+}
+
+void write_chrome_json(const Timeline& timeline, const Sink& sink) { ChromeWriter(timeline, sink).write(); }
+
+void write(const Timeline& timeline, const std::filesystem::path& file) {
+  storage::write_file(file, [&](const storage::Sink& sink) {
+    if (file.extension() == ".perfetto-trace")
+      write_perfetto(timeline, sink);
+    else
+      write_chrome_json(timeline, sink);
+  });
+}
+
+}  // namespace gpubench::traces

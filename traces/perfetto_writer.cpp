@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Perfetto's protobuf, by hand: the fields that are used here, numbered as in its public schema
+// (protos/perfetto/trace/perfetto_trace.proto).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "core/base/text.h"
+#include "traces/parts.h"
+#include "traces/writers.h"
+
+namespace gpubench::traces {
+namespace {
+
+constexpr std::size_t part_bytes = std::size_t{1} << 23;
+
+/// A message of protocol buffers: fields as they are put.
+class Message {
+ public:
+  Message& put(std::uint32_t field, std::uint64_t value) {
+    varint(std::uint64_t{field} << 3);
+    varint(value);
+    return *this;
+  }
+  Message& put(std::uint32_t field, std::string_view text) {
+    varint(std::uint64_t{field} << 3 | 2);
+    varint(text.size());
+    bytes_ += text;
+    return *this;
+  }
+  Message& put(std::uint32_t field, const Message& message) { return put(field, std::string_view(message.bytes_)); }
+  Message& put_fixed(std::uint32_t field, std::uint64_t value) {
+    varint(std::uint64_t{field} << 3 | 1);
+    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> 8 * i & 255U);
+    return *this;
+  }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  void varint(std::uint64_t value) {
+    for (; value >= 128; value >>= 7) bytes_ += static_cast<char>((value & 127U) | 128U);
+    bytes_ += static_cast<char>(value);
+  }
+  std::string bytes_;
+};
+
+namespace packet {
+constexpr std::uint32_t clock_snapshot = 6, timestamp = 8, sequence = 10, track_event = 11, interned = 12, flags = 13,
+                        track_descriptor = 60;
+}
+namespace descriptor {
+constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8;
+}
+namespace event {
+constexpr std::uint32_t categories = 3, annotations = 4, type = 9, name = 10, track = 11, counter = 30,
+                        double_counter = 44, flows = 47, ending_flows = 48;
+constexpr std::uint64_t begin = 1, end = 2, value = 4;
+}  // namespace event
+namespace interned {
+constexpr std::uint32_t categories = 1, names = 2, annotations = 3;
+}
+constexpr std::uint64_t clock_realtime = 1, clock_boottime = 6;
+constexpr std::uint64_t state_cleared = 1, needs_state = 2;
+
+class PerfettoWriter {
+ public:
+  PerfettoWriter(const Timeline& timeline, const Sink& sink)
+      : timeline_(timeline), sink_(sink), links_(link(timeline)), lanes_(timeline.tracks.size()) {}
+
+  void write() {
+    first_ = timeline_.slices.empty() ? 0 : timeline_.slices.front().start_ns;
+    if (!timeline_.memory.empty()) first_ = std::min(first_, timeline_.memory.front().time_ns);
+    for (const CounterTrack& counter : timeline_.counters)
+      if (!counter.samples.empty()) first_ = std::min(first_, counter.samples.front().time_ns);
+    start();
+    processes();
+    for (std::size_t i = 0; i < timeline_.slices.size(); ++i) slice(i);
+    for (std::uint32_t i = 0; i < lanes_.size(); ++i)
+      lanes_[i].finish([&](std::size_t lane, std::int64_t time) { end(i, lane, time); });
+    memory();
+    counters();
+    sink_(text_);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t time(std::int64_t ns) const { return static_cast<std::uint64_t>(ns - first_); }
+
+  void emit(Message packet) {
+    packet.put(packet::sequence, 1);
+    text_ += Message().put(1, packet).bytes();
+    if (text_.size() < part_bytes) return;
+    sink_(text_);
+    text_.clear();
+  }
+
+  /// Times count from the first; the snapshot says when that was.
+  void start() {
+    const auto clock = [](std::uint64_t id, std::uint64_t now) { return Message().put(1, id).put(2, now); };
+    const auto real = static_cast<std::uint64_t>(std::max<std::int64_t>(timeline_.base_ns + first_, 0));
+    emit(Message()
+             .put(packet::clock_snapshot,
+                  Message().put(1, clock(clock_boottime, 0)).put(1, clock(clock_realtime, real)).put(2, clock_boottime))
+             .put(packet::flags, state_cleared));
+  }
+
+  void processes() {
+    const auto numbers = process_numbers(timeline_);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const Process& process = timeline_.processes[i];
+      std::string name = printable(process.name);
+      if (process.rank) name += " (rank " + std::to_string(*process.rank) + ")";
+      process_track_.push_back(next_track_);
+      emit(Message().put(
+          packet::track_descriptor,
+          Message()
+              .put(descriptor::uuid, next_track_++)
+              .put(descriptor::process, Message().put(1, static_cast<std::uint64_t>(numbers[i])).put(6, name))));
+    }
+  }
+
+  std::uint64_t track_of(std::uint32_t track, std::size_t lane) {
+    const auto [place, added] = tracks_.emplace(std::pair(track, lane), next_track_);
+    if (!added) return place->second;
+    ++next_track_;
+    const Track& here = timeline_.tracks[track];
+    emit(Message().put(packet::track_descriptor, Message()
+                                                     .put(descriptor::uuid, place->second)
+                                                     .put(descriptor::name, printable(track_name(here, lane)))
+                                                     .put(descriptor::parent, process_track_[here.process])));
+    return place->second;
+  }
+
+  /// The number of a text, and its definition for the packet that uses it first.
+  static std::uint64_t number(std::map<std::uint32_t, std::uint64_t>& known, std::uint32_t key, std::uint32_t kind,
+                              std::string_view text, Message& definitions, bool& defines) {
+    const auto [place, added] = known.emplace(key, known.size() + 1);
+    if (added) {
+      definitions.put(kind, Message().put(1, place->second).put(2, text));
+      defines = true;
+    }
+    return place->second;
+  }
+
+  void slice(std::size_t place) {
+    const Slice& slice = timeline_.slices[place];
+    const std::size_t lane =
+        lanes_[slice.track].place(slice, [&](std::size_t of, std::int64_t ended) { end(slice.track, of, ended); });
+    Message definitions;
+    bool defines = false;
+    const auto text = [&](std::uint32_t name) { return printable(timeline_.names.text(name)); };
+    Message begun;
+    begun.put(event::type, event::begin).put(event::track, track_of(slice.track, lane));
+    begun.put(event::name, number(names_, slice.name, interned::names,
+                                  names_.contains(slice.name) ? "" : text(slice.name), definitions, defines));
+    const auto kind = static_cast<std::uint32_t>(slice.kind);
+    begun.put(event::categories,
+              number(categories_, kind, interned::categories, name_of(slice.kind), definitions, defines));
+    const auto annotate = [&](std::uint32_t key, std::string_view name, std::uint64_t value) {
+      begun.put(
+          event::annotations,
+          Message().put(1, number(annotations_, key, interned::annotations, name, definitions, defines)).put(3, value));
+    };
+    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
+    if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
+      const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
+      const auto product = [](const std::array<std::uint32_t, 3>& of) { return std::uint64_t{of[0]} * of[1] * of[2]; };
+      annotate(0, "blocks", product(shape.grid));
+      annotate(1, "threads of a block", product(shape.block));
+      annotate(2, "registers of a thread", shape.registers);
+      annotate(3, "shared bytes", std::uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
+    } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
+      annotate(4, "bytes", static_cast<std::uint64_t>(slice.detail));
+    }
+    if (slice.counted) annotate(5, "counted", 1);
+    flows(place, begun);
+    Message packet;
+    packet.put(packet::timestamp, time(slice.start_ns)).put(packet::track_event, begun).put(packet::flags, needs_state);
+    if (defines) packet.put(packet::interned, definitions);
+    emit(std::move(packet));
+  }
+
+  /// From a call to what it starts; a graph's kernels follow one another.
+  void flows(std::size_t place, Message& begun) {
+    if (next_call_ < links_.calls.size() && links_.calls[next_call_].slice == place) {
+      if (links_.calls[next_call_].gpu != none) begun.put_fixed(event::flows, next_call_ + 1);
+      ++next_call_;
+    }
+    if (links_.call_of[place] != none)
+      begun.put_fixed(timeline_.slices[place].in_graph ? event::flows : event::ending_flows, links_.call_of[place] + 1);
+  }
+
+  void end(std::uint32_t track, std::size_t lane, std::int64_t at) {
+    emit(
+        Message()
+            .put(packet::timestamp, time(at))
+            .put(packet::track_event, Message().put(event::type, event::end).put(event::track, track_of(track, lane))));
+  }
+
+  std::uint64_t counter_track(std::uint32_t process, std::string_view name, const Message& unit) {
+    const std::uint64_t track = next_track_++;
+    emit(Message().put(packet::track_descriptor, Message()
+                                                     .put(descriptor::uuid, track)
+                                                     .put(descriptor::name, printable(name))
+                                                     .put(descriptor::parent, process_track_.at(process))
+                                                     .put(descriptor::counter, unit)));
+    return track;
+  }
+
+  void memory() {
+    constexpr std::uint64_t unit_bytes = 3;
+    std::map<std::pair<std::uint32_t, MemoryKind>, std::uint64_t> tracks;
+    for (const LiveMemory& live : live_memory(timeline_)) {
+      const auto [place, added] = tracks.emplace(std::pair(live.process, live.kind), 0);
+      if (added)
+        place->second =
+            counter_track(live.process, std::string(memory_kind_names[static_cast<std::size_t>(live.kind)]) + " memory",
+                          Message().put(3, unit_bytes));
+      emit(Message()
+               .put(packet::timestamp, time(live.time_ns))
+               .put(packet::track_event, Message()
+                                             .put(event::type, event::value)
+                                             .put(event::track, place->second)
+                                             .put(event::counter, static_cast<std::uint64_t>(live.bytes))));
+    }
+  }
+
+  void counters() {
+    for (const CounterTrack& counter : timeline_.counters) {
+      const std::uint64_t track =
+          counter_track(counter.process, counter.name, Message().put(6, printable(counter.unit)));
+      for (const CounterSample& sample : counter.samples)
+        if (std::isfinite(sample.value))
+          emit(Message()
+                   .put(packet::timestamp, time(sample.time_ns))
+                   .put(packet::track_event,
+                        Message()
+                            .put(event::type, event::value)
+                            .put(event::track, track)
+                            .put_fixed(event::double_counter, std::bit_cast<std::uint64_t>(sample.value))));
+    }
+  }
+
+  const Timeline& timeline_;
+  const Sink& sink_;
+  Links links_;
+  std::vector<Lanes> lanes_;
+  std::int64_t first_ = 0;
+  std::uint64_t next_track_ = 1;
+  std::vector<std::uint64_t> process_track_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> tracks_;
+  std::map<std::uint32_t, std::uint64_t> names_, categories_, annotations_;
+  std::size_t next_call_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+void write_perfetto(const Timeline& timeline, const Sink& sink) { PerfettoWriter(timeline, sink).write(); }
+
+}  // namespace gpubench::traces
