@@ -8,14 +8,15 @@ function(gpubench_need package debian)
 endfunction()
 
 # Libraries that programs of one's own link: the installed package looks for them too.
-set(GPUBENCH_LINKED Threads benchmark fmt simdjson)
-set(GPUBENCH_DEBIAN_LINKED "libbenchmark-dev, libfmt-dev, libsimdjson-dev")
+set(GPUBENCH_LINKED Threads benchmark fmt simdjson ZLIB)
+set(GPUBENCH_DEBIAN_LINKED "libbenchmark-dev, libfmt-dev, libsimdjson-dev, zlib1g-dev")
 
 gpubench_need(benchmark libbenchmark-dev)
 gpubench_need(fmt libfmt-dev)
 gpubench_need(Eigen3 libeigen3-dev)
 gpubench_need(nlohmann_json nlohmann-json3-dev)
 gpubench_need(simdjson libsimdjson-dev)
+gpubench_need(ZLIB zlib1g-dev)
 gpubench_need(CLI11 libcli11-dev)
 gpubench_need(Threads libc6-dev)
 find_package(OpenMP QUIET COMPONENTS CXX)

@@ -273,7 +273,6 @@ Spools read_spools(const std::filesystem::path& folder);
 /// Adds one file.
 void read_spool(const std::filesystem::path& file, Spools& spools);
 
-/// The kind of a call by its name in the API: "cudaLaunchKernel_v7000", "cuMemcpyHtoDAsync_v2".
-traces::SliceKind kind_of_call(std::string_view name);
+using traces::kind_of_call;
 
 }  // namespace gpubench::profile

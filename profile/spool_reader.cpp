@@ -372,18 +372,6 @@ class Reader {
 
 }  // namespace
 
-SliceKind kind_of_call(std::string_view name) {
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (has("LaunchHostFunc")) return SliceKind::call;
-  if (has("LaunchKernel") || has("GraphLaunch") || has("LaunchCooperative") || name.starts_with("cuLaunch") ||
-      name.starts_with("cudaLaunch_"))
-    return SliceKind::launch;
-  if (has("Graph")) return SliceKind::call;  // nodes are only described
-  if (has("Memcpy") || has("Memset")) return SliceKind::transfer;
-  if (has("Synchronize")) return SliceKind::synchronization;
-  return SliceKind::call;
-}
-
 void read_spool(const std::filesystem::path& file, Spools& spools) {
   const Mapping mapping(file);
   spools.bytes += static_cast<std::int64_t>(mapping.bytes().size());

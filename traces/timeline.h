@@ -139,6 +139,9 @@ struct Timeline {
   std::vector<std::string> warnings;  ///< what is missing or was left out, a sentence each
 };
 
+/// The kind of a call by its name in the API: "cudaLaunchKernel_v7000", "cuMemcpyHtoDAsync_v2".
+SliceKind kind_of_call(std::string_view name);
+
 /// Sorts slices and memory by time.
 void sort(Timeline& timeline);
 

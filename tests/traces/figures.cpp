@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints what the analyses say of traces, for docs/results: trace_figures TRACE...
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "traces/analyses.h"
+#include "traces/readers.h"
+#include "traces/writers.h"
+
+namespace {
+
+using namespace gpubench;
+
+void print(const char* file) {
+  const auto begin = std::chrono::steady_clock::now();
+  const traces::Timeline timeline = traces::read_chrome_json(file);
+  const Program program = traces::analyze(timeline);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  fmt::print("{}: {} slices, read and analysed in {}\n", file, timeline.slices.size(), format_seconds(took.count()));
+  for (const GpuTime& gpu : program.gpus) {
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0, kernels = 0;
+    std::map<traces::SliceKind, std::int64_t> sums;
+    for (const traces::Slice& slice : timeline.slices) {
+      if (!traces::occupies_gpu(slice.kind)) continue;
+      first = std::min(first, slice.start_ns);
+      last = std::max(last, slice.end_ns());
+      sums[slice.kind] += slice.duration_ns;
+      kernels += slice.duration_ns;
+    }
+    fmt::print("  {}: first to last work {:.3f} us, all durations {:.3f} us\n", gpu.device,
+               static_cast<double>(last - first) / 1e3, static_cast<double>(kernels) / 1e3);
+    fmt::print("  busy {:.3f}, compute {:.3f}, memory {:.3f}, communication {:.3f}, of it under compute {:.3f} us\n",
+               gpu.busy_seconds * 1e6, gpu.compute_seconds * 1e6, gpu.memory_seconds * 1e6,
+               gpu.communication_seconds * 1e6, gpu.communication_overlap_seconds * 1e6);
+    for (const Idle& idle : gpu.idle)
+      fmt::print("  idle, {}: {:.3f} us in {} gaps\n", name_of(idle.cause), idle.seconds * 1e6, idle.gaps);
+    fmt::print("  {} launches, {} a call\n", gpu.launches,
+               gpu.launch_call_seconds ? format_seconds(*gpu.launch_call_seconds) : "not known");
+  }
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> by_name;
+  for (const traces::Slice& slice : timeline.slices)
+    if (traces::occupies_gpu(slice.kind)) {
+      auto& [count, sum] = by_name[timeline.names.text(slice.name)];
+      ++count;
+      sum += slice.duration_ns;
+    }
+  std::vector<std::pair<std::int64_t, std::string>> top;
+  for (const auto& [name, sum] : by_name) top.emplace_back(sum.second, name);
+  std::ranges::sort(top, std::ranges::greater());
+  for (std::size_t i = 0; i < std::min<std::size_t>(top.size(), 5); ++i)
+    fmt::print("  {:>12.3f} us {:>5} x {:.70}\n", static_cast<double>(top[i].first) / 1e3, by_name[top[i].second].first,
+               top[i].second);
+  for (const Finding& finding : program.findings) fmt::print("  - {}\n", finding.text);
+  for (const std::string& warning : timeline.warnings) fmt::print("  warning: {}\n", warning);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 4 && std::string_view(argv[1]) == "--write") {
+      traces::write(traces::read_chrome_json(argv[2]), argv[3]);
+      return 0;
+    }
+    for (int i = 1; i < argc; ++i) print(argv[i]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}
