@@ -194,6 +194,12 @@ std::string mark_of(std::string_view name) {
   return fmt::format("~{:04x}", (hash ^ (hash >> 16U)) & 0xffffU);
 }
 
+/// As ceilings of copies call it, whatever memory of the host it goes to.
+std::string name_of_command(std::string name) {
+  if (const auto place = name.find("pageable"); place != std::string::npos) name.replace(place, 8, "host");
+  return name;
+}
+
 double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
 /// Every so manieth, in the order of starts.
@@ -240,14 +246,17 @@ class Measurements {
     measurement.device = run_.devices[key.device].id;
     measurement.cache_state = "as in the program";
     if (is_command(key.kind)) {
-      measurement.operation = spools_.timeline.names.text(key.name);
+      const bool is_pageable = spools_.timeline.names.text(key.name).find("pageable") != std::string::npos;
+      const std::string name = name_of_command(spools_.timeline.names.text(key.name));
+      measurement.operation = name;
       std::ranges::replace(measurement.operation, ' ', '-');
       std::erase(measurement.operation, ',');
       measurement.arguments.push_back({.name = "bytes", .value = std::max<std::int64_t>(key.bytes, 0)});
       measurement.kernels.push_back({.kind = key.kind == SliceKind::fill ? CommandKind::fill : CommandKind::copy,
-                                     .launch = {.name = spools_.timeline.names.text(key.name)},
+                                     .launch = {.name = name},
                                      .bytes = std::max<std::int64_t>(key.bytes, 0),
                                      .seconds = std::nullopt});
+      if (is_pageable) measurement.arguments.push_back({.name = "host", .value = 0, .text = "pageable"});
     } else {
       fill_kernel(group, measurement);
     }
@@ -323,9 +332,7 @@ class Measurements {
       measurement.timings.push_back(std::move(timing));
       return;
     }
-    const double later = measurement.launches ? static_cast<double>(measurement.launches->later_blocks) : 0.0;
-    const double overhead =
-        std::min(costs->record_seconds + later * costs->block_seconds, summary.median - min_seconds);
+    const double overhead = std::min(costs->record_seconds, summary.median - min_seconds);
     for (const double seconds : recorded) timing.samples_seconds.push_back(std::max(seconds - overhead, min_seconds));
     timing.block_sizes = {static_cast<std::int64_t>(recorded.size())};
     timing.seconds = statistics::summarize(timing.samples_seconds);
@@ -334,7 +341,7 @@ class Measurements {
     measurement.timings.push_back(timing);
     Timing stream;
     stream.clock = Clock::stream;
-    stream.seconds = moved(*timing.seconds, costs->launch_seconds + later * costs->block_seconds);
+    stream.seconds = moved(*timing.seconds, costs->launch_seconds);
     stream.executions_per_sample = 1;
     stream.stop_reason = StopReason::count;
     stream.method = "the device time and the calibrated cost of a launch in a full stream: estimated, not measured";
@@ -398,8 +405,7 @@ std::optional<FixedCosts> fixed_costs_of(const Calibration& calibration) {
   const Ceiling* const node = calibration.find("graph-node");
   const Ceiling* const launch = calibration.find("launch");
   if (node == nullptr || launch == nullptr) return std::nullopt;
-  const Ceiling* const block = calibration.find("block-start");
-  return FixedCosts{node->value, block == nullptr ? 0.0 : block->value, launch->value};
+  return FixedCosts{node->value, launch->value};
 }
 
 std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape& shape, const SpooledDevice& device) {

@@ -19,7 +19,6 @@ namespace gpubench::profile {
 /// What a record of a kernel holds beside its work, and what its launch costs in a full stream; from a calibration.
 struct FixedCosts {
   double record_seconds = 0.0;  ///< an empty kernel in its record: the ceiling "graph-node"
-  double block_seconds = 0.0;   ///< a block that starts while others work: "block-start"
   double launch_seconds = 0.0;  ///< "launch"
 };
 /// Absent where the calibration lacks one of them.

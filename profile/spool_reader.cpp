@@ -12,6 +12,7 @@
 #include <span>
 #include <system_error>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/files.h"
 #include "profile/spool.h"
@@ -24,6 +25,8 @@ using traces::SliceKind;
 using traces::Timeline;
 using traces::TrackKind;
 
+/// The kernel with which CUPTI's range profiler waits.
+constexpr std::string_view waiting_kernel = "WaitNs";
 constexpr std::uint32_t max_values_of_a_launch = 1024;
 
 /// Times beyond this are damage: 2200 A.D.
@@ -145,8 +148,11 @@ class Reader {
     timeline_.shapes.push_back(record.shape);
     spools_.shape_names.push_back(names_[record.name]);
     spools_.shape_devices.push_back(record.device);
-    communicates_.push_back(text(record.name).starts_with("ncclDevKernel") ||
-                            text(record.name).starts_with("ncclKernel"));
+    const std::string& kernel = text(record.name);
+    kinds_of_shapes_.push_back(kernel == waiting_kernel ? SliceKind::overhead
+                               : kernel.starts_with("ncclDevKernel") || kernel.starts_with("ncclKernel")
+                                   ? SliceKind::communication
+                                   : SliceKind::kernel);
     return true;
   }
 
@@ -161,7 +167,8 @@ class Reader {
       return device.process == process_ && device.index == record.device;
     });
     if (place == spools_.devices.end())
-      place = spools_.devices.insert(spools_.devices.end(), {.process = process_, .index = record.device, .properties = {}});
+      place = spools_.devices.insert(spools_.devices.end(),
+                                     {.process = process_, .index = record.device, .properties = {}});
     place->properties[text(record.key)] = text(record.value);
     return true;
   }
@@ -209,14 +216,14 @@ class Reader {
     KernelRecord record;
     if (!take(record) || record.shape >= shapes_.size()) return false;
     const std::size_t shape = shapes_[record.shape];
-    auto slice = slice_of(record, communicates_[record.shape] ? SliceKind::communication : SliceKind::kernel);
+    auto slice = slice_of(record, kinds_of_shapes_[record.shape]);
     if (!slice) return false;
     slice->name = spools_.shape_names[shape];
     slice->detail = static_cast<std::int64_t>(shape);
     slice->in_graph = record.in_graph != 0;
     slice->track = track(TrackKind::stream, spools_.shape_devices[shape], record.stream);
     timeline_.slices.push_back(*slice);
-    ++spools_.kernels;
+    spools_.kernels += slice->kind == SliceKind::overhead ? 0 : 1;
     return true;
   }
 
@@ -363,12 +370,24 @@ class Reader {
   std::vector<std::uint32_t> names_ = {0};  ///< of the spool's numbers those of the timeline
   std::vector<std::optional<SliceKind>> kinds_ = {SliceKind::call};
   std::vector<std::size_t> shapes_;
-  std::vector<bool> communicates_;
+  std::vector<SliceKind> kinds_of_shapes_;
   std::map<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t> tracks_;
   std::optional<std::pair<std::tuple<TrackKind, std::int64_t, std::uint32_t>, std::uint32_t>> last_track_;
   std::unordered_map<std::uint32_t, std::size_t> open_;
   std::map<std::string, std::size_t> counters_;
 };
+
+/// Kernels around which counters were read, and their launches.
+void mark_counted(Spools& spools) {
+  std::unordered_set<std::uint64_t> counted;
+  for (const CountedLaunch& launch : spools.counted)
+    counted.insert((std::uint64_t{launch.process} << 32U) | launch.correlation);
+  if (counted.empty()) return;
+  for (Slice& slice : spools.timeline.slices)
+    if (slice.kind == SliceKind::kernel || slice.kind == SliceKind::launch)
+      slice.counted =
+          counted.contains((std::uint64_t{spools.timeline.tracks[slice.track].process} << 32U) | slice.correlation);
+}
 
 }  // namespace
 
@@ -393,6 +412,7 @@ Spools read_spools(const std::filesystem::path& folder) {
       spools.timeline.warnings.emplace_back(failure.what());
     }
   }
+  mark_counted(spools);
   traces::sort(spools.timeline);
   return spools;
 }

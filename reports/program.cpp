@@ -72,11 +72,14 @@ std::string busy_text(const GpuTime& gpu) {
 }
 
 std::string_view text_of(IdleCause cause) {
-  constexpr std::array<std::string_view, idle_cause_names.size()> texts = {
-      "late launches",           "host waiting for the GPU",
-      "host waiting for a copy", "launched but not started",
-      "the recording itself",    "before the first and after the last work",
-      "cause not known"};
+  constexpr std::array<std::string_view, idle_cause_names.size()> texts = {"late launches",
+                                                                           "host at other work",
+                                                                           "host waiting for the GPU",
+                                                                           "host waiting for a copy",
+                                                                           "launched but not started",
+                                                                           "the recording itself",
+                                                                           "before the first and after the last work",
+                                                                           "cause not known"};
   return texts[static_cast<std::size_t>(cause)];
 }
 

@@ -13,7 +13,8 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::int64_t short_gap_ns = 1000;  // between work that is queued: the GPU's own
+constexpr std::int64_t other_work_ns = 1'000'000;  // a host that only launches comes back within this
+constexpr std::int64_t short_gap_ns = 1000;        // between work that is queued: the GPU's own
 
 struct Span {
   std::int64_t start = std::numeric_limits<std::int64_t>::max();
@@ -110,7 +111,9 @@ class Times {
       const Slice& slice = timeline_.slices[i];
       const std::uint32_t process = timeline_.tracks[slice.track].process;
       spans_[process].add(slice);
-      if (slice.kind == SliceKind::overhead) recordings_[process].add(slice.start_ns, slice.end_ns());
+      // A launch around which counters are read takes a millisecond, nearly all of it for them.
+      if (slice.kind == SliceKind::overhead || (slice.counted && slice.kind == SliceKind::launch))
+        recordings_[process].add(slice.start_ns, slice.end_ns());
       Gpu* const gpu = gpu_of(slice);
       if (gpu == nullptr) continue;
       if (const Slice* call = call_of(i))
@@ -162,10 +165,19 @@ class Times {
     const std::int64_t due = std::clamp(std::max(started->start_ns + latency, started->end_ns()), call, to);
     const std::int64_t recorded = recording.within(from, call);
     const std::int64_t recorded_in_call = recording.within(call, due);
-    const IdleCause cause = cause_before(links_.calls[links_.call_of[next]], from);
+    const Call& starter = links_.calls[links_.call_of[next]];
+    const IdleCause cause = cause_before(starter, from);
     const std::int64_t host = call - from - recorded;
     const std::int64_t launch = due - call - recorded_in_call;
-    if (cause == IdleCause::launch) {
+    // Of a wait's own part the host was free again after it: what is long then is other work.
+    const std::int64_t waited = cause == IdleCause::launch
+                                    ? 0
+                                    : std::clamp(timeline_.slices[starter.wait].end_ns() - from, std::int64_t{0}, host);
+    if (host - waited > other_work_ns) {
+      gpu.add_idle(cause, waited);
+      gpu.add_idle(IdleCause::host, host - waited);
+      gpu.add_idle(IdleCause::launch, launch);
+    } else if (cause == IdleCause::launch) {
       gpu.add_idle(cause, host + launch);
     } else {
       gpu.add_idle(cause, host);

@@ -105,7 +105,17 @@ class Rules {
   }
 
  private:
-  enum class Rule { launch, synchronization, copy, memory_overlap, communication_overlap, churn, tiny, never_freed };
+  enum class Rule {
+    launch,
+    host,
+    synchronization,
+    copy,
+    memory_overlap,
+    communication_overlap,
+    churn,
+    tiny,
+    never_freed
+  };
 
   void gather() {
     calls_.resize(timeline_.processes.size());
@@ -169,6 +179,15 @@ class Rules {
                           ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
                           : "",
                       of_wall(idle, wall)));
+    if (const double idle = idle_of(gpu, IdleCause::host); idle > 0.0) {
+      const auto gaps = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause)->gaps;
+      put(Rule::host, idle, wall,
+          fmt::format(
+              "{} is idle {} of the time because the host does other work for more than a millisecond at a time, "
+              "{}: loading, set-up, Python. Do it on another thread while the GPU works, or before. This saves "
+              "up to {}.",
+              name, format_percent(idle / wall), plural(gaps, "time"), of_wall(idle, wall)));
+    }
     if (const double idle = idle_of(gpu, IdleCause::synchronization); idle > 0.0)
       put(Rule::synchronization, idle, wall,
           fmt::format("{} is idle {} of the time because the host waited for it before it launched more: {}. Leave out "
@@ -209,11 +228,16 @@ class Rules {
                     format_percent(overlapped / seconds), advice, of_wall(gain, gpu.wall_seconds)));
   }
 
-  /// Memory that grows: taken in the second half of the recording and kept.
+  /// Memory that grows: taken after the middle one of all the work on GPUs and kept. Frameworks take theirs in the
+  /// first steps.
   void never_freed() {
-    if (timeline_.memory.empty() || timeline_.slices.empty()) return;
-    const std::int64_t middle = timeline_.slices.front().start_ns / 2 +
-                                std::max(timeline_.slices.back().start_ns, timeline_.memory.back().time_ns) / 2;
+    std::size_t work = 0;
+    for (const Slice& slice : timeline_.slices) work += occupies_gpu(slice.kind) ? 1 : 0;
+    if (timeline_.memory.empty() || work == 0) return;
+    std::int64_t middle = 0;
+    std::size_t seen = 0;
+    for (const Slice& slice : timeline_.slices)
+      if (occupies_gpu(slice.kind) && seen++ == work / 2) middle = slice.start_ns;
     std::map<std::pair<std::uint32_t, std::uint64_t>, const MemoryEvent*> held;
     for (const MemoryEvent& event : timeline_.memory) {
       if (event.address == 0 || event.time_ns < middle) continue;
@@ -235,7 +259,7 @@ class Rules {
     if (most == nullptr) return;
     const std::string& source = timeline_.names.text(most->first);
     put(Rule::never_freed, std::nullopt, 0.0,
-        fmt::format("GPU memory grows: in the second half of the recording {} took {} ({}) that it never gave back. "
+        fmt::format("GPU memory grows: in the second half of its work {} took {} ({}) that it never gave back. "
                     "Free what a step allocates, or keep it for the next step.",
                     source.empty() ? "the program" : source, plural(most->second.first, "allocation"),
                     format_bytes(static_cast<double>(most->second.second))));

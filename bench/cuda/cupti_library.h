@@ -36,7 +36,7 @@ namespace gpubench::bench {
   each(cuptiActivityRegisterCallbacks) each(cuptiActivityEnable) each(cuptiActivityDisable) \
   each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
   each(cuptiActivityPushExternalCorrelationId) each(cuptiActivityPopExternalCorrelationId) \
-  each(cuptiActivityFlushPeriod) each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
+  each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
   each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) each(cuptiUnsubscribe) \
   each(cuptiEnableCallback) each(cuptiGetCallbackName)
 // clang-format on
@@ -162,7 +162,7 @@ class CuptiRangeProfiler {
   /// MetricsUnavailable.
   void begin_range(std::size_t point);
   void end_range();
-  /// Counts by this configuration, of one pass, from here on. Unlike `begin`, keeps the profiler enabled.
+  /// Counts by this configuration, of one pass, from here on. Unlike with `begin`, what was counted before stays.
   void switch_to(const CuptiProfilerHost::Configuration& configuration);
   /// What was counted since the last call, by point.
   [[nodiscard]] std::map<std::size_t, RangeValues> read(bool keep = false);

@@ -105,10 +105,10 @@ void CuptiRangeProfiler::push(const std::string& name) {
 
 void CuptiRangeProfiler::switch_to(const CuptiProfilerHost::Configuration& configuration) {
   if (configuration_ == &configuration) return;
-  end_batch(true);
+  end_batch(false);  // enabled with one configuration, CUPTI gives no values of another
+  close();
   configuration_ = &configuration;
   by_kernel_ = false;
-  configured_ = false;
 }
 
 void CuptiRangeProfiler::begin_range(std::size_t point) {

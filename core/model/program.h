@@ -14,13 +14,14 @@
 
 namespace gpubench {
 
-/// Why a GPU had nothing to do. `launch`: the host had not launched the next work yet. `synchronization`: nor could it,
-/// because it had waited for the GPU. `copy`: it had waited for a copy. `device`: the work was launched and did not
-/// start: it waited for an event, another stream or another process. `recording`: the recording itself held the host up.
-/// `edges`: before the first and after the last work.
-enum class IdleCause { launch, synchronization, copy, device, recording, edges, unknown };
-inline constexpr auto idle_cause_names =
-    std::to_array<std::string_view>({"launch", "synchronization", "copy", "device", "recording", "edges", "unknown"});
+/// Why a GPU had nothing to do. `launch`: the host had not launched the next work yet. `host`: nor did it try for more
+/// than a millisecond: it did other work. `synchronization`: it could not, because it had waited for the GPU. `copy`:
+/// it had waited for a copy. `device`: the work was launched and did not start: it waited for an event, another stream
+/// or another process. `recording`: the recording itself held the host up. `edges`: before the first and after the last
+/// work.
+enum class IdleCause { launch, host, synchronization, copy, device, recording, edges, unknown };
+inline constexpr auto idle_cause_names = std::to_array<std::string_view>(
+    {"launch", "host", "synchronization", "copy", "device", "recording", "edges", "unknown"});
 constexpr std::string_view name_of(IdleCause cause) { return idle_cause_names[static_cast<std::size_t>(cause)]; }
 
 /// A stretch of idle time, summed up by its cause.

@@ -83,7 +83,8 @@ std::vector<bench::ResolvedMetric> counted_metrics(const profile::Spools& spools
       return std::ranges::any_of(metric.terms, [&](const auto& term) { return term.counter == counter; }) ||
              (metric.peak && (metric.peak->counter == counter || metric.peak->clock == counter));
     });
-    if (!used) metrics.push_back({counter, "", {{1.0, counter}}, std::nullopt});
+    if (!used && !counter.ends_with(".peak_sustained") && !counter.ends_with(".per_second"))
+      metrics.push_back({counter, "", {{1.0, counter}}, std::nullopt});
   }
   return metrics;
 }

@@ -201,6 +201,16 @@ void end_recording() {
   injection->spool->flush();
 }
 
+/// What a program loses that is killed: CUPTI's own periodic flush hands over only full buffers.
+constexpr auto flush_period = std::chrono::milliseconds(100);
+
+void flush_now_and_then() {
+  while (!injection->ended) {
+    std::this_thread::sleep_for(flush_period);
+    if (!injection->ended) injection->recorder->flush(false);
+  }
+}
+
 /// Records a stretch of the program's time: from `start_after` on for `duration`, each in seconds.
 void record_stretch() {
   const auto wait = [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); };
@@ -245,6 +255,7 @@ void begin(const std::filesystem::path& folder) {
     injection->spool->note(error.what(), true);
   }
   std::atexit(end_recording);
+  std::thread(flush_now_and_then).detach();
   // A copy of this process has no CUDA; it must not write to its parent's spool either.
   pthread_atfork(nullptr, nullptr, [] { injection->ended = true; });
   if (injection->options.capture_range) return;

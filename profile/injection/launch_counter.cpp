@@ -116,10 +116,14 @@ std::size_t LaunchCounter::Hash::operator()(const Key& key) const {
 
 LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library, SpoolWriter& spool,
                              const InjectionOptions& options)
-    : library_(std::move(library)), spool_(spool), options_(options), plan_{std::max(options.counted_launches, 1U)} {}
+    : library_(std::move(library)),
+      spool_(spool),
+      options_(options),
+      plan_{std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 3U)} {}
 
 /// The set to count this launch in; none where it is not due.
 std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group) {
+  again_ = false;
   if (plan_.due(group, set_)) {
     not_needed_ = 0;
     return set_;
@@ -130,12 +134,15 @@ std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group)
       not_needed_ = 0;
       return set;
     }
-  return std::nullopt;
+  // Again only as long as that takes less than a hundredth of the program's time.
+  again_ = plan_.due_again(group, set_) && 100 * nanoseconds_again_ < now_ns() - first_ns_;
+  return again_ ? std::optional(set_) : std::nullopt;
 }
 
 bool LaunchCounter::before(const Launch& launch) {
   std::unique_lock lock(mutex_);
   if (ended_) return false;
+  if (first_ns_ == 0) first_ns_ = now_ns();
   auto& group = groups_[{launch.function, launch.shape}];
   if (group.counted.empty()) group.counted.resize(options_.counter_sets.size());
   ++group.launches;
@@ -183,7 +190,9 @@ void LaunchCounter::after(const Launch& launch) {
   } catch (const std::exception& error) {
     end(error.what());
   }
-  nanoseconds_ += now_ns() - started_;
+  const std::uint64_t took = now_ns() - started_;
+  nanoseconds_ += took;
+  if (again_) nanoseconds_again_ += took;
 }
 
 LaunchCounter::Device& LaunchCounter::device_of(CUcontext context) {

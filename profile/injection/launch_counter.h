@@ -44,12 +44,11 @@ struct CountingPlan {
     std::uint64_t launches = 0;
     std::vector<std::uint32_t> counted;  ///< by set
   };
-  /// Whether the next launch of the group is due in this set: the first ones, then the one that doubles what has gone
-  /// by since. Each set has its turn.
-  [[nodiscard]] bool due(const Group& group, std::size_t set) const {
-    const std::uint32_t done = group.counted[set];
-    if (done < first) return true;
-    const std::uint32_t later = done - first;
+  /// Whether the next launch of the group is due in this set: one of the first ones.
+  [[nodiscard]] bool due(const Group& group, std::size_t set) const { return group.counted[set] < first; }
+  /// Whether it is due again: so many launches have gone by that what was counted is a sixteenth, an eighth, ... less.
+  [[nodiscard]] bool due_again(const Group& group, std::size_t set) const {
+    const std::uint32_t later = group.counted[set] - first;
     return later < 32 && group.launches >= (std::uint64_t{first} * group.counted.size()) << (later + 4U);
   }
 };
@@ -126,6 +125,9 @@ class LaunchCounter {
   std::uint32_t counted_ = 0;
   std::uint64_t nanoseconds_ = 0;
   std::uint64_t started_ = 0;
+  std::uint64_t first_ns_ = 0;           ///< when the first launch came
+  std::uint64_t nanoseconds_again_ = 0;  ///< spent on launches that were due again
+  bool again_ = false;
 };
 
 }  // namespace gpubench::profile

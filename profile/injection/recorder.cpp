@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::size_t buffer_alignment = 8;  // CUPTI's own demand
 constexpr std::size_t buffer_bytes = std::size_t{2} << 20U;
-/// CUPTI hands over what it holds this often: the most that a killed program loses.
-constexpr std::uint32_t flush_period_ms = 100;
 constexpr std::size_t max_kept_buffers = 16;
 
 Recorder* recorder = nullptr;  // CUPTI's callbacks are bare functions
@@ -88,7 +86,6 @@ void Recorder::attach() {
   (void)library_->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   GPUBENCH_CUPTI_CALL(*library_, cuptiActivityRegisterCallbacks, give, take);
   (void)library_->cuptiActivityEnableAllocationSource(1);
-  (void)library_->cuptiActivityFlushPeriod(flush_period_ms);
   for (const CUpti_ActivityKind kind : lasting_kinds) enable(kind);
 }
 

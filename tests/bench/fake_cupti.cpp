@@ -263,7 +263,6 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   return called("cuptiActivityFlushAll", "F");
 }
 // For whole programs; no test of this room uses them.
-CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t) { return called("cuptiActivityFlushPeriod"); }
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, uint8_t) {
   return called("cuptiActivityEnableRuntimeApi");
 }
