@@ -228,15 +228,15 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   measurement.unoptimized_code = call.unoptimized_code;
 }
 
-Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name) {
+Measurement run_once(OpenDevice& device, const PointCall& call, const std::string& name, int executions) {
   Measurement measurement;
   call_operation(call, measurement, device.is_lost(),
                  [&](Declaration& declared, const DeviceBatch& batch, const HostBatch& host) {
                    device.check(declared, host == nullptr);
                    Gpu* const gpu = device.gpu();
                    if (gpu != nullptr) gpu->settle();
-                   device.reset(declared);
-                   {
+                   for (int i = 0; i < executions; ++i) {
+                     device.reset(declared);
                      const ProfilerRange range(name);
                      if (host) host(1);
                      if (gpu != nullptr) {

@@ -183,10 +183,10 @@ const std::vector<OptionRow>& option_table() {
            throw UsageError(error.what());
          }
        }},
-      {in_run, "--once", "", "", "", other, once,
-       "Run each point once, untimed, for a profiler: in an NVTX range of its name, between cudaProfilerStart and "
-       "cudaProfilerStop.",
-       set(&Options::once)},
+      {in_run, "--once", "N", "1", "", other, once,
+       "Run each point once, or N times, untimed, for a profiler: in an NVTX range of its name, between "
+       "cudaProfilerStart and cudaProfilerStop.",
+       count(&Options::once, 1, 100'000)},
       {in_run, "--dry", "", "", "", other, once,
        "With --once: print the nsys and ncu commands that go with it, and stop.", set(&Options::dry)},
       {in_run, "--time", "device|stream|latency|all", "", "", common, once,

@@ -248,8 +248,8 @@ void check_together(Options& options, const CommandRow& command) {
     throw UsageError(
         "profile takes a program after --, as in: gpubench profile -- python3 train.py. Or give --spools=DIR, "
         "the folder of an earlier recording, instead.");
-  if (options.dry && !options.once) throw UsageError("--dry goes with --once; give that too.");
-  if (options.once &&
+  if (options.dry && options.once == 0) throw UsageError("--dry goes with --once; give that too.");
+  if (options.once > 0 &&
       (options.isolate || options.resume_file || options.adaptive_sizes > 0 || !options.outputs.empty() ||
        options.calibrate || !options.checks.empty() || !options.metrics.empty()))
     throw UsageError(

@@ -28,7 +28,7 @@ struct Options {
   std::string filter;
   std::vector<bench::ArgumentChoice> arguments;  ///< in place of those that are registered
   bool list = false;
-  bool once = false;         ///< each point once, for a profiler
+  int once = 0;              ///< executions of each point, for a profiler; 0: measure
   bool dry = false;          ///< with once: only say how
   bool drift_check = true;   ///< of a stored calibration
   bool accept_load = false;  ///< store a calibration that was measured under load

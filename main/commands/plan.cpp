@@ -165,7 +165,7 @@ int run_points_once(const std::vector<Plan>& plans, const Options& options) {
     bench::go_over(plan.device, options.filter,
                    [&](const bench::PointCall& call, std::size_t position) -> std::optional<Measurement> {
                      const std::string name = without_suffix(plan.points.at(position).name);
-                     const Measurement measurement = bench::run_once(device, call, name);
+                     const Measurement measurement = bench::run_once(device, call, name, options.once);
                      ++count;
                      if (measurement.failure) {
                        ++failed;

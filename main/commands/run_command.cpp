@@ -442,7 +442,7 @@ int run_command(const Options& options) {
   if (std::all_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.points.empty(); }))
     throw UsageError(nothing_to_measure(devices, options.filter));
   if (options.dry) return print_once_commands(plans, options);
-  if (options.once) return run_points_once(plans, options);
+  if (options.once > 0) return run_points_once(plans, options);
   run.devices = devices;
   return measure_all(options, plans, std::move(run));
 }

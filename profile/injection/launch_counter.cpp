@@ -19,8 +19,9 @@ using bench::sized;
 
 /// A kernel that runs longer is not counted to its end: it may wait for a launch that is held back meanwhile.
 constexpr double max_wait_seconds = 5.0;
-/// Launches in a row that need another set before it is changed, which is slow.
-constexpr std::uint32_t launches_before_switch = 16;
+/// Launches in a row that need another set before it is changed though groups lack this one.
+constexpr std::uint32_t launches_before_switch = 2000;
+constexpr std::uint32_t launches_of_a_batch = 128;
 
 std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(
@@ -119,9 +120,31 @@ LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library,
     : library_(std::move(library)),
       spool_(spool),
       options_(options),
-      plan_{std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 3U)} {}
+      plan_{std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 1U)},
+      lacking_(options.counter_sets.size()) {}
 
-/// The set to count this launch in; none where it is not due.
+/// Adds the time since then, and begins anew.
+void LaunchCounter::spend(Part part, std::uint64_t& since) {
+  const std::uint64_t now = now_ns();
+  ++costs_[part].count;
+  costs_[part].nanoseconds += now - since;
+  since = now;
+}
+
+/// Null for what is never counted.
+CountingPlan::Group* LaunchCounter::group_of(const Launch& launch) {
+  const Key key{launch.function, launch.shape};
+  if (const auto known = groups_.find(key); known != groups_.end()) return &known->second;
+  if (captures_.load() > 0 || launch.context == nullptr || waits_for_others(launch.name) || is_capturing(launch))
+    return nullptr;
+  auto& group = groups_[key];
+  group.counted.resize(options_.counter_sets.size());
+  for (std::size_t& lacking : lacking_) ++lacking;
+  return &group;
+}
+
+/// The set to count this launch in; none where it is not due. To change the set is slow, so all groups are counted in
+/// one before the next has its turn, but for those that do not come any more.
 std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group) {
   again_ = false;
   if (plan_.due(group, set_)) {
@@ -130,7 +153,7 @@ std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group)
   }
   for (std::size_t set = 0; set < group.counted.size(); ++set)
     if (plan_.due(group, set)) {
-      if (++not_needed_ < launches_before_switch) return std::nullopt;
+      if (lacking_[set_] > 0 && ++not_needed_ < launches_before_switch) return std::nullopt;
       not_needed_ = 0;
       return set;
     }
@@ -143,28 +166,29 @@ bool LaunchCounter::before(const Launch& launch) {
   std::unique_lock lock(mutex_);
   if (ended_) return false;
   if (first_ns_ == 0) first_ns_ = now_ns();
-  auto& group = groups_[{launch.function, launch.shape}];
-  if (group.counted.empty()) group.counted.resize(options_.counter_sets.size());
-  ++group.launches;
-  const auto set = wanted_set(group);
-  if (!set || captures_.load() > 0 || launch.context == nullptr || waits_for_others(launch.name) ||
-      is_capturing(launch))
-    return false;
-  started_ = now_ns();
+  CountingPlan::Group* const group = group_of(launch);
+  if (group == nullptr) return false;
+  ++group->launches;
+  const auto set = wanted_set(*group);
+  if (!set || captures_.load() > 0 || is_capturing(launch)) return false;
+  std::uint64_t since = started_ = now_ns();
   try {
     if (!waiter_.wait(launch.context, max_wait_seconds)) {
       end("The GPU did not become idle within 5 s before a launch that was to be counted: a kernel may wait for the "
           "host. Later launches have no counters.");
       return false;
     }
+    spend(waiting, since);
     Device& device = device_of(launch.context);
     if (*set != set_) {
       for (auto& [context, other] : devices_) write(other);
       set_ = *set;
     }
+    const std::size_t enabled = device.profiler->effort().enabled;
     device.profiler->switch_to(set_of(device, set_));
     device.profiler->begin_range(launch.correlation);
-    ++group.counted[set_];
+    spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
+    if (++group->counted[set_] == plan_.first) --lacking_[set_];
   } catch (const std::exception& error) {
     end(error.what());
     return false;
@@ -176,6 +200,7 @@ bool LaunchCounter::before(const Launch& launch) {
 void LaunchCounter::after(const Launch& launch) {
   const std::unique_lock lock(mutex_, std::adopt_lock);
   ++counted_;
+  std::uint64_t since = now_ns();
   try {
     if (!waiter_.wait(launch.context, max_wait_seconds)) {
       end("A kernel that was counted did not end within 5 s: it may wait for a later launch. Later launches have no "
@@ -184,15 +209,18 @@ void LaunchCounter::after(const Launch& launch) {
       for (auto& [context, device] : devices_) (void)device.profiler.release();
       return;
     }
+    spend(waiting, since);
     Device& device = device_of(launch.context);
     device.profiler->end_range();
-    if (counted_ % 128 == 0) write(device);
+    spend(counting, since);
+    if (counted_ % launches_of_a_batch == 0) {
+      write(device);
+      spend(reading_out, since);
+    }
   } catch (const std::exception& error) {
     end(error.what());
   }
-  const std::uint64_t took = now_ns() - started_;
-  nanoseconds_ += took;
-  if (again_) nanoseconds_again_ += took;
+  if (again_) nanoseconds_again_ += now_ns() - started_;
 }
 
 LaunchCounter::Device& LaunchCounter::device_of(CUcontext context) {
@@ -252,7 +280,7 @@ void LaunchCounter::end(const std::string& reason) {
 void LaunchCounter::finish() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;  // a thread hangs in a launch that is counted
-  const std::uint64_t start = now_ns();
+  std::uint64_t start = now_ns();
   try {
     for (auto& [context, device] : devices_)
       if (device.profiler) write(device);
@@ -261,10 +289,18 @@ void LaunchCounter::finish() {
   }
   ended_ = true;
   if (counted_ == 0) return;
-  nanoseconds_ += now_ns() - start;
+  spend(reading_out, start);
   const auto spool_lock = spool_.lock();
-  spool_.add(CostRecord{
-      .name = spool_.name("a launch with counters"), .count = counted_, .nanoseconds = halves(nanoseconds_)});
+  const auto put = [&](const char* what, std::uint32_t count, std::uint64_t nanoseconds) {
+    const std::uint32_t name = spool_.name(what);
+    spool_.add(CostRecord{.name = name, .count = count, .nanoseconds = halves(nanoseconds)});
+  };
+  const std::uint64_t each =
+      costs_[waiting].nanoseconds + costs_[counting].nanoseconds + costs_[reading_out].nanoseconds;
+  put("a launch with counters", counted_, each);
+  put("of which waiting for the GPU", costs_[waiting].count, costs_[waiting].nanoseconds);
+  put("of which reading counters out", costs_[reading_out].count, costs_[reading_out].nanoseconds);
+  put("setting the counters up", costs_[setting_up].count, costs_[setting_up].nanoseconds);
 }
 
 }  // namespace gpubench::profile

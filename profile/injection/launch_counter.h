@@ -105,6 +105,7 @@ class LaunchCounter {
   };
   Device& device_of(CUcontext context);
   const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
+  CountingPlan::Group* group_of(const Launch& launch);
   std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
   void write(Device& device);
   void end(const std::string& reason);
@@ -117,13 +118,21 @@ class LaunchCounter {
   bool ended_ = false;
   bool initialized_ = false;
   std::atomic<int> captures_ = 0;
-  std::size_t set_ = 0;           ///< that is counted now
-  std::uint32_t not_needed_ = 0;  ///< launches in a row that needed another set
+  std::size_t set_ = 0;               ///< that is counted now
+  std::vector<std::size_t> lacking_;  ///< groups that are due in each set
+  std::uint32_t not_needed_ = 0;      ///< launches in a row that are due in another set
   std::unordered_map<Key, CountingPlan::Group, Hash> groups_;
   std::map<CUcontext, Device> devices_;
   DeviceWaiter waiter_;
   std::uint32_t counted_ = 0;
-  std::uint64_t nanoseconds_ = 0;
+  /// What counting took, by its parts.
+  enum Part : std::size_t { setting_up, waiting, counting, reading_out, parts };
+  struct Cost {
+    std::uint32_t count = 0;
+    std::uint64_t nanoseconds = 0;
+  };
+  std::array<Cost, parts> costs_ = {};
+  void spend(Part part, std::uint64_t& since);
   std::uint64_t started_ = 0;
   std::uint64_t first_ns_ = 0;           ///< when the first launch came
   std::uint64_t nanoseconds_again_ = 0;  ///< spent on launches that were due again
