@@ -136,6 +136,13 @@ void State::add_flops(Pipe pipe, double count) {
   sum = sum_of(sum, count, "state.flops");
 }
 void State::set_footprint(double bytes) { declaration_.work.footprint_bytes = sum_of(0.0, bytes, "state.footprint"); }
+void State::add_random(double reads, double updates, double table_bytes) {
+  auto& random = declaration_.work.random;
+  const char* const call = reads > 0.0 ? "state.random_reads" : "state.random_updates";
+  const RandomAccesses before = random.value_or(RandomAccesses{});
+  random = RandomAccesses{sum_of(before.reads, reads, call), sum_of(before.updates, updates, call),
+                          std::max(before.bytes, sum_of(0.0, table_bytes, call))};
+}
 void State::set_items(double count) { counter(std::string(items_counter), sum_of(0.0, count, "state.items"), "items"); }
 
 void State::set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor) {

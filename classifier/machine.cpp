@@ -130,6 +130,12 @@ Machine machine_of(const Calibration& calibration) {
     machine.unit_l1 = rate_of(calibration, resource::l1);
     machine.unit_shared = rate_of(calibration, resource::shared);
   }
+  constexpr double sector_bytes = 32.0;  // as which the ceilings of random reads count each
+  for (auto& [resource, rate] : machine.random_reads) {
+    rate = rate_of(calibration, resource);
+    if (rate) rate->per_second /= sector_bytes;
+  }
+  for (auto& [resource, rate] : machine.random_updates) rate = rate_of(calibration, resource);
   for (std::size_t i = 0; i < pipe_names.size(); ++i) {
     const std::string_view name = pipe_names[i];
     machine.pipes[i] = rate_of(calibration, name);
@@ -179,6 +185,9 @@ Machine drawn(const Machine& machine, std::size_t draw) {
   result.overlap.value *= factor(result.overlap.sigma);
   for (auto* const rate : {&result.unit_l1, &result.unit_shared, &result.block_start})
     if (*rate) (*rate)->per_second *= factor((*rate)->sigma);
+  for (auto* const rates : {&result.random_reads, &result.random_updates})
+    for (auto& [resource, rate] : *rates)
+      if (rate) rate->per_second *= factor(rate->sigma);
   return result;
 }
 

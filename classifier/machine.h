@@ -13,6 +13,7 @@
 
 #include "core/model/calibration.h"
 #include "core/model/device.h"
+#include "core/model/resources.h"
 #include "gpubench/work.h"
 
 namespace gpubench::classifier {
@@ -73,6 +74,13 @@ struct CommandCost {
   std::optional<Rate> rate;  ///< B/s
 };
 
+/// Accesses a second at random places, of a sector each.
+struct RandomRate {
+  std::string_view resource;
+  std::optional<Rate> rate;
+};
+using RandomRates = std::array<RandomRate, 2>;  ///< what the last cache serves, and what lies beyond
+
 /// A calibration made ready for the model: usable figures alone, in the model's form.
 struct Machine {
   DeviceKind kind = DeviceKind::cpu;
@@ -85,6 +93,8 @@ struct Machine {
   /// Of all multiprocessors together. For counted traffic alone: nobody declares it.
   std::optional<Rate> unit_l1;
   std::optional<Rate> unit_shared;
+  RandomRates random_reads = {{{"l2-random-read", {}}, {"dram-random-read", {}}}};
+  RandomRates random_updates = {{{"l2-random-update", {}}, {"dram-random-update", {}}}};
   std::array<std::optional<Rate>, pipe_names.size()> pipes;
   /// What the instructions of a pipe bound by power reach, "wgmma-bf16" or else "mma-bf16": below the clock that power
   /// allowed the pipe's own ceiling, this is nearer.

@@ -62,6 +62,27 @@ double footprint_of(const Work& work) {
   return work.footprint_bytes && *work.footprint_bytes > 0.0 ? *work.footprint_bytes : work.bytes();
 }
 
+/// Accesses at random places, on top of the bytes in order. The last cache serves those that it can hold.
+void add_random(const RandomAccesses& random, const ModelInput& conditions, const Machine& machine,
+                Prediction& prediction) {
+  const bool fits = !machine.caches.empty() && !conditions.cold;
+  const double hits =
+      fits ? hit_fraction(random.bytes, machine.caches.back().capacity_bytes, machine.caches.back().hit_exponent.value)
+           : 0.0;
+  const auto add = [&](double count, const RandomRates& rates) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const double part = count * (i == 0 ? hits : 1.0 - hits);
+      const auto& [resource, rate] = rates[i];
+      if (!rate || !(part > 0.0)) continue;
+      prediction.resources.push_back({resource, ResourceKind::memory,
+                                      part / (rate->per_second * clock_ratio(resource, *rate, conditions.clock_hz)),
+                                      rate->sigma});
+    }
+  };
+  add(random.reads, machine.random_reads);
+  add(random.updates, machine.random_updates);
+}
+
 void add_declared_memory(const Work& work, const ModelInput& conditions, const Machine& machine,
                          Prediction& prediction) {
   const double bytes = work.bytes();
@@ -74,6 +95,7 @@ void add_declared_memory(const Work& work, const ModelInput& conditions, const M
   demand.split(split);
   for (std::size_t i = 0; i < demand.levels.size(); ++i)
     prediction.resources[i].seconds = split[i] * demand.levels[i].seconds_per_byte;
+  if (work.random) add_random(*work.random, conditions, machine, prediction);
   if (machine.dram.empty() && split.back() > 0.01 * bytes) prediction.missing.emplace_back(resource::dram);
 }
 

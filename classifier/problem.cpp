@@ -92,6 +92,10 @@ FitCase fit_case_of(const Observation& observation, const Form& form, const Layo
       result.near_at = static_cast<int>(result.level_efficiency.size());
       result.near_fraction = counted_cache->near_fraction();
     }
+    if (!observation.prediction.counted && result.level_efficiency.size() == levels.size()) {
+      result.random.emplace_back(efficiency_index(layout, resource.resource), resource.seconds);
+      continue;
+    }
     result.level_efficiency.push_back(efficiency_index(layout, resource.resource));
     if (observation.prediction.counted) result.counted_seconds.push_back(resource.seconds);
   }
@@ -147,6 +151,7 @@ FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::Vec
       memory += scratch.bytes[i] * scratch.demand.levels[i].seconds_per_byte /
                 efficiency_at(parameters, one.level_efficiency[i]);
   }
+  for (const auto& [index, seconds] : one.random) memory += seconds / efficiency_at(parameters, index);
   sum.add(memory);
   for (const auto& [index, seconds] : one.pipes) sum.add(seconds / efficiency_at(parameters, index));
   OverlapSum with_start(overlap);

@@ -35,10 +35,11 @@ struct FitCase {
   /// By level: which efficiency, or -1, and for counted levels their seconds.
   std::vector<int> level_efficiency;
   std::vector<double> counted_seconds;
-  std::vector<std::pair<int, double>> pipes;  ///< efficiency, seconds at the ceiling
-  std::pair<int, double> start = {-1, 0.0};   ///< of blocks, likewise
-  int near_at = -1;                           ///< place of the near half, or -1
-  double near_fraction = 0.0;                 ///< of a counted cache's traffic; its place is near_at
+  std::vector<std::pair<int, double>> pipes;   ///< efficiency, seconds at the ceiling
+  std::vector<std::pair<int, double>> random;  ///< likewise, of accesses at random places
+  std::pair<int, double> start = {-1, 0.0};    ///< of blocks, likewise
+  int near_at = -1;                            ///< place of the near half, or -1
+  double near_fraction = 0.0;                  ///< of a counted cache's traffic; its place is near_at
 };
 
 struct Problem {

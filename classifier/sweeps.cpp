@@ -137,6 +137,10 @@ Work work_between(const Work& below, const Work& above, double part) {
   if (below.footprint_bytes || above.footprint_bytes)
     work.footprint_bytes =
         between(below.footprint_bytes.value_or(below.bytes()), above.footprint_bytes.value_or(above.bytes()), part);
+  if (below.random && above.random)
+    work.random = RandomAccesses{between(below.random->reads, above.random->reads, part),
+                                 between(below.random->updates, above.random->updates, part),
+                                 between(below.random->bytes, above.random->bytes, part)};
   for (const auto& [pipe, count] : below.flops) work.flops[pipe] = 0.0;
   for (const auto& [pipe, count] : above.flops) work.flops[pipe] = 0.0;
   const auto count_of = [](const Work& w, Pipe pipe) {

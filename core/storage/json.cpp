@@ -186,7 +186,8 @@ void describe(auto& visit, is_a<Argument> auto& it) {
   if (!it.text) visit.field(OF(value), Domain::any);
 }
 
-PLAIN(Work, OF(bytes_read), OF(bytes_written), OF(footprint_bytes), OF(flops))
+PLAIN(RandomAccesses, OF(reads), OF(updates), OF(bytes))
+PLAIN(Work, OF(bytes_read), OF(bytes_written), OF(footprint_bytes), OF(random), OF(flops))
 
 /// Whether the blocks hold so many samples, each block at least one.
 inline bool add_up(const std::vector<std::int64_t>& block_sizes, std::size_t samples) {
@@ -357,7 +358,11 @@ void describe(auto& visit, is_a<Share> auto& it) {
   visit.field(OF(fraction), Domain::any);
 }
 
-PLAIN(Advice, OF(action), OF(evidence), OF(gain), OF(code))
+void describe(auto& visit, is_a<Advice> auto& it) {
+  fields(visit, OF(action), OF(evidence), OF(gain), OF(code), OF(gain_ci95));
+  visit.filled(OF(kernel));
+}
+
 PLAIN(Vote, "check", it.experiment, OF(outcome), OF(says), OF(evidence))
 
 void describe(auto& visit, is_a<Verdict> auto& it) {

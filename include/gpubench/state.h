@@ -97,6 +97,15 @@ class State {
   void flops(Pipe pipe, std::integral auto count) { add_flops(pipe, static_cast<double>(count)); }
   /// Distinct bytes touched, where that is not what device_vector and host_vector handed out.
   void footprint(std::integral auto bytes) { set_footprint(static_cast<double>(bytes)); }
+  /// How many of the reads go to random places of a table of so many bytes: each fetches a sector of 32 bytes. Not for
+  /// tables that L1 holds. Calls add up.
+  void random_reads(std::integral auto count, std::integral auto table_bytes) {
+    add_random(static_cast<double>(count), 0.0, static_cast<double>(table_bytes));
+  }
+  /// The same of stores and atomic operations.
+  void random_updates(std::integral auto count, std::integral auto table_bytes) {
+    add_random(0.0, static_cast<double>(count), static_cast<double>(table_bytes));
+  }
 
   /// Items one execution processes: keys, rows, tokens. Reports show them per second.
   void items(std::integral auto count) { set_items(static_cast<double>(count)); }
@@ -190,6 +199,7 @@ class State {
   void add_writes(double bytes);
   void add_flops(Pipe pipe, double count);
   void set_footprint(double bytes);
+  void add_random(double reads, double updates, double table_bytes);
   void set_items(double count);
   void set_grid(std::int64_t blocks, std::int64_t blocks_per_multiprocessor);
   void set_reset(std::function<void(cudaStream_t)> device, std::function<void()> host);

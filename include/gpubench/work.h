@@ -74,12 +74,21 @@ inline constexpr auto pipe_names = [] {
 
 /// The name of the pipe's ceiling in a calibration: "fp32", "tensor-bf16".
 constexpr std::string_view name_of(Pipe pipe) { return pipe_names[static_cast<std::size_t>(pipe)]; }
+/// Accesses of one execution at random places: each moves a sector of 32 bytes for itself, whatever it uses of that.
+struct RandomAccesses {
+  double reads = 0.0;    ///< loads
+  double updates = 0.0;  ///< stores and atomic operations
+  double bytes = 0.0;    ///< that the places lie in: decides which cache can hold them
+  friend bool operator==(const RandomAccesses&, const RandomAccesses&) = default;
+};
+
 /// The work of one execution, as declared.
 struct Work {
   double bytes_read = 0.0;     ///< the least the operation must read, in bytes
   double bytes_written = 0.0;  ///< the least the operation must write, in bytes
   /// Bytes of distinct memory touched: decides which cache can hold them. Absent: bytes_read + bytes_written.
   std::optional<double> footprint_bytes;
+  std::optional<RandomAccesses> random;  ///< their useful bytes are in bytes_read and bytes_written
   std::map<Pipe, double> flops;  ///< floating-point (or integer) operations by pipe; a fused multiply-add counts two
 
   [[nodiscard]] double bytes() const { return bytes_read + bytes_written; }  ///< read and written

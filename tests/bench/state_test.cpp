@@ -126,6 +126,8 @@ void declared_most(State& state) {
   state.writes(std::int64_t{1} << 62);
   state.flops(fp64, std::int64_t{1} << 62);
   state.footprint(std::int64_t{1} << 62);
+  state.random_reads(std::int64_t{1} << 62, std::int64_t{1} << 62);
+  state.random_updates(1, 8);
   state.items(std::int64_t{1} << 62);
   state.grid(std::int64_t{2147483647} * 65535 * 65535, 2048);
   state.counter("most", std::numeric_limits<double>::max());

@@ -143,6 +143,28 @@ TEST(Predict, FootprintDecidesTheLevel) {
   EXPECT_NEAR(seconds_on(predict(work, {}, machine), "dram"), 2e-3, 1e-9);
 }
 
+TEST(Predict, RandomPlacesTakeCeilingsOfTheirOwn) {
+  auto calibration = gpu();
+  Work work = streaming(8e6, 0.0);
+  work.random = RandomAccesses{1e6, 2e6, 1e6};
+  EXPECT_NEAR(predict(work, {}, machine_of(calibration)).memory_seconds(), 1e-6, 1e-12);  // none is calibrated
+  calibration.ceilings.push_back(ceiling("l2-random-read", 3.2e12));                      // 100 G sectors a second
+  calibration.ceilings.push_back(ceiling("dram-random-read", 0.64e12));
+  calibration.ceilings.push_back(ceiling("l2-random-update", 50e9));
+  const auto machine = machine_of(calibration);
+  auto prediction = predict(work, {}, machine);
+  EXPECT_NEAR(seconds_on(prediction, "l2-random-read"), 10e-6, 1e-9);
+  EXPECT_NEAR(seconds_on(prediction, "l2-random-update"), 40e-6, 1e-9);
+  EXPECT_NEAR(prediction.memory_seconds(), 51e-6, 1e-9);  // beside the bytes in order
+  EXPECT_EQ(binding_of(prediction).decision, (Decision{Regime::memory, "l2-random-update"}));
+  work.random->bytes = 40e9;
+  EXPECT_NEAR(seconds_on(predict(work, {}, machine), "dram-random-read"), 50e-6, 1e-8);
+  work.random->bytes = 1e6;
+  ModelInput cold;
+  cold.cold = true;
+  EXPECT_NEAR(seconds_on(predict(work, cold, machine), "dram-random-read"), 50e-6, 1e-8);
+}
+
 TEST(Predict, PipesFollowTheClock) {
   auto calibration = gpu();
   find(calibration, "fp32").clock_hz = 2e9;

@@ -212,6 +212,8 @@ Summary summary(Random& random, std::vector<double> samples = {}) {
 
 Work work(Random& random) {
   Work result{random.not_negative(), random.not_negative(), random.maybe(), {}};
+  if (random.whole(0, 1) == 1)
+    result.random = RandomAccesses{random.not_negative(), random.not_negative(), random.not_negative()};
   for (auto i = random.whole(0, 3); i > 0; --i) result.flops[random.of<Pipe>(pipe_names)] = random.not_negative();
   return result;
 }
@@ -366,8 +368,12 @@ Verdict verdict(Random& random) {
   result.model_seconds = random.not_negative();
   result.evidence = random.text();
   result.advice = random.list(2, [&] {
-    return Advice{random.text(), random.text(), random.maybe(),
-                  random.whole(0, 1) > 0 ? std::optional(random.of<AdviceCode>(advice_code_names)) : std::nullopt};
+    return Advice{random.text(),
+                  random.text(),
+                  random.maybe(),
+                  random.whole(0, 1) > 0 ? std::optional(random.of<AdviceCode>(advice_code_names)) : std::nullopt,
+                  random.whole(0, 1) > 0 ? std::optional(Interval{1.0, 1.0 + random.not_negative()}) : std::nullopt,
+                  random.text()};
   });
   result.votes = random.list(3, [&] {
     return Vote{random.of<Experiment>(experiment_names), random.of<Outcome>(outcome_names), random.text(),

@@ -33,6 +33,7 @@ void gather(State& state) {
   auto y = state.device_vector<float>(n);
   state.reads(n * 8);
   state.writes(n * 4);
+  random_reads(state, n, table.bytes());
   measure_kernel(state, blocks_for(n), threads, gather_kernel, table, places, y, n);
 }
 GPU_BENCHMARK(gather)
@@ -55,6 +56,7 @@ void histogram_global(State& state) {
   auto x = state.device_vector<std::uint32_t>(n);
   auto counts = state.device_vector<std::uint32_t>(bins);
   state.reads(n * 4);
+  random_updates(state, n, bins * 4);
   const auto mask = static_cast<std::uint32_t>(bins - 1);
   measure_kernel(state, blocks_for(n), threads, histogram_global_kernel, x, counts, mask, n);
 }
@@ -98,6 +100,8 @@ void pointer_chase(State& state) {
   link_kernel<<<blocks_for(count), threads>>>(next.data(), mask);
   wait_for_setup();
   state.items(walkers * 256);
+  state.reads(walkers * 256 * 4);
+  random_reads(state, walkers * 256, count * 4);
   const auto block = static_cast<unsigned>(std::min<std::int64_t>(walkers, threads));
   measure_kernel(state, blocks_for(walkers, block), block, chase_kernel, next, 256, mask, out);
 }
@@ -123,6 +127,7 @@ void embedding_lookup(State& state) {
   auto y = state.device_vector<__half>(tokens * width);
   state.reads(y.bytes() + words.bytes());
   state.writes(y.bytes());
+  state.footprint(std::min(y.bytes(), table.bytes()) + words.bytes() + y.bytes());  // of the table, the rows used
   state.measure([&](cudaStream_t stream) {
     embedding_kernel<<<static_cast<unsigned>(tokens), 128, 0, stream>>>(
         reinterpret_cast<const __half2*>(table.data()), words.data(), reinterpret_cast<__half2*>(y.data()), width / 2);
@@ -329,9 +334,29 @@ __global__ void mandelbrot_kernel(std::uint8_t* picture, int edge) {
   }
   picture[static_cast<std::int64_t>(j) * edge + i] = static_cast<std::uint8_t>(steps);
 }
+/// The iterations of all pixels, by those of a coarse picture.
+std::int64_t mandelbrot_steps(std::int64_t edge) {
+  constexpr std::int64_t coarse = 256;
+  std::int64_t sum = 0;
+  for (std::int64_t j = 0; j < coarse; ++j)
+    for (std::int64_t i = 0; i < coarse; ++i) {
+      const float a = -2.0F + 2.5F * static_cast<float>(i) / coarse;
+      const float b = -1.25F + 2.5F * static_cast<float>(j) / coarse;
+      float x = 0.0F;
+      float y = 0.0F;
+      for (int steps = 0; steps < 255 && x * x + y * y < 4.0F; ++steps, ++sum) {
+        const float next = x * x - y * y + a;
+        y = 2.0F * x * y + b;
+        x = next;
+      }
+    }
+  return sum * edge * edge / (coarse * coarse);
+}
 void mandelbrot(State& state) {
   const auto edge = state.range(0);  // a multiple of 16
   auto picture = state.device_vector<std::uint8_t>(edge * edge);
+  state.writes(picture.bytes());
+  state.flops(gpubench::fp32, 8 * mandelbrot_steps(edge));
   const dim3 grid(blocks_for(edge, 16), blocks_for(edge, 16));
   measure_kernel(state, grid, dim3(16, 16), mandelbrot_kernel, picture, static_cast<int>(edge));
 }
@@ -361,6 +386,7 @@ void dp4a_dot(State& state) {
   auto y = state.device_vector<std::int32_t>(rows);
   state.reads(rows * columns);
   const auto rounds = static_cast<int>(state.range("rounds"));
+  state.flops(gpubench::int32, 2 * rows * (columns / 4) * 4 * rounds);  // __dp4a takes the slot of a multiply-add
   state.measure([&](cudaStream_t stream) {
     dp4a_kernel<<<blocks_for(rows, threads / 32), threads, 0, stream>>>(
         reinterpret_cast<const std::int32_t*>(a.data()), reinterpret_cast<const std::int32_t*>(v.data()), y.data(),

@@ -7,6 +7,7 @@
 #include <gpubench/gpubench.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,15 @@ T* argument(gpubench::DeviceVector<T>& vector) {
 }
 template <class T>
 requires std::is_arithmetic_v<T> T argument(T value) { return value; }
+
+/// Random places of a table that L1 holds cost what others do.
+constexpr std::int64_t l1_bytes = 128 * kibi;
+void random_reads(State& state, std::integral auto count, std::integral auto table_bytes) {
+  if (static_cast<std::int64_t>(table_bytes) > l1_bytes) state.random_reads(count, table_bytes);
+}
+void random_updates(State& state, std::integral auto count, std::integral auto table_bytes) {
+  if (static_cast<std::int64_t>(table_bytes) > l1_bytes) state.random_updates(count, table_bytes);
+}
 
 template <class Kernel, class... Arguments>
 void measure_kernel(State& state, dim3 grid, dim3 block, Kernel kernel, Arguments&&... arguments) {

@@ -32,6 +32,8 @@ void cub_sort_keys(State& state) {
   auto keys = state.device_vector<std::uint32_t>(n);
   auto sorted = state.device_vector<std::uint32_t>(n);
   state.items(n);
+  state.reads(keys.bytes());
+  state.writes(sorted.bytes());
   measure_with_workspace(state, [&](void* workspace, std::size_t& bytes, cudaStream_t stream) {
     return cub::DeviceRadixSort::SortKeys(workspace, bytes, keys.data(), sorted.data(), n, 0, 32, stream);
   });
@@ -45,6 +47,8 @@ void cub_sort_pairs(State& state) {
   auto values = state.device_vector<std::int32_t>(n);
   auto moved = state.device_vector<std::int32_t>(n);
   state.items(n);
+  state.reads(keys.bytes() + values.bytes());
+  state.writes(sorted.bytes() + moved.bytes());
   measure_with_workspace(state, [&](void* workspace, std::size_t& bytes, cudaStream_t stream) {
     return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.data(), sorted.data(), values.data(), moved.data(), n,
                                            0, 64, stream);
@@ -87,6 +91,8 @@ void cub_run_length_encode(State& state) {
   auto kept = state.device_vector<std::uint8_t>(n);
   auto lengths = state.device_vector<std::int32_t>(n);
   auto count = state.device_vector<std::int32_t>(1);
+  state.reads(n);
+  state.writes(n / 2 * 5);  // a value and a length for each run
   measure_with_workspace(state, [&](void* workspace, std::size_t& bytes, cudaStream_t stream) {
     return cub::DeviceRunLengthEncode::Encode(workspace, bytes, x.data(), kept.data(), lengths.data(), count.data(), n,
                                               stream);

@@ -36,6 +36,7 @@ void multiply(State& state, std::int64_t width) {
   state.reads(entries * 8 + rows * 4 + rows * width * 4);
   state.writes(rows * width * 4);
   state.flops(gpubench::fp32, 2 * entries * width);
+  if (width == 1 && state.text("columns") == "random") random_reads(state, entries, x.bytes());
 
   Owned<cusparseHandle_t, cusparseDestroy> handle;
   LIBRARIES_CHECK(cusparseCreate(&handle.handle));

@@ -55,6 +55,8 @@ void thrust_sort_by_key(State& state) {
   auto memory = state.device_vector<char>(9 * n + 16 * mebi, gpubench::none);
   Arena arena(memory);
   state.items(n);
+  state.reads(n * 8);
+  state.writes(n * 8);
   state.reset([&](cudaStream_t stream) {
     LIBRARIES_CHECK(cudaMemcpyAsync(keys.data(), input.data(), input.bytes(), cudaMemcpyDeviceToDevice, stream));
   });
@@ -74,6 +76,10 @@ void move_by_index(State& state) {
   auto y = state.device_vector<float>(n);
   state.reads(n * 8);
   state.writes(n * 4);
+  if constexpr (scatter)
+    random_updates(state, n, y.bytes());
+  else
+    random_reads(state, n, x.bytes());
   state.measure([&](cudaStream_t stream) {
     const auto policy = thrust::cuda::par_nosync.on(stream);
     const thrust::device_ptr<std::int32_t> map(places.data());
