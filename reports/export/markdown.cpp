@@ -211,6 +211,7 @@ std::string markdown(const Run& run) {
                                  markdown_text(run.context.host), markdown_text(run.context.created_utc));
   text += devices(run) + (run.program ? program_text(run) : "\n" + table(run)) + figures_of_operations(run) +
           boundaries(run) + advice(run) + doubts(run) + agreement(run);
+  if (const std::string surer = counters_summary(run); !surer.empty()) text += "\n" + surer + "\n";
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
   return text;

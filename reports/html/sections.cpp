@@ -227,6 +227,8 @@ std::string notices(const Run& run) {
     }
     html += folds ? "</ul></details></section>\n" : "</ul></section>\n";
   }
+  if (const std::string surer = counters_summary(run); !surer.empty())
+    html += "<p class=\"notice\">" + escape(surer) + "</p>\n";
   CaptionedTable failed{"Points that failed", {{"point"}, {"device"}, {"why"}}, {}};
   CaptionedTable skipped{"Points that were skipped", {{"point"}, {"device"}, {"why"}}, {}};
   for (const auto& point : run.points) {
