@@ -257,6 +257,18 @@ TEST(Agreement, RecordingSlowsTheStartOfBlocks) {
   EXPECT_EQ(compared_without_recording(100.8e-6 - 8e-6, many_blocks).agreement, Agreement::disagrees);
 }
 
+TEST(Agreement, BlocksThatOnlyTheRecordsTellCountToo) {
+  const double recorded = 100.5e-6 + 0.3e-6 + 8e-6;
+  ActivityCheck check;
+  check.seconds = Estimate{recorded, {recorded, recorded}};
+  check.recording_seconds = Estimate{0.3e-6, {0.29e-6, 0.31e-6}};
+  KernelLaunch kernel;
+  kernel.grid = {100000, 1, 1};
+  check.kernels = {kernel};
+  compare(check, timed(100e-6, 0.5e-6));
+  EXPECT_EQ(check.agreement, Agreement::agrees);
+}
+
 /// Records as on an H200: 101 of them in steps of 32 ns, scattered by 60 ns, all of one point off by what launch
 /// shapes differ in, up to 50 ns (docs/results/h200/agreement.md).
 TEST(Agreement, HardlyACorrectPointIsAFalseAlarm) {
