@@ -10,6 +10,7 @@
 #include "classifier/case.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -19,23 +20,36 @@ constexpr double min_gain = 1.05;
 /// The advice on one point.
 class List {
  public:
-  explicit List(const Case& it) : seconds_(it.time.seconds) {}
+  explicit List(const Case& it) : seconds_(it.time.seconds), sigma_(sigma_of(it)) {}
   /// `seconds_left`: what the point would take.
   void add(AdviceCode code, std::string action, std::string evidence, double seconds_left) {
     const double gain = seconds_ / seconds_left;
-    if (std::isfinite(gain) && gain >= min_gain)
-      advice_.push_back({std::move(action), std::move(evidence), gain, code});
+    if (!std::isfinite(gain) || gain < min_gain) return;
+    const double factor = std::exp(statistics::normal_975 * sigma_);
+    advice_.push_back(
+        {std::move(action), std::move(evidence), gain, code, Interval{std::max(gain / factor, 1.0), gain * factor}});
   }
   void add_without_gain(AdviceCode code, std::string action, std::string evidence) {
     advice_.push_back({std::move(action), std::move(evidence), std::nullopt, code});
   }
+  [[nodiscard]] bool empty() const { return advice_.empty(); }
   std::vector<Advice> sorted() {
     std::ranges::stable_sort(advice_, std::greater<>(), [](const Advice& each) { return each.gain.value_or(0.0); });
     return std::move(advice_);
   }
 
  private:
+  /// Relative standard deviation of a gain: of the two clocks, or of the time and the ceiling that it would come near.
+  static double sigma_of(const Case& it) {
+    if (is_launch(it.decision)) return std::hypot(it.time.sigma, it.time.device_sigma);
+    const auto& resources = it.prediction.resources;
+    const auto nearest = std::ranges::find(resources, it.binding.decision.limiter, &ResourceTime::resource);
+    const double ceiling = nearest == resources.end() ? 0.0 : nearest->sigma;
+    return std::min(std::hypot(it.time.sigma, ceiling, model_sigma), 1.0);
+  }
+
   double seconds_;
+  double sigma_;
   std::vector<Advice> advice_;
 };
 
@@ -135,14 +149,34 @@ void advise_on_latency(const Case& it, List& list) {
     list.add_without_gain(remedy.code, action, evidence);
 }
 
-/// Of a unit that the hardware saw busy, beyond what the model explains.
-void advise_on_unit(const Case& it, List& list) {
+/// What the table of resources says to do, as part of a sentence.
+std::string action_of(const Resource& row) {
+  std::string action(row.advice.substr(0, row.advice.size() - 1));
+  action.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(action.front())));
+  return action;
+}
+
+/// What the operation would still take if its limiter cost nothing and all else stayed.
+double seconds_without(const Resource& limiter, const Case& it) {
+  double left = it.witness ? busy_beside(it.measurement, limiter) * it.beside_launch : 0.0;
+  for (const ResourceTime& each : it.prediction.resources)
+    if (each.resource != limiter.name && !shares_unit(limiter, each.resource)) left = std::max(left, each.seconds);
+  return it.overhead_seconds + std::min(left, it.beside_launch);
+}
+
+/// What the table of resources says of the limiter, with what is left when it is relieved where that is a gain.
+void advise_by_table(const Case& it, List& list, const std::string& evidence) {
   const Resource* const row = find_resource(it.binding.decision.limiter);
   if (row == nullptr || row->advice.empty()) return;
-  std::string action(row->advice.substr(0, row->advice.size() - 1));
-  action.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(action.front())));
-  list.add_without_gain(AdviceCode::relieve_unit, action,
-                        fmt::format("{} is at {} of its peak", label_of(row->name), format_percent(it.witness->busy)));
+  list.add(AdviceCode::relieve_unit, action_of(*row), evidence, seconds_without(*row, it));
+  if (list.empty()) list.add_without_gain(AdviceCode::relieve_unit, action_of(*row), evidence);
+}
+
+/// Of a unit that the hardware saw busy, beyond what the model explains.
+void advise_on_unit(const Case& it, List& list) {
+  advise_by_table(
+      it, list,
+      fmt::format("{} is at {} of its peak", label_of(it.binding.decision.limiter), format_percent(it.witness->busy)));
 }
 
 /// At most as much faster as the clock could be higher.
@@ -184,7 +218,22 @@ void advise_on_waste(const Case& it, List& list) {
            it.overhead_seconds + left);
 }
 
+bool is_random(const Case& it, std::string_view limiter) {
+  const auto has = [&](const RandomRates& rates) {
+    return std::ranges::find(rates, limiter, &RandomRate::resource) != rates.end();
+  };
+  return has(it.machine.random_reads) || has(it.machine.random_updates);
+}
+
 void advise_on_memory(const Case& it, List& list) {
+  if (is_random(it, it.decision.limiter)) {
+    const auto& random = *it.measurement.work.random;
+    list.add_without_gain(
+        AdviceCode::coalesce, action_of(*find_resource(it.decision.limiter)),
+        fmt::format("it makes {} at random places of {}", format_value(random.reads + random.updates, "accesses"),
+                    format_value(random.bytes, "B")));
+    return;
+  }
   const Work& work = it.measurement.work;
   const double spared = std::min(work.bytes_read, work.bytes_written);
   if (spared > 0.0)
@@ -229,6 +278,10 @@ void advise_on_compute(const Case& it, List& list) {
                          label_of(name_of(from))),
              it.overhead_seconds + std::max(it.beside_launch / ratio, it.memory_seconds));
   }
+  if (list.empty())
+    advise_by_table(
+        it, list,
+        fmt::format("it needs {} of {}", format_seconds(it.binding.seconds), format_seconds(it.time.seconds)));
 }
 
 }  // namespace

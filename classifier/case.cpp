@@ -120,6 +120,7 @@ Case::Case(const Measurement& measured, const Machine& calibrated, const Time& t
       memory_seconds(figures.memory_seconds),
       is_below_launch(below_launch(time, prediction)) {
   if (witness) ask_unit();
+  ask_atomics();
   const bool works = decision.regime == Regime::memory || decision.regime == Regime::compute;
   if (works && (follows_clock(decision.limiter) || is_bound_by_power(decision.limiter)))
     clock_under_power = clock_under_power_limit(measurement, machine);
@@ -142,6 +143,18 @@ void Case::ask_unit() {
     decision = binding.decision;
   else if (decision.regime == Regime::unknown && figures.regime() == Regime::latency)
     decision = {Regime::latency, resource::latency};
+}
+
+void Case::ask_atomics() {
+  if (decision.regime != Regime::latency && decision.regime != Regime::unknown) return;
+  const auto contended = contended_atomics(measurement);
+  if (!contended || figures.overhead_excess() >= 1.0) return;
+  witness = contended;
+  is_contended = rests_on_unit = true;
+  figures.is_contended = true;
+  figures.busy_regime = witness->decision.regime;
+  binding = {witness->decision, beside_launch};
+  decision = witness->decision;
 }
 
 Time time_of(const Measurement& measurement) {
@@ -171,6 +184,7 @@ bool is_sound(const Work& work) {
   const auto sound = [](double x) { return x >= 0.0 && x <= max_figure; };
   return sound(work.bytes_read) && sound(work.bytes_written) && sound(work.bytes()) &&
          sound(work.footprint_bytes.value_or(0.0)) &&
+         (!work.random || (sound(work.random->reads) && sound(work.random->updates) && sound(work.random->bytes))) &&
          std::ranges::all_of(work.flops, [&](const auto& flops) { return sound(flops.second); });
 }
 

@@ -30,6 +30,7 @@ struct Case {
   Decision decision;
   /// Of the clock that the machine has when nothing holds it down; present where power is the limiter.
   std::optional<double> clock_under_power;
+  bool is_contended = false;   ///< updates that meet at few addresses are the limiter
   bool rests_on_unit = false;  ///< the binding is the busiest unit's, not the model's
   double overhead_seconds;     ///< what the launch takes of the time
   double beside_launch;        ///< what it leaves
@@ -41,6 +42,7 @@ struct Case {
 
  private:
   void ask_unit();
+  void ask_atomics();
 };
 
 /// Whether a ceiling is near enough to say what the time could become: it explains a quarter.

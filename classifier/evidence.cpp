@@ -25,6 +25,7 @@ std::string memory_ceiling(const Case& it) {
   for (const auto& resource : it.prediction.resources)
     if (resource.kind == ResourceKind::memory && resource.seconds > 0.1 * it.memory_seconds)
       names.emplace_back(label_of(resource.resource));
+  if (names.size() == 1 && names.front().ends_with('s')) return "the ceiling of " + names.front();
   if (names.size() == 1)
     return names.front() + (names.front() == label_of(resource::dram) ? "'s ceiling for this mix" : "'s ceiling");
   return fmt::format("what {} allow together", joined(names, " and "));
@@ -63,6 +64,12 @@ std::string idle_note(const Case& it) {
 
 /// A unit of the hardware in words, with what its counter said.
 std::string unit_clause(const Case& it) {
+  if (it.is_contended)
+    return fmt::format(
+        "updates meet at few addresses: the atomic units of the busiest slice of L2 are at {} of their "
+        "peak (counter {}), those of all at {}",
+        format_percent(it.witness->busy), it.witness->counter,
+        format_percent(counter(it.measurement, "l2_atomics_busy").value_or(0.0) / 100.0));
   return fmt::format("{} is at {} of its peak (counter {})", label_of(it.witness->decision.limiter),
                      format_percent(it.witness->busy), it.witness->counter);
 }

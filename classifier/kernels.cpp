@@ -47,11 +47,35 @@ std::string name_of_kernel(const Point& point, std::size_t kernel) {
   return fmt::format("{} ({}, {})", name, gpubench::name_of(verdict->regime), label_of(verdict->limiter));
 }
 
+/// The gain of the whole where a part of the time gains.
+double gain_of_whole(double share, double gain) { return 1.0 / (1.0 - share + share / gain); }
+
+/// The advice on a kernel that takes most of the time is better than that on the sum of all. Where it has none, that on
+/// the sum is still about this kernel, but for what is done to the operation as a whole.
+void advise_by_kernel(Point& point, std::size_t kernel, double share) {
+  const auto& of_kernel = point.kernel_verdicts[kernel];
+  Verdict& whole = *point.verdict;
+  const KernelGroup& group = point.measurement.kernels[kernel];
+  if (whole.limiter == resource::launch || group.kind != CommandKind::kernel) return;
+  const bool by_kernel = of_kernel && !of_kernel->advice.empty() && of_kernel->limiter != resource::launch;
+  if (by_kernel) whole.advice = of_kernel->advice;
+  for (Advice& advice : whole.advice) {
+    if (!by_kernel && advice.code == AdviceCode::fuse) continue;
+    advice.kernel = short_kernel_name(group.launch.name);
+    if (!by_kernel) continue;
+    if (advice.gain) advice.gain = gain_of_whole(share, *advice.gain);
+    if (advice.gain_ci95)
+      advice.gain_ci95 = {gain_of_whole(share, advice.gain_ci95->low), gain_of_whole(share, advice.gain_ci95->high)};
+  }
+}
+
 void name_the_longest(Point& point) {
   for (std::size_t i = 0; i < point.kernel_verdicts.size(); ++i)
-    if (const auto share = share_of_kernel(point.measurement, i); share && *share > most)
+    if (const auto share = share_of_kernel(point.measurement, i); share && *share > most) {
+      advise_by_kernel(point, i, *share);
       point.verdict->evidence += fmt::format("; {} of the time of its kernels and copies is that of {}",
                                              format_percent(*share), name_of_kernel(point, i));
+    }
 }
 
 void doubt_clocks(const Measurement& measurement, Verdict& verdict) {

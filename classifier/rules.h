@@ -61,6 +61,7 @@ struct Figures {
   double wave_factor = 1.0;
   std::optional<double> busy;  ///< of its peak, the busiest unit that the hardware counted
   Regime busy_regime = Regime::unknown;
+  bool is_contended = false;  ///< and waits for updates that meet at few addresses, however busy it is
 
   /// What the launches take of the time; absent when nothing is known of it.
   [[nodiscard]] std::optional<double> overhead_seconds() const;

@@ -21,6 +21,12 @@ bool serves(const Resource& resource, std::string_view unit) {
   return std::ranges::find(resource.busy, unit) != resource.busy.end();
 }
 
+std::optional<double> witness_percent(const Measurement& measurement, std::string_view unit) {
+  constexpr double max_percent = 120.0;  // above, the range held more than the operation
+  const auto percent = unit.empty() ? std::nullopt : counter(measurement, unit);
+  return percent && *percent <= max_percent ? percent : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> counter(const Measurement& measurement, std::string_view name) {
@@ -29,14 +35,34 @@ std::optional<double> counter(const Measurement& measurement, std::string_view n
   return std::nullopt;
 }
 
+double busy_beside(const Measurement& measurement, const Resource& resource) {
+  double most = 0.0;
+  for (const Resource& row : all_resources())
+    for (const std::string_view unit : row.busy)
+      if (!serves(resource, unit)) most = std::max(most, witness_percent(measurement, unit).value_or(0.0));
+  return most / 100.0;
+}
+
+bool shares_unit(const Resource& resource, std::string_view other) {
+  const Resource* const row = find_resource(other);
+  return row != nullptr &&
+         std::ranges::any_of(row->busy, [&](std::string_view unit) { return !unit.empty() && serves(resource, unit); });
+}
+
+std::optional<Witness> contended_atomics(const Measurement& measurement) {
+  constexpr std::string_view hottest = "l2_atomics_hottest_busy";
+  constexpr double min_percent = 25.0;
+  constexpr double min_ratio = 8.0;
+  const auto most = witness_percent(measurement, hottest);
+  const auto mean = witness_percent(measurement, "l2_atomics_busy");
+  if (!most || !mean || *most < min_percent || *most < min_ratio * *mean) return std::nullopt;
+  return Witness{hottest, *most / 100.0, {Regime::memory, resource::atomic_global}};
+}
+
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction) {
-  constexpr double max_percent = 120.0;  // above, the range held more than the operation
-  constexpr double as_busy = 5.0;        // percent that decide between two units
+  constexpr double as_busy = 5.0;  // percent that decide between two units
   std::optional<Witness> result;
-  const auto percent_of = [&](std::string_view unit) {
-    const auto percent = unit.empty() ? std::nullopt : counter(measurement, unit);
-    return percent && *percent <= max_percent ? percent : std::nullopt;
-  };
+  const auto percent_of = [&](std::string_view unit) { return witness_percent(measurement, unit); };
   for (const Resource& row : all_resources())
     for (const std::string_view unit : row.busy)
       if (const auto percent = percent_of(unit); percent && (!result || *percent > 100.0 * result->busy))

@@ -8,6 +8,7 @@
 
 #include "classifier/rules.h"
 #include "core/model/measurement.h"
+#include "core/model/resources.h"
 
 namespace gpubench::classifier {
 
@@ -23,6 +24,15 @@ struct Witness {
 /// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
 /// one that the model needs longest. Absent where no unit was counted.
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
+
+/// The highest share of a unit that does not serve this resource; 0 where none was counted.
+double busy_beside(const Measurement& measurement, const Resource& resource);
+/// Whether a unit tells of both.
+bool shares_unit(const Resource& resource, std::string_view other);
+
+/// The atomic units of the slices of L2 that work most, where updates meet at few addresses: far busier than the mean.
+/// Each update waits for the one before, which no counter shows as work, so a fraction of their peak is all they reach.
+std::optional<Witness> contended_atomics(const Measurement& measurement);
 
 /// Why an operation keeps no unit busy.
 enum class Cause { unknown, few_blocks, uneven_waves, barrier, dependency, shared_latency, memory_latency };

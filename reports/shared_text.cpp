@@ -228,9 +228,18 @@ std::string boundary_at_text(const Boundary& boundary) {
   return std::string(signs[static_cast<std::size_t>(boundary.placement)]) + format_count(boundary.at);
 }
 
+std::string gain_interval(const Advice& advice) {
+  if (!advice.gain_ci95) return "";
+  return fmt::format("{} to {}", format_number(advice.gain_ci95->low, 2), format_number(advice.gain_ci95->high, 2));
+}
+
 std::string advice_text(const Advice& advice) {
-  const std::string gain = advice.gain ? fmt::format(" (up to {}x)", format_number(*advice.gain)) : "";
-  return fmt::format("{}{}: {}", advice.action, gain, advice.evidence);
+  const std::string interval = gain_interval(advice);
+  const std::string gain =
+      advice.gain ? fmt::format(" (up to {}x{}{})", format_number(*advice.gain), interval.empty() ? "" : ", ", interval)
+                  : "";
+  return fmt::format("{}{}{}: {}", advice.kernel.empty() ? "" : "in " + advice.kernel + ", ", advice.action, gain,
+                     advice.evidence);
 }
 
 std::string advice_text(const Verdict& verdict) {

@@ -20,7 +20,9 @@ std::string runner_up_text(const Verdict& verdict);
 /// "131 072", or "> 131 072" where the boundary lies above what was measured.
 std::string boundary_at_text(const Boundary& boundary);
 
-/// "batch the work (up to 3.5x): 1.27 us of 2.10 us go to the launch"
+/// "2.3 to 2.7": the interval of an advice's gain; empty without one.
+std::string gain_interval(const Advice& advice);
+/// "batch the work (up to 3.5x, 3.3 to 3.7): 1.27 us of 2.10 us go to the launch"
 std::string advice_text(const Advice& advice);
 /// All of a verdict's, with semicolons; likewise
 /// "batching agrees (overhead: 1.1 us each in a graph, 3.2 us launched one by one)".
@@ -67,10 +69,10 @@ std::string activity_text(const ActivityCheck& check);
 /// "2 x scale(float*), 132 blocks of 256 threads, 32 registers, 48 KiB shared"
 std::string kernel_text(const KernelLaunch& kernel);
 
-/// What one execution runs, the longest first, as cells: share of the time, time, launches, limiter, regime with its
-/// sureness, short name. Empty for operations of one kernel.
+/// What one execution runs, the longest first, as cells: share of the time, time, launches, regime with its
+/// sureness, limiter, short name. Empty for operations of one kernel.
 struct KernelRow {
-  std::string share, time, launches, limiter, regime, name;
+  std::string share, time, launches, regime, limiter, name;
   std::optional<Regime> color;  ///< that of the verdict
   double fraction = 0.0;
 };

@@ -110,6 +110,8 @@ const std::vector<Alias>& aliases() {
       busy("l2_data_busy", l2_cycles, "lts__d_sectors"),
       busy("l2_tags_busy", l2_cycles, "lts__t_tag_requests"),
       busy("l2_atomics_busy", l2_cycles, "lts__d_atomic_input_cycles_active"),
+      // Updates that meet at few addresses keep few slices of L2 at work: the mean shows nothing of them.
+      {"l2_atomics_hottest_busy", "%", Set::units, {{{1, "lts__d_atomic_input_cycles_active.max"}}}, l2_cycles},
       // By its description the first reaches 100 % where the second stands at 50 %.
       {"l2_fabric_busy",
        "%",

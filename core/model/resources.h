@@ -92,6 +92,7 @@ inline constexpr std::string_view l2 = "l2";
 inline constexpr std::string_view dram = "dram";
 inline constexpr std::string_view dram_read = "dram-read";
 inline constexpr std::string_view shared = "shared";
+inline constexpr std::string_view atomic_global = "atomic-global";
 inline constexpr std::string_view issue = "issue";
 inline constexpr std::string_view tail = "tail";
 inline constexpr std::string_view unexplained = "unexplained";

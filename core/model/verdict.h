@@ -55,10 +55,12 @@ constexpr std::string_view name_of(AdviceCode code) { return advice_code_names[s
 
 /// What could be done about the limit, why, and what that could gain.
 struct Advice {
-  std::string action;                             ///< "batch launches or capture them in a CUDA graph"
-  std::string evidence;                           ///< "1.27 us of 2.10 us go to the launch"
-  std::optional<double> gain;                     ///< at most so many times faster; absent when it cannot be told
-  std::optional<AdviceCode> code = std::nullopt;  ///< absent in files of older versions
+  std::string action;                                ///< "batch launches or capture them in a CUDA graph"
+  std::string evidence;                              ///< "1.27 us of 2.10 us go to the launch"
+  std::optional<double> gain;                        ///< at most so many times faster; absent when it cannot be told
+  std::optional<AdviceCode> code = std::nullopt;     ///< absent in files of older versions
+  std::optional<Interval> gain_ci95 = std::nullopt;  ///< likewise, and where there is no gain
+  std::string kernel = {};                           ///< that it is about; empty: the operation as a whole
   friend bool operator==(const Advice&, const Advice&) = default;
 };
 

@@ -154,11 +154,14 @@ std::string advice_lines(const Group& group, const ConsoleStyle& style) {
   std::string text;
   for (const AdviceLine& line : advice_of(group)) {
     if (line.advice->gain.value_or(0.0) < worth_a_line) continue;
-    text += paragraph(
-        "  advice: ",
-        fmt::format("where {}, {}, up to {}x faster at {}", name_of(line.regime), printable(line.advice->action),
-                    format_number(*line.advice->gain, 2), printable(label(line.at->measurement))),
-        color::dim, style);
+    const std::string interval = gain_interval(*line.advice);
+    text +=
+        paragraph("  advice: ",
+                  fmt::format("where {}, {}{}, up to {}x faster{} at {}", name_of(line.regime),
+                              line.advice->kernel.empty() ? "" : "in " + printable(line.advice->kernel) + ", ",
+                              printable(line.advice->action), format_number(*line.advice->gain, 2),
+                              interval.empty() ? "" : " (" + interval + ")", printable(label(line.at->measurement))),
+                  color::dim, style);
   }
   return text;
 }
@@ -227,8 +230,8 @@ std::string kernel_lines(const Point& point, const ConsoleStyle& style) {
     add_row(columns, {{"    " + row.share},
                       {row.time},
                       {row.launches},
-                      {printable(row.limiter)},
                       row.color ? Cell{row.regime, color::of(*row.color)} : Cell{},
+                      {printable(row.limiter)},
                       {printable(row.name)}});
   }
   Table table(std::move(columns), 5, min_shown_name);

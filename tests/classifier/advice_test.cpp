@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "classifier/case.h"
 #include "classifier/classifier.h"
 #include "tests/classifier/machines.h"
@@ -105,6 +107,17 @@ TEST(Advice, FasterPipesUpToTheMemory) {
   const auto* const advice = find_advice(verdict, "in FP32");
   ASSERT_NE(advice, nullptr);
   EXPECT_NEAR(*advice->gain, 2.0, 0.02);
+}
+
+TEST(Advice, AGainHasAnIntervalAboutIt) {
+  const auto verdict = classify(measured(60e-6, streaming(80e6, 0.0)), gpu());
+  ASSERT_FALSE(verdict.advice.empty());
+  const Advice& advice = verdict.advice.front();
+  ASSERT_TRUE(advice.gain && advice.gain_ci95);
+  // The model's 5 %, and the little of the time and of the ceiling.
+  EXPECT_NEAR(advice.gain_ci95->high / *advice.gain, std::exp(1.96 * 0.052), 0.02);
+  EXPECT_NEAR(*advice.gain / advice.gain_ci95->low, std::exp(1.96 * 0.052), 0.02);
+  for (const Advice& each : verdict.advice) EXPECT_GE(each.gain_ci95.value_or(Interval{1.0, 1.0}).low, 1.0);
 }
 
 TEST(Advice, ByFallingGainAndNeverBelowFivePerCent) {

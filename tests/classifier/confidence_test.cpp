@@ -55,6 +55,10 @@ TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
   auto prediction = memory_and_pipe(1.0, 0.1);
   EXPECT_NEAR(confidence_of(case_of(latency, at(5.0, 0.0), prediction)).probability, 1.0 - 0.1 * 2.0 / 3.0,
               0.01);  // four or eight times
+  Machine gpu;
+  gpu.kind = DeviceKind::cuda;
+  const Measurement measurement;
+  EXPECT_DOUBLE_EQ(confidence_of({measurement, gpu, at(9.0, 0.0), prediction, latency}).probability, 0.8);
   prediction.counted = true;
   // Most of the time is unexplained, and nothing says why: not certain.
   EXPECT_DOUBLE_EQ(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 0.94);

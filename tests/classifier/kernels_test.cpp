@@ -75,6 +75,24 @@ TEST(Kernels, EachHasAVerdictOfItsOwnAndTheOperationNamesTheLongest) {
   EXPECT_NE(point.verdict->evidence.find("copy<\u2026> (memory, DRAM)"), std::string::npos) << point.verdict->evidence;
 }
 
+TEST(Kernels, AdviceNamesTheKernelThatItIsAbout) {
+  Point point = of_two_kernels();
+  point.measurement.kernels[0].counters = {{"special_busy", 90.0, "%", "test"}, {"alu_busy", 45.0, "%", "test"}};
+  const Point judged = run_of(point).points[0];
+  ASSERT_FALSE(judged.verdict->advice.empty());
+  const Advice& advice = judged.verdict->advice.front();
+  EXPECT_EQ(advice.kernel, "copy<\u2026>");
+  const Advice& own = judged.kernel_verdicts[0]->advice.front();
+  EXPECT_EQ(advice.action, own.action);
+  EXPECT_TRUE(own.kernel.empty());
+  ASSERT_TRUE(advice.gain && own.gain);
+  EXPECT_LT(*advice.gain, *own.gain);  // the other kernels stay
+  EXPECT_GT(*advice.gain, 0.9 * *own.gain);
+  const auto whole = run_of(of_two_kernels()).points[0].verdict->advice.front();
+  EXPECT_EQ(whole.code, AdviceCode::fuse);
+  EXPECT_TRUE(whole.kernel.empty());
+}
+
 TEST(Kernels, WithoutCountersAKernelThatWorksHasNoVerdict) {
   Point point = of_two_kernels();
   point.measurement.kernels[0].counters.clear();

@@ -73,6 +73,17 @@ TEST(Elasticity, Outcomes) {
   EXPECT_EQ(elasticity_vote({Regime::latency, {}}, {1.0, 0.01}).outcome, Outcome::undecided);
 }
 
+TEST(Weigh, AContradictionLeavesNothingCertain) {
+  Verdict verdict;
+  verdict.regime = Regime::latency;
+  verdict.confidence = 0.99;
+  weigh({Experiment::batching, Outcome::disagrees, "overhead", ""}, verdict);
+  EXPECT_DOUBLE_EQ(verdict.confidence, 0.94);  // where it contradicts, batching was right as seldom as not
+  EXPECT_EQ(verdict.certainty, Certainty::likely);
+  weigh({Experiment::ablation, Outcome::disagrees, "the traffic", ""}, verdict);
+  EXPECT_NEAR(verdict.confidence, 0.94 * 0.05 / (0.94 * 0.05 + 0.06 * 0.95), 1e-9);
+}
+
 Measurement with_variant(Ablation perturbation, double remaining_fraction, double seconds) {
   auto measurement = measured(10e-6, streaming(1e6, 1e6));
   Variant variant{perturbation, remaining_fraction, measurement.seconds(), ""};
