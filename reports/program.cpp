@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -21,11 +22,57 @@ std::string part_of(std::string_view what, double seconds, double overlap, const
   return fmt::format("{} {} ({} of it during kernels)", what, of_wall(seconds, gpu), format_percent(overlap / seconds));
 }
 
+bool in_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+void tell_groups_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::string_view>& full,
+                       const std::map<std::string, std::vector<std::size_t>>& groups, int words_left);
+
+/// Rows of one short name are told apart by the words in which their full names differ: "kernel<\u2026AddFunctor>".
+void tell_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::string_view>& full, int words_left) {
+  constexpr std::size_t max_word = 28;
+  std::size_t same = full.front().size();
+  for (const std::string_view name : full)
+    same =
+        std::min(same, static_cast<std::size_t>(std::ranges::mismatch(full.front(), name).in1 - full.front().begin()));
+  if (words_left == 0 || std::ranges::all_of(full, [&](std::string_view name) { return name == full.front(); })) return;
+  while (same > 0 && in_word(full.front()[same - 1])) --same;
+  std::map<std::string, std::vector<std::size_t>> by_word;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string word;
+    for (std::size_t k = same; k < full[i].size() && in_word(full[i][k]) && word.size() < max_word; ++k)
+      word += full[i][k];
+    by_word[word].push_back(i);
+    std::string& name = rows[i]->name;
+    if (name.ends_with('>'))
+      name.pop_back();
+    else
+      name += "<";
+    if (!word.empty() && !name.ends_with("\u2026") && !name.ends_with('<')) name += " ";
+    name += word + ">";
+  }
+  tell_groups_apart(rows, full, by_word, words_left - 1);
+}
+
+void tell_groups_apart(const std::vector<ProgramRow*>& rows, const std::vector<std::string_view>& full,
+                       const std::map<std::string, std::vector<std::size_t>>& groups, int words_left) {
+  for (const auto& [name, places] : groups) {
+    if (places.size() < 2) continue;
+    std::vector<ProgramRow*> some;
+    std::vector<std::string_view> names;
+    for (const std::size_t place : places) {
+      some.push_back(rows[place]);
+      names.push_back(full[place]);
+    }
+    tell_apart(some, names, words_left);
+  }
+}
+
 }  // namespace
 
 std::vector<ProgramRow> program_rows(const Run& run) {
   std::vector<ProgramRow> rows;
   if (!run.program) return rows;
+  std::vector<std::string_view> full;
   std::map<std::string_view, const Point*> points;
   for (const Point& point : run.points) points.emplace(point.measurement.name, &point);
   for (const ProgramKernel& kernel : run.program->kernels) {
@@ -36,7 +83,13 @@ std::vector<ProgramRow> program_rows(const Run& run) {
     rows.push_back({&kernel, point,
                     short_kernel_name(named ? point->measurement.kernels.front().launch.name
                                             : std::string(without_suffix(kernel.point)))});
+    full.push_back(named ? std::string_view(point->measurement.kernels.front().launch.name) : kernel.point);
   }
+  std::map<std::string, std::vector<std::size_t>> by_name;
+  for (std::size_t i = 0; i < rows.size(); ++i) by_name[rows[i].name].push_back(i);
+  std::vector<ProgramRow*> all;
+  for (ProgramRow& row : rows) all.push_back(&row);
+  tell_groups_apart(all, full, by_name, 3);
   return rows;
 }
 

@@ -15,7 +15,7 @@ namespace gpubench::reports {
 struct ProgramRow {
   const ProgramKernel* kernel = nullptr;
   const Point* point = nullptr;
-  std::string name;  ///< short, without parameters and template arguments
+  std::string name;  ///< short; with a few words of its template arguments where others are named alike
 };
 /// By falling time, as in the program. Refers into `run`; none where it is of no program.
 std::vector<ProgramRow> program_rows(const Run& run);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -20,7 +21,8 @@ using markup::CaptionedTable;
 using markup::escape;
 using markup::render;
 
-constexpr std::size_t shown_kernels = 200;
+constexpr std::size_t kernels_at_a_glance = 20;
+constexpr std::size_t shown_kernels = 300;
 constexpr std::size_t shown_ranges = 1000;
 constexpr std::size_t shown_gpus = 16;
 
@@ -99,24 +101,33 @@ std::string kernel_row(const Run& run, const ProgramRow& row) {
              regime, escape(verdict->limiter), gpubench::name_of(verdict->certainty));
 }
 
-std::string kernels(const Run& run) {
-  const auto rows = program_rows(run);
-  if (rows.empty()) return "<p class=\"empty\">No kernel was recorded.</p>\n";
+std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
   std::string html =
-      "<div class=\"scroll kernels\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\"><table><caption>Launches of one "
-      "function with one shape in one range, by their time in all. A name leads to all that is known.</caption><thead>"
-      "<tr>";
+      "<div class=\"scroll kernels\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\"><table><caption>Launches "
+      "of one function with one shape in one range, by their time in all. A name leads to all that is known.</caption>"
+      "<thead><tr>";
   for (const char* const title : {"kernel", "range"}) html += fmt::format("<th scope=\"col\">{}</th>", title);
   for (const char* const title : {"launches", "total", "share", "mean", "p50", "p95", "of ceiling"})
     html += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", title);
   for (const char* const title : {"regime", "limiter", "certainty"})
     html += fmt::format("<th scope=\"col\">{}</th>", title);
   html += "</tr></thead><tbody>\n";
-  for (std::size_t i = 0; i < std::min(rows.size(), shown_kernels); ++i) html += kernel_row(run, rows[i]);
-  html += "</tbody></table></div>\n";
-  if (rows.size() > shown_kernels)
-    html += fmt::format("<p class=\"empty\">{} more kernels stand in the table of all points.</p>\n",
-                        rows.size() - shown_kernels);
+  for (const ProgramRow& row : rows) html += kernel_row(run, row);
+  return html + "</tbody></table></div>\n";
+}
+
+std::string kernels(const Run& run) {
+  const auto rows = program_rows(run);
+  if (rows.empty()) return "<p class=\"empty\">No kernel was recorded.</p>\n";
+  const std::span all(rows);
+  std::string html = kernel_table(run, all.first(std::min(rows.size(), kernels_at_a_glance)));
+  if (rows.size() <= kernels_at_a_glance) return html;
+  const std::size_t end = std::min(rows.size(), shown_kernels);
+  html += fmt::format("<details class=\"folded\"><summary>{} more kernels</summary>{}</details>\n",
+                      end - kernels_at_a_glance,
+                      kernel_table(run, all.subspan(kernels_at_a_glance, end - kernels_at_a_glance)));
+  if (rows.size() > end)
+    html += fmt::format("<p class=\"empty\">{} more stand in the table of all points.</p>\n", rows.size() - end);
   return html;
 }
 

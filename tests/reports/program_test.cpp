@@ -44,6 +44,20 @@ TEST(ProgramReport, as_markdown_and_csv) {
   EXPECT_THAT(csv(testing::sample_run()), Not(HasSubstr("program_launches")));
 }
 
+TEST(ProgramReport, tells_kernels_of_one_short_name_apart) {
+  gpubench::Run run = program_run();
+  const std::vector<std::string> names = {"void apply<4, at::AddFunctor<float> >(int)",
+                                          "void apply<4, at::MulFunctor>(int)", "void apply<8, at::MulFunctor>(int)",
+                                          "plain(int)", "plain(int)"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    run.program->kernels[i].point = run.points[i].measurement.name = names[i];
+  run.program->kernels.resize(names.size());
+  std::vector<std::string> shown;
+  for (const ProgramRow& row : program_rows(run)) shown.push_back(row.name);
+  EXPECT_THAT(shown, ::testing::ElementsAre("apply<\u20264 AddFunctor>", "apply<\u20264 MulFunctor>", "apply<\u20268>",
+                                            "plain", "plain"));
+}
+
 TEST(ProgramReport, of_a_program_without_a_kernel_says_so) {
   gpubench::Run run = program_run();
   run.points.clear();

@@ -18,6 +18,54 @@ namespace {
 
 using namespace gpubench;
 
+/// From, to and whether it computes; ends are those of the slice, or of Meta's HTA 0.5: whole microseconds inwards.
+struct Stretch {
+  std::int64_t from, to;
+  bool compute;
+};
+
+std::int64_t covered(const std::vector<Stretch>& stretches, bool compute_alone) {
+  std::int64_t total = 0, end = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [from, to, compute] : stretches) {
+    if (compute_alone && !compute) continue;
+    if (from > end)
+      total += to - from, end = to;
+    else if (to > end)
+      total += to - end, end = to;
+  }
+  return total;
+}
+
+/// The temporal breakdown as HTA makes it: without the last step's work but for the kernel that it begins with.
+void print_breakdown(const traces::Timeline& timeline, bool rounded) {
+  std::int64_t last_step = std::numeric_limits<std::int64_t>::max() - 1;
+  std::string name;
+  for (const traces::Slice& slice : timeline.slices) {
+    const std::string& text = timeline.names.text(slice.name);
+    if (slice.kind == traces::SliceKind::other && text.starts_with("ProfilerStep#") && text >= name &&
+        timeline.tracks[slice.track].kind == traces::TrackKind::other) {
+      if (text != name) last_step = slice.start_ns;
+      name = text;
+    }
+  }
+  const std::int64_t base = timeline.base_ns % 1000;
+  std::vector<Stretch> stretches;
+  for (const traces::Slice& slice : timeline.slices) {
+    if (!traces::occupies_gpu(slice.kind) || slice.start_ns > last_step + 1) continue;
+    const std::int64_t from = slice.start_ns + base, to = slice.end_ns() + base;
+    stretches.push_back({rounded ? (from + 999) / 1000 * 1000 : from, rounded ? to / 1000 * 1000 : to,
+                         slice.kind == traces::SliceKind::kernel});
+  }
+  if (stretches.empty()) return;
+  std::ranges::sort(stretches, {}, [](const Stretch& one) { return std::pair(one.from, one.to); });
+  const std::int64_t busy = covered(stretches, false), compute = covered(stretches, true);
+  const std::int64_t all = std::ranges::max(stretches, {}, &Stretch::to).to - stretches.front().from;
+  fmt::print("  {}: idle {:.3f}, compute {:.3f}, other work {:.3f}, from first to last {:.3f} us\n",
+             rounded ? "whole microseconds inwards, as HTA" : "the same work, exactly",
+             static_cast<double>(all - busy) / 1e3, static_cast<double>(compute) / 1e3,
+             static_cast<double>(busy - compute) / 1e3, static_cast<double>(all) / 1e3);
+}
+
 void print(const char* file) {
   const auto begin = std::chrono::steady_clock::now();
   const traces::Timeline timeline = traces::read_chrome_json(file);
@@ -44,6 +92,8 @@ void print(const char* file) {
     fmt::print("  {} launches, {} a call\n", gpu.launches,
                gpu.launch_call_seconds ? format_seconds(*gpu.launch_call_seconds) : "not known");
   }
+  print_breakdown(timeline, true);
+  print_breakdown(timeline, false);
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> by_name;
   for (const traces::Slice& slice : timeline.slices)
     if (traces::occupies_gpu(slice.kind)) {
