@@ -7,6 +7,9 @@ set(gpubench_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gpubench)
 get_property(gpubench_rooms GLOBAL PROPERTY GPUBENCH_ROOMS)
 install(TARGETS ${gpubench_rooms} EXPORT gpubenchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS gpubench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET gpubench_injection)
+  install(TARGETS gpubench_injection LIBRARY DESTINATION lib/gpubench)  # where profile/session.cpp looks for it
+endif()
 install(DIRECTORY include/gpubench ${PROJECT_BINARY_DIR}/include/gpubench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

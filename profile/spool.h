@@ -210,7 +210,8 @@ class SpoolWriter {
   template <class Record>
   void add(const Record& record) {
     static_assert(std::is_trivially_copyable_v<Record> && alignof(Record) <= 4);
-    append(&record, sizeof record);
+    hold(&record, sizeof record);
+    flush_if_much();
   }
   void counted(std::uint32_t correlation, const std::vector<std::pair<std::uint32_t, double>>& values);
   void note(std::string_view sentence, bool about_counters = false);
@@ -218,11 +219,13 @@ class SpoolWriter {
   void flush();
 
  private:
-  void append(const void* bytes, std::size_t count);
+  void hold(const void* bytes, std::size_t count);
+  void flush_if_much();  ///< between whole records alone
 
   std::mutex mutex_;
   int file_ = -1;
   bool full_ = false;
+  bool ending_ = false;
   std::uint64_t written_ = 0;
   std::uint64_t max_bytes_;
   std::vector<std::uint8_t> held_;

@@ -17,7 +17,7 @@ constexpr std::size_t held_bytes = std::size_t{1} << 18U;
 SpoolWriter::SpoolWriter(const std::filesystem::path& file, const SpoolHeader& header, std::uint64_t max_bytes)
     : file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600)), max_bytes_(max_bytes) {
   held_.reserve(2 * held_bytes);
-  append(&header, sizeof header);
+  hold(&header, sizeof header);
   flush();
 }
 
@@ -33,8 +33,9 @@ std::uint32_t SpoolWriter::name(std::string_view text) {
   const NameRecord record{.number = static_cast<std::uint32_t>(names_.size() + 1),
                           .bytes = static_cast<std::uint32_t>(text.size())};
   names_.emplace(text, record.number);
-  add(record);
-  append(text.data(), text.size());
+  hold(&record, sizeof record);
+  hold(text.data(), text.size());
+  flush_if_much();
   return record.number;
 }
 
@@ -45,31 +46,38 @@ std::uint32_t SpoolWriter::shape(std::uint8_t device, std::uint32_t name, const 
 }
 
 void SpoolWriter::counted(std::uint32_t correlation, const std::vector<std::pair<std::uint32_t, double>>& values) {
-  add(CountedRecord{.values = static_cast<std::uint16_t>(values.size()), .correlation = correlation});
+  const CountedRecord record{.values = static_cast<std::uint16_t>(values.size()), .correlation = correlation};
+  hold(&record, sizeof record);
   for (const auto& [metric, value] : values) {
-    append(&metric, sizeof metric);
-    append(&value, sizeof value);
+    hold(&metric, sizeof metric);
+    hold(&value, sizeof value);
   }
+  flush_if_much();
 }
 
 void SpoolWriter::note(std::string_view sentence, bool about_counters) {
   add(NoteRecord{.about_counters = static_cast<std::uint8_t>(about_counters), .name = name(sentence)});
 }
 
-void SpoolWriter::append(const void* bytes, std::size_t count) {
+void SpoolWriter::hold(const void* bytes, std::size_t count) {
   if (!open()) return;
   const auto* const first = static_cast<const std::uint8_t*>(bytes);
   held_.insert(held_.end(), first, first + count);
-  // A flush must not part a name or a counted launch from what follows it, so it waits for the next record.
-  if (held_.size() >= held_bytes) flush();
+}
+
+void SpoolWriter::flush_if_much() {
+  if (held_.size() >= held_bytes && !ending_) flush();
 }
 
 void SpoolWriter::flush() {
   if (file_ < 0 || full_) return;
-  if (written_ + held_.size() > max_bytes_) {
-    // What no longer fits is lost as a whole, and a last record says so.
-    full_ = true;
-    return;
+  const bool last = written_ + held_.size() > max_bytes_;
+  if (last && !ending_) {
+    ending_ = true;  // a note may make it a little longer
+    note(
+        "The recording of a process reached its limit on disk, and what came later is not in it. Record less with "
+        "--range, --start-after and --duration, or allow more with --max-spool.");
+    add(EndRecord{});
   }
   for (std::size_t at = 0; at < held_.size();) {
     const ssize_t done = ::write(file_, held_.data() + at, held_.size() - at);
@@ -82,6 +90,7 @@ void SpoolWriter::flush() {
     written_ += static_cast<std::uint64_t>(done);
   }
   held_.clear();
+  full_ = full_ || last;
 }
 
 }  // namespace gpubench::profile

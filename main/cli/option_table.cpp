@@ -236,7 +236,11 @@ const std::vector<OptionRow>& option_table() {
        "Judge by the ceilings in this file instead of those in the cache or the run. In report, ceilings of another "
        "device estimate its times.",
        text(&Options::calibration_file)},
-      {in_run | in_report | in_calibration_show | in_profile, "--out", "FILE", "", "", common, repeatable,
+      {in_profile, "--out", "FILE", "", "", common, repeatable,
+       "Write a report. Repeatable. The extension decides: those of a run, as .html and .json; .perfetto-trace and "
+       ".trace.json hold the timeline.",
+       list(&Options::outputs)},
+      {in_run | in_report | in_calibration_show, "--out", "FILE", "", "", common, repeatable,
        "Write a report. Repeatable. The extension decides: .json .csv .md .html .gbench.json .nvbench.json .prom "
        ".junit.xml, and for one chart .png .svg .pdf .vl.json.",
        list(&Options::outputs)},

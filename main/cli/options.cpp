@@ -243,6 +243,10 @@ void check_pictures(const Options& options, const CommandRow& command) {
   }
 }
 
+bool is_timeline_file(const std::string& file) {
+  return file.ends_with(".perfetto-trace") || file.ends_with(".trace.json");
+}
+
 void check_together(Options& options, const CommandRow& command) {
   if (command.scope == in_profile && options.program_arguments.empty() == !options.spool_folder)
     throw UsageError(
@@ -269,7 +273,7 @@ void check_together(Options& options, const CommandRow& command) {
     throw UsageError(
         "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
   for (const std::string& output : options.outputs)
-    if (!reports::can_write(output))
+    if (!reports::can_write(output) && !(command.scope == in_profile && is_timeline_file(output)))
       throw UsageError(
           fmt::format("--out={}: the extension is unknown. Use one of {}.", output, reports::known_extensions()));
   if ((command.scope & (in_any_comparison | in_gate | in_doctor)) != 0)

@@ -94,6 +94,9 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Whether an output of `profile` is the timeline itself: ".perfetto-trace", or Chrome's ".trace.json".
+bool is_timeline_file(const std::string& file);
+
 /// Throws UsageError.
 Options parse_command_line(int argc, char** argv);
 

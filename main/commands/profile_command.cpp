@@ -23,6 +23,7 @@
 #include "profile/groups.h"
 #include "profile/session.h"
 #include "reports/reports.h"
+#include "traces/writers.h"
 
 namespace gpubench {
 namespace {
@@ -158,7 +159,10 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   if (!options.quiet)
     fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options.color))));
   write_each(options.outputs, [&](const std::string& file) {
-    reports::write(run, file, options.chart);
+    if (is_timeline_file(file))
+      traces::write(spools.timeline, file);
+    else
+      reports::write(run, file, options.chart);
     if (!options.quiet) say(fmt::format("wrote {}", file));
   });
 }

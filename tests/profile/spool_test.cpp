@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/spool.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "profile/groups.h"
+#include "profile/injection/counting_plan.h"
+#include "profile/injection/options.h"
+
+namespace gpubench::profile {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using traces::Slice;
+using traces::SliceKind;
+
+class Spool : public testing::Test {
+ protected:
+  Spool() {
+    std::string name = testing::TempDir() + "spoolXXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~Spool() override { std::filesystem::remove_all(folder_); }
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+  [[nodiscard]] std::filesystem::path file(const std::string& name = "1.gpspool") const { return folder_ / name; }
+  static std::string bytes_of(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static void put(const std::filesystem::path& file, std::string_view bytes) {
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
+
+  static constexpr std::int64_t start = 1'700'000'000'000'000'000;
+  static constexpr SpoolHeader header{.start_ns = start, .process = 42, .parent = 1};
+
+  static void property(SpoolWriter& writer, std::uint8_t device, std::string_view key, std::string_view value) {
+    const std::uint32_t number = writer.name(key);
+    writer.add(PropertyRecord{.device = device, .key = number, .value = writer.name(value)});
+  }
+
+  /// Two launches of a kernel in a range, the second one counted; a copy; memory that is never freed.
+  static void write_all(SpoolWriter& writer) {
+    property(writer, 255, "command", "./program 1");
+    property(writer, 255, "rank", "3");
+    for (const auto& [key, value] :
+         {std::pair("name", "A GPU"), std::pair("uuid", "GPU-1"), std::pair("multiprocessors", "132"),
+          std::pair("max warps", "64"), std::pair("max blocks", "32"), std::pair("registers", "65536"),
+          std::pair("shared bytes", "233472")})
+      property(writer, 0, key, value);
+    const std::uint32_t range = writer.name("step");
+    writer.add(MarkerRecord{
+        .phase = MarkerPhase::begin, .number = 1, .time = halves(start + 100), .thread = 7, .name = range});
+    const std::uint32_t call = writer.name("cudaLaunchKernel_v7000");
+    const std::uint32_t kernel = writer.name("_Z4axpyPf");
+    const std::uint32_t shape = writer.shape(0, kernel, {.grid = {4, 1, 1}, .block = {256, 1, 1}, .registers = 16});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      CallRecord launch{.correlation = 10 + i, .start = halves(start + 200 + 5000 * i), .name = call, .thread = 7};
+      set_duration(launch, 1000);
+      writer.add(launch);
+      KernelRecord run{.correlation = 10 + i, .start = halves(start + 2000 + 5000 * i), .shape = shape, .stream = 13};
+      set_duration(run, 1500);
+      writer.add(run);
+    }
+    writer.counted(11, {{writer.name("dram__bytes_read.sum"), 4096.0}});
+    CommandRecord copy{.correlation = 20,
+                       .start = halves(start + 20'000),
+                       .name = writer.name("copy, pageable to device"),
+                       .stream = 13,
+                       .device = 0,
+                       .bytes = halves(1ULL << 33U)};
+    set_duration(copy, (1ULL << 33U) + 5);
+    writer.add(copy);
+    writer.add(MarkerRecord{.phase = MarkerPhase::end, .number = 1, .time = halves(start + 30'000), .thread = 7});
+    writer.add(MemoryRecord{.device = 0,
+                            .source = writer.name("libx.so"),
+                            .time = halves(start + 50),
+                            .address = halves(0x7f0000000000ULL),
+                            .bytes = halves(1ULL << 20U)});
+    writer.note("Something was left out.");
+    writer.note("No permission.", true);
+    writer.add(
+        CostRecord{.name = writer.name("a launch with counters"), .count = 2, .nanoseconds = halves(3'000'000'000ULL)});
+    writer.add(DroppedRecord{.count = 3});
+    writer.add(EndRecord{});
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Spool, is_read_back_as_it_was_written) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const Spools spools = read_spools(folder_);
+  const traces::Timeline& timeline = spools.timeline;
+  ASSERT_THAT(timeline.processes, SizeIs(1));
+  EXPECT_EQ(timeline.processes[0].name, "./program 1");
+  EXPECT_EQ(timeline.processes[0].rank, 3);
+  EXPECT_EQ(timeline.base_ns, start);
+  ASSERT_THAT(timeline.slices, SizeIs(6));
+  const Slice& range = timeline.slices[0];
+  EXPECT_EQ(range.kind, SliceKind::range);
+  EXPECT_EQ(range.duration_ns, 29'900);
+  EXPECT_FALSE(range.open);
+  const Slice& launch = timeline.slices[1];
+  EXPECT_EQ(launch.kind, SliceKind::launch);
+  const Slice& kernel = timeline.slices[2];
+  EXPECT_EQ(timeline.names.text(kernel.name), "_Z4axpyPf");
+  EXPECT_EQ(kernel.start_ns, 2000);
+  EXPECT_EQ(kernel.duration_ns, 1500);
+  EXPECT_FALSE(kernel.counted);
+  EXPECT_TRUE(timeline.slices[3].counted);  // its launch
+  EXPECT_TRUE(timeline.slices[4].counted);
+  EXPECT_EQ(timeline.shapes.at(static_cast<std::size_t>(kernel.detail)).block[0], 256U);
+  EXPECT_EQ(timeline.slices[5].detail, 1LL << 33U);
+  EXPECT_EQ(timeline.slices[5].duration_ns, (1LL << 33U) + 5);  // over 32 bits
+  ASSERT_THAT(timeline.memory, SizeIs(1));
+  EXPECT_EQ(timeline.memory[0].bytes, 1 << 20);
+  EXPECT_EQ(timeline.dropped, 3);
+  EXPECT_THAT(timeline.warnings, ElementsAre("Something was left out."));
+  EXPECT_THAT(spools.counter_notes, ElementsAre("No permission."));
+  EXPECT_EQ(spools.kernels, 2);
+  ASSERT_THAT(spools.costs, SizeIs(1));
+  EXPECT_DOUBLE_EQ(spools.costs[0].seconds, 3.0);
+}
+
+TEST_F(Spool, a_kernel_and_its_launch_take_at_most_64_bytes) {
+  EXPECT_LE(sizeof(KernelRecord) + sizeof(CallRecord), 64U);
+}
+
+TEST_F(Spool, keeps_what_is_whole_wherever_it_is_cut_off) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const std::string whole = bytes_of(file());
+  std::size_t before = 0;
+  for (std::size_t length = sizeof(SpoolHeader); length < whole.size(); ++length) {
+    put(file(), std::string_view(whole).substr(0, length));
+    const Spools spools = read_spools(folder_);
+    EXPECT_GE(spools.timeline.slices.size(), before);
+    before = spools.timeline.slices.size();
+    EXPECT_THAT(spools.timeline.warnings, Contains(HasSubstr("has no end")));
+  }
+  EXPECT_EQ(before, 6U);
+}
+
+TEST_F(Spool, damage_never_gets_through) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const std::string whole = bytes_of(file());
+  std::mt19937 random(1);
+  for (int round = 0; round < 600; ++round) {
+    std::string damaged = whole;
+    for (int i = 0; i < 3; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
+    put(file(), damaged);
+    const Spools spools = read_spools(folder_);
+    gpubench::Run run;
+    run.devices = devices_of(spools, {});
+    if (!run.devices.empty()) add_program(spools, {}, run);
+    for (const Slice& slice : spools.timeline.slices) {
+      EXPECT_GE(slice.duration_ns, 0);
+      EXPECT_LT(slice.track, spools.timeline.tracks.size());
+    }
+  }
+}
+
+TEST_F(Spool, what_is_none_is_said_and_the_others_are_read) {
+  {
+    SpoolWriter writer(file("2.gpspool"), header, 1 << 20);
+    write_all(writer);
+  }
+  put(file("1.gpspool"), "hello");
+  put(file("3.gpspool"), "");
+  const Spools spools = read_spools(folder_);
+  EXPECT_EQ(spools.kernels, 2);
+  EXPECT_THAT(spools.timeline.warnings, Contains(HasSubstr("1.gpspool is no spool")));
+  EXPECT_THROW(read_spools(folder_ / "none"), SpoolError);
+}
+
+TEST_F(Spool, ends_at_its_limit_and_says_so) {
+  {
+    SpoolWriter writer(file(), header, 600'000);
+    for (int i = 0; i < 40'000; ++i) {
+      writer.add(CallRecord{.correlation = 1, .start = halves(start), .name = writer.name("a call"), .thread = 1});
+      if (i % 1000 == 0) writer.name("name " + std::to_string(i));
+    }
+    EXPECT_FALSE(writer.open());
+  }
+  EXPECT_LT(std::filesystem::file_size(file()), 900'000U);
+  const Spools spools = read_spools(folder_);
+  EXPECT_GT(spools.timeline.slices.size(), 15'000U);
+  EXPECT_THAT(spools.timeline.warnings, ElementsAre(HasSubstr("reached its limit")));
+}
+
+TEST_F(Spool, ranges_that_never_end_last_to_the_end) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    const std::uint32_t name = writer.name("outer");
+    writer.add(
+        MarkerRecord{.phase = MarkerPhase::begin, .number = 1, .time = halves(start + 100), .thread = 7, .name = name});
+    CallRecord call{.correlation = 1,
+                    .start = halves(start + 500),
+                    .name = writer.name("cudaDeviceSynchronize_v3020"),
+                    .thread = 7};
+    set_duration(call, 500);
+    writer.add(call);
+    writer.add(EndRecord{});
+  }
+  const Spools spools = read_spools(folder_);
+  ASSERT_THAT(spools.timeline.slices, SizeIs(2));
+  EXPECT_TRUE(spools.timeline.slices[0].open);
+  EXPECT_EQ(spools.timeline.slices[0].end_ns(), 1000);
+  EXPECT_EQ(spools.timeline.slices[1].kind, SliceKind::synchronization);
+}
+
+TEST(CallKind, is_told_by_the_name) {
+  EXPECT_EQ(kind_of_call("cudaLaunchKernelExC_v11060"), SliceKind::launch);
+  EXPECT_EQ(kind_of_call("cuLaunchKernelEx"), SliceKind::launch);
+  EXPECT_EQ(kind_of_call("cudaGraphLaunch_v10000"), SliceKind::launch);
+  EXPECT_EQ(kind_of_call("cudaGraphAddMemcpyNode_v10000"), SliceKind::call);
+  EXPECT_EQ(kind_of_call("cudaLaunchHostFunc_v10000"), SliceKind::call);
+  EXPECT_EQ(kind_of_call("cudaMemcpyAsync_v3020"), SliceKind::transfer);
+  EXPECT_EQ(kind_of_call("cudaStreamSynchronize_v3020"), SliceKind::synchronization);
+  EXPECT_EQ(kind_of_call("cudaMalloc_v3020"), SliceKind::call);
+}
+
+TEST_F(Spool, becomes_kernel_groups_with_times_of_launches_that_were_not_counted) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const Spools spools = read_spools(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(spools, {});
+  ASSERT_THAT(run.devices, SizeIs(1));
+  EXPECT_EQ(run.devices[0].name, "A GPU");
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  add_program(spools, options, run);
+  ASSERT_THAT(run.points, SizeIs(2));
+  const Measurement& copy = run.points[0].measurement;
+  EXPECT_EQ(copy.name, "copy-host-to-device/bytes:8589934592/host:pageable");
+  const Measurement& kernel = run.points[1].measurement;
+  EXPECT_EQ(kernel.name, "axpy/grid:4/block:256/in:step");
+  EXPECT_EQ(kernel.kernels.at(0).launch.name, "axpy(float*)");
+  EXPECT_EQ(kernel.seconds()->count, 1);
+  EXPECT_DOUBLE_EQ(kernel.seconds()->median, 1.5e-6);
+  EXPECT_EQ(kernel.grid, (Grid{4, 8}));  // 2048 threads of a multiprocessor
+  ASSERT_THAT(kernel.counters, SizeIs(1));
+  EXPECT_DOUBLE_EQ(kernel.counters[0].value, 4096.0);
+  ASSERT_TRUE(run.program);
+  EXPECT_EQ(run.program->kernels.at(1).launches, 2);
+  EXPECT_EQ(run.program->kernels.at(1).counted, 1);
+  EXPECT_EQ(run.program->kernels.at(1).range, "step");
+  EXPECT_EQ(run.program->counters_reason, "No permission.");
+  EXPECT_EQ(run.program->kernel_launches, 2);
+
+  gpubench::Run chosen;
+  chosen.devices = run.devices;
+  options.keeps = [](const std::string& name) { return name == "axpy(float*)"; };
+  options.range = "step";
+  add_program(spools, options, chosen);
+  EXPECT_THAT(chosen.points, SizeIs(1));
+  chosen.points.clear();
+  options.range = "another";
+  add_program(spools, options, chosen);
+  EXPECT_THAT(chosen.points, IsEmpty());
+}
+
+TEST_F(Spool, device_time_is_the_record_less_the_calibrated_cost_of_a_kernel) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    write_all(writer);
+  }
+  const Spools spools = read_spools(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(spools, {});
+  Calibration calibration;
+  calibration.device = run.devices[0];
+  for (const auto& [resource, seconds] : {std::pair("graph-node", 0.5e-6), std::pair("launch", 1.3e-6)}) {
+    Ceiling ceiling;
+    ceiling.resource = resource;
+    ceiling.value = seconds;
+    calibration.ceilings.push_back(ceiling);
+  }
+  run.calibrations.push_back(calibration);
+  add_program(spools, {}, run);
+  const Measurement& kernel = run.points[1].measurement;
+  EXPECT_NEAR(seconds_by(kernel, Clock::device)->median, 1.0e-6, 1e-12);
+  EXPECT_NEAR(seconds_by(kernel, Clock::stream)->median, 2.3e-6, 1e-12);
+  EXPECT_NEAR(kernel_overhead_of(kernel)->value, 0.5e-6, 1e-12);
+}
+
+TEST(BlocksOfAMultiprocessor, follow_from_registers_shared_memory_and_threads) {
+  const SpooledDevice device{
+      .process = 0,
+      .index = 0,
+      .properties = {{"max warps", "64"}, {"max blocks", "32"}, {"registers", "65536"}, {"shared bytes", "233472"}}};
+  const auto fitting = [&](std::uint32_t threads, std::uint32_t registers, std::uint32_t shared) {
+    return blocks_per_multiprocessor({.block = {threads, 1, 1}, .registers = registers, .dynamic_shared_bytes = shared},
+                                     device);
+  };
+  EXPECT_EQ(fitting(256, 16, 0), 8);        // threads
+  EXPECT_EQ(fitting(32, 16, 0), 32);        // blocks
+  EXPECT_EQ(fitting(256, 64, 0), 4);        // registers
+  EXPECT_EQ(fitting(128, 32, 100'000), 2);  // shared memory
+  EXPECT_EQ(fitting(1024, 255, 0), std::nullopt);
+  EXPECT_EQ(blocks_per_multiprocessor({.block = {256, 1, 1}}, {}), std::nullopt);
+}
+
+TEST(CountingPlan, takes_the_first_launches_and_then_ever_rarer_ones) {
+  const CountingPlan plan{.first = 4};
+  CountingPlan::Group group;
+  group.counted = {0};
+  std::vector<int> counted;
+  for (int launch = 1; launch <= 1000; ++launch) {
+    ++group.launches;
+    if (!plan.due(group, 0) && !plan.due_again(group, 0)) continue;
+    ++group.counted[0];
+    counted.push_back(launch);
+  }
+  EXPECT_THAT(counted, ElementsAre(1, 2, 3, 4, 64, 128, 256, 512));
+}
+
+TEST_F(Spool, options_are_read_back) {
+  InjectionOptions options;
+  options.max_bytes = 12345;
+  options.start_after_seconds = 1.5;
+  options.duration_seconds = 2.25;
+  options.capture_range = true;
+  options.counted_launches = 7;
+  options.counter_sets = {{"a.sum", "b.avg"}, {"c.ratio"}};
+  put(folder_ / spool_options_file, to_text(options));
+  const InjectionOptions read = read_injection_options(folder_ / spool_options_file);
+  EXPECT_EQ(to_text(read), to_text(options));
+  EXPECT_EQ(read.counter_sets, options.counter_sets);
+  EXPECT_EQ(to_text(read_injection_options(folder_ / "none")), to_text(InjectionOptions()));
+}
+
+}  // namespace
+}  // namespace gpubench::profile
