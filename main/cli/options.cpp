@@ -243,10 +243,6 @@ void check_pictures(const Options& options, const CommandRow& command) {
   }
 }
 
-bool is_timeline_file(const std::string& file) {
-  return file.ends_with(".perfetto-trace") || file.ends_with(".trace.json");
-}
-
 void check_together(Options& options, const CommandRow& command) {
   if (command.scope == in_profile && options.program_arguments.empty() == !options.spool_folder)
     throw UsageError(
@@ -310,6 +306,10 @@ void take_google_flags(const std::vector<std::string>& flags, const CommandRow& 
 }
 
 }  // namespace
+
+bool is_timeline_file(const std::string& file) {
+  return file.ends_with(".perfetto-trace") || file.ends_with(".trace.json");
+}
 
 Options parse_command_line(int argc, char** argv) {
   Options options;
