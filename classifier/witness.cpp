@@ -51,7 +51,7 @@ bool shares_unit(const Resource& resource, std::string_view other) {
 
 std::optional<Witness> contended_atomics(const Measurement& measurement) {
   constexpr std::string_view hottest = "l2_atomics_hottest_busy";
-  constexpr double min_percent = 25.0;
+  constexpr double min_percent = 60.0;
   constexpr double min_ratio = 8.0;
   const auto most = witness_percent(measurement, hottest);
   const auto mean = witness_percent(measurement, "l2_atomics_busy");

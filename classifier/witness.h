@@ -30,8 +30,7 @@ double busy_beside(const Measurement& measurement, const Resource& resource);
 /// Whether a unit tells of both.
 bool shares_unit(const Resource& resource, std::string_view other);
 
-/// The atomic units of the slices of L2 that work most, where updates meet at few addresses: far busier than the mean.
-/// Each update waits for the one before, which no counter shows as work, so a fraction of their peak is all they reach.
+/// The atomic units of the slice of L2 that works most, where updates meet at few addresses: far busier than the mean.
 std::optional<Witness> contended_atomics(const Measurement& measurement);
 
 /// Why an operation keeps no unit busy.
