@@ -105,6 +105,7 @@ void Recorder::start() {
 void Recorder::stop() {
   if (!recording_) return;
   recording_ = false;
+  flush(true);  // what CUPTI holds of a kind is lost with the kind
   for (const CUpti_ActivityKind kind : recorded_kinds) (void)library_->cuptiActivityDisable(kind);
 }
 
