@@ -162,7 +162,7 @@ std::string memory_curve(const Program& program, const ProgramMemory& memory) {
     path += fmt::format("H{:.1f}V{:.1f}", x(memory.curve_seconds[i]), y(memory.curve_bytes[i]));
   path += fmt::format("H{:.1f}V{:.1f}Z", width, height);
   return fmt::format(
-      "<figure class=\"card look memory\"><figcaption><h3>Memory: {0}</h3><p>{1}</p></figcaption><div class=\"axis\">"
+      "<figure class=\"card look live\"><figcaption><h3>Memory: {0}</h3><p>{1}</p></figcaption><div class=\"axis\">"
       "<span>{2}</span><span>0</span></div><svg viewBox=\"0 0 1000 120\" preserveAspectRatio=\"none\" role=\"img\" "
       "aria-label=\"Live bytes over time: {1}\"><path d=\"{3}\"/></svg><div class=\"axis across\"><span>0 s</span>"
       "<span>{4}</span></div></figure>\n",

@@ -276,7 +276,7 @@ void put_sweeps(Run& run, const Calibration& calibration, std::int64_t largest) 
     double size_before = 0;
     for (std::int64_t n = 1 << 12; n <= largest; n *= 2) {
       const auto size = static_cast<double>(n);
-      Work work{kind.read * size, kind.written * size, {}, {}};
+      Work work{kind.read * size, kind.written * size, {}, {}, {}};
       if (kind.flops > 0) work.flops[kind.pipe] = kind.flops * size;
       run.points.push_back(point(kind.name, {{"n", n}}, work, kind.efficiency, calibration, random));
       const auto& limiter = run.points.back().verdict->limiter;
@@ -292,7 +292,7 @@ void put_sweeps(Run& run, const Calibration& calibration, std::int64_t largest) 
   const auto pipe = calibration.find("tensor-bf16") ? tensor_bf16 : fp32;
   for (std::int64_t n = 128; n <= (largest > (1 << 24) ? 8192 : 1024); n *= 2) {
     const auto size = static_cast<double>(n);
-    Work work{4 * size * size, 2 * size * size, {}, {{pipe, 2 * size * size * size}}};
+    Work work{4 * size * size, 2 * size * size, {}, {}, {{pipe, 2 * size * size * size}}};
     run.points.push_back(point("gemm", {{"m", n}, {"n", n}, {"k", n}}, work, 0.92, calibration, random));
   }
 }
@@ -353,7 +353,7 @@ Run synthetic_run_of(int points) {
     const auto& kind = kinds[static_cast<std::size_t>(i) % kinds.size()];
     for (std::int64_t n = 1 << 10; n <= (1 << 29) && static_cast<int>(run.points.size()) < points; n *= 2) {
       const auto size = static_cast<double>(n);
-      Work work{kind.read * size, kind.written * size, {}, {}};
+      Work work{kind.read * size, kind.written * size, {}, {}, {}};
       if (kind.flops > 0) work.flops[kind.pipe] = kind.flops * size * (1 + i % 7);
       run.points.push_back(point(std::string(kind.name) + "_" + std::to_string(i), {{"", n}}, work, kind.efficiency,
                                  run.calibrations[0], random));
