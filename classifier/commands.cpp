@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include "classifier/case.h"
 #include "core/base/units.h"
 #include "core/model/command_names.h"
 #include "core/model/resources.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -29,7 +29,7 @@ const KernelGroup* only_command(const Measurement& measurement) {
 
 /// The probability that a ratio is above one, from the standard deviation of its logarithm.
 double probability_above_one(double ratio, double sigma) {
-  return 0.5 * std::erfc(-std::log(ratio) / (sigma * std::numbers::sqrt2));
+  return statistics::normal_below(std::log(ratio) / sigma);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "classifier/case.h"
 #include "classifier/machine.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -130,7 +130,7 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
     if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
     figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
     if (may_waste && waste[draw] > wasteful_beyond) figures.memory_seconds *= wastes[draw % wastes.size()];
-    figures.launch_part = 0.5 * std::erfc(-launch_part[draw] / std::numbers::sqrt2);  // even between 0 and 1
+    figures.launch_part = statistics::normal_below(launch_part[draw]);  // even between 0 and 1
     figures.start_seconds = base.start_seconds * start.at(draw);
     if (base.busy) figures.busy = *base.busy * busy.at(draw);
     figures.pipe_seconds = 0.0;

@@ -52,7 +52,7 @@ double normal_quantile(double p) {
   // Newton's method on ln Phi(z), which is concave: from the left of the root it never oversteps.
   double z = -std::sqrt(-2.0 * std::log(p));
   for (int i = 0; i < 60; ++i) {
-    const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+    const double below = statistics::normal_below(z);
     const double density = std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
     const double step = std::log(below / p) * below / density;
     z -= step;

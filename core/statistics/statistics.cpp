@@ -142,9 +142,11 @@ class BlockResampler {
 
 }  // namespace
 
+double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
 double student_tail(double t, double degrees) {
   constexpr double as_good_as_normal = 1e7;
-  if (std::isinf(degrees) || degrees > as_good_as_normal) return 0.5 * std::erfc(t / std::numbers::sqrt2);
+  if (std::isinf(degrees) || degrees > as_good_as_normal) return normal_below(-t);
   const double square = t * t;
   const double half = std::isinf(square) ? 0.0
                                          : 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + square),

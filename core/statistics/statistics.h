@@ -48,6 +48,9 @@ double relative_half_width(const Summary& summary);
 /// 95 % interval of a mean of independent repeats, by Student's t; {x, x} for one. Throws like `summarize`.
 Interval mean_ci95(std::span<const double> repeats);
 
+/// P(Z <= z) of a standard normal number.
+double normal_below(double z);
+
 /// P(T > t) of Student's t, by the incomplete beta function (Abramowitz and Stegun 26.7.1 and 26.5.8), right to about
 /// 1e-12. `degrees` > 0, or infinity for the normal distribution.
 double student_tail(double t, double degrees);
