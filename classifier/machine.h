@@ -13,6 +13,7 @@
 
 #include "core/model/calibration.h"
 #include "core/model/device.h"
+#include "core/model/measurement.h"
 #include "core/model/resources.h"
 #include "gpubench/work.h"
 
@@ -23,10 +24,8 @@ inline constexpr double model_sigma = 0.05;
 /// Relative standard deviation taken for a figure that comes without a usable interval.
 inline constexpr double unknown_sigma = 0.05;
 
-/// Figures outside are damage, not measurements.
+/// Smaller figures are damage, not measurements.
 inline constexpr double min_figure = 1e-15;
-inline constexpr double max_figure = 1e30;
-
 inline bool is_figure(double x) { return x >= min_figure && x <= max_figure; }
 
 /// A positive figure with the standard deviation of its logarithm.

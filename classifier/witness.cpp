@@ -29,12 +29,6 @@ std::optional<double> witness_percent(const Measurement& measurement, std::strin
 
 }  // namespace
 
-std::optional<double> counter(const Measurement& measurement, std::string_view name) {
-  for (const Counter& each : measurement.counters)
-    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
-  return std::nullopt;
-}
-
 double busy_beside(const Measurement& measurement, const Resource& resource) {
   double most = 0.0;
   for (const Resource& row : all_resources())

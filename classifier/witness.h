@@ -12,9 +12,6 @@
 
 namespace gpubench::classifier {
 
-/// A counter's value; absent where it was not counted, or is damage.
-std::optional<double> counter(const Measurement& measurement, std::string_view name);
-
 /// The busiest unit by the counters of `--metrics=units`.
 struct Witness {
   std::string_view counter;  ///< lives as long as the program

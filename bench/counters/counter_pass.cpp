@@ -11,12 +11,6 @@
 namespace gpubench::bench {
 namespace {
 
-std::optional<double> counter(const Measurement& measurement, std::string_view name) {
-  for (const Counter& counter : measurement.counters)
-    if (counter.name == name) return counter.value;
-  return std::nullopt;
-}
-
 /// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
 std::optional<std::string> difference(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return std::nullopt;

@@ -301,6 +301,16 @@ inline const Summary* seconds_by(const Measurement& measurement, Clock clock) {
   return timing != nullptr && timing->seconds ? &*timing->seconds : nullptr;
 }
 
+/// Larger figures are damage, not measurements.
+inline constexpr double max_figure = 1e30;
+
+/// What a counter counted; absent where it was not asked for, or is damage.
+inline std::optional<double> counter(const Measurement& measurement, std::string_view name) {
+  for (const Counter& each : measurement.counters)
+    if (each.name == name && each.value >= 0.0 && each.value <= max_figure) return each.value;
+  return std::nullopt;
+}
+
 /// What Clock::device took off, or null when it took nothing off or gave no time.
 inline const Estimate* kernel_overhead_of(const Measurement& measurement) {
   const Timing* const timing = timing_by(measurement, Clock::device);
