@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define GPUBENCH_BOTH_SIDES __host__ __device__
-#else
-#define GPUBENCH_BOTH_SIDES
-#endif
+#include "kernels/probes/random_sector.h"
 
 namespace gpubench::probes {
 
@@ -29,13 +25,8 @@ GPUBENCH_BOTH_SIDES inline std::uint32_t shuffled(std::uint32_t i, std::uint32_t
     std::uint32_t left = i >> half_bits;
     std::uint32_t right = i & mask;
     for (std::uint32_t round = 0; round < 4; ++round) {
-      // The finaliser of MurmurHash3 as the round's function.
-      std::uint32_t h = right ^ static_cast<std::uint32_t>(seed >> (8 * round)) ^ (round * 0x9E3779B9U);
-      h ^= h >> 16;
-      h *= 0x85EBCA6BU;
-      h ^= h >> 13;
-      h *= 0xC2B2AE35U;
-      h ^= h >> 16;
+      const std::uint32_t h =
+          scattered(right ^ static_cast<std::uint32_t>(seed >> (8 * round)) ^ (round * 0x9E3779B9U));
       const std::uint32_t next = left ^ (h & mask);
       left = right;
       right = next;
@@ -46,5 +37,3 @@ GPUBENCH_BOTH_SIDES inline std::uint32_t shuffled(std::uint32_t i, std::uint32_t
 }
 
 }  // namespace gpubench::probes
-
-#undef GPUBENCH_BOTH_SIDES

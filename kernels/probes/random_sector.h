@@ -30,5 +30,3 @@ GPUBENCH_BOTH_SIDES constexpr std::uint32_t random_sector(std::uint32_t i, std::
 }
 
 }  // namespace gpubench::probes
-
-#undef GPUBENCH_BOTH_SIDES
