@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
 #include "tests/truth/copy.h"
+#include "tests/truth/gpu_main.h"
 
 namespace gpubench {
 namespace {
@@ -110,10 +110,6 @@ std::optional<std::string> row(const Device& device, Copy& copy, const char* met
 
 int run() {
   const auto gpus = bench::gpus();
-  if (gpus.empty()) {
-    fmt::print(stderr, "counter_cost: needs a CUDA device: {}\n", bench::why_no_gpu());
-    return 77;
-  }
   const auto gpu = bench::open_gpu(gpus.front());
   Copy copy(*gpu);
   fmt::print(
@@ -134,11 +130,4 @@ int run() {
 }  // namespace
 }  // namespace gpubench
 
-int main() {
-  try {
-    return gpubench::run();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "counter_cost: {}\n", error.what());
-    return 1;
-  }
-}
+int main() { return gpubench::truth::gpu_main("counter_cost", gpubench::run); }

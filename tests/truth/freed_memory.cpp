@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <exception>
 #include <vector>
 
 #include "bench/cuda/handles.h"
@@ -15,6 +14,7 @@
 #include "bench/memory/memory.h"
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
+#include "tests/truth/gpu_main.h"
 
 namespace gpubench {
 namespace {
@@ -125,15 +125,8 @@ void print() {
 }  // namespace gpubench
 
 int main() {
-  if (gpubench::bench::gpus().empty()) {
-    fmt::print(stderr, "freed_memory: needs a CUDA device: {}\n", gpubench::bench::why_no_gpu());
-    return 77;
-  }
-  try {
+  return gpubench::truth::gpu_main("freed_memory", [] {
     gpubench::print();
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "freed_memory: {}\n", error.what());
-    return 1;
-  }
+  });
 }

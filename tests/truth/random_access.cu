@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "gpubench/vectors.h"
 #include "kernels/probes/cuda_memory.h"
 #include "kernels/probes/random_sector.h"
+#include "tests/truth/gpu_main.h"
 
 namespace gpubench {
 namespace {
@@ -202,11 +202,6 @@ std::string text(const char* format, const std::optional<double>& value) {
 }
 
 int run() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
-    std::puts("random_access: skipped: there is no GPU");
-    return 77;
-  }
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   GPUBENCH_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -241,11 +236,4 @@ int run() {
 }  // namespace
 }  // namespace gpubench
 
-int main() {
-  try {
-    return gpubench::run();
-  } catch (const std::exception& error) {
-    (void)std::fprintf(stderr, "random_access: %s\n", error.what());
-    return 1;
-  }
-}
+int main() { return gpubench::truth::gpu_main("random_access", gpubench::run); }

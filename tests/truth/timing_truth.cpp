@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "bench/devices.h"
 #include "core/statistics/statistics.h"
 #include "gpubench/vectors.h"
+#include "tests/truth/gpu_main.h"
 #include "tests/truth/spin.h"
 
 namespace gpubench {
@@ -102,10 +102,6 @@ void for_each_case(double longest, Row&& row) {
 
 int run(bool device_only) {
   const auto gpus = bench::gpus();
-  if (gpus.empty()) {
-    fmt::print(stderr, "timing_truth: needs a CUDA device: {}\n", bench::why_no_gpu());
-    return 77;
-  }
   const auto gpu = bench::open_gpu(gpus.front());
   Truth truth(*gpu);
   if (device_only) {
@@ -126,15 +122,10 @@ int run(bool device_only) {
 }  // namespace gpubench
 
 int main(int argc, char** argv) {
-  try {
-    const bool device_only = argc == 2 && std::string_view(argv[1]) == "--device";
-    if (argc > 1 && !device_only) {
-      fmt::print(stderr, "usage: timing_truth [--device]\n");
-      return 64;
-    }
-    return gpubench::run(device_only);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "timing_truth: {}\n", error.what());
-    return 1;
+  const bool device_only = argc == 2 && std::string_view(argv[1]) == "--device";
+  if (argc > 1 && !device_only) {
+    fmt::print(stderr, "usage: timing_truth [--device]\n");
+    return 64;
   }
+  return gpubench::truth::gpu_main("timing_truth", [&] { return gpubench::run(device_only); });
 }
