@@ -46,7 +46,7 @@ void die_with(int parent) {
 
 /// Ends the process at once: within Google Benchmark there is no other way out, and a lost GPU makes destructors throw.
 [[noreturn]] void leave(int code) {
-  std::fflush(nullptr);
+  (void)std::fflush(nullptr);
   std::_Exit(code);
 }
 
@@ -158,7 +158,13 @@ std::optional<TakenJob> take_job() {
   if (colon == std::string::npos || channel < 0)
     throw storage::ReadError(fmt::format("{} is '{}', which is not a gpubench job; unset it", job_variable, text));
   const std::string file = text.substr(colon + 1);
-  return TakenJob{job_from_json(storage::read_text(file), file), channel};
+  std::string job;
+  try {
+    job = storage::read_text(file);
+  } catch (const storage::ReadError& error) {
+    throw storage::ReadError(fmt::format("{}, which {} names as this process's job; unset it", error.what(), job_variable));
+  }
+  return TakenJob{job_from_json(job, file), channel};
 }
 
 std::string filter_for(const std::string& operation) {
