@@ -209,7 +209,7 @@ std::vector<std::string> condition_warnings(const std::vector<const Measurement*
       ++entry.points;
     }
     if (const auto share = share_under_load(*measurement)) {
-      Loaded& of = loaded.try_emplace(measurement->device, 0, Interval{*share, *share}, false).first->second;
+      Loaded& of = loaded.try_emplace(measurement->device, Loaded{0, {*share, *share}, false}).first->second;
       ++of.points;
       of.shares = {std::min(of.shares.low, *share), std::max(of.shares.high, *share)};
       of.of_gpu = of.of_gpu || measurement->conditions->gpu_share;
