@@ -212,7 +212,7 @@ class CudaGpu final : public Gpu {
   Selected selected_;
   int index_;
   Stream stream_;
-  WorkingStream working_{stream_.get()};
+  WorkingStream working_{stream_.get(), index_};
   std::optional<Blocker> blocker_;  ///< made when first needed, as are the next
   std::optional<KernelOverheads> kernel_overheads_;
   std::optional<CacheFlush> flush_;
@@ -243,11 +243,18 @@ std::string why_no_gpu() {
   return fmt::format("CUDA shows no GPU: {}{}{}", cudaGetErrorString(error), remedy.empty() ? "" : "; ", remedy);
 }
 
-static thread_local std::vector<cudaStream_t> working_streams;
+static thread_local std::vector<std::pair<cudaStream_t, int>> working_streams;  // with their devices
 
-cudaStream_t working_stream() { return working_streams.empty() ? nullptr : working_streams.back(); }
-WorkingStream::WorkingStream(cudaStream_t stream) : stream_(stream) { working_streams.push_back(stream); }
-WorkingStream::~WorkingStream() { std::erase(working_streams, stream_); }
+cudaStream_t working_stream() { return working_streams.empty() ? nullptr : working_streams.back().first; }
+void select_working_device() {
+  if (!working_streams.empty()) GPUBENCH_CUDA_CHECK(cudaSetDevice(working_streams.back().second));
+}
+WorkingStream::WorkingStream(cudaStream_t stream, int device) : stream_(stream) {
+  working_streams.emplace_back(stream, device);
+}
+WorkingStream::~WorkingStream() {
+  std::erase_if(working_streams, [this](const auto& entry) { return entry.first == stream_; });
+}
 
 ProfilerRange::ProfilerRange(const std::string& name) {
   (void)cudaProfilerStart();

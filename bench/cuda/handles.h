@@ -138,10 +138,13 @@ struct GraphExec : Handle<cudaGraphExec_t, cudaGraphExecDestroy> {
 /// (docs/results/h200/README.md). Launches of graphs, and copies from and to the host, do not count.
 cudaStream_t working_stream();
 
-/// Makes a stream the working stream while this lives.
+/// Makes that stream's device the current one again, where there is such a stream: an operation may have chosen another.
+void select_working_device();
+
+/// Makes a stream of the device the working stream while this lives.
 class WorkingStream {
  public:
-  explicit WorkingStream(cudaStream_t stream);
+  WorkingStream(cudaStream_t stream, int device);
   ~WorkingStream();
   WorkingStream& operator=(WorkingStream&&) = delete;  ///< not copied, not moved
 

@@ -13,7 +13,15 @@
 
 namespace gpubench::detail {
 
+namespace {
+void synchronize() {
+  bench::select_working_device();
+  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+}
+}  // namespace
+
 void* allocate_device(std::size_t bytes) {
+  bench::select_working_device();
   void* pointer = nullptr;
   const cudaError_t error = cudaMalloc(&pointer, std::max<std::size_t>(bytes, 1));
   if (error == cudaErrorMemoryAllocation) {
@@ -37,22 +45,23 @@ void free_device(void* pointer, std::size_t bytes) noexcept {
 
 void copy_from_device(void* host, const void* device, std::size_t bytes) {
   // The harness works on a stream that the default stream does not wait for.
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
   GPUBENCH_CUDA_CHECK(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost));
 }
 
 void copy_to_device(void* device, const void* host, std::size_t bytes) {
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
   GPUBENCH_CUDA_CHECK(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
   // From pageable memory the call may return before the bytes have arrived, and the harness's stream would not wait.
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
 }
 
 void draw_device(void* pointer, ElementKind kind, Filling filling, std::size_t bytes, std::size_t count,
                  std::uint64_t seed) {
   if (filling == Filling::zeros) return fill_bytes_device(pointer, 0, bytes * count);
+  bench::select_working_device();
   GPUBENCH_CUDA_CHECK(bench::draw(pointer, kind, filling, bytes, count, seed, bench::working_stream()));
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
 }
 
 void draw_normal_device(void* pointer, NumberFormat format, std::size_t count, std::uint64_t seed) {
@@ -62,13 +71,14 @@ void draw_normal_device(void* pointer, NumberFormat format, std::size_t count, s
 }
 
 void fill_bytes_device(void* pointer, int value, std::size_t bytes) {
+  bench::select_working_device();
   GPUBENCH_CUDA_CHECK(cudaMemsetAsync(pointer, value, bytes, bench::working_stream()));
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
 }
 
 void repeat_on_device(void* target, const void* source, std::size_t bytes, std::size_t stride, std::int64_t count) {
   if (count < 1) return;
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
   const cudaStream_t stream = bench::working_stream();
   GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream));
   // Thousands of small copies take as many calls as their number has binary digits.
@@ -77,12 +87,13 @@ void repeat_on_device(void* target, const void* source, std::size_t bytes, std::
     GPUBENCH_CUDA_CHECK(cudaMemcpyAsync(static_cast<std::byte*>(target) + static_cast<std::size_t>(done) * stride,
                                         target, more * stride, cudaMemcpyDeviceToDevice, stream));
   }
-  GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+  synchronize();
 }
 
 std::size_t free_device_bytes() {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
+  bench::select_working_device();
   GPUBENCH_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
   return free_bytes;
 }

@@ -13,13 +13,13 @@ cudaStream_t stream(int number) { return reinterpret_cast<cudaStream_t>(static_c
 
 TEST(WorkingStream, IsTheLastOneThatLives) {
   EXPECT_EQ(working_stream(), nullptr);
-  auto first = std::make_unique<WorkingStream>(stream(1));
+  auto first = std::make_unique<WorkingStream>(stream(1), 0);
   {
-    const WorkingStream second(stream(2));
+    const WorkingStream second(stream(2), 0);
     EXPECT_EQ(working_stream(), stream(2));
   }
   EXPECT_EQ(working_stream(), stream(1));
-  const WorkingStream third(stream(3));
+  const WorkingStream third(stream(3), 0);
   first.reset();
   EXPECT_EQ(working_stream(), stream(3)) << "whatever the order in which they end";
 }

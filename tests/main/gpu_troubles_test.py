@@ -118,8 +118,8 @@ class GpuTroubles(unittest.TestCase):
                     "blocking_copy": "on the stream that state.measure hands to it", "throws_inside": "it threw a value of type int",
                     "throws_later": "the pool is empty", "no_memory_in_verify": " free, and "}
         timed = {"first", "synchronises", "after_an_error", "no_memory_in_variant", "leaves_another_device",
-                 "after_another_device", "after_work_on_another_device", "last"}
-        either = {"leaves_an_error", "takes_the_memory", "works_on_another_device", "resets_the_device"}
+                 "after_another_device", "works_on_another_device", "after_work_on_another_device", "last"}
+        either = {"leaves_an_error", "takes_the_memory", "resets_the_device"}
         for flags in ([], ["--isolate"]):
             out = pathlib.Path(self.folder.name) / "unruly.json"
             result = run("--time-budget=0.02", f"--out={out}", *flags, cache=self.folder.name, program=UNRULY)
@@ -147,10 +147,7 @@ class GpuTroubles(unittest.TestCase):
         self.assertEqual(len(points), 5)
         for name, measurement in points.items():
             self.assertEqual(measurement["device"], "cuda:0")
-            if name == "works_on_another_device":  # on a stream of the first device
-                self.assertTrue("failure" in measurement or primary(measurement), measurement)
-            else:
-                self.assertIn("seconds", primary(measurement), name)
+            self.assertIn("seconds", primary(measurement), measurement.get("failure"))
 
     def test_doctor_measures_what_timing_costs(self):
         out = pathlib.Path(self.folder.name) / "doctor.json"
