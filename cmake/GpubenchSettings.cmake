@@ -34,21 +34,38 @@ if(GPUBENCH_SANITIZE)
   endif()
 endif()
 
-# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, and code that times nothing is optimised
-# little. The rooms whose loops are timed, or which compute much, keep the optimisation of the build type.
-set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)
+# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, without warnings (every other build has
+# them), and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
+set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)  # a second of a run at most
+set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what gpubench_timed_sources names
 set(gpubench_separate_rooms probes calibrate bench)  # loops of their own; names that clash; GCC 13 crashes on joined ones
 function(gpubench_quick name)
   if(NOT GPUBENCH_QUICK_BUILD)
     return()
   endif()
-  if(name IN_LIST gpubench_separate_rooms)
-    target_precompile_headers(gpubench_${name} PRIVATE <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <vector>)
-  else()
-    set_target_properties(gpubench_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set(target gpubench_${name})
+  if(NOT name IN_LIST gpubench_separate_rooms)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  elseif(NOT GPUBENCH_SANITIZE)  # which some sources are compiled without, and these cannot share a header with the others
+    target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <vector>)
   endif()
-  if(name IN_LIST gpubench_untimed_rooms AND CMAKE_BUILD_TYPE STREQUAL Release)
-    target_compile_options(gpubench_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  # GCC looks for garbage too often for what it holds: a quarter of the time goes there and into warnings.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-w>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>)
+  if(CMAKE_BUILD_TYPE STREQUAL Release)
+    if(name IN_LIST gpubench_untimed_rooms)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+    elseif(name IN_LIST gpubench_little_timed_rooms)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+    endif()
+  endif()
+endfunction()
+
+# gpubench_timed_sources(SOURCES...): those of a room compiled with -O1 whose own loops are timed.
+function(gpubench_timed_sources)
+  if(GPUBENCH_QUICK_BUILD AND CMAKE_BUILD_TYPE STREQUAL Release)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O2)
+    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)  # GCC 12 crashes where they were compiled with -O1
   endif()
 endfunction()
 
