@@ -51,8 +51,8 @@ class Comparing {
  public:
   Comparing(Runs base, Runs next, const CompareOptions& options, const std::vector<Runs>& alike) : options_(options) {
     result_.min_effect = options.min_effect;
-    base_.runs = options.paired ? std::move(base) : without_duplicates(std::move(base), "base");
-    next_.runs = options.paired ? std::move(next) : without_duplicates(std::move(next), "new");
+    base_.runs = options.paired ? std::move(base) : without_duplicates(base, "base");
+    next_.runs = options.paired ? std::move(next) : without_duplicates(next, "new");
     result_.base_processes = static_cast<int>(base_.runs.size());
     result_.new_processes = static_cast<int>(next_.runs.size());
     compare_contexts();

@@ -70,6 +70,7 @@ Run update_of(const std::vector<Run>& runs) {
   const std::size_t count = index.keys().size();
   const auto tables_by = [&](const PointClocks& clocks) {
     std::vector<ProcessTable> tables;
+    tables.reserve(runs.size());
     for (const Run& run : runs) tables.push_back(index.table_of(run, clocks));
     return tables;
   };

@@ -256,6 +256,7 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
 
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles) {
   std::vector<double> p_values;
+  p_values.reserve(points.size());
   for (const Judged& judged : points) p_values.push_back(judged.point.p_value);
   const std::vector<double> adjusted = statistics::holm(p_values);
   const double strictest = family_significance / std::max(1.0, static_cast<double>(points.size()));

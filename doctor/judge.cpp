@@ -47,9 +47,9 @@ struct Section {
   }
   /// What NVML read; where it did not, a yellow line says so.
   template <class Value>
-  const Value* known(std::string check, const bench::NvmlReading<Value>& reading) const {
+  const Value* known(const std::string& check, const bench::NvmlReading<Value>& reading) const {
     if (reading.value) return &*reading.value;
-    add(Light::yellow, std::move(check), "not known: " + reading.reason,
+    add(Light::yellow, check, "not known: " + reading.reason,
         "gpubench works without it. A newer driver may report it.");
     return nullptr;
   }

@@ -25,7 +25,7 @@ HOST_BENCHMARK(scale)->ArgName("n")->RangeMultiplier(8)->Range(1 << 10, 1 << 22)
 // --8<-- [start:main]
 int main(int argc, char** argv) {
   const int code = gpubench::run_command_line(argc, argv);  // exit codes as of --help
-  std::fprintf(stderr, "finished with exit code %d\n", code);
+  (void)std::fprintf(stderr, "finished with exit code %d\n", code);
   return code;
 }
 // --8<-- [end:main]

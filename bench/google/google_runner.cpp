@@ -248,7 +248,7 @@ bool may_take_forever(const std::string& filter) {
 }
 
 /// Another filter that chooses the same: the names themselves, found in a time that grows slowly with them.
-std::string names_chosen_by(std::string filter) {
+std::string names_chosen_by(const std::string& filter) {
   class Names final : public Reporter {
    public:
     bool ReportContext(const Context& /*context*/) override { return true; }

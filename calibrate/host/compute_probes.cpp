@@ -83,8 +83,8 @@ std::shared_ptr<Gemm<Element>> best_size(const HostWorkbench& bench, int& tried)
   for (std::int64_t n = smallest; n <= largest; n *= 2) {
     auto size = std::make_shared<Gemm<Element>>(bench.isa, n);
     size->flops_per_second();  // warm-up
-    std::vector<double> rates;
-    for (int i = 0; i < repeats; ++i) rates.push_back(size->flops_per_second());
+    std::array<double, repeats> rates{};
+    for (double& rate : rates) rate = size->flops_per_second();
     const double rate = statistics::median(rates);
     ++tried;
     if (rate > best_rate) {

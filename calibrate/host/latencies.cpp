@@ -61,7 +61,7 @@ class HostLatencies {
   /// In the first half of the memory, while the other has been read.
   void dram() {
     const auto cache = static_cast<double>(bench_.device.last_level_cache_bytes);
-    const auto half = static_cast<double>(memory_.bytes() / 2);
+    const auto half = 0.5 * static_cast<double>(memory_.bytes());
     const auto& levels = bench_.calibration.unit_levels;
     if (!levels.empty() && half < 2.0 * levels.back().capacity_bytes) {
       bench_.absent(

@@ -188,6 +188,7 @@ void add_host_memory_probes(HostWorkbench& bench) {
     if (!all && !bench.full) continue;
     const std::string suffix = all ? "" : "-one-core";
     std::vector<std::string> names;
+    names.reserve(std::size(resources));
     for (const char* resource : resources) names.push_back(resource + suffix);
     bench.attempt(names, [&] {
       const probes::TeamOf team(all ? bench.threads : 1);

@@ -32,6 +32,7 @@ void check(int error, const std::string& failure) {
 /// For calls of the system that take an array of words, ended by a null pointer.
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;

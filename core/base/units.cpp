@@ -137,8 +137,9 @@ std::string format_age(std::string_view utc, std::string_view now_utc) {
   const long long seconds = *now - *then;
   if (seconds < 60) return "less than a minute";
   if (seconds < 3600) return plural(seconds / 60, "minute");
-  if (seconds < 2 * 86400) return plural(seconds / 3600, "hour");
-  return plural(seconds / 86400, "day");
+  constexpr long long day = 86400;
+  if (seconds < 2 * day) return plural(seconds / 3600, "hour");
+  return plural(seconds / day, "day");
 }
 
 }  // namespace gpubench

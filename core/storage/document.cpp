@@ -252,7 +252,7 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
   return document_of(parse_json(text, origin, schema), origin, schema, version);
 }
 
-std::string document_text(Json body, std::string_view schema, int version) {
+std::string document_text(const Json& body, std::string_view schema, int version) {
   if (const std::string path = not_finite(body, ""); !path.empty())
     throw WriteError(fmt::format(
         "a gpubench {} has a number that is not finite at {} and cannot be written as JSON; please report this bug",

@@ -119,7 +119,7 @@ Document parse_document(std::string_view text, std::string_view origin, std::str
 
 /// The text of a document, "schema" first, indented. Bytes that are not UTF-8 become U+FFFD.
 /// Throws WriteError on a number that is not finite: JSON has none, and a null would read as "not measured".
-std::string document_text(nlohmann::ordered_json body, std::string_view schema, int version);
+std::string document_text(const nlohmann::ordered_json& body, std::string_view schema, int version);
 
 Run read_run(const Node& node);
 Point read_point(const Node& node);

@@ -99,7 +99,7 @@ void polynomial(gpubench::State& state) {
   };
   state.reads(x.bytes());
   state.writes(y.bytes());
-  state.flops(gpubench::fp32, 2 * 16 * x.size());
+  state.flops(gpubench::fp32, 32 * x.size());
   state.ablation(gpubench::less_arithmetic, 0.5, [&] { evaluate(8); });
   state.measure([&] { evaluate(16); });
 }

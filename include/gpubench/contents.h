@@ -137,7 +137,7 @@ constexpr Fill fill_for() {
                               : kind == ElementKind::other ? Filling::zeros
                               : is_integer                 ? Filling::uniform
                                                            : Filling::normal;
-  return {kind, filling, sizeof(T) / sizeof(Number)};
+  return {kind, filling, sizeof(T) / sizeof(Number)};  // NOLINT(bugprone-sizeof-expression): pointers are as good
 }
 
 }  // namespace detail

@@ -57,7 +57,7 @@ void end_for_lack_of_memory() {
 /// What a process that lives long must be sure of. A file over the limit is to fail as a full disk does, not to end the
 /// process; and no file is to get the number of a standard stream that whoever started it has closed.
 void prepare_process() {
-  std::signal(SIGXFSZ, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   if (terminated == nullptr) terminated = std::set_terminate(end_for_lack_of_memory);
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(number, F_GETFD) < 0) (void)!::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);

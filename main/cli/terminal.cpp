@@ -126,13 +126,13 @@ Interruption::Interruption(const char* say) {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waiting ends when a signal comes
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < signals.size(); ++i) {
-    sigaction(signals[i], nullptr, &previous_[i]);
-    if (previous_[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, nullptr);
+    (void)sigaction(signals[i], nullptr, &previous_[i]);
+    if (previous_[i].sa_handler != SIG_IGN) (void)sigaction(signals[i], &action, nullptr);
   }
 }
 
 Interruption::~Interruption() {
-  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &previous_[i], nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i) (void)sigaction(signals[i], &previous_[i], nullptr);
 }
 
 int Interruption::noted() { return noted_signal; }

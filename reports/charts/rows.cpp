@@ -158,6 +158,7 @@ void put_counters(Json& row, const Measurement& measurement) {
   std::map<std::string, std::vector<std::string>> names;  // by reason: most often one holds for all
   for (const auto& [name, reason] : measurement.absent_counters) names[reason].push_back(name);
   std::vector<std::string> absent;
+  absent.reserve(names.size());
   for (const auto& [reason, those] : names) absent.push_back(joined(those, ", ") + ": " + reason);
   put_text(row, "not_counted", joined(absent, "; "));
   put_text(row, "work_differences", joined(measurement.work_differences, ", "));

@@ -67,6 +67,7 @@ std::vector<PlotRoof> roofs_of(const nlohmann::json& rows, const std::string& de
     roofs.try_emplace(row["roof"].get<std::string>(), std::move(roof));
   }
   std::vector<PlotRoof> list;
+  list.reserve(roofs.size());
   for (auto& [name, roof] : roofs) list.push_back(std::move(roof));
   return list;
 }
@@ -122,6 +123,7 @@ std::string roofline_of(const std::vector<RooflinePlace>& places, const std::vec
   text += std::string(margin + 1, ' ') + left +
           pad_left(right, columns > display_width(left) ? columns - display_width(left) : 0) + "\n";
   std::vector<std::string> names;
+  names.reserve(regimes.size() + roofs.size());
   for (const auto regime : regimes) names.push_back(fmt::format("{} {}", sign_of(regime), name_of(regime)));
   for (const auto& roof : roofs) names.push_back(roof.label);
   return text + paragraph(std::string(margin + 1, ' '), joined(names, ", "), color::dim, style);

@@ -171,7 +171,7 @@ std::string json(const compare::Comparison& comparison) {
 }
 
 std::string markdown(const compare::History& history) {
-  const std::string summary = summary_of(history) + "\n";
+  std::string summary = summary_of(history) + "\n";
   if (history.steps.empty()) return summary;
   std::vector<std::vector<std::string>> rows;
   for (const compare::LevelChange& step : history.steps)

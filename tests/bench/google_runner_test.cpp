@@ -32,7 +32,7 @@ void add_up(State& state) {
   state.verify([&] { return sum == sum; });
   state.measure([&] {
     sum = 0.0F;
-    for (std::size_t i = 0; i < x.size(); ++i) sum += x[i];
+    for (const auto each : x) sum += each;
     keep(sum);
   });
 }

@@ -20,7 +20,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(Fingerprint, TellsEveryByteAndItsPlaceApart) {

@@ -15,10 +15,8 @@
 namespace gpubench::bench {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 const std::string scale_float = "void scale<float>(float*, float)";
 const std::string scale_double = "void scale<double>(double*, double)";

@@ -16,11 +16,9 @@
 namespace gpubench::bench {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::SizeIs;
 using Names = std::vector<std::string>;
 

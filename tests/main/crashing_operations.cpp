@@ -16,7 +16,7 @@ void works(gpubench::State& state) {
   state.reads(values.bytes());
   float sum = 0.0F;
   state.measure([&] {
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[i];
+    for (const auto each : values) sum += each;
     gpubench::keep(sum);
   });
 }
@@ -24,14 +24,14 @@ HOST_BENCHMARK(works)->Arg(1024)->Arg(4096);
 
 // Each works but at 2.
 void segfaults(gpubench::State& state) {
-  if (state.range(0) == 2) std::raise(SIGSEGV);
+  if (state.range(0) == 2) (void)std::raise(SIGSEGV);
   state.measure([] {});
 }
 HOST_BENCHMARK(segfaults)->DenseRange(1, 4);
 
 void aborts(gpubench::State& state) {
   if (state.range(0) == 2) {
-    std::fputs("a last word before the end\n", stderr);
+    (void)std::fputs("a last word before the end\n", stderr);
     std::abort();
   }
   works(state);
@@ -58,7 +58,7 @@ HOST_BENCHMARK(throws)->DenseRange(1, 3);
 
 void crashes_at_the_end(gpubench::State& state) {
   works(state);
-  std::atexit([] { std::raise(SIGSEGV); });
+  (void)std::atexit([] { (void)std::raise(SIGSEGV); });
 }
 HOST_BENCHMARK(crashes_at_the_end)->Arg(64);
 

@@ -11,7 +11,7 @@ void works(gpubench::State& state) {
   state.reads(values.bytes());
   float sum = 0.0F;
   state.measure([&] {
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[i];
+    for (const auto each : values) sum += each;
     gpubench::keep(sum);
   });
 }

@@ -93,7 +93,7 @@ TEST_F(Baselines, AFullDiskLeavesTheStoreAsItWas) {
   const auto before = names();
   const pid_t child = ::fork();
   if (child == 0) {  // a limit on the size of files stands for a disk that takes some bytes and then no more
-    std::signal(SIGXFSZ, SIG_IGN);
+    (void)std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{8192, 8192};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     BaselineEntry second = entry("second");
