@@ -28,9 +28,7 @@ const KernelGroup* only_command(const Measurement& measurement) {
 }
 
 /// The probability that a ratio is above one, from the standard deviation of its logarithm.
-double probability_above_one(double ratio, double sigma) {
-  return statistics::normal_below(std::log(ratio) / sigma);
-}
+double probability_above_one(double ratio, double sigma) { return statistics::normal_below(std::log(ratio) / sigma); }
 
 }  // namespace
 

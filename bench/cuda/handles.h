@@ -138,7 +138,8 @@ struct GraphExec : Handle<cudaGraphExec_t, cudaGraphExecDestroy> {
 /// (docs/results/h200/README.md). Launches of graphs, and copies from and to the host, do not count.
 cudaStream_t working_stream();
 
-/// Makes that stream's device the current one again, where there is such a stream: an operation may have chosen another.
+/// Makes that stream's device the current one again, where there is such a stream: an operation may have chosen
+/// another.
 void select_working_device();
 
 /// Makes a stream of the device the working stream while this lives.

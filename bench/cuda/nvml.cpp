@@ -216,10 +216,9 @@ NvmlReading<ComputeMode> Nvml::compute_mode() const {
   return {static_cast<ComputeMode>(*mode.value), ""};
 }
 
-NvmlReading<std::vector<unsigned>> Nvml::compute_processes() const {
+NvmlReading<std::vector<unsigned>> Nvml::processes_by(std::initializer_list<const char*> functions) const {
   return library_->read<std::vector<unsigned>, NvmlDevice, unsigned*, NvmlProcess*>(
-      {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"},
-      [&](auto* function, std::vector<unsigned>& ids) {
+      functions, [&](auto* function, std::vector<unsigned>& ids) {
         // Processes come and go between two calls, so there is room for more than there were.
         std::vector<NvmlProcess> processes(64);
         NvmlResult result = nvml_insufficient_size;
@@ -233,6 +232,14 @@ NvmlReading<std::vector<unsigned>> Nvml::compute_processes() const {
           for (unsigned i = 0; i < count; ++i) ids.push_back(processes[i].id);
         return result;
       });
+}
+
+NvmlReading<std::vector<unsigned>> Nvml::compute_processes() const {
+  return processes_by({"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
+}
+
+NvmlReading<std::vector<unsigned>> Nvml::mps_clients() const {
+  return processes_by({"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"});
 }
 
 NvmlReading<double> Nvml::use_by_others(std::chrono::system_clock::time_point since, unsigned own) const {
@@ -332,7 +339,10 @@ void add_gpu_share(const Nvml& nvml, std::chrono::system_clock::time_point since
                    unsigned own) {
   if (own == 0) own = static_cast<unsigned>(getpid());
   NvmlReading<double> use{std::nullopt, "the GPU is split by MIG, and NVML does not tell use there"};
-  if (!nvml.mig().value.value_or(false)) {
+  const std::vector<unsigned> clients = nvml.mps_clients().value.value_or(std::vector<unsigned>());
+  if (std::ranges::find(clients, own) != clients.end()) {
+    use.reason = "this process works through MPS, and NVML counts its use as that of the MPS server";
+  } else if (!nvml.mig().value.value_or(false)) {
     use = nvml.use_by_others(since, own);
     // A sample is taken every sixth of a second to every second, so a short point may be between two.
     if (!use.value) use = nvml.use_by_others(since - std::chrono::seconds(1), own);

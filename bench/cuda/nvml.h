@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,11 +67,15 @@ class Nvml {
   [[nodiscard]] NvmlReading<ComputeMode> compute_mode() const;
   /// The ids of the processes that compute on the GPU, as far as this process may see them.
   [[nodiscard]] NvmlReading<std::vector<unsigned>> compute_processes() const;
+  /// Those of them that share the GPU through MPS.
+  [[nodiscard]] NvmlReading<std::vector<unsigned>> mps_clients() const;
   /// The part of the time, 0 to 1, in which processes but `own` computed on the GPU, of the library's samples since a
   /// time. Absent where it does not list `own`: then it cannot tell whose use it sees (containers, MPS).
   [[nodiscard]] NvmlReading<double> use_by_others(std::chrono::system_clock::time_point since, unsigned own) const;
 
  private:
+  [[nodiscard]] NvmlReading<std::vector<unsigned>> processes_by(std::initializer_list<const char*> functions) const;
+
   struct Library;
   std::unique_ptr<Library> library_;
 };

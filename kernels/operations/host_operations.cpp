@@ -195,7 +195,8 @@ void layer_norm_on_host(State& state) {
   auto y = state.host_vector<float>(n);
   declare_layer_norm(state, n);
   state.verify([&] {
-    return rows_close(x.span(), y.span(), [&](const Row& row) { return exact_layer_norm(row, gamma.span(), beta.span()); });
+    return rows_close(x.span(), y.span(),
+                      [&](const Row& row) { return exact_layer_norm(row, gamma.span(), beta.span()); });
   });
   state.measure([&] { layer_norm(x.span(), gamma.span(), beta.span(), y.span()); });
 }

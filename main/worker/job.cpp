@@ -162,7 +162,8 @@ std::optional<TakenJob> take_job() {
   try {
     job = storage::read_text(file);
   } catch (const storage::ReadError& error) {
-    throw storage::ReadError(fmt::format("{}, which {} names as this process's job; unset it", error.what(), job_variable));
+    throw storage::ReadError(
+        fmt::format("{}, which {} names as this process's job; unset it", error.what(), job_variable));
   }
   return TakenJob{job_from_json(job, file), channel};
 }

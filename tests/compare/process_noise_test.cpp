@@ -13,7 +13,6 @@
 namespace gpubench::compare {
 namespace {
 
-
 TEST(ProcessNoise, OfOnePointIsItsVariance) {
   const ProcessGroup base = {{1.0}, {1.2}, {1.1}}, next = {{5.0}, {5.4}};
   const auto noise = learn_noise({base, next}, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library with some of NVML's functions, and wrong or missing others, for the tests of the class that loads NVML.
+#include <array>
 #include <cstring>
 
 extern "C" {
@@ -59,6 +60,12 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void* infos)
   *count = 100;
   if (room < 100) return 7;
   for (unsigned i = 0; i < 100; ++i) static_cast<Process*>(infos)[i] = {1000 + i, 1, 0, 0};
+  return 0;
+}
+// Of them, process 1003 works through MPS.
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, void* infos) {
+  *count = 1;
+  std::memcpy(infos, std::array<unsigned, 1>{1003}.data(), sizeof(unsigned));
   return 0;
 }
 // Process 1000 computes half of the time and process 1001 40 %, until second 2000 after 1970; then one entry that is

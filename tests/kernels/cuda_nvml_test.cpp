@@ -60,6 +60,9 @@ TEST(Nvml, AShareOfTheGpuThatIsNotKnownIsAbsentWithTheReason) {
   add_gpu_share(nvml, while_others_compute, conditions, 5000);
   EXPECT_FALSE(conditions.gpu_share);
   EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("does not list this process"));
+  add_gpu_share(nvml, while_others_compute, conditions, 1003);
+  EXPECT_FALSE(conditions.gpu_share) << "its own work would count as others'";
+  EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("MPS"));
   add_gpu_share(nvml, while_others_compute + Seconds(12), conditions, 1000);
   EXPECT_FALSE(conditions.gpu_share);
   EXPECT_THAT(conditions.gpu_share_absent_reason, HasSubstr("took no sample"));
