@@ -29,6 +29,8 @@ using traces::Timeline;
 constexpr std::size_t max_samples = 200;
 /// Below this a record says nothing of a kernel's work: half a step of its clock.
 constexpr double min_seconds = 16e-9;
+/// Launches of one function and shape that differ by less in time are taken to do the same work.
+constexpr double same_work_difference = 0.05;
 
 bool is_command(SliceKind kind) { return kind == SliceKind::copy || kind == SliceKind::fill; }
 
@@ -49,6 +51,7 @@ struct Group {
   std::int64_t counted = 0;
   std::vector<std::int64_t> counted_durations_ns;
   std::map<std::uint32_t, std::pair<double, std::int64_t>> counters;  ///< sum and count by the counter's name
+  std::optional<std::uint32_t> counted_in;  ///< the path of the group that the counters were borrowed from
   std::int64_t total_ns = 0;
   SpooledDevice const* device = nullptr;
 
@@ -90,6 +93,7 @@ class Grouping {
           std::reduce(group.durations_ns.begin(), group.durations_ns.end(), std::int64_t{0}) +
           std::reduce(group.counted_durations_ns.begin(), group.counted_durations_ns.end(), std::int64_t{0});
     }
+    borrow_counters();
     std::ranges::stable_sort(groups_, std::ranges::greater(), &Group::total_ns);
     return std::move(groups_);
   }
@@ -102,6 +106,38 @@ class Grouping {
       if (known != run_.devices[i].properties.end() && known->second == uuid)
         run_devices_[{device.process, device.index}] = {static_cast<std::uint32_t>(i), &device};
     }
+  }
+
+  /// The program counts the first launches of a function and shape, in whichever range they are. Those of other ranges
+  /// do the same work as far as is known where they take as long.
+  void borrow_counters() {
+    const auto median = [](const Group& group) {
+      std::vector<std::int64_t> durations =
+          group.durations_ns.empty() ? group.counted_durations_ns : group.durations_ns;
+      const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+      std::ranges::nth_element(durations, middle);
+      return static_cast<double>(*middle);
+    };
+    std::map<Key, std::vector<std::size_t>> alike;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      Key key = groups_[i].key;
+      if (key.kind != SliceKind::kernel) continue;
+      key.path = 0;
+      alike[key].push_back(i);
+    }
+    for (const auto& [key, members] : alike)
+      for (const std::size_t i : members) {
+        Group& group = groups_[i];
+        if (group.counted > 0) continue;
+        for (const std::size_t other : members)
+          if (const Group& donor = groups_[other];
+              donor.counted > 0 && !donor.counted_in &&
+              std::abs(median(group) / median(donor) - 1.0) < same_work_difference) {
+            group.counters = donor.counters;
+            group.counted_in = donor.key.path;
+            break;
+          }
+      }
   }
 
   bool keeps_name(std::uint32_t name) {
@@ -358,7 +394,10 @@ class Measurements {
       measurement.clock_hz = clock->second;
       measurement.clock_hz_source = "cupti range around launches";
     }
-    const std::string source = fmt::format("cupti range, mean of {}", plural(group.counted, "launch"));
+    const std::string source =
+        group.counted_in ? fmt::format("cupti range, launches in {}",
+                                       group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
+                         : fmt::format("cupti range, mean of {} launches", group.counted);
     const auto source_of = [&](const bench::ResolvedMetric&) { return source; };
     const auto why_missing = [&](const std::string&, const std::string&) -> std::string {
       if (group.counted > 0) return "no launch of the group was counted in the set that holds it";

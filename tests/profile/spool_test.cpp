@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 
+#include "classifier/classifier.h"
+#include "core/storage/storage.h"
 #include "profile/groups.h"
 #include "profile/injection/counting_plan.h"
 #include "profile/injection/options.h"
@@ -284,6 +288,47 @@ TEST_F(Spool, becomes_kernel_groups_with_times_of_launches_that_were_not_counted
   EXPECT_THAT(chosen.points, IsEmpty());
 }
 
+TEST_F(Spool, launches_of_another_range_lend_their_counters_where_they_take_as_long) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    property(writer, 0, "uuid", "GPU-1");
+    const std::uint32_t call = writer.name("cuLaunchKernel");
+    const std::uint32_t shape = writer.shape(0, writer.name("gemm"), {.grid = {4, 1, 1}, .block = {256, 1, 1}});
+    for (std::uint32_t i = 0; i < 3; ++i) {  // of the same length, and longer
+      const std::uint32_t range = writer.name("layer " + std::string(1, static_cast<char>('a' + i)));
+      const std::int64_t at = start + 100'000 * (i + 1);
+      writer.add(
+          MarkerRecord{.phase = MarkerPhase::begin, .number = i, .time = halves(at), .thread = 7, .name = range});
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        CallRecord launch{
+            .correlation = 10 * i + k + 1, .start = halves(at + 100 + 20'000 * k), .name = call, .thread = 7};
+        set_duration(launch, 1000);
+        writer.add(launch);
+        KernelRecord run{
+            .correlation = 10 * i + k + 1, .start = halves(at + 3000 + 20'000 * k), .shape = shape, .stream = 1};
+        set_duration(run, i == 2 ? 9000 : 5000 + i);
+        writer.add(run);
+      }
+      writer.add(MarkerRecord{.phase = MarkerPhase::end, .number = i, .time = halves(at + 90'000), .thread = 7});
+    }
+    writer.counted(1, {{writer.name("dram__bytes_read.sum"), 64.0}});
+    writer.add(EndRecord{});
+  }
+  const Spools spools = read_spools(folder_);
+  gpubench::Run run;
+  run.devices = devices_of(spools, {});
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}}};
+  add_program(spools, options, run);
+  std::map<std::string, std::string> sources;
+  for (const Point& point : run.points)
+    sources[point.measurement.arguments.back().text.value_or("")] =
+        point.measurement.counters.empty() ? "" : point.measurement.counters[0].source;
+  EXPECT_EQ(sources["layer a"], "cupti range, mean of 1 launches");
+  EXPECT_EQ(sources["layer b"], "cupti range, launches in layer a");
+  EXPECT_EQ(sources["layer c"], "");
+}
+
 TEST_F(Spool, device_time_is_the_record_less_the_calibrated_cost_of_a_kernel) {
   {
     SpoolWriter writer(file(), header, 1 << 20);
@@ -306,6 +351,49 @@ TEST_F(Spool, device_time_is_the_record_less_the_calibrated_cost_of_a_kernel) {
   EXPECT_NEAR(seconds_by(kernel, Clock::device)->median, 1.0e-6, 1e-12);
   EXPECT_NEAR(seconds_by(kernel, Clock::stream)->median, 2.3e-6, 1e-12);
   EXPECT_NEAR(kernel_overhead_of(kernel)->value, 0.5e-6, 1e-12);
+}
+
+/// plain_program 6 with --metrics=core --metrics-launches=2, on an H200; judged by the H200's kept ceilings.
+TEST(KeptSpool, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_limits_them) {
+  Spools spools;
+  read_spool(GPUBENCH_KEPT_SPOOL, spools);
+  traces::sort(spools.timeline);
+  EXPECT_EQ(spools.kernels, 6 * 54 + 10 * 20 + 100);  // steps, a graph, another thread
+  EXPECT_EQ(spools.timeline.dropped, 0);
+  EXPECT_THAT(spools.timeline.warnings, IsEmpty());
+  gpubench::Run run;
+  run.devices = devices_of(spools, {});
+  ASSERT_THAT(run.devices, SizeIs(1));
+  Calibration calibration = storage::read_calibration_for(GPUBENCH_KEPT_CALIBRATION, run.devices);
+  calibration.device = run.devices[0];
+  run.calibrations.push_back(calibration);
+  GroupOptions options;
+  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}},
+                     {"dram_write_bytes", "bytes", {{1.0, "dram__bytes_write.sum"}}},
+                     {"l2_bytes", "bytes", {{1.0, "lts__t_bytes.sum"}}},
+                     {"instructions", "warp instructions", {{1.0, "smsp__inst_executed.sum"}}}};
+  add_program(spools, options, run);
+  classifier::classify(run);
+  std::map<std::string, Point> points;
+  for (const Point& point : run.points) points[point.measurement.name] = point;
+  const auto& triad = points.at("triad/grid:65536/block:256/in:step/stream");
+  EXPECT_EQ(triad.verdict->regime, Regime::memory);
+  EXPECT_EQ(triad.verdict->limiter, "dram");
+  const auto& multiply_add = points.at("multiply_add/grid:1056/block:256/in:step/arithmetic");
+  EXPECT_EQ(multiply_add.verdict->regime, Regime::compute);
+  const auto& chase = points.at("chase/grid:1/block:1/in:step");
+  EXPECT_EQ(chase.verdict->regime, Regime::latency);
+  const auto& tiny = points.at("tiny/grid:1/block:32/in:step");
+  EXPECT_EQ(tiny.verdict->regime, Regime::overhead);
+  ASSERT_TRUE(run.program);
+  EXPECT_EQ(run.program->kernels.size(), run.points.size());
+  const auto graph = std::ranges::find(run.program->kernels, "tiny/grid:2/block:64", &ProgramKernel::point);
+  ASSERT_NE(graph, run.program->kernels.end());
+  EXPECT_EQ(graph->launches, 200);
+  EXPECT_EQ(graph->counted, 0);  // kernels of graphs never are
+  ASSERT_THAT(run.program->memory, testing::Not(IsEmpty()));
+  EXPECT_EQ(run.program->memory[0].kind, "device");
+  EXPECT_GE(run.program->memory[0].peak_bytes, std::int64_t{4} << 28);
 }
 
 TEST(BlocksOfAMultiprocessor, follow_from_registers_shared_memory_and_threads) {
