@@ -471,6 +471,28 @@ std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape&
   return fitting > 0 ? std::optional(fitting) : std::nullopt;
 }
 
+std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools) {
+  std::vector<std::string> counted;
+  for (const CountedLaunch& launch : spools.counted)
+    for (const auto& [name, value] : launch.values)
+      if (const std::string& text = spools.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
+        counted.push_back(text);
+  std::vector<std::string> names = bench::parse_metrics("core,flops,units");
+  const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
+    return std::ranges::find(counted, counter) == counted.end() ? std::nullopt : std::optional<std::string>("");
+  };
+  auto metrics = bench::resolve(names, "", unit_of).metrics;
+  for (const std::string& counter : counted) {
+    const bool used = std::ranges::any_of(metrics, [&](const bench::ResolvedMetric& metric) {
+      return std::ranges::any_of(metric.terms, [&](const auto& term) { return term.counter == counter; }) ||
+             (metric.peak && (metric.peak->counter == counter || metric.peak->clock == counter));
+    });
+    if (!used && !counter.ends_with(".peak_sustained") && !counter.ends_with(".per_second"))
+      metrics.push_back({counter, "", {{1.0, counter}}, std::nullopt});
+  }
+  return metrics;
+}
+
 std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& known) {
   std::vector<std::pair<std::uint32_t, int>> used;
   for (const traces::Track& track : spools.timeline.tracks)

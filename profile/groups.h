@@ -35,6 +35,9 @@ struct GroupOptions {
   std::size_t max_groups = 500;
 };
 
+/// The metrics that the recording's counters make up: gpubench's own by their table, others as CUPTI names them.
+std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools);
+
 /// Of the devices that the program used, those known to this process by their UUID; of others what the spools tell.
 std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& known);
 

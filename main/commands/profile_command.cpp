@@ -67,29 +67,6 @@ std::vector<std::vector<std::string>> plan_counters(const Options& options, std:
   }
 }
 
-/// The metrics as the recording's own counters allow: those that were counted tell what the chip has.
-std::vector<bench::ResolvedMetric> counted_metrics(const profile::Spools& spools) {
-  std::vector<std::string> counted;
-  for (const profile::CountedLaunch& launch : spools.counted)
-    for (const auto& [name, value] : launch.values)
-      if (const std::string& text = spools.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
-        counted.push_back(text);
-  std::vector<std::string> names = bench::parse_metrics("core,flops,units");
-  const auto unit_of = [&](const std::string& counter) -> std::optional<std::string> {
-    return std::ranges::find(counted, counter) == counted.end() ? std::nullopt : std::optional<std::string>("");
-  };
-  auto metrics = bench::resolve(names, "", unit_of).metrics;
-  for (const std::string& counter : counted) {
-    const bool used = std::ranges::any_of(metrics, [&](const bench::ResolvedMetric& metric) {
-      return std::ranges::any_of(metric.terms, [&](const auto& term) { return term.counter == counter; }) ||
-             (metric.peak && (metric.peak->counter == counter || metric.peak->clock == counter));
-    });
-    if (!used && !counter.ends_with(".peak_sustained") && !counter.ends_with(".per_second"))
-      metrics.push_back({counter, "", {{1.0, counter}}, std::nullopt});
-  }
-  return metrics;
-}
-
 /// Ceilings of the GPUs that are here; of others those of --calibration.
 void find_program_ceilings(const Options& options, const std::vector<Device>& here, Run& run) {
   const auto is_here = [&](const Device& device) {
@@ -147,7 +124,7 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   profile::GroupOptions groups;
   groups.keeps = filter_of(options.kept_kernels);
   groups.range = options.kept_range;
-  groups.metrics = counted_metrics(spools);
+  groups.metrics = profile::counted_metrics(spools);
   groups.absent_metrics = absent;
   profile::add_program(spools, groups, run);
   run.program->command = options.program_arguments;

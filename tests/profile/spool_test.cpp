@@ -368,10 +368,7 @@ TEST(KeptSpool, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_limi
   calibration.device = run.devices[0];
   run.calibrations.push_back(calibration);
   GroupOptions options;
-  options.metrics = {{"dram_read_bytes", "bytes", {{1.0, "dram__bytes_read.sum"}}},
-                     {"dram_write_bytes", "bytes", {{1.0, "dram__bytes_write.sum"}}},
-                     {"l2_bytes", "bytes", {{1.0, "lts__t_bytes.sum"}}},
-                     {"instructions", "warp instructions", {{1.0, "smsp__inst_executed.sum"}}}};
+  options.metrics = counted_metrics(spools);
   add_program(spools, options, run);
   classifier::classify(run);
   std::map<std::string, Point> points;
