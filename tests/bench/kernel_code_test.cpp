@@ -22,6 +22,9 @@ const std::string scale_float = "void scale<float>(float*, float)";
 const std::string scale_double = "void scale<double>(double*, double)";
 
 #ifdef GPUBENCH_KERNEL_CODE_FILES
+using ::testing::AnyOf;
+using ::testing::StartsWith;
+
 std::filesystem::path made(const std::string& name) { return std::filesystem::path(GPUBENCH_KERNEL_CODE_FILES) / name; }
 #endif
 

@@ -211,7 +211,7 @@ Summary summary(Random& random, std::vector<double> samples = {}) {
 }
 
 Work work(Random& random) {
-  Work result{random.not_negative(), random.not_negative(), random.maybe(), {}};
+  Work result{random.not_negative(), random.not_negative(), random.maybe(), {}, {}};
   if (random.whole(0, 1) == 1)
     result.random = RandomAccesses{random.not_negative(), random.not_negative(), random.not_negative()};
   for (auto i = random.whole(0, 3); i > 0; --i) result.flops[random.of<Pipe>(pipe_names)] = random.not_negative();
