@@ -143,7 +143,10 @@ class Grouping {
   bool keeps_name(std::uint32_t name) {
     if (!options_.keeps) return true;
     const auto [place, fresh] = kept_names_.try_emplace(name, false);
-    if (fresh) place->second = options_.keeps(bench::demangled(timeline_.names.text(name)));
+    if (fresh) {
+      const std::string full = bench::demangled(timeline_.names.text(name));
+      place->second = options_.keeps(full) || options_.keeps(short_kernel_name(full));
+    }
     return place->second;
   }
 

@@ -25,7 +25,7 @@ struct FixedCosts {
 std::optional<FixedCosts> fixed_costs_of(const Calibration& calibration);
 
 struct GroupOptions {
-  /// Keeps kernels whose name, as in the source, passes. Null: all.
+  /// Keeps kernels whose name passes, as in the source or shortened. Null: all.
   std::function<bool(const std::string& name)> keeps;
   /// Keeps work launched in a range of this name. Empty: all.
   std::string range;

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench profile as its user meets it, where there is no GPU: programs keep their output and exit codes, and a kept recording is judged."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, SPOOL, CALIBRATION = sys.argv[1:4]
+HAS_LIBRARY = (pathlib.Path(PROGRAM).parent / "libgpubench_injection.so").exists()
+
+
+def gpubench(*arguments, **options):
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run([PROGRAM, "profile", *arguments], capture_output=True, text=True, env=environment, timeout=60, **options)
+
+
+@unittest.skipUnless(HAS_LIBRARY, "built without CUDA or CUPTI: there is no library to inject")
+class OfAnyProgram(unittest.TestCase):
+    def test_output_and_exit_code_are_its_own(self):
+        result = gpubench("--", "sh", "-c", "echo out; echo err >&2; exit 7")
+        self.assertEqual((result.returncode, result.stdout), (7, "out\n"))
+        self.assertIn("err\n", result.stderr)
+        self.assertIn("did not use CUDA", result.stderr)
+
+    def test_it_reads_standard_input(self):
+        self.assertEqual(gpubench("--", "cat", input="hello").stdout, "hello")
+
+    def test_a_signal_gives_the_shells_exit_code(self):
+        result = gpubench("--", "sh", "-c", "kill -TERM $$")
+        self.assertEqual(result.returncode, 143)
+        self.assertIn("signal 15", result.stderr)
+
+    def test_a_program_that_is_not_there(self):
+        result = gpubench("--", "no-such-program-anywhere")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("no-such-program-anywhere cannot be started", result.stderr)
+
+    def test_the_folder_of_keep_is_not_overwritten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "1.gpspool").write_bytes(b"")
+            self.assertEqual(gpubench(f"--keep={folder}", "--", "true").returncode, 64)
+
+
+class Wrong(unittest.TestCase):
+    def test_without_a_program(self):
+        result = gpubench()
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("takes a program after --", result.stderr)
+
+    def test_expressions_and_files(self):
+        for arguments, words in ((["--kernels=(", "--", "true"], "is no regular expression"),
+                                 (["--out=x.xyz", "--", "true"], "the extension is unknown"),
+                                 (["--capture-range=nvtx", "--", "true"], "takes cudaProfilerApi")):
+            result = gpubench(*arguments)
+            self.assertEqual(result.returncode, 64, arguments)
+            self.assertIn(words, result.stderr)
+
+
+class OfAKeptRecording(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "1.gpspool").write_bytes(pathlib.Path(SPOOL).read_bytes())
+
+    def test_is_judged_without_the_gpu_and_written_in_every_format(self):
+        outputs = [self.folder / name for name in ("run.json", "run.html", "run.csv", "run.md", "run.perfetto-trace", "run.trace.json")]
+        result = gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", *(f"--out={file}" for file in outputs))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, "")
+        for words in ("624 kernel launches", "multiply_add", "compute", "triad", "dram"):
+            self.assertIn(words, result.stderr)
+        for file in outputs:
+            self.assertGreater(file.stat().st_size, 1000, file)
+        run = json.loads(outputs[0].read_text())
+        self.assertEqual(run["program"]["kernel_launches"], 624)
+        trace = json.loads(outputs[-1].read_text())
+        kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
+        self.assertEqual(len(kernels), 624)
+        again = subprocess.run([PROGRAM, "compare", outputs[0], outputs[0]], capture_output=True, text=True, timeout=60)
+        self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_can_be_narrowed(self):
+        result = gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", "--range=arithmetic", "--kernels=^multiply")
+        self.assertIn("multiply_add", result.stderr)
+        self.assertNotIn("triad", result.stderr)
+
+    def test_without_ceilings_of_its_gpu_there_are_no_verdicts(self):
+        result = gpubench(f"--spools={self.folder}")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("is not in this machine", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
