@@ -77,7 +77,7 @@ std::string text_property(const SpooledDevice& device, const char* key) {
 class Grouping {
  public:
   Grouping(const Spools& spools, const GroupOptions& options, const Run& run)
-      : spools_(spools), timeline_(spools.timeline), options_(options), run_(run) {
+      : timeline_(spools.timeline), options_(options), run_(run) {
     for (const CountedLaunch& launch : spools.counted)
       counted_.emplace(launch_key(launch.process, launch.correlation), &launch);
     for (std::size_t i = 0; i < spools.devices.size(); ++i) devices_of_tracks(spools.devices[i]);
@@ -202,7 +202,6 @@ class Grouping {
     return groups_[sure->second];
   }
 
-  const Spools& spools_;
   const Timeline& timeline_;
   const GroupOptions& options_;
   const Run& run_;

@@ -82,8 +82,7 @@ struct Candidate {
 
 class Rules {
  public:
-  Rules(const Timeline& timeline, const Links& links, const Program& program)
-      : timeline_(timeline), links_(links), program_(program) {
+  Rules(const Timeline& timeline, const Links& links, const Program& program) : timeline_(timeline), links_(links) {
     gather();
     // Program::gpus leaves out those that did nothing; of the others the order is kept.
     std::size_t shown = 0;
@@ -267,7 +266,6 @@ class Rules {
 
   const Timeline& timeline_;
   const Links& links_;
-  const Program& program_;
   std::vector<Calls> calls_;
   std::vector<TinyKernels> tiny_;
   std::vector<bool> worked_;

@@ -204,7 +204,8 @@ const std::vector<OptionRow>& option_table() {
        use_metrics},
       {in_profile, "--metrics", "none|core|flops|units|NAME,...", "", "core,units", common, once,
        "Hardware counters to read around launches of each kernel group, in the same run. core: bytes moved and "
-       "occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s and counted in launches of its "
+       "occupancy. units: how busy each unit is; it takes six sets, each set up in 0.4 s and counted in launches of "
+       "its "
        "own. none: times alone.",
        use_metrics},
       {in_profile, "--metrics-launches", "N", "", "20", other, once,
