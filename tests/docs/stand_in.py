@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for gpubench where pages are tested: the same command line, on the CPU, for one small point, as briefly as can be.
+"""Stands in for gpubench where pages are tested: the same command line, on the CPU, for one small point, as briefly as can be. A program to be profiled
+is a kept recording.
 
 GPUBENCH_REAL is the program. With GPUBENCH_PARSE_ONLY it lists points in place of measuring them."""
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
 real = os.environ["GPUBENCH_REAL"]
 arguments = sys.argv[1:]
-command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "help") if word in arguments[:1]), None)
+command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "help") if word in arguments[:1]), None)
 
 
 def has(*flags):
@@ -31,6 +33,10 @@ if command is None and not has("--help", "--version", "--completion"):
 elif command == "ab":
     dashes = arguments.index("--") if "--" in arguments else len(arguments)
     arguments = [argument for argument in arguments[:dashes] if not argument.startswith("--pairs")] + ["--pairs=2"] + arguments[dashes:]
+elif command == "profile" and "--" in arguments:
+    tests = pathlib.Path(__file__).resolve().parent.parent  # a recording of an H200 stands for the program's own
+    arguments = [argument for argument in arguments[:arguments.index("--")] if not argument.startswith("--keep")]
+    arguments += [f"--spools={tests / 'profile/data'}", f"--calibration={tests.parent / 'docs/results/h200/calibration-full.json'}"]
 elif command == "calibration":
     arguments = ["cpu" if argument.startswith("cuda:") else argument for argument in arguments]
 
