@@ -528,6 +528,7 @@ std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& 
 }
 
 void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
+  Program program = traces::analyze(spools.timeline);  // first: it takes much memory for a while
   std::vector<std::uint32_t> paths;
   traces::Names path_names;
   std::vector<Group> groups = Grouping(spools, options, run).groups(paths, path_names);
@@ -543,7 +544,6 @@ void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
         options.max_groups));
     groups.resize(options.max_groups);
   }
-  Program program = traces::analyze(spools.timeline);
   Measurements measurements(spools, options, path_names, run);
   for (const Slice& slice : spools.timeline.slices)
     if (slice.in_graph) measurements.in_graphs_.try_emplace(slice.name, true);

@@ -54,16 +54,29 @@ class Mapping {
   }
   Mapping& operator=(Mapping&&) = delete;  ///< not copied, not moved
   [[nodiscard]] std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+  /// What lies before is read, and need not stay in memory.
+  void pass(std::size_t place) {
+    constexpr std::size_t step = std::size_t{64} << 20U;  // pages of any size fit in it
+    if (place - passed_ < 2 * step) return;
+    const std::size_t end = place / step * step;
+    (void)::madvise(const_cast<std::uint8_t*>(data_) + passed_, end - passed_, MADV_DONTNEED);
+    passed_ = end;
+  }
 
  private:
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t passed_ = 0;
 };
 
 class Reader {
  public:
-  Reader(std::span<const std::uint8_t> bytes, std::string origin, Spools& spools)
-      : bytes_(bytes), origin_(std::move(origin)), spools_(spools), timeline_(spools.timeline) {}
+  Reader(Mapping& mapping, std::string origin, Spools& spools)
+      : mapping_(mapping),
+        bytes_(mapping.bytes()),
+        origin_(std::move(origin)),
+        spools_(spools),
+        timeline_(spools.timeline) {}
 
   void read() {
     SpoolHeader header;
@@ -72,11 +85,13 @@ class Reader {
     process_ = static_cast<std::uint32_t>(timeline_.processes.size());
     timeline_.processes.emplace_back().id = header.process;
     if (timeline_.base_ns == 0 && header.start_ns > 0) timeline_.base_ns = header.start_ns;
-    while (at_ < bytes_.size() && !ended_)
+    while (at_ < bytes_.size() && !ended_) {
       if (!record()) {
         warn("is cut off or damaged after {} of {} bytes; what comes before is kept", at_, bytes_.size());
         break;
       }
+      mapping_.pass(at_);
+    }
     finish();
   }
 
@@ -360,6 +375,7 @@ class Reader {
       timeline_.slices[place].duration_ns = std::max<std::int64_t>(last - timeline_.slices[place].start_ns, 0);
   }
 
+  Mapping& mapping_;
   std::span<const std::uint8_t> bytes_;
   std::string origin_;
   Spools& spools_;
@@ -392,12 +408,12 @@ void mark_counted(Spools& spools) {
 }  // namespace
 
 void read_spool(const std::filesystem::path& file, Spools& spools) {
-  const Mapping mapping(file);
+  Mapping mapping(file);
   spools.bytes += static_cast<std::int64_t>(mapping.bytes().size());
   // The least of a record that becomes a slice. To grow step by step would hold all of them twice at times.
   auto& slices = spools.timeline.slices;
   slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));
-  Reader(mapping.bytes(), file.filename().string(), spools).read();
+  Reader(mapping, file.filename().string(), spools).read();
 }
 
 Spools read_spools(const std::filesystem::path& folder) {
