@@ -106,6 +106,9 @@ void* open_library(const std::vector<std::string>& files, std::string& reason);
 /// The path of a library that this process has loaded already, by the beginning of its file's name: "libcupti.so".
 std::optional<std::string> loaded_library(std::string_view name);
 
+/// A GPU's UUID as the driver's tools write it, from its 16 bytes: "GPU-8860d441-d818-3912-327d-2dcd07957f88".
+std::string uuid_text(const char* bytes);
+
 /// Why `gpus()` is empty: "no NVIDIA driver", "built without CUDA", ...; empty when it is not.
 std::string why_no_gpu();
 

@@ -28,6 +28,14 @@ void* open_library(const std::vector<std::string>& files, std::string& reason) {
   return nullptr;
 }
 
+std::string uuid_text(const char* bytes) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i)
+    text += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                        static_cast<unsigned char>(bytes[i]));
+  return text;
+}
+
 std::optional<std::string> loaded_library(std::string_view name) {
   struct Search {
     std::string_view name;

@@ -409,7 +409,6 @@ void mark_counted(Spools& spools) {
 
 void read_spool(const std::filesystem::path& file, Spools& spools) {
   Mapping mapping(file);
-  spools.bytes += static_cast<std::int64_t>(mapping.bytes().size());
   // The least of a record that becomes a slice. To grow step by step would hold all of them twice at times.
   auto& slices = spools.timeline.slices;
   slices.reserve(slices.size() + mapping.bytes().size() / std::min(sizeof(KernelRecord), sizeof(MarkerRecord)));

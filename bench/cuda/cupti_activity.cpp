@@ -139,20 +139,14 @@ class CuptiActivity final : public ActivitySource {
   }
 
   void read(const FilledBuffer& buffer, ActivityRecords& result) const {
-    CUpti_Activity* record = nullptr;
-    while (true) {
-      const CUptiResult found = library_->cuptiActivityGetNextRecord(buffer.memory.get(), buffer.bytes, &record);
-      if (found == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
-      library_->check(found, "cuptiActivityGetNextRecord");
-      const auto place = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.memory.get());
-      const std::size_t left = buffer.bytes - std::min(place, buffer.bytes);
+    for_each_record(*library_, buffer, [&](const CUpti_Activity* record, std::size_t left) {
       if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
         result.records.push_back(of_kernel(as<KernelRecord>(record, left, kernel_bytes)));
       else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
         result.records.push_back(of_copy(as<CopyRecord>(record, left, copy_bytes)));
       else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
         result.records.push_back(of_fill(as<FillRecord>(record, left, fill_bytes)));
-    }
+    });
   }
 
   template <class Record>

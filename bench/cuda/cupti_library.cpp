@@ -124,6 +124,23 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
 
 std::shared_ptr<const CuptiLibrary> load_cupti() { return std::make_shared<const CuptiLibrary>(); }
 
+std::string chip_name(const CuptiLibrary& library, int device_index) {
+  auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
+  chip.deviceIndex = static_cast<std::size_t>(device_index);
+  GPUBENCH_CUPTI_CALL(library, cuptiDeviceGetChipName, &chip);
+  return chip.pChipName == nullptr ? "" : chip.pChipName;
+}
+
+std::vector<std::uint8_t> counter_availability(const CuptiLibrary& library, CUcontext context) {
+  auto available = GPUBENCH_CUPTI_PARAMETERS(Profiler_GetCounterAvailability);
+  available.ctx = context;
+  GPUBENCH_CUPTI_CALL(library, cuptiProfilerGetCounterAvailability, &available);
+  std::vector<std::uint8_t> image(available.counterAvailabilityImageSize);
+  available.pCounterAvailabilityImage = image.data();
+  GPUBENCH_CUPTI_CALL(library, cuptiProfilerGetCounterAvailability, &available);
+  return image;
+}
+
 CuptiProfilerHost::CuptiProfilerHost(std::shared_ptr<const CuptiLibrary> library, std::string chip,
                                      std::vector<std::uint8_t> availability)
     : library_(std::move(library)),

@@ -12,6 +12,7 @@
 #include <cupti_target.h>
 #include <cupti_version.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "bench/counters/post_timing_pass.h"
@@ -37,7 +38,7 @@ namespace gpubench::bench {
   each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
   each(cuptiActivityPushExternalCorrelationId) each(cuptiActivityPopExternalCorrelationId) \
   each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
-  each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) each(cuptiUnsubscribe) \
+  each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) \
   each(cuptiEnableCallback) each(cuptiGetCallbackName)
 // clang-format on
 
@@ -84,10 +85,28 @@ struct FilledBuffer {
 void register_activity_buffers(const CuptiLibrary& library);
 /// Those that were filled since the last call.
 std::vector<FilledBuffer> take_filled_buffers();
+/// Calls `visit` with each record of a buffer, and with the bytes from its beginning to the buffer's end. Throws
+/// MetricsUnavailable, and what `visit` throws.
+template <class Visit>
+void for_each_record(const CuptiLibrary& library, const FilledBuffer& buffer, const Visit& visit) {
+  CUpti_Activity* record = nullptr;
+  while (true) {
+    const CUptiResult found = library.cuptiActivityGetNextRecord(buffer.memory.get(), buffer.bytes, &record);
+    if (found == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
+    library.check(found, "cuptiActivityGetNextRecord");
+    const auto place = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.memory.get());
+    visit(record, buffer.bytes - std::min(place, buffer.bytes));
+  }
+}
 
 /// Loads CUPTI from $GPUBENCH_CUPTI if set, else from the loader's path and the usual toolkits. Throws
 /// MetricsUnavailable.
 std::shared_ptr<const CuptiLibrary> load_cupti();
+
+/// The chip of a GPU by its maker's name: "GH100". Known once profiling is initialised. Throws MetricsUnavailable.
+std::string chip_name(const CuptiLibrary& library, int device_index);
+/// What the very GPU of a context offers: missing permission shows here first. Throws MetricsUnavailable.
+std::vector<std::uint8_t> counter_availability(const CuptiLibrary& library, CUcontext context);
 
 class CuptiProfilerHost {
  public:

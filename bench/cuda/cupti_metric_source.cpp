@@ -106,17 +106,8 @@ class CuptiSource final : public MetricSource {
 
   [[nodiscard]] CuptiProfilerHost open_host(int device_index) const {
     check_supported(device_index);
-    auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
-    chip.deviceIndex = static_cast<std::size_t>(device_index);
-    GPUBENCH_CUPTI_CALL(*library_, cuptiDeviceGetChipName, &chip);
-    // What this very GPU offers: missing permission shows here first.
-    auto available = GPUBENCH_CUPTI_PARAMETERS(Profiler_GetCounterAvailability);
-    available.ctx = context_;
-    GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
-    std::vector<std::uint8_t> image(available.counterAvailabilityImageSize);
-    available.pCounterAvailabilityImage = image.data();
-    GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
-    return {library_, chip.pChipName == nullptr ? "" : chip.pChipName, std::move(image)};
+    std::string chip = chip_name(*library_, device_index);
+    return {library_, std::move(chip), counter_availability(*library_, context_)};
   }
 
   using Metrics = std::pair<const std::vector<std::string>, CuptiProfilerHost::Configuration>;
@@ -190,10 +181,7 @@ std::unique_ptr<MetricSource> open_cupti_metric_source(const Device&) {
 ChipMetrics open_chip_metrics(int device_index) {
   const auto library = load_cupti();
   const Profiling profiling(*library);  // the chip's name is known only then
-  auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
-  chip.deviceIndex = static_cast<std::size_t>(device_index);
-  GPUBENCH_CUPTI_CALL(*library, cuptiDeviceGetChipName, &chip);
-  const auto host = std::make_shared<CuptiProfilerHost>(library, chip.pChipName == nullptr ? "" : chip.pChipName);
+  const auto host = std::make_shared<CuptiProfilerHost>(library, chip_name(*library, device_index));
   return {host->chip(), [host](const std::string& metric) { return host->unit(metric); },
           [host](const std::vector<std::string>& metrics) { return host->passes(metrics); }};
 }

@@ -48,11 +48,7 @@ Device describe(int index) {
   GPUBENCH_CUDA_CHECK(cudaDriverGetVersion(&version));
   device.properties["cuda_driver"] = version_text(version);
   device.properties["ecc"] = properties.ECCEnabled != 0 ? "on" : "off";
-  const auto* bytes = reinterpret_cast<const unsigned char*>(properties.uuid.bytes);
-  std::string uuid = "GPU";
-  for (int i = 0; i < 16; ++i)
-    uuid += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
-  device.properties["uuid"] = uuid;
+  device.properties["uuid"] = uuid_text(properties.uuid.bytes);
 
   const std::string bus_id = pci_bus_id(index);
   device.properties["pci_bus_id"] = bus_id;

@@ -97,13 +97,7 @@ class CuptiRecords final : public RecordSource {
   }
 
   void read(const bench::FilledBuffer& buffer, RecordBatch& batch) const {
-    CUpti_Activity* record = nullptr;
-    while (true) {
-      const CUptiResult found = library_->cuptiActivityGetNextRecord(buffer.memory.get(), buffer.bytes, &record);
-      if (found == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
-      library_->check(found, "cuptiActivityGetNextRecord");
-      const auto place = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.memory.get());
-      const std::size_t left = buffer.bytes - std::min(place, buffer.bytes);
+    bench::for_each_record(*library_, buffer, [&](const CUpti_Activity* record, std::size_t left) {
       switch (record->kind) {
         case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
           const auto& it = as<CorrelationRecord>(record, left, sizeof(CorrelationRecord));
@@ -127,7 +121,7 @@ class CuptiRecords final : public RecordSource {
         }
         default: break;  // the API's own, and what another session of this process left
       }
-    }
+    });
   }
 
   template <class Record>

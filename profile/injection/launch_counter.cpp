@@ -104,11 +104,6 @@ bool DeviceWaiter::wait(CUcontext context, double max_seconds) {
   return in_time && state_->well;
 }
 
-bool DeviceWaiter::busy() {
-  const std::lock_guard lock(state_->mutex);
-  return !state_->done;
-}
-
 std::size_t LaunchCounter::Hash::operator()(const Key& key) const {
   std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
   for (const std::uint32_t part : key.shape) hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
@@ -235,16 +230,8 @@ LaunchCounter::Device& LaunchCounter::device_of(CUcontext context) {
   CUdevice index = 0;
   if (device_of_context == nullptr || device_of_context(&index) != CUDA_SUCCESS)
     throw MetricsUnavailable("The driver does not tell which GPU a kernel runs on, so it has no counters.");
-  auto chip = GPUBENCH_CUPTI_PARAMETERS(Device_GetChipName);
-  chip.deviceIndex = static_cast<std::size_t>(index);
-  GPUBENCH_CUPTI_CALL(*library_, cuptiDeviceGetChipName, &chip);
-  auto available = GPUBENCH_CUPTI_PARAMETERS(Profiler_GetCounterAvailability);
-  available.ctx = context;
-  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
-  std::vector<std::uint8_t> image(available.counterAvailabilityImageSize);
-  available.pCounterAvailabilityImage = image.data();
-  GPUBENCH_CUPTI_CALL(*library_, cuptiProfilerGetCounterAvailability, &available);
-  device.host.emplace(library_, chip.pChipName == nullptr ? "" : chip.pChipName, std::move(image));
+  std::string chip = bench::chip_name(*library_, index);
+  device.host.emplace(library_, std::move(chip), bench::counter_availability(*library_, context));
   device.sets.resize(options_.counter_sets.size());
   device.profiler = std::make_unique<bench::CuptiRangeProfiler>(library_, context);
   return device;

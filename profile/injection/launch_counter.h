@@ -45,8 +45,6 @@ class DeviceWaiter {
   DeviceWaiter& operator=(DeviceWaiter&&) = delete;  ///< not copied, not moved
   /// True once the context's work is done; false after the time-out, or on an error of CUDA.
   bool wait(CUcontext context, double max_seconds);
-  /// Whether a wait that timed out goes on still.
-  [[nodiscard]] bool busy();
   /// The system's number of the thread, for records that are to be passed over.
   [[nodiscard]] std::uint32_t thread_number() const { return thread_number_; }
 

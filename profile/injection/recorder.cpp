@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/model/command_names.h"
+#include "bench/devices.h"
 
 namespace gpubench::profile {
 namespace {
@@ -341,11 +341,7 @@ void Recorder::device(const CUpti_Activity& activity) {
     spool_.add(PropertyRecord{.device = device_number(record.id), .key = key_number, .value = spool_.name(value)});
   };
   put("name", record.name == nullptr ? "" : record.name);
-  std::string uuid = "GPU";
-  for (int i = 0; i < 16; ++i)
-    uuid += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                        static_cast<unsigned>(static_cast<unsigned char>(record.uuid.bytes[i])));
-  put("uuid", uuid);
+  put("uuid", bench::uuid_text(record.uuid.bytes));
   put("architecture", fmt::format("sm_{}{}", record.computeCapabilityMajor, record.computeCapabilityMinor));
   put("multiprocessors", fmt::format("{}", record.numMultiprocessors));
   put("memory bytes", fmt::format("{}", record.globalMemorySize));

@@ -276,7 +276,6 @@ CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return c
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
   return called("cuptiSubscribe");
 }
-CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) { return called("cuptiUnsubscribe"); }
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
   return called("cuptiEnableCallback");
 }
