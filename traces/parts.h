@@ -17,6 +17,8 @@ namespace gpubench::traces {
 
 inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
+inline constexpr std::size_t part_bytes = std::size_t{1} << 23;  ///< of a file, handed over at once
+
 inline double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
 /// A call that starts work on a GPU.

@@ -14,8 +14,6 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::size_t part_bytes = std::size_t{1} << 23;
-
 /// A message of protocol buffers: fields as they are put.
 class Message {
  public:

@@ -16,8 +16,6 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::size_t part_bytes = std::size_t{1} << 23;
-
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
