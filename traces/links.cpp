@@ -98,22 +98,6 @@ std::string_view stem_of(std::string_view name) {
   return last == std::string_view::npos ? name : name.substr(0, last + 1);
 }
 
-/// Of each name of a range, as a number of `timeline.names`, its name in paths as a number of `names`.
-std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, Names& names) {
-  std::unordered_map<std::uint32_t, std::uint32_t> result;
-  for (const Slice& slice : timeline.slices)
-    if (slice.kind == SliceKind::range) result.emplace(slice.name, 0);
-  std::unordered_map<std::string_view, std::size_t> of_stem;
-  for (const auto& [number, unused] : result) ++of_stem[stem_of(timeline.names.text(number))];
-  for (auto& [number, shown] : result) {
-    const std::string& name = timeline.names.text(number);
-    const std::string_view stem = stem_of(name);
-    const bool many = stem.size() < name.size() && (of_stem[stem] > max_numbered || stem == "ProfilerStep#");
-    shown = names.number(many ? std::string(stem) + "*" : name.empty() ? "(no name)" : name);
-  }
-  return result;
-}
-
 /// Ranges that are open on a thread, the outer ones first.
 class OpenRanges {
  public:
@@ -235,6 +219,21 @@ std::string path_of(const RangeTree& tree, const RangeTree::Node& node) {
 }
 
 }  // namespace
+
+std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, Names& names) {
+  std::unordered_map<std::uint32_t, std::uint32_t> result;
+  for (const Slice& slice : timeline.slices)
+    if (slice.kind == SliceKind::range) result.emplace(slice.name, 0);
+  std::unordered_map<std::string_view, std::size_t> of_stem;
+  for (const auto& [number, unused] : result) ++of_stem[stem_of(timeline.names.text(number))];
+  for (auto& [number, shown] : result) {
+    const std::string& name = timeline.names.text(number);
+    const std::string_view stem = stem_of(name);
+    const bool many = stem.size() < name.size() && (of_stem[stem] > max_numbered || stem == "ProfilerStep#");
+    shown = names.number(many ? std::string(stem) + "*" : name.empty() ? "(no name)" : name);
+  }
+  return result;
+}
 
 Links link(const Timeline& timeline) {
   check(timeline);

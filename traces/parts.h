@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ struct Links {
   std::vector<std::uint32_t> call_of;  ///< of each slice of work its call
 };
 Links link(const Timeline& timeline);
+
+/// Of each name of a range, as a number of `timeline.names`, its name in paths as a number of `names`:
+/// "ProfilerStep#*".
+std::unordered_map<std::uint32_t, std::uint32_t> names_in_paths(const Timeline& timeline, Names& names);
 
 /// Ranges by name and nesting. The first nodes are the roots, one a process.
 struct RangeTree {
