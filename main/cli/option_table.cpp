@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
+#include "main/commands/trace_command.h"
 #include "reports/reports.h"
 
 namespace gpubench {
@@ -90,6 +91,8 @@ void use_checks(Options& options, const OptionRow& row, const std::string& value
 const std::vector<CommandRow>& command_table() {
   static constexpr const char* run_files =
       "Run files, or folders of them. All are of the same code, one file for each process.";
+  static constexpr const char* traces =
+      "Traces of PyTorch (Chrome JSON, also packed by gzip). Several are those of one program: a trace for each rank.";
   static const std::vector<CommandRow> rows = {
       {in_run, "", "Measure the operations of this program, say what limits each, and how sure that is", "", "", 0, 0,
        "gpubench --filter='^copy' --out=run.json --out=run.html\n"
@@ -113,6 +116,28 @@ const std::vector<CommandRow>& command_table() {
        "gpubench profile --out=train.html --out=train.json -- ./simulation --steps=100\n"
        "gpubench profile --metrics=core,units --kernels=gemm -- torchrun --nproc-per-node=2 train.py",
        profile_command},
+      {0, "trace", "Say where the time of a recorded program went, from its traces", "", "", 0, 0, "", nullptr},
+      {in_trace_summary, "trace summary", "Say what to do first, and where the time of each GPU went", "TRACE...",
+       traces, 1, max_traces,
+       "gpubench trace summary trace.json.gz\n"
+       "gpubench trace summary rank0.json.gz rank1.json.gz --out=summary.json",
+       trace_summary},
+      {in_trace_timeline, "trace timeline", "Draw streams, threads and ranks over time", "TRACE...", traces, 1,
+       max_traces, "gpubench trace timeline trace.json.gz --out=timeline.html", trace_timeline},
+      {in_trace_flame, "trace flame", "Draw what called what, and how long it took", "TRACE...", traces, 1, max_traces,
+       "gpubench trace flame trace.json.gz --out=flame.html", trace_flame},
+      {in_trace_idle, "trace idle", "Say why the GPUs were idle", "TRACE...", traces, 1, max_traces,
+       "gpubench trace idle trace.json.gz", trace_idle},
+      {in_trace_kernels, "trace kernels", "List kernels, copies and fills by their time", "TRACE...", traces, 1,
+       max_traces, "gpubench trace kernels trace.json.gz --out=kernels.csv", trace_kernels},
+      {in_trace_memory, "trace memory", "Show GPU memory over time, its peak, and what was never freed", "TRACE...",
+       traces, 1, max_traces, "gpubench trace memory trace.json.gz", trace_memory},
+      {in_trace_critical_path, "trace critical-path", "Name the work and the waits that made up the time", "TRACE...",
+       traces, 1, max_traces, "gpubench trace critical-path trace.json.gz", trace_critical_path},
+      {in_trace_diff, "trace diff", "Compare two traces, operator by operator and kernel by kernel", "BASE NEW",
+       "Two traces, or two folders of traces.", 2, 2, "gpubench trace diff before.json.gz after.json.gz", trace_diff},
+      {in_trace_convert, "trace convert", "Write traces in another format", "TRACE...", traces, 1, max_traces,
+       "gpubench trace convert trace.json.gz --out=trace.perfetto-trace", trace_convert},
       {0, "gate", "Compare runs with a stored baseline, in CI", "", "", 0, 0, "", nullptr},
       {in_gate_update, "gate update", "Add runs to the baseline of this machine", "RUN...", run_files, 1, 10'000,
        "gpubench gate update run-*.json\n"
@@ -248,6 +273,15 @@ const std::vector<OptionRow>& option_table() {
        list(&Options::outputs)},
       {in_any_comparison | in_gate_history, "--out", "FILE", "", "", common, repeatable,
        "Write the result. Repeatable. The extension decides: .json .csv .md.", list(&Options::outputs)},
+      {in_trace_tables, "--json", "", "", "", common, once,
+       "Print the result as JSON; with --out, write it there as JSON.", set(&Options::json)},
+      {in_trace_tables, "--out", "FILE", "", "", common, repeatable,
+       "Write the result. Repeatable. The extension decides: .json, and for kernels also .csv.",
+       list(&Options::outputs)},
+      {in_trace_convert, "--out", "FILE", "", "", common, repeatable,
+       "What to write. Repeatable. The extension decides: .perfetto-trace, .trace.json.", list(&Options::outputs)},
+      {in_trace_timeline | in_trace_flame, "--out", "FILE", "", "", common, repeatable,
+       "What to write. Repeatable. The extension decides.", list(&Options::outputs)},
       {in_doctor, "--out", "FILE.json", "", "", common, repeatable, "Write what was found as JSON.",
        list(&Options::outputs)},
       {in_run, "--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",

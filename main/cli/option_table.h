@@ -29,7 +29,19 @@ enum Scope : unsigned {
   in_calibration_import = 1U << 11U,
   in_calibration_diff = 1U << 12U,
   in_profile = 1U << 13U,
+  in_trace_summary = 1U << 14U,
+  in_trace_timeline = 1U << 15U,
+  in_trace_flame = 1U << 16U,
+  in_trace_idle = 1U << 17U,
+  in_trace_kernels = 1U << 18U,
+  in_trace_memory = 1U << 19U,
+  in_trace_critical_path = 1U << 20U,
+  in_trace_diff = 1U << 21U,
+  in_trace_convert = 1U << 22U,
   in_gate = in_gate_update | in_gate_check | in_gate_history,
+  in_trace_tables =
+      in_trace_summary | in_trace_idle | in_trace_kernels | in_trace_memory | in_trace_critical_path | in_trace_diff,
+  in_trace = in_trace_tables | in_trace_timeline | in_trace_flame | in_trace_convert,
   in_any_comparison = in_compare | in_ab | in_gate_check,
   everywhere = ~0U
 };

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "bench/counters/metrics.h"
 #include "classifier/votes.h"
@@ -112,6 +113,24 @@ std::vector<std::string> names_below(const CommandRow& row) {
 
 std::string see_help(const CommandRow& command, const std::string& program) {
   return fmt::format(" See {}{}{} --help.", program, *command.path == '\0' ? "" : " ", command.path);
+}
+
+/// The words with the names that others give to commands of traces, and to --out, in ours: "hta trace.json -o x.json".
+std::vector<std::string> in_our_names(std::vector<std::string> words) {
+  static const std::map<std::string_view, std::string_view> commands = {
+      {"flame", "flame"}, {"timeline", "timeline"}, {"hta", "summary"}};
+  const std::size_t first = !words.empty() && words.front() == "help" ? 1 : 0;
+  if (words.size() <= first) return words;
+  if (const auto found = commands.find(words[first]); found != commands.end()) {
+    words[first] = found->second;
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), "trace");
+  }
+  if (words[first] != "trace") return words;
+  for (std::string& word : words) {
+    if (word == "-o" || word == "--output") word = "--out";
+    if (word.starts_with("--output=")) word.replace(0, 8, "--out");
+  }
+  return words;
 }
 
 /// Where "--" stands when the command is `ab` or `profile`: what follows is for the programs. Else the end.
@@ -269,14 +288,15 @@ void check_together(Options& options, const CommandRow& command) {
     throw UsageError(
         "--isolate, --resume, --adaptive and --cache=cold are for measuring operations, not for --calibrate.");
   for (const std::string& output : options.outputs)
-    if (!reports::can_write(output) && !(command.scope == in_profile && is_timeline_file(output)))
+    if ((command.scope & in_trace) == 0 && !reports::can_write(output) &&
+        !(command.scope == in_profile && is_timeline_file(output)))
       throw UsageError(
           fmt::format("--out={}: the extension is unknown. Use one of {}.", output, reports::known_extensions()));
   if ((command.scope & (in_any_comparison | in_gate | in_doctor)) != 0)
     for (const std::string& output : options.outputs)
       if (reports::is_for_another_tool(output))
         throw UsageError(fmt::format("--out={}: this format is for runs. Use .json.", output));
-  check_pictures(options, command);
+  if ((command.scope & in_trace) == 0) check_pictures(options, command);
   // One point may well take what its sampling is allowed; a limit the user gave stands.
   options.isolate_timeout_seconds = options.given_isolate_timeout_seconds.value_or(
       options.isolate_timeout_seconds +
@@ -317,7 +337,7 @@ Options parse_command_line(int argc, char** argv) {
   options.words.assign(argv + std::min(1, argc), argv + argc);
   const std::string program = options.name();
   const int end = end_of_own_words(argc, argv);
-  const std::vector<std::string> words(argv + std::min(1, argc), argv + end);
+  const std::vector<std::string> words = in_our_names({argv + std::min(1, argc), argv + end});
   options.program_arguments.assign(argv + std::min(end + 1, argc), argv + argc);
   options.text = !words.empty() && words.front() == "--complete" ? completions({words.begin() + 1, words.end()})
                                                                  : help_asked_for(words, program);

@@ -46,7 +46,7 @@ struct Options {
   std::size_t adaptive_sizes = 0;  ///< maximum to add to an operation; 0: none
   bench::GoogleFlags google;
 
-  // compare, ab, gate, report and calibration
+  // compare, ab, gate, report, calibration and trace
   std::vector<std::string> inputs;
   compare::FailOn fail_on = compare::FailOn::regression;
   double min_effect = 0.01;
@@ -73,6 +73,9 @@ struct Options {
   int counted_launches = 20;
   double max_spool_gib = 4.0;               ///< of each process
   std::optional<std::string> spool_folder;  ///< of an earlier recording
+
+  // trace
+  bool json = false;  ///< the result as JSON instead of text
 
   // gate
   std::string store = ".gpubench";

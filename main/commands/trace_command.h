@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpubench trace: what traces of programs say. Each returns its exit code and throws on what it cannot do.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "main/cli/options.h"
+#include "traces/timeline.h"
+
+namespace gpubench {
+
+inline constexpr std::size_t max_traces = 10'000;
+
+int trace_summary(const Options& options);
+int trace_timeline(const Options& options);
+int trace_flame(const Options& options);
+int trace_idle(const Options& options);
+int trace_kernels(const Options& options);
+int trace_memory(const Options& options);
+int trace_critical_path(const Options& options);
+int trace_diff(const Options& options);
+int trace_convert(const Options& options);
+
+/// One timeline of trace files, and of the traces in folders, read on all cores. What was left out stands in its
+/// warnings. Throws storage::ReadError; UsageError for a folder without traces.
+traces::Timeline read_traces(const std::vector<std::string>& files_and_folders);
+
+/// Refuses outputs whose names end in none of these (".json", ".perfetto-trace"), or that cannot be written, before
+/// anything is read. Throws UsageError or storage::WriteError.
+void check_trace_outputs(const Options& options, const std::vector<std::string>& extensions);
+
+}  // namespace gpubench
