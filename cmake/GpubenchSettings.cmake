@@ -34,8 +34,8 @@ if(GPUBENCH_SANITIZE)
   endif()
 endif()
 
-# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, without warnings (every other build has
-# them), and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
+# What GPUBENCH_QUICK_BUILD changes of a room: its sources are compiled eight at a time, without warnings unless tests are built
+# too, and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
 set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)  # a second of a run at most
 set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what gpubench_timed_sources names
 set(gpubench_separate_rooms probes calibrate bench)  # loops of their own; names that clash; GCC 13 crashes on joined ones
@@ -50,7 +50,7 @@ function(gpubench_quick name)
     target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <vector>)
   endif()
   # GCC looks for garbage too often for what it holds: a quarter of the time goes there and into warnings.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-w>
+  target_compile_options(${target} PRIVATE $<$<AND:$<NOT:$<BOOL:${GPUBENCH_TESTS}>>,$<COMPILE_LANGUAGE:CXX>>:-w>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>)
   if(CMAKE_BUILD_TYPE STREQUAL Release)
     if(name IN_LIST gpubench_untimed_rooms)

@@ -57,13 +57,11 @@ cached() { grep -qs "^$1:[A-Z]*=$2\$" build/CMakeCache.txt; }
 configure() {
   local options=(-DCMAKE_BUILD_TYPE=Release "-DGPUBENCH_TESTS=$tests" "-DGPUBENCH_EXAMPLES=$tests")
   if [ ! -e build/CMakeCache.txt ]; then
-    if [ "$tests" = OFF ]; then options+=(-DGPUBENCH_QUICK_BUILD=ON); fi
+    options+=(-DGPUBENCH_QUICK_BUILD=ON)
     if command -v ninja >/dev/null; then options+=(-G Ninja); fi
   fi
   # A build folder that somebody configured keeps its choice of CUDA.
   if [ ! -e build/CMakeCache.txt ] || cached GPUBENCH_QUICK_BUILD ON; then options+=("-DGPUBENCH_CUDA=$cuda"); fi
-  # Tests see every source compiled by itself.
-  if [ "$tests" = ON ]; then options+=(-DGPUBENCH_QUICK_BUILD=OFF); fi
   cmake -S . -B build "${options[@]}"
 }
 

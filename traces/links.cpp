@@ -122,7 +122,7 @@ class OpenRanges {
   std::vector<Open> stack_;
 };
 
-constexpr std::size_t max_nodes = 4096;              // beyond, the ranges within one range are one: "(others)"
+constexpr std::size_t max_range_nodes = 4096;        // beyond, the ranges within one range are one: "(others)"
 constexpr std::size_t max_threads_with_ranges = 64;  // of a process, for a launch on a thread without
 
 class TreeBuilder {
@@ -159,7 +159,7 @@ class TreeBuilder {
 
  private:
   std::uint32_t child(std::uint32_t parent, std::uint32_t name) {
-    if (tree_.nodes.size() >= max_nodes && !children_.contains(joined_key(parent, name))) name = others_;
+    if (tree_.nodes.size() >= max_range_nodes && !children_.contains(joined_key(parent, name))) name = others_;
     const auto [place, added] = children_.emplace(joined_key(parent, name), tree_.nodes.size());
     if (added)
       tree_.nodes.push_back({.parent = parent,
@@ -176,7 +176,7 @@ class TreeBuilder {
     if (open.full()) return;
     // Beyond as many nodes below nodes, a path has no further parts.
     std::uint32_t parent = open.at(slice.end_ns(), process);
-    if (tree_.nodes.size() >= 2 * max_nodes) return;
+    if (tree_.nodes.size() >= 2 * max_range_nodes) return;
     if (tree_.nodes[parent].name == others_ && tree_.nodes[parent].depth >= 0) return;
     const std::uint32_t node = child(parent, name);
     ++tree_.nodes[node].count;

@@ -15,7 +15,7 @@ namespace gpubench::traces {
 namespace {
 
 constexpr std::int64_t max_stretches = 1500;  // of a track
-constexpr std::size_t max_tracks = 64;        // those with the most time
+constexpr std::size_t max_overview_tracks = 64;  // those with the most time
 constexpr std::uint32_t max_levels = 4;       // of nested ranges
 constexpr double own_share = 0.9;             // of a stretch, for it to bear the name of its longest slice
 
@@ -133,9 +133,9 @@ void add_overview(const Timeline& timeline, const Links& links, const std::vecto
     totals.push_back(stretches.total());
   }
   std::ranges::sort(totals, std::ranges::greater());
-  const std::int64_t least = totals.size() > max_tracks ? totals[max_tracks - 1] : 0;
+  const std::int64_t least = totals.size() > max_overview_tracks ? totals[max_overview_tracks - 1] : 0;
   for (const auto& [key, stretches] : taken) {
-    if (tracks.at(key).total() < least || program.overview.size() == max_tracks) continue;
+    if (tracks.at(key).total() < least || program.overview.size() == max_overview_tracks) continue;
     const auto& [process, what, track, level] = key;
     ProgramTrack shown;
     shown.name = track_name(timeline.tracks[track], what == 0, level, labels[process]);

@@ -23,12 +23,6 @@ constexpr double max_wait_seconds = 5.0;
 constexpr std::uint32_t launches_before_switch = 2000;
 constexpr std::uint32_t launches_of_a_batch = 128;
 
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
-
 /// A function of the driver that the program uses.
 template <class Function>
 Function driver(const char* name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,13 @@
 #include "profile/spool.h"
 
 namespace gpubench::profile {
+
+/// On the clock that only goes forward.
+inline std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
 
 /// One in a process, as there is one CUPTI. Records from `start` to `stop`, which may alternate.
 class Recorder {
