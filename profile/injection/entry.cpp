@@ -2,8 +2,10 @@
 // The library that CUDA loads into the profiled program (CUDA_INJECTION64_PATH), and NVTX (NVTX_INJECTION64_PATH).
 // Nothing in here may end or change the program: what fails is noted in the spool, and the program runs on.
 #include <cupti_driver_cbid.h>
+#include <cupti_nvtx_cbid.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -13,7 +15,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <string_view>
 #include <thread>
 
 #include "profile/injection/launch_counter.h"
@@ -73,12 +77,15 @@ struct LaunchExCall {  ///< cuLaunchKernelEx
   CUfunction f;
 };
 
+thread_local RangePath range_path;
+
 /// A launch, where the call is one that can be counted.
 std::optional<Launch> launch_of(CUpti_CallbackId call, const CUpti_CallbackData& data) {
   Launch launch;
   launch.context = data.context;
   launch.name = data.symbolName;
   launch.correlation = data.correlationId;
+  launch.ranges = range_path.number();
   const auto take = [&](const auto& call_parameters) {
     launch.function = call_parameters.f;
     launch.stream = call_parameters.hStream;
@@ -122,7 +129,53 @@ bool begins_capture(CUpti_CallbackId call) {
 /// Set while this thread's launch is being counted, so that what CUPTI itself launches is not.
 thread_local bool counts_now = false;
 
+/// What NVTX is called with, as CUPTI's generated_nvtx_meta.h has it.
+struct NvtxPushExCall {
+  const nvtxEventAttributes_t* attributes;
+};
+struct NvtxDomainPushExCall {
+  nvtxDomainHandle_t domain;
+  NvtxPushExCall core;
+};
+
+template <class Character>
+std::uint64_t hash_of(const Character* text) {
+  return text == nullptr ? 0 : std::hash<std::basic_string_view<Character>>()(text);
+}
+
+std::uint64_t number_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+std::uint64_t name_of(const nvtxEventAttributes_t* attributes) {
+  if (attributes == nullptr) return 0;
+  switch (attributes->messageType) {
+    case NVTX_MESSAGE_TYPE_ASCII: return hash_of<char>(attributes->message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE: return hash_of<wchar_t>(attributes->message.unicode);
+    case NVTX_MESSAGE_TYPE_REGISTERED: return number_of(attributes->message.registered);
+    default: return 0;
+  }
+}
+
+void on_range(CUpti_CallbackId call, const void* parameters) {
+  const void* const what = static_cast<const CUpti_NvtxData*>(parameters)->functionParams;
+  switch (call) {
+    case CUPTI_CBID_NVTX_nvtxRangePushA: return range_path.push(0, hash_of(*static_cast<const char* const*>(what)));
+    case CUPTI_CBID_NVTX_nvtxRangePushW: return range_path.push(0, hash_of(*static_cast<const wchar_t* const*>(what)));
+    case CUPTI_CBID_NVTX_nvtxRangePushEx:
+      return range_path.push(0, name_of(static_cast<const NvtxPushExCall*>(what)->attributes));
+    case CUPTI_CBID_NVTX_nvtxRangePop: return range_path.pop(0);
+    case CUPTI_CBID_NVTX_nvtxDomainRangePushEx: {
+      const auto& push = *static_cast<const NvtxDomainPushExCall*>(what);
+      return range_path.push(number_of(push.domain), name_of(push.core.attributes));
+    }
+    case CUPTI_CBID_NVTX_nvtxDomainRangePop:
+      return range_path.pop(number_of(*static_cast<const nvtxDomainHandle_t*>(what)));
+    default: return;
+  }
+}
+
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId call, const void* parameters) noexcept {
+  if (domain == CUPTI_CB_DOMAIN_NVTX && !injection->ended.load(std::memory_order_relaxed))
+    return on_range(call, parameters);
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API || injection->ended.load(std::memory_order_relaxed)) return;
   const auto& data = *static_cast<const CUpti_CallbackData*>(parameters);
   const bool enters = data.callbackSite == CUPTI_API_ENTER;
@@ -184,6 +237,10 @@ void subscribe() {
         CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
         CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz})
     listen(call);
+  for (const CUpti_CallbackId call :
+       {CUPTI_CBID_NVTX_nvtxRangePushA, CUPTI_CBID_NVTX_nvtxRangePushW, CUPTI_CBID_NVTX_nvtxRangePushEx,
+        CUPTI_CBID_NVTX_nvtxRangePop, CUPTI_CBID_NVTX_nvtxDomainRangePushEx, CUPTI_CBID_NVTX_nvtxDomainRangePop})
+    GPUBENCH_CUPTI_CALL(library, cuptiEnableCallback, 1, injection->subscriber, CUPTI_CB_DOMAIN_NVTX, call);
   injection->counter = std::make_unique<LaunchCounter>(injection->library, *injection->spool, injection->options);
   injection->recorder->pass_over(injection->counter->waiting_thread());
 }

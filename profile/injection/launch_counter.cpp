@@ -101,6 +101,7 @@ bool DeviceWaiter::wait(CUcontext context, double max_seconds) {
 std::size_t LaunchCounter::Hash::operator()(const Key& key) const {
   std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
   for (const std::uint32_t part : key.shape) hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+  hash = (hash ^ key.ranges) * 0x9E3779B97F4A7C15ULL;
   return hash ^ (hash >> 29U);
 }
 
@@ -109,7 +110,7 @@ LaunchCounter::LaunchCounter(std::shared_ptr<const bench::CuptiLibrary> library,
     : library_(std::move(library)),
       spool_(spool),
       options_(options),
-      plan_{std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 1U)},
+      plan_{.first = std::max(options.counted_launches / static_cast<std::uint32_t>(options.counter_sets.size()), 1U)},
       lacking_(options.counter_sets.size()) {}
 
 /// Adds the time since then, and begins anew.
@@ -122,12 +123,13 @@ void LaunchCounter::spend(Part part, std::uint64_t& since) {
 
 /// Null for what is never counted.
 CountingPlan::Group* LaunchCounter::group_of(const Launch& launch) {
-  const Key key{launch.function, launch.shape};
+  const Key key{launch.function, launch.shape, launch.ranges};
   if (const auto known = groups_.find(key); known != groups_.end()) return &known->second;
   if (captures_.load() > 0 || launch.context == nullptr || waits_for_others(launch.name) || is_capturing(launch))
     return nullptr;
-  auto& group = groups_[key];
-  group.counted.resize(options_.counter_sets.size());
+  std::uint32_t& before = ranges_of_[Key{launch.function, launch.shape, 0}];
+  if (before >= plan_.max_ranges) return nullptr;
+  auto& group = groups_[key] = plan_.group(before++, options_.counter_sets.size());
   for (std::size_t& lacking : lacking_) ++lacking;
   return &group;
 }
@@ -177,7 +179,7 @@ bool LaunchCounter::before(const Launch& launch) {
     device.profiler->switch_to(set_of(device, set_));
     device.profiler->begin_range(launch.correlation);
     spend(device.profiler->effort().enabled != enabled ? setting_up : counting, since);
-    if (++group->counted[set_] == plan_.first) --lacking_[set_];
+    if (++group->counted[set_] == group->first) --lacking_[set_];
   } catch (const std::exception& error) {
     end(error.what());
     return false;

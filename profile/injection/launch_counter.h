@@ -34,6 +34,7 @@ struct Launch {
   const char* name = nullptr;  ///< of the kernel, mangled; may be null
   std::uint32_t correlation = 0;
   std::array<std::uint32_t, 7> shape = {};  ///< grid, block and dynamic shared bytes
+  std::uint64_t ranges = 0;                 ///< RangePath::number
   bool per_thread_stream = false;
 };
 
@@ -75,6 +76,7 @@ class LaunchCounter {
   struct Key {
     CUfunction function = nullptr;
     std::array<std::uint32_t, 7> shape = {};
+    std::uint64_t ranges = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
@@ -104,6 +106,7 @@ class LaunchCounter {
   std::vector<std::size_t> lacking_;  ///< groups that are due in each set
   std::uint32_t not_needed_ = 0;      ///< launches in a row that are due in another set
   std::unordered_map<Key, CountingPlan::Group, Hash> groups_;
+  std::unordered_map<Key, std::uint32_t, Hash> ranges_of_;  ///< groups by function and shape
   std::map<CUcontext, Device> devices_;
   DeviceWaiter waiter_;
   std::uint32_t counted_ = 0;
