@@ -288,7 +288,9 @@ Program analyze(const Timeline& timeline, const AnalysisOptions& options) {
     program.gpus[i].process = labels[links.gpus[i].first];
   }
   std::erase_if(program.gpus, [](const GpuTime& gpu) { return gpu.idle.empty() && gpu.busy_seconds == 0.0; });
-  program.ranges = ranges_of(range_tree(timeline, links), labels);
+  RangeTree tree = range_tree(timeline, links);
+  add_memory(tree, timeline);
+  program.ranges = ranges_of(tree, labels);
   add_memory(timeline, span.start, labels, program);
   add_overview(timeline, links, labels, span.start, span.end, program);
   program.findings = findings(timeline, links, program);

@@ -140,12 +140,17 @@ class TreeBuilder {
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
       if (call != links_.calls.end() && call->slice == i) {
-        tree_.of_call[static_cast<std::size_t>(call - links_.calls.begin())] = node_of(*call, slice.start_ns);
+        tree_.of_call[static_cast<std::size_t>(call - links_.calls.begin())] = node_of(call->thread, slice.start_ns);
         ++call;
       } else if (slice.kind == SliceKind::range && links_.thread_of_track[slice.track] != none) {
         add(slice, links_.thread_of_track[slice.track], shown.at(slice.name));
+      } else if (slice.kind == SliceKind::call && links_.thread_of_track[slice.track] != none &&
+                 of_memory(slice.name)) {
+        const std::uint32_t thread = links_.thread_of_track[slice.track];
+        memory_calls_[links_.threads[thread].first].push_back({i, node_of(thread, slice.start_ns)});
       }
     }
+    place_memory();
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
       if ((slice.kind != SliceKind::kernel && slice.kind != SliceKind::communication) || links_.call_of[i] == none)
@@ -185,9 +190,36 @@ class TreeBuilder {
     if (auto& threads = with_ranges_[process]; threads.size() <= max_threads_with_ranges) threads.insert(thread);
   }
 
-  std::uint32_t node_of(const Call& call, std::int64_t start) {
-    const std::uint32_t process = links_.threads[call.thread].first;
-    if (const auto own = open_.find(call.thread); own != open_.end()) {
+  /// Whether calls of this name take memory or give it back.
+  bool of_memory(std::uint32_t name) {
+    const auto [place, fresh] = of_memory_.try_emplace(name, false);
+    if (fresh) {
+      const std::string_view text = timeline_.names.text(name);
+      place->second =
+          std::ranges::any_of(std::to_array<std::string_view>({"Malloc", "Alloc", "Free", "MemCreate", "HostRegister"}),
+                              [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+    }
+    return place->second;
+  }
+
+  /// Memory is taken and given back within a call, so the call is the last one of its process that began before and
+  /// has not ended. Calls that overlap are of several threads, and any of them may be meant.
+  void place_memory() {
+    tree_.of_memory.assign(timeline_.memory.size(), none);
+    std::unordered_map<std::uint32_t, std::size_t> next;
+    for (std::size_t i = 0; i < timeline_.memory.size(); ++i) {
+      const MemoryEvent& event = timeline_.memory[i];
+      const auto& calls = memory_calls_[event.process];
+      std::size_t& after = next[event.process];
+      while (after < calls.size() && timeline_.slices[calls[after].slice].start_ns <= event.time_ns) ++after;
+      if (after > 0 && timeline_.slices[calls[after - 1].slice].end_ns() >= event.time_ns)
+        tree_.of_memory[i] = calls[after - 1].node;
+    }
+  }
+
+  std::uint32_t node_of(std::uint32_t thread, std::int64_t start) {
+    const std::uint32_t process = links_.threads[thread].first;
+    if (const auto own = open_.find(thread); own != open_.end()) {
       own->second.close_until(start);
       if (!own->second.empty()) return own->second.at(start, process);
     }
@@ -211,6 +243,11 @@ class TreeBuilder {
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
   std::unordered_map<std::uint32_t, OpenRanges> open_;                      // by thread
   std::unordered_map<std::uint32_t, std::set<std::uint32_t>> with_ranges_;  // by process
+  struct MemoryCall {
+    std::uint32_t slice, node;
+  };
+  std::unordered_map<std::uint32_t, std::vector<MemoryCall>> memory_calls_;  // by process
+  std::unordered_map<std::uint32_t, bool> of_memory_;                        // by name
 };
 
 std::string path_of(const RangeTree& tree, const RangeTree::Node& node) {
@@ -272,7 +309,7 @@ std::vector<std::uint32_t> range_paths(const Timeline& timeline, Names& paths) {
   return result;
 }
 
-std::vector<ProgramRange> ranges_of(RangeTree tree, const std::vector<std::string>& labels) {
+std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std::string>& labels) {
   // A node stands behind its parent, so that sums go up in one pass from the back.
   std::vector<std::int64_t> kernel_ns;
   std::vector<std::int64_t> launches;
@@ -305,7 +342,10 @@ std::vector<ProgramRange> ranges_of(RangeTree tree, const std::vector<std::strin
                       .host_seconds = seconds_of(node.host_ns),
                       .kernel_seconds = seconds_of(kernel_ns[i]),
                       .own_kernel_seconds = seconds_of(node.own_kernel_ns),
-                      .launches = launches[i]});
+                      .launches = launches[i],
+                      .allocations = node.allocations,
+                      .allocated_bytes = node.allocated_bytes,
+                      .peak_bytes = node.peak_bytes});
     put(children[i]);
   }
   return result;

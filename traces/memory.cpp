@@ -62,6 +62,30 @@ struct Live {
 
 }  // namespace
 
+void add_memory(RangeTree& tree, const Timeline& timeline) {
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::pair<std::uint32_t, std::int64_t>> held;
+  const auto for_each_outer = [&](std::uint32_t node, const auto& change) {
+    for (; node != none && tree.nodes[node].depth >= 0; node = tree.nodes[node].parent) change(tree.nodes[node]);
+  };
+  for (std::size_t i = 0; i < timeline.memory.size(); ++i) {
+    const MemoryEvent& event = timeline.memory[i];
+    const auto before = held.find({event.process, event.address});
+    if (event.address != 0 && before != held.end()) {
+      for_each_outer(before->second.first, [&](RangeTree::Node& node) { node.live_bytes -= before->second.second; });
+      held.erase(before);
+    }
+    if (event.bytes <= 0 || tree.of_memory[i] == none) continue;
+    for_each_outer(tree.of_memory[i], [&](RangeTree::Node& node) {
+      ++node.allocations;
+      node.allocated_bytes += event.bytes;
+      node.live_bytes += event.bytes;
+      node.peak_bytes = std::max(node.peak_bytes, node.live_bytes);
+    });
+    if (event.address != 0)
+      held.emplace(std::pair(event.process, event.address), std::pair(tree.of_memory[i], event.bytes));
+  }
+}
+
 void add_memory(const Timeline& timeline, std::int64_t start_ns, const std::vector<std::string>& labels,
                 Program& program) {
   using Kind = std::pair<std::uint32_t, MemoryKind>;

@@ -57,13 +57,18 @@ struct RangeTree {
     std::int64_t host_ns = 0;
     std::int64_t own_kernel_ns = 0;
     std::int64_t own_launches = 0;
+    std::int64_t allocations = 0, allocated_bytes = 0, live_bytes = 0, peak_bytes = 0;  ///< inclusive
   };
   Names names;
   std::vector<Node> nodes;
   std::vector<std::uint32_t> of_call;  ///< node of each of Links::calls
+  std::vector<std::uint32_t>
+      of_memory;  ///< of each of Timeline::memory the node of its call; `none` where that is not known
 };
 RangeTree range_tree(const Timeline& timeline, const Links& links);
-std::vector<ProgramRange> ranges_of(RangeTree tree, const std::vector<std::string>& labels);
+/// Memory of each node, by the calls that take it. What has no address is never given back.
+void add_memory(RangeTree& tree, const Timeline& timeline);
+std::vector<ProgramRange> ranges_of(const RangeTree& tree, const std::vector<std::string>& labels);
 
 /// Of each GPU its time, without names.
 std::vector<GpuTime> gpu_times(const Timeline& timeline, const Links& links, const AnalysisOptions& options);

@@ -81,6 +81,9 @@ struct ProgramRange {
   double kernel_seconds = 0.0;      ///< of all kernels launched in it and in the ranges within
   double own_kernel_seconds = 0.0;  ///< without those of the ranges within
   std::int64_t launches = 0;        ///< of these kernels, those of a graph each, inclusive
+  std::int64_t allocations = 0;     ///< by calls in it and in the ranges within
+  std::int64_t allocated_bytes = 0;
+  std::int64_t peak_bytes = 0;  ///< held at once of what was allocated there
   friend bool operator==(const ProgramRange&, const ProgramRange&) = default;
 };
 

@@ -407,7 +407,7 @@ PLAIN(Finding, OF(text), OF(gain_seconds))
 PLAIN(ProgramKernel, OF(point), OF(range), OF(launches), OF(counted), OF(total_seconds), OF(p50_seconds),
       OF(p95_seconds), OF(share))
 PLAIN(ProgramRange, OF(process), OF(path), OF(depth), OF(count), OF(host_seconds), OF(kernel_seconds),
-      OF(own_kernel_seconds), OF(launches))
+      OF(own_kernel_seconds), OF(launches), OF(allocations), OF(allocated_bytes), OF(peak_bytes))
 
 void describe(auto& visit, is_a<ProgramMemory> auto& it) {
   fields(visit, OF(process), OF(kind), OF(allocations), OF(peak_bytes), OF(peak_seconds), OF(never_freed_bytes),

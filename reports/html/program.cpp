@@ -177,7 +177,8 @@ std::string ranges(const Program& program) {
   std::string html =
       "<div class=\"scroll tree\" role=\"region\" tabindex=\"0\" aria-label=\"Ranges\"><p>Ranges that the program "
       "names. Kernel time is that of the kernels launched in them.</p><div class=\"row head\"><span>range</span>"
-      "<span>times</span><span>host</span><span>kernels</span><span>own</span><span>launches</span></div>\n";
+      "<span>times</span><span>host</span><span>kernels</span><span>own</span><span>launches</span><span>memory "
+      "peak</span></div>\n";
   std::int64_t open = 0;
   for (std::size_t i = 0; i < shown; ++i) {
     const ProgramRange& range = program.ranges[i];
@@ -194,11 +195,12 @@ std::string ranges(const Program& program) {
     if (range.depth == 0 && !range.process.empty()) name += ", " + range.process;
     const std::string row = fmt::format(
         "<span style=\"padding-left:{}rem\">{}</span><span>{}</span><span>{}</span><span>{}</span><span>{}</span><span>"
-        "{}</span>",
+        "{}</span><span>{}</span>",
         1.1 * static_cast<double>(std::min<std::int64_t>(range.depth, 20)), escape(name),
         format_count(static_cast<double>(range.count)), format_seconds(range.host_seconds),
         format_seconds(range.kernel_seconds), format_seconds(range.own_kernel_seconds),
-        format_count(static_cast<double>(range.launches)));
+        format_count(static_cast<double>(range.launches)),
+        range.allocations == 0 ? "" : format_bytes(static_cast<double>(range.peak_bytes)));
     if (!has_children) {
       html += "<div class=\"row\">" + row + "</div>\n";
       continue;

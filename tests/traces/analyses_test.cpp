@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/traces/sample_timeline.h"
@@ -19,6 +20,7 @@ using ::testing::AllOf;
 using ::testing::DoubleEq;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::FieldsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
@@ -251,6 +253,29 @@ TEST(Ranges, nest_and_sum_up_the_kernels_launched_in_them) {
     else
       EXPECT_EQ(numbers[i], 0);
   EXPECT_THAT(of_kernels, ElementsAre("step/forward", "step/forward", "step", "step", ""));
+}
+
+TEST(Ranges, sum_up_the_memory_that_is_taken_in_them) {
+  Sample sample;
+  sample.slice(SliceKind::range, sample.ranges, 0, 100 * us, "step");
+  sample.slice(SliceKind::range, sample.ranges, 10 * us, 40 * us, "forward");
+  const auto take = [&](std::int64_t at, std::uint64_t address, std::int64_t bytes, const char* call) {
+    sample.slice(SliceKind::call, sample.thread, at - us, at + us, call);
+    sample.timeline.memory.push_back({.time_ns = at, .address = address, .bytes = bytes});
+  };
+  take(5 * us, 1, 100, "cudaMalloc");
+  take(20 * us, 2, 1000, "cudaMallocAsync_v11020");
+  take(30 * us, 2, -1000, "cudaFreeAsync_v11020");
+  take(35 * us, 3, 500, "cuMemAlloc_v2");
+  take(50 * us, 4, 10, "cudaHostAlloc");
+  take(150 * us, 5, 7, "cudaMalloc");                                                // in no range
+  sample.timeline.memory.push_back({.time_ns = 60 * us, .address = 6, .bytes = 9});  // of no call
+  const auto ranges = traces::analyze(sample.sorted()).ranges;
+  ASSERT_THAT(ranges, SizeIs(2));
+  EXPECT_THAT(std::tie(ranges[0].allocations, ranges[0].allocated_bytes, ranges[0].peak_bytes),
+              FieldsAre(4, 1610, 1100));
+  EXPECT_THAT(std::tie(ranges[1].allocations, ranges[1].allocated_bytes, ranges[1].peak_bytes),
+              FieldsAre(2, 1500, 1000));
 }
 
 TEST(Ranges, take_in_launches_of_a_thread_without_any_where_one_thread_has_them) {

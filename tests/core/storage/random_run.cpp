@@ -445,8 +445,17 @@ Program program(Random& random) {
         random.not_negative(), random.not_negative(), random.not_negative(),    random.probability()};
   });
   result.ranges = random.list(3, [&] {
-    return ProgramRange{random.text(),         random.text(),         random.whole(0, 64),   random.whole(0, largest),
-                        random.not_negative(), random.not_negative(), random.not_negative(), random.whole(0, largest)};
+    return ProgramRange{random.text(),
+                        random.text(),
+                        random.whole(0, 64),
+                        random.whole(0, largest),
+                        random.not_negative(),
+                        random.not_negative(),
+                        random.not_negative(),
+                        random.whole(0, largest),
+                        random.whole(0, largest),
+                        random.whole(0, largest),
+                        random.whole(0, largest)};
   });
   result.memory = random.list(2, [&] { return program_memory(random); });
   result.never_freed = random.list(2, [&] {
