@@ -36,8 +36,7 @@ namespace gpubench::bench {
   each(cuptiRangeProfilerGetCounterDataInfo) each(cuptiRangeProfilerCounterDataGetRangeInfo) \
   each(cuptiActivityRegisterCallbacks) each(cuptiActivityEnable) each(cuptiActivityDisable) \
   each(cuptiActivityFlushAll) each(cuptiActivityGetNextRecord) each(cuptiActivityGetNumDroppedRecords) \
-  each(cuptiActivityPushExternalCorrelationId) each(cuptiActivityPopExternalCorrelationId) \
-  each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
+  each(cuptiGetTimestamp) each(cuptiActivityEnableRuntimeApi) each(cuptiActivityEnableDriverApi) \
   each(cuptiActivityEnableAllocationSource) each(cuptiSetThreadIdType) each(cuptiSubscribe) \
   each(cuptiEnableCallback) each(cuptiGetCallbackName)
 // clang-format on

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels and memory by CUPTI's activity records, ranges by external correlation: CUPTI notes for each call of CUDA's
-// API the range of its thread, and kernels and memory name the call that made them. That needs records of the API too.
+// Kernels and memory by CUPTI's activity records. Each thread notes when it enters and leaves a range; a record of
+// CUDA's API has its thread and its time, so it finds its range, and kernels and memory name the call that made them.
+// CUPTI's external correlation would tell the same, at twice the cost of a range.
+#include <pthread.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "bench/cuda/cupti_library.h"
@@ -18,7 +26,7 @@ using bench::MetricsUnavailable;
 // Read are only members that lie at the same place in the records of CUPTI 12.6 to 13 (bench/cuda/cupti_activity.cpp).
 using KernelRecord = CUpti_ActivityKernel9;
 using MemoryRecord = CUpti_ActivityMemory3;
-using CorrelationRecord = CUpti_ActivityExternalCorrelation;
+using CallRecord = CUpti_ActivityAPI;
 #if CUPTI_API_VERSION >= 130000
 static_assert(offsetof(KernelRecord, correlationId) == offsetof(CUpti_ActivityKernel10, correlationId) &&
               offsetof(KernelRecord, start) == offsetof(CUpti_ActivityKernel10, start) &&
@@ -26,7 +34,42 @@ static_assert(offsetof(KernelRecord, correlationId) == offsetof(CUpti_ActivityKe
               offsetof(MemoryRecord, timestamp) == offsetof(CUpti_ActivityMemory4, timestamp) &&
               offsetof(MemoryRecord, isAsync) == offsetof(CUpti_ActivityMemory4, isAsync));
 #endif
-constexpr auto external_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;  // PyTorch has 0 and 1
+
+/// Beyond so many, CUPTI is asked for all its records, so that the changes before them can go.
+constexpr std::size_t max_kept_changes = std::size_t{1} << 22;
+
+/// When a thread was in which range, by time.
+class ThreadLog {
+ public:
+  struct Change {
+    std::uint64_t time_ns = 0;
+    std::uint32_t range = 0;  ///< from here on; 0: none
+  };
+  void push(std::uint64_t time_ns, std::uint32_t range) {
+    const std::lock_guard lock(mutex_);
+    open_.push_back(range);
+    changes_.push_back({time_ns, range});
+  }
+  void pop(std::uint64_t time_ns) {
+    const std::lock_guard lock(mutex_);
+    if (!open_.empty()) open_.pop_back();
+    changes_.push_back({time_ns, open_.empty() ? 0 : open_.back()});
+  }
+  /// What has come since the last call.
+  std::vector<Change> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(changes_, {});
+  }
+  /// The thread's numbers that CUPTI may give in its records.
+  [[nodiscard]] const std::array<std::uint32_t, 2>& threads() const { return threads_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::uint32_t> open_;
+  std::vector<Change> changes_;
+  std::array<std::uint32_t, 2> threads_ = {static_cast<std::uint32_t>(pthread_self()),
+                                           static_cast<std::uint32_t>(gettid())};
+};
 
 const char* name_of(CUpti_ActivityMemoryKind kind) {
   switch (kind) {
@@ -50,8 +93,7 @@ class CuptiRecords final : public RecordSource {
     (void)library_->cuptiActivityGetNumDroppedRecords(nullptr, 0, &before);
     try {
       for (const CUpti_ActivityKind kind :
-           {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-            CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL})
+           {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL})
         enable(kind);
       if (memory) enable(CUPTI_ACTIVITY_KIND_MEMORY2);
     } catch (...) {
@@ -62,15 +104,22 @@ class CuptiRecords final : public RecordSource {
   ~CuptiRecords() override { disable(); }
   CuptiRecords& operator=(CuptiRecords&&) = delete;  ///< not copied, not moved
 
-  void push(std::uint32_t range) noexcept override {
-    (void)library_->cuptiActivityPushExternalCorrelationId(external_kind, range);
-  }
-  void pop() noexcept override { (void)library_->cuptiActivityPopExternalCorrelationId(external_kind, nullptr); }
+  void push(std::uint32_t range) noexcept override { log().push(now(), range); }
+  void pop() noexcept override { log().pop(now()); }
 
   RecordBatch take(bool all) override {
+    all = all || kept_changes_ > max_kept_changes;
     if (all) flush();
     RecordBatch batch;
-    for (const bench::FilledBuffer& buffer : bench::take_filled_buffers()) read(buffer, batch);
+    std::vector<CallRecord> calls;
+    for (const bench::FilledBuffer& buffer : bench::take_filled_buffers()) read(buffer, batch, calls);
+    take_logs();
+    for (const CallRecord& call : calls)
+      if (const std::uint32_t range = range_of(call); range != 0) batch.calls.push_back({call.correlationId, range});
+    // Of calls before now there are no more records.
+    if (all)
+      for (auto& [thread, changes] : changes_) changes.erase(changes.begin(), changes.end() - 1);
+    if (all) kept_changes_ = changes_.size();
     std::size_t dropped = 0;
     GPUBENCH_CUPTI_CALL(*library_, cuptiActivityGetNumDroppedRecords, nullptr, 0, &dropped);
     batch.dropped = static_cast<std::int64_t>(dropped);
@@ -96,15 +145,51 @@ class CuptiRecords final : public RecordSource {
     GPUBENCH_CUPTI_CALL(*library_, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
 
-  void read(const bench::FilledBuffer& buffer, RecordBatch& batch) const {
+  [[nodiscard]] std::uint64_t now() const noexcept {
+    std::uint64_t time = 0;
+    (void)library_->cuptiGetTimestamp(&time);
+    return time;
+  }
+
+  /// This thread's.
+  ThreadLog& log() {
+    thread_local std::pair<std::uint64_t, std::shared_ptr<ThreadLog>> of_thread;
+    if (of_thread.first != number_) {
+      of_thread = {number_, std::make_shared<ThreadLog>()};
+      const std::lock_guard lock(mutex_);
+      logs_.push_back(of_thread.second);
+    }
+    return *of_thread.second;
+  }
+
+  /// After the records were read, so that no call in them is newer.
+  void take_logs() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& log : logs_) {
+      const auto news = log->take();
+      for (const std::uint32_t thread : log->threads()) {
+        if (news.empty()) continue;
+        auto& changes = changes_[thread];
+        changes.insert(changes.end(), news.begin(), news.end());
+        kept_changes_ += news.size();
+      }
+    }
+    // The log of a thread that has ended has no other owner, and nothing more to say.
+    std::erase_if(logs_, [](const auto& log) { return log.use_count() == 1; });
+  }
+
+  [[nodiscard]] std::uint32_t range_of(const CallRecord& call) const {
+    const auto changes = changes_.find(call.threadId);
+    if (changes == changes_.end()) return 0;
+    const auto after = std::ranges::upper_bound(changes->second, call.start, {}, &ThreadLog::Change::time_ns);
+    return after == changes->second.begin() ? 0 : std::prev(after)->range;
+  }
+
+  void read(const bench::FilledBuffer& buffer, RecordBatch& batch, std::vector<CallRecord>& calls) const {
     bench::for_each_record(*library_, buffer, [&](const CUpti_Activity* record, std::size_t left) {
       switch (record->kind) {
-        case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
-          const auto& it = as<CorrelationRecord>(record, left, sizeof(CorrelationRecord));
-          if (it.externalKind == external_kind)
-            batch.calls.push_back({it.correlationId, static_cast<std::uint32_t>(it.externalId)});
-          break;
-        }
+        case CUPTI_ACTIVITY_KIND_RUNTIME:
+        case CUPTI_ACTIVITY_KIND_DRIVER: calls.push_back(as<CallRecord>(record, left, sizeof(CallRecord))); break;
         case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         case CUPTI_ACTIVITY_KIND_KERNEL: {
           const auto& it = as<KernelRecord>(record, left, offsetof(KernelRecord, name));
@@ -119,7 +204,7 @@ class CuptiRecords final : public RecordSource {
                                     it.isAsync != 0, name_of(it.memoryKind), it.address, it.bytes, it.timestamp});
           break;
         }
-        default: break;  // the API's own, and what another session of this process left
+        default: break;  // what another session of this process left
       }
     });
   }
@@ -133,6 +218,12 @@ class CuptiRecords final : public RecordSource {
 
   std::shared_ptr<const CuptiLibrary> library_;
   std::vector<CUpti_ActivityKind> kinds_;
+  static inline std::atomic<std::uint64_t> count_ = 0;
+  const std::uint64_t number_ = ++count_;  ///< tells a thread whether its log is this object's
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<ThreadLog>> logs_;
+  std::map<std::uint32_t, std::vector<ThreadLog::Change>> changes_;  ///< by thread
+  std::size_t kept_changes_ = 0;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 #include <cupti_version.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cmath>
@@ -110,7 +111,7 @@ Activities& activities() {
 std::size_t record_bytes(CUpti_ActivityKind kind) {
   if (kind == CUPTI_ACTIVITY_KIND_MEMCPY) return sizeof(CUpti_ActivityMemcpy5);
   if (kind == CUPTI_ACTIVITY_KIND_MEMSET) return sizeof(CUpti_ActivityMemset4);
-  if (kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) return sizeof(CUpti_ActivityExternalCorrelation);
+  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) return sizeof(CUpti_ActivityAPI);
   if (kind == CUPTI_ACTIVITY_KIND_MEMORY2) return sizeof(CUpti_ActivityMemory3);
   return sizeof(CUpti_ActivityKernel9);
 }
@@ -189,20 +190,24 @@ void fake_cupti_runs_fill(std::uint64_t start, std::uint64_t end) {
   keep(record);
 }
 
-std::vector<std::pair<CUpti_ExternalCorrelationKind, std::uint64_t>>& external_ids() {
-  static std::vector<std::pair<CUpti_ExternalCorrelationKind, std::uint64_t>> ids;
-  return ids;
+/// Each look at the clock is later.
+std::uint64_t next_time() {
+  static std::uint64_t time = 1000;
+  return ++time;
 }
-/// A call of CUDA's API by the one thread there is, and the kernel that it launches, if any.
+CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* time) {
+  *time = next_time();
+  return CUPTI_SUCCESS;
+}
+/// A call of CUDA's API by this thread, and the kernel that it launches, if any.
 void fake_cupti_calls_api(std::uint32_t correlation, std::uint64_t start, std::uint64_t end) {
-  if (!external_ids().empty()) {
-    CUpti_ActivityExternalCorrelation record{};
-    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
-    record.externalKind = external_ids().back().first;
-    record.externalId = external_ids().back().second;
-    record.correlationId = correlation;
-    keep(record);
-  }
+  CUpti_ActivityAPI call{};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.start = next_time();
+  call.end = next_time();
+  call.threadId = static_cast<std::uint32_t>(pthread_self());
+  call.correlationId = correlation;
+  keep(call);
   if (end == start) return;
   CUpti_ActivityKernel9 record{};
   record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -225,16 +230,6 @@ void fake_cupti_has_memory(std::uint32_t correlation, bool allocation, std::uint
   record.timestamp = time;
   keep(record);
 }
-CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
-  external_ids().emplace_back(kind, id);
-  return CUPTI_SUCCESS;
-}
-CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind, uint64_t*) {
-  if (external_ids().empty()) return CUPTI_ERROR_QUEUE_EMPTY;
-  external_ids().pop_back();
-  return CUPTI_SUCCESS;
-}
-
 /// The operation launches a kernel that takes so many nanoseconds.
 void fake_cupti_launches(double duration) {
   if (profiler().started && profiler().of_kernels) profiler().durations.push_back(duration);

@@ -2,6 +2,9 @@
 // Records of ranges from the library that plays CUPTI.
 #include <gmock/gmock.h>
 
+#include <map>
+#include <thread>
+
 #include "bench/cuda/cupti_library.h"
 #include "profile/api/ranges.h"
 #include "tests/bench/fake_cupti.h"
@@ -55,11 +58,36 @@ TEST_F(Records, KernelsAndMemoryFindTheirRange) {
   EXPECT_EQ(sums.kernels_of(0).kernels, 1);
 }
 
+TEST_F(Records, CallsOfSeveralThreadsAndBatchesFindTheirRanges) {
+  const auto source = open_cupti_records(false);
+  source->push(1);
+  call(10, 100, 200);
+  std::thread([&] {
+    call(20, 100, 200);  // this thread is in no range
+    source->push(2);
+    call(21, 100, 200);
+    source->pop();
+    source->pop();  // one too many
+    call(22, 100, 200);
+  }).join();
+  const auto ranges = [](const RecordBatch& batch) {
+    std::map<std::uint32_t, std::uint32_t> of_call;
+    for (const CallInRange& one : batch.calls) of_call[one.correlation] = one.range;
+    return of_call;
+  };
+  using Ranges = std::map<std::uint32_t, std::uint32_t>;
+  EXPECT_EQ(ranges(source->take(true)), (Ranges{{10, 1}, {21, 2}}));
+  call(11, 100, 200);  // still in it, though the log was read
+  source->pop();
+  call(12, 100, 200);
+  EXPECT_EQ(ranges(source->take(true)), (Ranges{{11, 1}}));
+}
+
 TEST_F(Records, KindsAreSwitchedOffAgain) {
   const auto source = open_cupti_records(false);
-  EXPECT_EQ(calls(), "++++");
+  EXPECT_EQ(calls(), "+++");
   source->stop();
-  EXPECT_EQ(calls(), "++++F----");
+  EXPECT_EQ(calls(), "+++F---");
   call(1, 10, 20);
   EXPECT_TRUE(source->take(true).kernels.empty());
 }
@@ -68,13 +96,13 @@ TEST_F(Records, LostRecordsAreCounted) {
   environment_.set("FAKE_CUPTI_LOSES", "1");
   const auto source = open_cupti_records(true);
   call(1, 10, 20);
-  EXPECT_EQ(source->take(true).dropped, 1);
+  EXPECT_EQ(source->take(true).dropped, 2);  // of the call and of its kernel
 }
 
 TEST_F(Records, ARefusalHasItsReasonAndLeavesNothingOn) {
   environment_.set("FAKE_CUPTI_REFUSES_KIND", std::to_string(10));  // CONCURRENT_KERNEL
   EXPECT_THROW((void)open_cupti_records(true), bench::MetricsUnavailable);
-  EXPECT_EQ(calls(), "+++---");
+  EXPECT_EQ(calls(), "++--");
 }
 
 /// By the real library's Host API, which needs no GPU.
