@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev zlib1g-dev libcli11-dev python3 python3-venv)
+build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev zlib1g-dev libzstd-dev libcli11-dev python3 python3-venv)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
 readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0)

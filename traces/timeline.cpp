@@ -2,6 +2,8 @@
 #include "traces/timeline.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace gpubench::traces {
 
@@ -18,10 +20,31 @@ SliceKind kind_of_call(std::string_view name) {
 }
 
 void sort(Timeline& timeline) {
-  std::ranges::stable_sort(timeline.slices, [](const Slice& a, const Slice& b) {
+  const auto before = [](const Slice& a, const Slice& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.duration_ns > b.duration_ns;
-  });
+  };
+  auto& slices = timeline.slices;
+  if (!std::ranges::is_sorted(slices, before)) {
+    if (timeline.flows.empty()) {
+      std::ranges::stable_sort(slices, before);
+    } else {
+      std::vector<std::uint32_t> order(slices.size()), place(slices.size());
+      std::iota(order.begin(), order.end(), 0U);
+      std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return before(slices[a], slices[b]); });
+      for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+      std::vector<Slice> sorted(slices.size());
+      for (std::size_t i = 0; i < slices.size(); ++i) sorted[place[i]] = slices[i];
+      slices = std::move(sorted);
+      for (Flow& flow : timeline.flows) {
+        flow.from = place.at(flow.from);
+        flow.to = place.at(flow.to);
+      }
+    }
+  }
   std::ranges::stable_sort(timeline.memory, {}, &MemoryEvent::time_ns);
+  std::ranges::stable_sort(timeline.marks, {}, &Mark::time_ns);
+  for (CounterTrack& counter : timeline.counters)
+    std::ranges::stable_sort(counter.samples, {}, &CounterSample::time_ns);
 }
 
 }  // namespace gpubench::traces

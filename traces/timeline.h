@@ -126,6 +126,20 @@ struct CounterTrack {
   std::vector<CounterSample> samples;  ///< by time
 };
 
+/// An arrow between two slices, by their places in Timeline::slices: beside what Slice::correlation ties.
+struct Flow {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint32_t name = 0;
+};
+
+/// What happened at one moment.
+struct Mark {
+  std::int64_t time_ns = 0;
+  std::uint32_t name = 0;
+  std::uint32_t track = 0;
+};
+
 struct Timeline {
   std::int64_t base_ns = 0;  ///< what all times count from, since 1970 where the source tells
   Names names;
@@ -133,6 +147,8 @@ struct Timeline {
   std::vector<Track> tracks;
   std::vector<Slice> slices;  ///< sorted by start, the longer first, once `sort` was called
   std::vector<LaunchShape> shapes;
+  std::vector<Flow> flows;
+  std::vector<Mark> marks;  ///< by time
   std::vector<CounterTrack> counters;
   std::vector<MemoryEvent> memory;    ///< by time
   std::int64_t dropped = 0;           ///< records that the source lost
@@ -142,7 +158,7 @@ struct Timeline {
 /// The kind of a call by its name in the API: "cudaLaunchKernel_v7000", "cuMemcpyHtoDAsync_v2".
 SliceKind kind_of_call(std::string_view name);
 
-/// Sorts slices and memory by time.
+/// Sorts slices, marks, counters and memory by time. Flows keep their slices.
 void sort(Timeline& timeline);
 
 }  // namespace gpubench::traces

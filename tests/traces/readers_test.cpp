@@ -15,6 +15,8 @@
 #include "core/storage/storage.h"
 #include "tests/traces/sample_timeline.h"
 #include "traces/analyses.h"
+#include "traces/parts.h"
+#include "traces/readers/bytes.h"
 #include "traces/writers.h"
 
 namespace gpubench {
@@ -184,8 +186,199 @@ TEST(ChromeReader, leaves_odd_events_out_and_says_so) {
       R"({"ph":"X","pid":1,"tid":1,"ts":9223372036854775807,"dur":1,"name":"far"},)"
       R"({"ph":"X","pid":1,"tid":1,"ts":1e300,"dur":1,"name":"far"},{"ph":"X","pid":1,"tid":1,"ts":"nan","dur":1})");
   EXPECT_THAT(timeline.slices, SizeIs(1));
-  EXPECT_THAT(timeline.warnings, ElementsAre("input: 7 events without a usable time, length or place were left out."));
+  EXPECT_THAT(
+      timeline.warnings,
+      ElementsAre("input: 7 events without a usable time, length or place were left out, the first at byte 72."));
   (void)traces::analyze(timeline);
+}
+
+/// Of each slice "track: name from+duration kind".
+std::vector<std::string> slices_of(const Timeline& timeline) {
+  std::vector<std::string> all;
+  for (const auto& slice : timeline.slices)
+    all.push_back(traces::track_name(timeline.tracks[slice.track]) + ": " + timeline.names.text(slice.name) + " " +
+                  std::to_string(slice.start_ns) + "+" + std::to_string(slice.duration_ns) + " " +
+                  std::string(traces::name_of(slice.kind)));
+  return all;
+}
+
+std::string packed(const std::string& text) {
+  std::string out(compressBound(static_cast<uLong>(text.size())) + 32, '\0');
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// A file of these bytes, gone with its test.
+class Scratch {
+ public:
+  Scratch(const std::string& name, const std::string& bytes)
+      : path(std::filesystem::temp_directory_path() / ("gpubench-" + std::to_string(::getpid()) + "-" + name)) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  ~Scratch() { std::filesystem::remove(path); }
+  std::filesystem::path path;
+};
+
+/// Events with all that makes it hard to see where one ends.
+std::string hard_events(int count) {
+  std::string text = "{\"deviceProperties\":[{\"a\":{\"b\":\"}]\"}}],\"traceEvents\" : [";
+  for (int i = 0; i < count; ++i)
+    text += (i > 0 ? ",\n  " : "") + std::string("{\"ph\":\"X\",\"pid\":1,\"tid\":") + std::to_string(i % 3) +
+            ",\"ts\":" + std::to_string(i) +
+            ".5,\"dur\":1,\"args\":{\"l\":[{\"x\":1},{\"y\":[{}]}],\"s\":\"}, {\\\"\"}," +
+            "\"name\":\"k{lambda(int)#1}, {" + std::string(static_cast<std::size_t>(i % 7), '}') + "\\\\\"}";
+  return text + "], \"distributedInfo\": {\"rank\": 3}, \"more\": {\"traceEvents\":[1]}}";
+}
+
+TEST(ChromeReader, reads_the_same_however_its_windows_cut_the_text) {
+  const std::string text = hard_events(400);
+  const auto whole = slices_of(read(text));
+  ASSERT_THAT(whole, SizeIs(400));
+  EXPECT_EQ(whole[3], "thread 0: k{lambda(int)#1}, {}}}\\ 3000+1000 other");
+  for (const std::size_t window : {64, 100, 173, 1000, 4096}) {
+    const auto bytes = traces::bytes_of(text);
+    const Timeline timeline = traces::chrome_json(*bytes, "input", window);
+    EXPECT_EQ(slices_of(timeline), whole) << window;
+    EXPECT_EQ(timeline.processes[0].rank, 3) << window;
+    EXPECT_THAT(timeline.warnings, IsEmpty()) << window;
+  }
+}
+
+TEST(ChromeReader, takes_bytes_that_are_not_utf8_and_control_characters) {
+  const Timeline timeline = of_events(
+      "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1,\"name\":\"caf\xe9 \x01\"},"
+      "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"\xc3\xa9\"},"
+      "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":NaN,\"name\":\"nan\"}");
+  EXPECT_THAT(slices_of(timeline), ElementsAre("thread 1: caf?   0+1000 other", "thread 1: \xc3\xa9 1000+1000 other"));
+  EXPECT_THAT(timeline.warnings, ElementsAre(HasSubstr("1 event without a usable time")));
+}
+
+TEST(ChromeReader, says_the_byte_where_a_text_breaks_off) {
+  const std::string text = R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"},{"ph":"X","pid")";
+  const Timeline timeline = read(text);
+  EXPECT_THAT(timeline.slices, SizeIs(1));
+  EXPECT_THAT(timeline.warnings, ElementsAre("input ends in the middle or is damaged after 1 events (the event at byte "
+                                             "69 is not whole); what came before is kept."));
+  std::string bytes = packed(content(kept / "kineto.json"));
+  const std::string half = std::to_string(bytes.size() / 2);
+  const Scratch file("cut.gz", bytes.substr(0, bytes.size() / 2));
+  EXPECT_THAT(traces::read_chrome_json(file.path).warnings,
+              ElementsAre(HasSubstr("(its gzip data break off at byte " + half + "); what came before is kept.")));
+  for (std::size_t i = 0; i < 100; ++i) bytes[bytes.size() / 2 + i] = '\0';
+  const Scratch bad("damaged.gz", bytes);
+  EXPECT_THAT(traces::read_chrome_json(bad.path).warnings, ElementsAre(HasSubstr("its gzip data are damaged at byte")));
+  const Scratch nothing("nothing.gz", packed("").substr(0, 5));
+  EXPECT_THROW((void)traces::read_chrome_json(nothing.path), storage::ReadError);
+}
+
+TEST(ChromeReader, unpacks_zstandard_or_says_that_it_cannot) {
+  try {
+    EXPECT_THAT(traces::read_chrome_json(kept / "small.json.zst").slices, SizeIs(23));
+  } catch (const storage::ReadError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("which this gpubench was built without; unpack it with 'zstd -d'"));
+  }
+}
+
+TEST(ChromeReader, pairs_begins_and_ends_in_any_order) {
+  const auto event = [](const char* phase, int time, const char* name) {
+    return std::string("{\"ph\":\"") + phase + "\",\"pid\":1,\"tid\":1,\"ts\":" + std::to_string(time) +
+           ",\"name\":\"" + name + "\"}";
+  };
+  const Timeline timeline = of_events(event("E", 30, "") + "," + event("E", 20, "") + "," + event("B", 5, "inner") +
+                                      "," + event("B", 0, "outer"));
+  EXPECT_THAT(slices_of(timeline), ElementsAre("thread 1: outer 0+30000 other", "thread 1: inner 5000+15000 other"));
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+}
+
+TEST(ChromeReader, reads_async_events_counters_flows_and_instants) {
+  const Timeline timeline = of_events(
+      R"({"ph":"b","cat":"net","id":"0x1","pid":1,"tid":1,"ts":0,"name":"get"},)"
+      R"({"ph":"b","cat":"net","id":"0x2","pid":1,"tid":1,"ts":1,"name":"put"},)"
+      R"({"ph":"e","cat":"net","id":"0x1","pid":1,"tid":2,"ts":5,"name":"get"},)"
+      R"({"ph":"e","cat":"net","id2":{"local":"0x2"},"pid":1,"tid":2,"ts":"9","name":"put"},)"
+      R"({"args":{"used":2.5,"free":1},"ph":"C","pid":1,"tid":1,"ts":3,"name":"heap"},)"
+      R"({"ph":"C","pid":1,"ts":4,"name":"heap","args":{"used":3,"free":0.5}},)"
+      R"({"ph":"X","pid":1,"tid":1,"ts":10,"dur":10,"name":"outer"},{"ph":"X","pid":1,"tid":1,"ts":12,"dur":2,"name":"inner"},)"
+      R"({"ph":"X","pid":1,"tid":2,"ts":20,"dur":1,"name":"later"},{"ph":"X","pid":1,"tid":3,"ts":30,"dur":5,"name":"last"},)"
+      R"({"ph":"s","cat":"c","id":7,"pid":1,"tid":1,"ts":13,"name":"go"},)"
+      R"({"ph":"t","cat":"c","id":7,"pid":1,"tid":2,"ts":20,"name":"go"},)"
+      R"({"ph":"f","cat":"c","id":7,"pid":1,"tid":3,"ts":25,"name":"go"},)"
+      R"({"ph":"i","s":"t","pid":1,"tid":1,"ts":11,"name":"now"},{"ph":"i","pid":9,"tid":9,"ts":1,"name":"nowhere"})");
+  EXPECT_THAT(slices_of(timeline), ElementsAre("async net: get 0+5000 other", "async net: put 1000+8000 other",
+                                               "thread 1: outer 10000+10000 other", "thread 1: inner 12000+2000 other",
+                                               "thread 2: later 20000+1000 other", "thread 3: last 30000+5000 other"));
+  ASSERT_THAT(timeline.counters, SizeIs(2));
+  EXPECT_EQ(timeline.counters[0].name, "heap used");
+  EXPECT_EQ(timeline.counters[0].samples[1].time_ns, 4000);
+  EXPECT_EQ(timeline.counters[1].samples[1].value, 0.5);
+  ASSERT_THAT(timeline.flows, SizeIs(2));
+  EXPECT_EQ(std::pair(timeline.flows[0].from, timeline.flows[0].to), std::pair(3U, 4U));
+  EXPECT_EQ(std::pair(timeline.flows[1].from, timeline.flows[1].to), std::pair(4U, 5U));
+  ASSERT_THAT(timeline.marks, SizeIs(1));
+  EXPECT_EQ(timeline.names.text(timeline.marks[0].name), "now");
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+}
+
+TEST(ChromeReader, knows_the_streams_of_xla) {
+  const Timeline timeline = traces::read_chrome_json(kept / "xla.json");
+  EXPECT_THAT(
+      slices_of(timeline),
+      ElementsAre("python: PjitFunction(step) 0+50000 other", "python: cuMemcpyHtoDAsync_v2 10000+4500 transfer",
+                  "python: cuLaunchKernel 20000+3750 launch", "XLA Ops: fusion.3 110000+131000 other",
+                  "cuda:1 Stream #15(MemcpyH2D): MemcpyH2D 110125+8500 copy",
+                  "cuda:1 Stream #14(Compute): loop_fusion_3 210500+30250 kernel"));
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+  ASSERT_THAT(timeline.processes, SizeIs(1));
+  EXPECT_EQ(timeline.processes[0].name, "/host:CPU");
+  EXPECT_EQ(timeline.slices[4].detail, 4096);
+  ASSERT_THAT(timeline.shapes, SizeIs(1));
+  EXPECT_EQ(timeline.shapes[0].grid[0], 128);
+  EXPECT_EQ(timeline.shapes[0].registers, 32);
+  const Program program = traces::analyze(timeline);
+  ASSERT_THAT(program.gpus, SizeIs(1));
+  EXPECT_EQ(program.gpus[0].device, "cuda:1");
+  EXPECT_DOUBLE_EQ(program.gpus[0].busy_seconds, 38.75e-6);
+  EXPECT_EQ(program.gpus[0].launches, 1);
+}
+
+TEST(ChromeReader, reads_what_viztracer_writes) {
+  const Timeline timeline = traces::read_chrome_json(kept / "viztracer.json");
+  EXPECT_THAT(timeline.slices, SizeIs(23));
+  EXPECT_THAT(slices_of(timeline), Contains("MainThread: leaf (prog.py:2) 9163+2433 other"));
+  EXPECT_EQ(timeline.processes[0].name, "MainProcess");
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+}
+
+TEST(ChromeReader, is_not_led_astray_by_depth) {
+  const std::size_t deep = 1'000'000;
+  std::string nested;
+  for (std::size_t i = 0; i < deep; ++i) nested += "{\"a\":";
+  nested += "1" + std::string(deep, '}');
+  const std::string good = R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"good"})";
+  EXPECT_THAT(
+      of_events(R"({"ph":"X","pid":1,"tid":1,"ts":5,"dur":1,"name":"deep","args":)" + nested + "}," + good).slices,
+      SizeIs(2));
+  EXPECT_THAT(of_events(std::string(deep, '[') + std::string(deep, ']') + "," + good).slices, SizeIs(1));
+  EXPECT_THAT(of_events(good + "," + std::string(deep, '[')).warnings,
+              ElementsAre(HasSubstr("the event at byte 72 is not whole")));
+}
+
+TEST(ChromeReader, keeps_times_beyond_what_a_double_holds) {
+  const Timeline timeline =
+      of_events(R"({"ph":"X","pid":1,"tid":1,"ts":1790857026000000.123,"dur":0.001,"name":"a"},)"
+                R"({"ph":"X","pid":1,"tid":1,"ts":1790857026000000.1245,"dur":1.5e-2,"name":"b"},)"
+                R"({"ph":"X","pid":1,"tid":1,"ts":1.790857026000000126E15,"dur":"25E+2","name":"c"})");
+  EXPECT_EQ(timeline.base_ns, 1'790'857'026'000'000'123);
+  EXPECT_THAT(slices_of(timeline),
+              ElementsAre("thread 1: a 0+1 other", "thread 1: b 2+15 other", "thread 1: c 3+2500000 other"));
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readers share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "traces/timeline.h"
+
+namespace gpubench::traces {
+
+constexpr std::int64_t max_time_ns = std::int64_t{1} << 61;  // 73 years: sums of two stay in range
+constexpr std::size_t max_tracks = 100'000;
+constexpr std::size_t max_slices = 0xFFFF'0000;
+constexpr std::size_t max_name_bytes = 4096;
+
+inline std::uint32_t to_uint32(std::optional<std::int64_t> number) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.value_or(0), 0, 0xFFFFFFFF));
+}
+
+/// One end of an arrow, before its slice is known.
+struct FlowPoint {
+  std::uint64_t id = 0;
+  std::int64_t time_ns = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t name = 0;
+  char phase = 's';       ///< as Chrome's: begins, steps, finishes
+  bool enclosing = true;  ///< at the slice around it, not at the next one
+};
+
+/// Adds the arrows between the slices that the points lie on. The timeline is sorted; `thread_of_track` says where each
+/// track's points come from.
+void bind_flows(Timeline& timeline, std::vector<FlowPoint>& points, const std::vector<std::uint32_t>& thread_of_track);
+
+}  // namespace gpubench::traces
