@@ -7,8 +7,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build libbenchmark-dev libfmt-dev libeigen3-dev nlohmann-json3-dev libsimdjson-dev zlib1g-dev libzstd-dev libcli11-dev python3 python3-venv)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
+test_packages=(python3-dev libgtest-dev libgmock-dev libbenchmark-tools python3-scipy python3-yaml doxygen zsh fish)
 chart_library="vl-convert-python==1.9.0.post1"
+python_tests=("nanobind>=2.4" numpy pytest)
 readers=("cuda-bench[compare]==0.3.0" prometheus_client==0.26.0)
 
 tests=OFF
@@ -54,6 +55,13 @@ has_gpu() {
 
 cached() { grep -qs "^$1:[A-Z]*=$2\$" build/CMakeCache.txt; }
 
+# Whether the Python package can be built: nanobind is there, and Python's own headers.
+has_python_package() {
+  [ -e build/python-venv/ready ] && build/python-venv/bin/python -c '
+import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+}
+
 configure() {
   local options=(-DCMAKE_BUILD_TYPE=Release "-DGPUBENCH_TESTS=$tests" "-DGPUBENCH_EXAMPLES=$tests")
   if [ ! -e build/CMakeCache.txt ]; then
@@ -62,6 +70,9 @@ configure() {
   fi
   # A build folder that somebody configured keeps its choice of CUDA.
   if [ ! -e build/CMakeCache.txt ] || cached GPUBENCH_QUICK_BUILD ON; then options+=("-DGPUBENCH_CUDA=$cuda"); fi
+  if [ "$tests" = ON ] && has_python_package; then
+    options+=(-DGPUBENCH_PYTHON_PACKAGE=ON "-DPython_EXECUTABLE=$PWD/build/python-venv/bin/python")
+  fi
   cmake -S . -B build "${options[@]}"
 }
 
@@ -105,6 +116,8 @@ environment venv "$chart_library" ||
 if [ "$tests" = ON ]; then
   environment readers "${readers[@]}" ||
     say "readers of what is written for other tools (${readers[*]}) cannot be had, see build/readers.log; going on: tests with them will skip"
+  environment python-venv "${python_tests[@]}" ||
+    say "what the Python package is built and tested with (${python_tests[*]}) cannot be had, see build/python-venv.log; going on without it"
   environment docs-venv -r docs/requirements.txt ||
     say "mkdocs cannot be had, see build/docs-venv.log; going on: the test of the documentation's site will skip"
 fi

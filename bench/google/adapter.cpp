@@ -19,24 +19,17 @@ std::vector<bench::Registration*>& all_registrations() {
   return all;
 }
 
-GoogleBenchmark* add(bench::Registration registration) {
-  // Google Benchmark keeps what it registers until the process ends; so is this kept.
+/// Google Benchmark keeps what it registers; so is this kept.
+std::vector<std::unique_ptr<bench::Registration>>& kept_registrations() {
   static std::vector<std::unique_ptr<bench::Registration>> owner;
-  bench::Registration& kept = *owner.emplace_back(std::make_unique<bench::Registration>(std::move(registration)));
-  std::string name = kept.operation;
-  for (const Argument& text : kept.texts) name += fmt::format("/{}:{}", text.name, *text.text);
-  kept.google = benchmark::RegisterBenchmark(name.c_str(), [&kept](benchmark::State& google) {
-                  bench::Adapter::call(google, kept);
-                })->UseManualTime();
-  all_registrations().push_back(&kept);
-  return kept.google;
+  return owner;
 }
 
 }  // namespace
 
 GoogleBenchmark* register_operation(const std::string& name, DeviceKind kind, std::function<void(State&)> operation,
                                     Code code) {
-  return add({name, kind, std::move(operation), {}, code == Code::unoptimized});
+  return bench::add_registration({name, kind, std::move(operation), {}, code == Code::unoptimized});
 }
 
 Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::string& argument,
@@ -44,8 +37,8 @@ Benchmarks register_axis(const std::string& name, DeviceKind kind, const std::st
   std::vector<GoogleBenchmark*> registered;
   registered.reserve(values.size());
   for (const AxisValue& value : values)
-    registered.push_back(
-        add({name, kind, value.operation, {Argument{argument, 0, value.text}}, code == Code::unoptimized}));
+    registered.push_back(bench::add_registration(
+        {name, kind, value.operation, {Argument{argument, 0, value.text}}, code == Code::unoptimized}));
   return Benchmarks(std::move(registered));
 }
 
@@ -247,6 +240,24 @@ void check(const std::vector<ArgumentChoice>& choices, const std::vector<Registe
 }  // namespace
 
 const std::vector<Registration*>& registrations() { return all_registrations(); }
+
+GoogleBenchmark* add_registration(Registration registration) {
+  Registration& kept = *kept_registrations().emplace_back(std::make_unique<Registration>(std::move(registration)));
+  std::string name = kept.operation;
+  for (const Argument& text : kept.texts) name += fmt::format("/{}:{}", text.name, *text.text);
+  kept.google = benchmark::RegisterBenchmark(name.c_str(), [&kept](benchmark::State& google) {
+                  Adapter::call(google, kept);
+                })->UseManualTime();
+  all_registrations().push_back(&kept);
+  return kept.google;
+}
+
+void forget_registrations() {
+  benchmark::ClearRegisteredBenchmarks();
+  all_registrations().clear();
+  kept_registrations().clear();
+}
+
 std::string why_unmeasured(const Measurement& measurement) {
   if (measurement.failure) return measurement.failure->message;
   return measurement.skipped.value_or("no time was measured");

@@ -32,8 +32,12 @@ struct Registration {
   std::set<std::vector<std::int64_t>> replaced = {};
 };
 
-/// All of this process, in the order of registration. They live as long as the process.
+/// All of this process, in the order of registration. They live until forget_registrations, or as long as the process.
 const std::vector<Registration*>& registrations();
+/// As register_operation, with texts. The result is Google Benchmark's, for arguments.
+GoogleBenchmark* add_registration(Registration registration);
+/// Lets go of all of them: for a process that registers anew. Nothing may be running.
+void forget_registrations();
 
 /// Is called once for each point of a device with its position among those that bench::discover names, unless Google
 /// Benchmark interleaves repetitions at random. Returns the measurement without its name, or nothing to leave the point

@@ -19,6 +19,7 @@
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "main/commands/commands.h"
+#include "main/embedding.h"
 #include "main/worker/isolation.h"
 #include "reports/charts/picture.h"
 
@@ -95,7 +96,13 @@ bool is_any_of(const std::exception& error) {
 
 }  // namespace
 
+Embedding& embedding() {
+  static Embedding own;
+  return own;
+}
+
 void say(const std::string& message) {
+  if (embedding().say) return embedding().say(printable(message));
   flush_stdout();  // or the two mix where both go to one file
   fmt::print(stderr, "gpubench: {}\n", without_log_commands(printable(message)));
 }

@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "main/embedding.h"
 
 namespace gpubench {
 namespace {
@@ -139,6 +140,7 @@ int Interruption::noted() { return noted_signal; }
 
 void Interruption::end() {
   const int number = noted_signal;
+  if (embedding().finished) throw Interrupted{number};
   std::signal(number, SIG_DFL);
   std::raise(number);
   std::_Exit(128 + number);  // not reached but where the signal is blocked

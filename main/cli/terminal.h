@@ -54,7 +54,8 @@ class Interruption {
 
   /// The signal that was noted; 0 for none.
   [[nodiscard]] static int noted();
-  /// Ends the process by the signal that was noted, so that whoever started it can see why.
+  /// Ends the process by the signal that was noted, so that whoever started it can see why; or as main/embedding.h
+  /// says.
   [[noreturn]] static void end();
 
  private:

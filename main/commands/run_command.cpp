@@ -27,6 +27,7 @@
 #include "main/commands/commands.h"
 #include "main/commands/plan.h"
 #include "main/commands/run_ceilings.h"
+#include "main/embedding.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
@@ -240,6 +241,10 @@ void run_passes(const std::vector<Plan>& plans, const Options& options, Progress
 }
 
 int report(const Run& run, const Options& options, const GoogleOutputs& google) {
+  if (embedding().finished) {
+    embedding().finished(run);
+    return exit_codes::fine;
+  }
   for (const std::string& warning : run.warnings) say(warning);
   google.print();
   if (!options.quiet && !options.google.format)
@@ -425,6 +430,7 @@ int run_command(const Options& options) {
     for (const Device& device : devices)
       if (const auto reason = bench::why_not_cold(device)) throw UsageError(*reason + " Leave out --cache=cold.");
   for (const Device& device : devices) {
+    if (embedding().finished) break;  // it is in the run
     const std::string why = device.kind == DeviceKind::cpu && options.device.empty()
                                 ? fmt::format(" ({})", bench::why_no_gpu())
                                 : std::string();

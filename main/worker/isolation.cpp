@@ -21,6 +21,7 @@
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
+#include "main/embedding.h"
 
 namespace gpubench {
 namespace {
@@ -65,10 +66,10 @@ std::vector<std::string> environment_with(const std::string& addition) {
   return words;
 }
 
-/// This program, started again in a process of its own.
+/// This program, or the one that stands in for it, started in a process of its own.
 class ChildProcess {
  public:
-  /// Starts /proc/self/exe with this command line, a job and a process group of its own. Throws std::system_error.
+  /// Starts it with this command line, a job and a process group of its own. Throws std::system_error.
   explicit ChildProcess(const std::filesystem::path& job) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, "pipe2");
@@ -77,7 +78,9 @@ class ChildProcess {
     fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
     Spawn spawn("a worker process cannot be started: posix_spawn");
     spawn.give(theirs.number(), theirs);
-    process_.emplace(spawn.start("/proc/self/exe", own_command_line(),
+    const std::vector<std::string>& worker = embedding().worker;
+    process_.emplace(spawn.start(worker.empty() ? "/proc/self/exe" : worker.front().c_str(),
+                                 worker.empty() ? own_command_line() : worker,
                                  environment_with(fmt::format("{}:{}", theirs.number(), job.string()))));
   }
 

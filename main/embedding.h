@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands inside a program that is not gpubench's own, such as a Python: what that wants otherwise.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/model/run.h"
+
+namespace gpubench {
+
+struct Embedding {
+  /// Command line of the gpubench that measures ceilings in a process of its own; empty: this program again.
+  std::vector<std::string> worker;
+  std::function<void(const std::string& message)> say;  ///< gets messages in place of standard error, where it is set
+  /// Gets a finished run, in place of the terminal. Where it is set a signal is thrown, as Interrupted, and never ends
+  /// the process.
+  std::function<void(Run run)> finished;
+};
+/// That of this process.
+Embedding& embedding();
+
+/// A signal that came while a command ran.
+struct Interrupted {
+  int signal = 0;
+};
+
+}  // namespace gpubench

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench: what limits your GPU code, measured on your GPU.
+
+    import gpubench, torch
+
+    @gpubench.benchmark(n=gpubench.sizes(2**10, 2**26, step=4))
+    def add(state, n):
+        a, b, out = (torch.empty(n, device=state.device) for _ in range(3))
+        state.reads(a, b)
+        state.writes(out)
+        state.measure(lambda: torch.add(a, b, out=out))
+
+    run = gpubench.run(add)
+    print(run)
+    run.report("add.html")
+
+Names load what they need when they are first used, so that the import itself is quick.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
+                        WriteError)
+    from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
+    from .runs import (Calibration, Comparison, Point, Run, Timeline, calibrate, calibration, compare, devices, doctor,
+                       load, program)
+
+_PLACES = {
+    "harness": ("Benchmark", "State", "Stream", "benchmark", "benchmarks", "run", "sizes"),
+    "runs": ("Calibration", "Comparison", "Point", "Run", "Timeline", "calibrate", "calibration", "compare", "devices",
+             "doctor", "load", "program"),
+    "_core": ("ChartError", "CudaError", "Error", "FlagError", "MetricNameError", "NoSuchDevice", "ReadError",
+              "UsageError", "WriteError"),
+}
+_PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
+_MODULES = ("compat", "kernel_trace", "profile", "profiling", "regime", "torch", "triton")
+
+__all__ = [  # noqa: F822: found by __getattr__
+    "Benchmark", "Calibration", "ChartError", "Comparison", "CudaError", "Error", "FlagError", "MetricNameError",
+    "NoSuchDevice", "Point", "ReadError", "Run", "State", "Stream", "Timeline", "UsageError", "WriteError", "benchmark",
+    "benchmarks", "calibrate", "calibration", "compare", "devices", "doctor", "load", "program", "run", "sizes"
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("._core", __name__).version
+    if name in _PLACE_OF:
+        value = getattr(importlib.import_module("." + _PLACE_OF[name], __name__), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module 'gpubench' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench's engine. Use the package gpubench, whose names stay."""
+from typing import Any
+
+from collections.abc import Sequence
+
+from . import profile as profile
+
+
+version: str = '0.2.0'
+
+class Error(RuntimeError):
+    """What gpubench cannot do, in one sentence."""
+
+class UsageError(Error):
+    pass
+
+class FlagError(UsageError):
+    pass
+
+class MetricNameError(UsageError):
+    pass
+
+class NoSuchDevice(Error):
+    pass
+
+class ReadError(Error):
+    pass
+
+class WriteError(Error):
+    pass
+
+class ChartError(Error):
+    pass
+
+class CudaError(Error):
+    pass
+
+class Run:
+    """A run as the engine holds it. gpubench.Run is what users have."""
+
+    @staticmethod
+    def read(file: str) -> Run: ...
+
+    @staticmethod
+    def from_json(text: str) -> Run: ...
+
+    @staticmethod
+    def from_trace(file: str) -> Run: ...
+
+    def to_json(self) -> str: ...
+
+    def write(self, file: str, chart: str = '') -> None: ...
+
+    def html(self) -> str: ...
+
+    def csv(self) -> str: ...
+
+    def markdown(self) -> str: ...
+
+    def console(self, color: bool = False, width: int = 120, kernels: bool = False) -> str: ...
+
+    def chart(self, chart: str) -> str: ...
+
+    def classify(self) -> None: ...
+
+    def judge_by(self, file: str) -> None: ...
+
+class Comparison:
+    """Two sides of runs, point by point."""
+
+    def to_json(self) -> str: ...
+
+    def markdown(self) -> str: ...
+
+    def csv(self) -> str: ...
+
+    def console(self, color: bool = False, width: int = 120) -> str: ...
+
+    def exit_code(self, fail_on: str = 'regression') -> int: ...
+
+def compare(base: Sequence[Run], new: Sequence[Run], min_effect: float = 0.01, process_noise: float | None = None, force: bool = False, paired: bool = False, clock: str | None = None) -> Comparison: ...
+
+def check_store(store: str, run: Run, min_effect: float = 0.01) -> Comparison | None: ...
+
+def add_to_store(store: str, run: Run, label: str = '') -> str: ...
+
+def devices() -> str:
+    """All devices, as JSON."""
+
+def why_no_gpu() -> str: ...
+
+def stored_calibration(device: str) -> tuple[str | None, str]:
+    """
+    The calibration of a device in the cache as JSON, or why there is none.
+    """
+
+def calibrations_of(file: str) -> list[str]:
+    """The calibrations in a file, as JSON."""
+
+def calibration_table(json: str, color: bool = False, width: int = 120) -> str: ...
+
+def doctor() -> str:
+    """What works on this machine, as JSON."""
+
+def rewrite_trace(source: str, target: str) -> None:
+    """Reads a trace and writes it for a viewer."""
+
+class State:
+    """A point while its operation runs. gpubench.State is what users have."""
+
+    def range(self, name: str) -> int: ...
+
+    def reads(self, bytes: int) -> None: ...
+
+    def writes(self, bytes: int) -> None: ...
+
+    def flops(self, pipe: str, count: int) -> None: ...
+
+    def footprint(self, bytes: int) -> None: ...
+
+    def random_reads(self, count: int, table_bytes: int) -> None: ...
+
+    def random_updates(self, count: int, table_bytes: int) -> None: ...
+
+    def items(self, count: int) -> None: ...
+
+    def counter(self, name: str, value: float, unit: str = '') -> None: ...
+
+    def label(self, text: str) -> None: ...
+
+    def skip(self, reason: str) -> None: ...
+
+    def verify(self, check: object) -> None: ...
+
+    def reset(self, function: object, takes_stream: bool, prepare: object, on_gpu: bool) -> None: ...
+
+    def measure(self, function: object, takes_stream: bool, prepare: object, on_gpu: bool) -> None: ...
+
+def register(name: str, kind: str, texts: Sequence[tuple[str, str]], number_names: Sequence[str], numbers: Sequence[Sequence[int]], function: object, repetitions: int | None = None) -> None: ...
+
+def run(words: Sequence[str], worker: Sequence[str], say: object) -> Run: ...
+
+def current_device() -> int:
+    """The number of the GPU that this thread uses."""
+
+def forget() -> None: ...
+
+with_cuda: bool = False

@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations written in Python, measured as those of C++ are."""
+from __future__ import annotations
+
+import gc
+import inspect
+import itertools
+import os
+import sys
+from contextlib import ExitStack, contextmanager
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+
+from . import _core
+from ._cli import PROGRAM
+from .runs import PathLike, Run, devices
+
+Operation = Callable[..., Any]
+
+fp64, fp32, fp16, bf16, int32 = "fp64", "fp32", "fp16", "bf16", "int32"
+tensor_fp64, tensor_tf32, tensor_fp16, tensor_bf16 = "tensor-fp64", "tensor-tf32", "tensor-fp16", "tensor-bf16"
+tensor_fp8, tensor_int8, special = "tensor-fp8", "tensor-int8", "special"
+
+_PIPES = {
+    "float64": fp64, "float32": fp32, "float16": fp16, "half": fp16, "bfloat16": bf16, "double": fp64, "float": fp32,
+    "complex64": fp32, "complex128": fp64, "float8_e4m3fn": "fp16", "float8_e5m2": "fp16",
+}
+_MATRIX_PIPES = {
+    "float64": tensor_fp64, "float32": fp32, "float16": tensor_fp16, "bfloat16": tensor_bf16, "int8": tensor_int8,
+    "uint8": tensor_int8, "float8_e4m3fn": tensor_fp8, "float8_e5m2": tensor_fp8, "complex64": fp32,
+    "complex128": tensor_fp64,
+}
+
+
+def sizes(start: int, stop: int, step: int = 2) -> list[int]:
+    """The sizes from `start` to `stop`, both included, each `step` times the one before."""
+    if start < 1 or stop < start or step < 2:
+        raise ValueError(f"sizes({start}, {stop}, step={step}): sizes go upwards from 1 or more, by a factor of 2 or more")
+    values = []
+    while start < stop:
+        values.append(start)
+        start *= step
+    return [*values, stop]
+
+
+def text_of(value: Any) -> str:
+    """How a value of an axis is shown: "float32" for torch.float32, numpy.float32 and "float32" alike."""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, type) or callable(value):
+        text = getattr(value, "__name__", str(value))
+    else:
+        text = str(value)
+    return text.removeprefix("torch.").replace("/", "|").strip() or "none"
+
+
+def pipe_of(dtype: Any, matrix: bool = False) -> str:
+    """The execution pipe that calculates in a type: "fp32" for torch.float32; with `matrix` that of matrix products."""
+    name = text_of(getattr(dtype, "name", dtype))
+    return (_MATRIX_PIPES if matrix else _PIPES).get(name, int32 if "int" in name or name == "bool" else name)
+
+
+def bytes_of(thing: Any) -> int:
+    """Bytes of an array or tensor; a number stands for itself."""
+    nbytes = getattr(thing, "nbytes", thing)
+    if not hasattr(nbytes, "__index__"):
+        raise TypeError(f"reads() and writes() take bytes, arrays and tensors, not {type(thing).__name__}")
+    return int(nbytes)
+
+
+def address_of(thing: Any) -> int | None:
+    """Where an array or tensor lies; None where that is not known."""
+    if hasattr(thing, "data_ptr"):
+        return int(thing.data_ptr())
+    for name in ("__cuda_array_interface__", "__array_interface__"):
+        interface = getattr(thing, name, None)
+        if isinstance(interface, dict):
+            return int(interface["data"][0])
+    return None
+
+
+class Stream:
+    """The CUDA stream on which an operation is timed. Frameworks that take `__cuda_stream__` take it as it is."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: int):
+        self.handle = handle  #: cudaStream_t as a number
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.handle)
+
+    def __int__(self) -> int:
+        return self.handle
+
+    @property
+    def ptr(self) -> int:
+        """As CuPy names it."""
+        return self.handle
+
+    def torch(self) -> Any:
+        """As a torch.cuda.Stream."""
+        import torch
+        return torch.cuda.ExternalStream(self.handle)  # type: ignore[no-untyped-call]
+
+    def cupy(self) -> Any:
+        """As a cupy.cuda.Stream."""
+        import cupy
+        return cupy.cuda.ExternalStream(self.handle)
+
+    def numba(self) -> Any:
+        """As a stream of numba.cuda."""
+        from numba import cuda
+        return cuda.external_stream(self.handle)
+
+
+def _takes_stream(function: Operation) -> bool:
+    """Whether it has a parameter that must be given."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(each.kind in positional and each.default is inspect.Parameter.empty for each in parameters)
+
+
+def _torch() -> Any:
+    """torch, where the program uses it on a GPU."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_available() else None
+
+
+@contextmanager
+def _frameworks(on_gpu: bool) -> Iterator[Callable[[int], Stream]]:
+    """While it lasts, frameworks launch on the stream that the yielded function was last called with."""
+    if not on_gpu:
+        yield Stream
+        return
+    torch, cupy = _torch(), sys.modules.get("cupy")
+    with ExitStack() as undo:
+        if torch is not None:
+            torch.cuda.synchronize()  # inputs were made on another stream
+            undo.callback(torch.cuda.set_stream, torch.cuda.current_stream())
+            if hasattr(torch.cuda, "use_mem_pool"):  # what a graph writes to is nobody else's
+                undo.enter_context(torch.cuda.use_mem_pool(torch.cuda.MemPool()))
+            undo.callback(torch.cuda.synchronize)
+        if cupy is not None:
+            cupy.cuda.Device().synchronize()
+            undo.callback(cupy.cuda.get_current_stream().use)
+
+        def prepare(handle: int) -> Stream:
+            stream = Stream(handle)
+            if torch is not None:
+                torch.cuda.set_stream(stream.torch())
+            if cupy is not None:
+                stream.cupy().use()
+            return stream
+
+        yield prepare
+
+
+def _outcome(check: Callable[[], Any]) -> tuple[bool, str]:
+    try:
+        result = check()
+    except AssertionError as error:
+        return False, str(error).strip().split("\n")[0] or "an assertion failed"
+    if isinstance(result, tuple):
+        return bool(result[0]), str(result[1])
+    return result is None or bool(result), ""
+
+
+class State:
+    """What an operation is handed: its arguments, declarations of its work, and `measure`."""
+
+    def __init__(self, core: _core.State, device: str, values: Mapping[str, Any]):
+        self._core = core
+        self._values = values
+        self._touched: dict[int, int] | None = {}
+        self.device = device  #: "cuda:0" or "cpu", as torch takes it
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of an argument."""
+        try:
+            return self._values[name]
+        except KeyError:
+            raise KeyError(f"{name}; this point has {', '.join(self._values) or 'no arguments'}") from None
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether this point runs on a GPU."""
+        return self.device != "cpu"
+
+    def _declare(self, things: Iterable[Any], declare: Callable[[int], None]) -> None:
+        for thing in things:
+            size = bytes_of(thing)
+            declare(size)
+            address = address_of(thing)
+            if address is None:
+                self._touched = None
+            elif self._touched is not None:
+                self._touched[address] = max(size, self._touched.get(address, 0))
+
+    def reads(self, *things: Any) -> None:
+        """Bytes one execution must read, at least: numbers, or the arrays and tensors themselves. Calls add up."""
+        self._declare(things, self._core.reads)
+
+    def writes(self, *things: Any) -> None:
+        """Bytes one execution must write, likewise."""
+        self._declare(things, self._core.writes)
+
+    def flops(self, pipe: Any, count: int) -> None:
+        """Operations on a pipe ("fp32", "tensor-bf16", ..., or a type of elements); a fused multiply-add is two."""
+        self._core.flops(pipe_of(pipe), int(count))
+
+    def footprint(self, size: int) -> None:
+        """Distinct bytes touched, where they are not those of the arrays given to reads() and writes()."""
+        self._touched = None
+        self._core.footprint(int(size))
+
+    def random_reads(self, count: int, table_bytes: int) -> None:
+        """How many of the reads go to random places of a table of so many bytes."""
+        self._core.random_reads(int(count), int(table_bytes))
+
+    def random_updates(self, count: int, table_bytes: int) -> None:
+        """The same of stores and atomic operations."""
+        self._core.random_updates(int(count), int(table_bytes))
+
+    def items(self, count: int) -> None:
+        """Items one execution processes: rows, tokens. Reports show them per second."""
+        self._core.items(int(count))
+
+    def counter(self, name: str, value: float, unit: str = "") -> None:
+        """A figure of your own, reported with the point."""
+        self._core.counter(name, float(value), unit)
+
+    def label(self, text: str) -> None:
+        """A text of your own, reported with the point."""
+        self._core.label(text)
+
+    def skip(self, reason: str) -> None:
+        """Leaves this point out; not a failure."""
+        self._core.skip(reason)
+
+    def verify(self, check: Callable[[], Any]) -> None:
+        """Called once, after a first execution and before timing: it asserts, or returns False or (False, message), where
+        the result is wrong. The point then fails and is not timed."""
+        self._core.verify(lambda: _outcome(check))
+
+    def reset(self, function: Operation) -> None:
+        """Called before each execution, untimed: restores what an operation in place has changed."""
+        self._reset = function
+
+    def measure(self, function: Operation) -> None:
+        """Times a callable, which takes nothing, or a Stream. On a GPU it must launch all its work on that stream, which
+        is already the current one of PyTorch and CuPy."""
+        if self._touched:
+            self._core.footprint(sum(self._touched.values()))
+        collects = gc.isenabled()
+        with _frameworks(self.on_gpu) as prepare:
+            reset: Operation | None = getattr(self, "_reset", None)
+            if reset is not None:
+                self._core.reset(reset, _takes_stream(reset), prepare, self.on_gpu)
+            gc.disable()  # as timeit does
+            try:
+                self._core.measure(function, _takes_stream(function), prepare, self.on_gpu)
+            finally:
+                if collects:
+                    gc.enable()
+
+
+class Benchmark:
+    """An operation with its axes. Calling it calls the function."""
+
+    def __init__(self, function: Callable[..., Any], name: str, axes: Mapping[str, Sequence[Any]],
+                 device: str | None):
+        self.function = function
+        self.name = name
+        self.axes = {axis: list(values) for axis, values in axes.items()}
+        self.device = device  #: "cuda", "cpu", or None for both
+        self.__doc__ = function.__doc__
+        for axis, values in self.axes.items():
+            if not values:
+                raise ValueError(f"{name}: the axis {axis} has no values")
+        self._wanted = self._parameters()
+
+    def _parameters(self) -> set[str]:
+        """The axes that the function wants by name."""
+        parameters = list(inspect.signature(self.function).parameters.values())
+        if not parameters:
+            raise TypeError(f"{self.name} must take a gpubench.State: def {self.name}(state): ...")
+        if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
+            return set(self.axes)
+        names = {each.name for each in parameters[1:]}
+        for each in parameters[1:]:
+            if each.name not in self.axes and each.default is inspect.Parameter.empty:
+                raise TypeError(f"{self.name} takes {each.name}, which is no axis; it has {', '.join(self.axes) or 'none'}")
+        return names & set(self.axes)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self.function(*arguments, **keywords)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{axis}: {len(values)}" for axis, values in self.axes.items())
+        return f"<gpubench.Benchmark {self.name} ({axes})>"
+
+    def run(self, **options: Any) -> Run:
+        """gpubench.run of this benchmark alone."""
+        return run(self, **options)
+
+    @property
+    def points(self) -> int:
+        """How many there are."""
+        count = 1
+        for values in self.axes.values():
+            count *= len(values)
+        return count
+
+    def _register(self, kind: str, on_point: Callable[[str], None], repetitions: int | None) -> None:
+        numbers = {axis: values for axis, values in self.axes.items()
+                   if all(isinstance(each, int) and not isinstance(each, bool) for each in values)}
+        others = {axis: values for axis, values in self.axes.items() if axis not in numbers}
+        for chosen in itertools.product(*others.values()):
+            texts = dict(zip(others, chosen))
+
+            def call(core: _core.State, texts: Mapping[str, Any] = texts) -> None:
+                values = {axis: texts[axis] if axis in texts else core.range(axis) for axis in self.axes}
+                name = "/".join([self.name, *(f"{axis}:{text_of(value)}" for axis, value in values.items())])
+                on_point(name)
+                device = "cpu" if kind == "cpu" else f"cuda:{_core.current_device()}"
+                state = State(core, device, values)
+                self.function(state, **{axis: values[axis] for axis in self._wanted})
+
+            _core.register(self.name, kind, [(axis, text_of(value)) for axis, value in texts.items()], list(numbers),
+                           [list(each) for each in itertools.product(*numbers.values())] if numbers else [], call,
+                           repetitions)
+
+
+_benchmarks: dict[str, Benchmark] = {}
+
+
+def benchmark(function: Callable[..., Any] | None = None, *, name: str | None = None, device: str | None = None,
+              **axes: Sequence[Any]) -> Any:
+    """Makes a function of a State a benchmark. Each keyword is an axis: whole numbers make a sweep, other values (types,
+    texts) tell sweeps apart. The function gets axes that it has as parameters; `state["n"]` has them all.
+
+        @gpubench.benchmark(n=gpubench.sizes(2**10, 2**26, step=4), dtype=[torch.float32, torch.bfloat16])
+        def add(state, n, dtype): ...
+
+    `device` is "cuda" or "cpu" for an operation of that kind of device alone."""
+    if device not in (None, "cuda", "cpu"):
+        raise ValueError(f"a benchmark's device is 'cuda', 'cpu' or None, not {device!r}")
+
+    def decorate(operation: Callable[..., Any]) -> Benchmark:
+        made = Benchmark(operation, name or operation.__name__, axes, device)
+        _benchmarks[made.name] = made  # a cell that runs again replaces its benchmarks
+        return made
+
+    return decorate if function is None else decorate(function)
+
+
+def benchmarks() -> list[Benchmark]:
+    """All that were made in this process."""
+    return list(_benchmarks.values())
+
+
+class _Progress:
+    """Which point runs: a line on a terminal, or in a notebook's cell."""
+
+    def __init__(self, total: int, wanted: bool | None):
+        self._total = total
+        self._done = 0
+        self._handle: Any = None
+        self._notebook = "ipykernel" in sys.modules
+        self._shown = wanted if wanted is not None else self._notebook or bool(sys.stderr and sys.stderr.isatty())
+
+    def point(self, name: str) -> None:
+        self._done += 1
+        if self._shown:
+            self._show(f"[{self._done}/{max(self._total, self._done)}] {name}")
+
+    def _show(self, text: str) -> None:
+        if not self._notebook:
+            sys.stderr.write(f"\r{text}\x1b[K")
+            sys.stderr.flush()
+            return
+        from IPython.display import display
+        bundle = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(bundle, raw=True, display_id=True)
+        else:
+            self._handle.update(bundle, raw=True)
+
+    def clear(self) -> None:
+        if self._shown and self._done:
+            self._show("")
+
+
+def say(message: str) -> None:
+    """A message of the engine, on standard error."""
+    print(f"gpubench: {message}", file=sys.stderr)
+
+
+def _words(device: str, options: Mapping[str, Any]) -> list[str]:
+    words = [os.path.basename(sys.argv[0]) or "python", "--quiet", f"--device={device}"]
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, (list, tuple)):
+            words.append(f"{flag}={','.join(map(str, value))}")
+        else:
+            words.append(f"{flag}={value}")
+    return words
+
+
+def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None,  # noqa: A002
+        time_budget: float | None = None, time: str | None = None, cache: str | None = None,
+        metrics: str | Sequence[str] | None = None, check: str | Sequence[str] | None = None, kernels: bool = False,
+        calibration: PathLike | None = None, drift_check: bool = True, repetitions: int | None = None,
+        progress: bool | None = None) -> Run:
+    """Measures benchmarks (without any: all of this process) and says what limits each point.
+
+    device: "cuda:0", "cpu" or "all"; without it the first GPU, else the CPU. filter: a regular expression of point names.
+    time_budget: seconds of sampling a point. time: "device", "stream", "latency" or "all". cache: "warm" or "cold".
+    metrics, check, kernels, calibration, drift_check: as the command line's options of these names.
+
+    A point that fails holds the reason; the others are measured all the same. Ctrl-C raises KeyboardInterrupt."""
+    wanted = list(chosen) or benchmarks()
+    if not wanted:
+        raise _core.UsageError("There is no benchmark yet. Make one with @gpubench.benchmark.")
+    for each in wanted:
+        if not isinstance(each, Benchmark):
+            raise TypeError(f"run() takes benchmarks, not {type(each).__name__}; use @gpubench.benchmark")
+    here = {each["id"]: each["kind"] for each in devices()}
+    device = device or next(iter(here))
+    kinds = sorted(set(here.values())) if device == "all" else ["cpu" if device == "cpu" else "cuda"]
+    fitting = [(each, kind) for kind in kinds for each in wanted if each.device in (None, kind)]
+    if not fitting:
+        raise _core.UsageError(f"None of these benchmarks is for {device}.")
+    line = _Progress(sum(each.points for each, _ in fitting) * (repetitions or 1), progress)
+    words = _words(device, {
+        "filter": filter, "time_budget": time_budget, "time": time, "cache": cache, "metrics": metrics, "check": check,
+        "kernels": kernels, "calibration": os.fspath(calibration) if calibration is not None else None,
+        "drift_check": None if drift_check else "off",
+    })
+    try:
+        for each, kind in fitting:
+            each._register(kind, line.point, repetitions)
+        return Run(_core.run(words, [PROGRAM, "--quiet"], say))
+    finally:
+        _core.forget()
+        line.clear()

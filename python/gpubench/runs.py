@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs, calibrations and comparisons: measured, loaded, shown and written."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any, Iterable, Iterator, Mapping, Sequence, Union, cast
+
+from . import _core
+from ._cli import PROGRAM
+
+PathLike = Union[str, "os.PathLike[str]"]
+VEGA_LITE = "application/vnd.vegalite.v5+json"
+
+
+def _console_options() -> dict[str, Any]:
+    width = 120
+    color = False
+    if sys.stdout is not None and sys.stdout.isatty():
+        width = os.get_terminal_size().columns
+        color = not os.environ.get("NO_COLOR")
+    return {"color": color, "width": width}
+
+
+class Point:
+    """One operation with one set of arguments on one device: its times, its work and what limits it."""
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.data: Mapping[str, Any] = data  #: as in the file; docs/reference/json-schema.md
+
+    @property
+    def _measurement(self) -> Mapping[str, Any]:
+        return cast("Mapping[str, Any]", self.data["measurement"])
+
+    @property
+    def _verdict(self) -> Mapping[str, Any]:
+        return cast("Mapping[str, Any]", self.data.get("verdict") or {})
+
+    @property
+    def name(self) -> str:
+        """As the table shows it: "add/n:1024"."""
+        return str(self._measurement["name"])
+
+    @property
+    def operation(self) -> str:
+        """Its first part: "add"."""
+        return str(self._measurement["operation"])
+
+    @property
+    def device(self) -> str:
+        """ "cuda:0" or "cpu"."""
+        return str(self._measurement["device"])
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """By name: {"n": 1024, "dtype": "float32"}."""
+        return {each["name"]: each.get("text", each.get("value", 0)) for each in self._measurement["arguments"]}
+
+    def timing(self, clock: str | None = None) -> Mapping[str, Any] | None:
+        """All that is known of the time by a clock ("device", "stream", "latency", "host"), or of the main one."""
+        for each in self._measurement.get("timings", ()):
+            if clock is None or each["clock"] == clock:
+                return cast("Mapping[str, Any]", each)
+        return None
+
+    def seconds(self, clock: str | None = None) -> float | None:
+        """The median of one execution; None where there is none (`failure` or `why_absent` says why)."""
+        summary = (self.timing(clock) or {}).get("seconds")
+        return float(summary["median"]) if summary else None
+
+    def interval(self, clock: str | None = None) -> tuple[float, float] | None:
+        """The 95 % interval of that."""
+        summary = (self.timing(clock) or {}).get("seconds")
+        return (float(summary["median_ci95"][0]), float(summary["median_ci95"][1])) if summary else None
+
+    def method(self, clock: str | None = None) -> str:
+        """How it was timed, in words."""
+        return str((self.timing(clock) or {}).get("method", ""))
+
+    def why_absent(self, clock: str | None = None) -> str:
+        """Why there is no such time; empty where there is one."""
+        if self.seconds(clock) is not None:
+            return ""
+        timing = self.timing(clock)
+        reason = timing.get("reason", "") if timing else f"the clock {clock} was not asked for"
+        return str(self.failure or self.skipped or reason)
+
+    @property
+    def clock(self) -> str:
+        """The one that gave the main time; empty without a time."""
+        return str((self.timing() or {}).get("clock", ""))
+
+    @property
+    def work(self) -> Mapping[str, Any]:
+        """As declared: bytes_read, bytes_written, footprint_bytes, flops by pipe."""
+        return cast("Mapping[str, Any]", self._measurement.get("work", {}))
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Declared bytes per second."""
+        seconds = self.seconds()
+        moved = self.work.get("bytes_read", 0.0) + self.work.get("bytes_written", 0.0)
+        return moved / seconds if seconds and moved else None
+
+    @property
+    def flop_rate(self) -> float | None:
+        """Declared FLOP per second, of all pipes."""
+        seconds = self.seconds()
+        flops = sum(self.work.get("flops", {}).values())
+        return flops / seconds if seconds and flops else None
+
+    @property
+    def regime(self) -> str:
+        """ "overhead", "latency", "memory", "compute" or "unknown"; empty without a verdict."""
+        return str(self._verdict.get("regime", ""))
+
+    @property
+    def limiter(self) -> str:
+        """The resource that binds: "launch", "dram", "tensor-bf16"."""
+        return str(self._verdict.get("limiter", ""))
+
+    @property
+    def achieved(self) -> float | None:
+        """The share of the limiter's measured ceiling: 0.93."""
+        return cast("float | None", self._verdict.get("achieved"))
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that `regime` is right."""
+        return cast("float | None", self._verdict.get("confidence"))
+
+    @property
+    def evidence(self) -> str:
+        """What the verdict rests on, in one sentence."""
+        return str(self._verdict.get("evidence", ""))
+
+    @property
+    def advice(self) -> list[Mapping[str, Any]]:
+        """What could be done, by falling gain."""
+        return list(self._verdict.get("advice", ()))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of the time that resources account for."""
+        return {each["resource"]: each["fraction"] for each in self._verdict.get("shares", ())}
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """What the hardware and the operation itself counted."""
+        both = [*self._measurement.get("counters", ()), *self._measurement.get("user_counters", ())]
+        return {each["name"]: each["value"] for each in both}
+
+    @property
+    def failure(self) -> str:
+        """Why it failed; empty where it did not."""
+        return str((self._measurement.get("failure") or {}).get("message", ""))
+
+    @property
+    def skipped(self) -> str:
+        """Why it was left out; empty where it was not."""
+        return str(self._measurement.get("skipped") or "")
+
+    def row(self) -> dict[str, Any]:
+        """One flat row, for tables."""
+        work = self.work
+        row: dict[str, Any] = {"name": self.name, "operation": self.operation, "device": self.device, **self.arguments}
+        interval = self.interval() or (None, None)
+        row.update(seconds=self.seconds(), seconds_low=interval[0], seconds_high=interval[1], clock=self.clock)
+        for timing in self._measurement.get("timings", ()):
+            row[timing["clock"] + "_seconds"] = self.seconds(timing["clock"])
+        row.update(bytes_read=work.get("bytes_read"), bytes_written=work.get("bytes_written"),
+                   flops=sum(work.get("flops", {}).values()), bandwidth=self.bandwidth, flop_rate=self.flop_rate,
+                   regime=self.regime, limiter=self.limiter, achieved=self.achieved, confidence=self.confidence,
+                   evidence=self.evidence, failure=self.failure, **self.counters)
+        return row
+
+    def __repr__(self) -> str:
+        seconds = self.seconds()
+        if seconds is None:
+            return f"<Point {self.name}: {self.why_absent()}>"
+        return f"<Point {self.name} on {self.device}: {seconds:.4g} s, {self.regime or 'no verdict'}>"
+
+
+class Run(Sequence[Point]):
+    """What was measured in one go, with the ceilings it is judged by. A sequence of points."""
+
+    def __init__(self, core: _core.Run):
+        self._core = core
+        self._data: dict[str, Any] | None = None
+
+    @classmethod
+    def load(cls, file: PathLike) -> Run:
+        """Reads a run file (.json)."""
+        return cls(_core.Run.read(os.fspath(file)))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Run:
+        """The run that such a dictionary holds (docs/reference/json-schema.md)."""
+        return cls(_core.Run.from_json(json.dumps(data)))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of it, as in the file."""
+        if self._data is None:
+            self._data = json.loads(self._core.to_json())
+        return self._data
+
+    @property
+    def points(self) -> list[Point]:
+        """In the order they were measured."""
+        return [Point(each) for each in self.data.get("points", ())]
+
+    def __len__(self) -> int:
+        return len(self.data.get("points", ()))
+
+    def __getitem__(self, index: Any) -> Any:
+        """By place, slice, or name: run["add/n:1024"]."""
+        if isinstance(index, str):
+            for point in self.points:
+                if point.name == index:
+                    return point
+            raise KeyError(index)
+        return self.points[index]
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def calibrations(self) -> list[Calibration]:
+        """The ceilings, at most one calibration a device."""
+        return [Calibration(each) for each in self.data.get("calibrations", ())]
+
+    @property
+    def boundaries(self) -> list[Mapping[str, Any]]:
+        """Where operations change regime along an argument."""
+        return list(self.data.get("boundaries", ()))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What readers must know."""
+        return list(self.data.get("warnings", ()))
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The points that failed, with the reasons."""
+        return {point.name: point.failure for point in self if point.failure}
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each point; times in seconds, sizes in bytes."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas, or gpubench[pandas]") from error
+        return pandas.DataFrame([point.row() for point in self])
+
+    def save(self, file: PathLike) -> None:
+        """Writes the run file (.json), which `load`, `gpubench report` and `gpubench compare` read."""
+        if not os.fspath(file).endswith(".json"):
+            raise _core.UsageError(f"A run is saved as .json, not as {os.fspath(file)}. For other formats: report().")
+        self._core.write(os.fspath(file))
+
+    def report(self, file: PathLike, chart: str = "") -> None:
+        """Writes a report; the extension decides: .html .csv .md .gbench.json .nvbench.json .prom .junit.xml, and for
+        one chart .png .svg .pdf .vl.json (`chart` as `chart()` takes it)."""
+        self._core.write(os.fspath(file), chart)
+
+    def chart(self, name: str = "overview") -> Chart:
+        """A chart as Vega-Lite: overview, roofline, map, strip, time, rate, shares, kernels, samples, ladder, latency or
+        intensity; "NAME:OPERATION@DEVICE" chooses."""
+        return Chart(json.loads(self._core.chart(name)))
+
+    def judge_by(self, calibration_file: PathLike) -> Run:
+        """The same measurements judged by the ceilings in a file."""
+        core = _core.Run.from_json(self._core.to_json())
+        core.judge_by(os.fspath(calibration_file))
+        return Run(core)
+
+    def html(self) -> str:
+        """The page that report("x.html") writes."""
+        return self._core.html()
+
+    def table(self, kernels: bool = False, **style: Any) -> str:
+        """The table of all points with their verdicts, as the command line prints it."""
+        return self._core.console(kernels=kernels, **{**_console_options(), **style})
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        operations = ", ".join(dict.fromkeys(point.operation for point in self))
+        return f"<gpubench.Run of {len(self)} points: {operations}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = {"text/plain": self.table(color=False, width=120), "text/html": _page(self.html())}
+        try:
+            bundle[VEGA_LITE] = self.chart("roofline").spec
+        except _core.ChartError:
+            pass  # a run without work has no roofline; the page stands alone
+        return bundle
+
+
+def _page(html: str) -> str:
+    """A whole page inside a notebook's cell, with scripts and styles of its own."""
+    text = html.replace("&", "&amp;").replace('"', "&quot;")
+    return f'<iframe srcdoc="{text}" style="width:100%;height:720px;border:0" sandbox="allow-scripts"></iframe>'
+
+
+class Chart:
+    """A chart as Vega-Lite's specification, its data inside."""
+
+    def __init__(self, spec: dict[str, Any]):
+        self.spec = spec
+
+    def save(self, file: PathLike) -> None:
+        """Writes the specification (.json)."""
+        with open(file, "w", encoding="utf-8") as stream:
+            json.dump(self.spec, stream)
+
+    def to_altair(self) -> Any:
+        """The same as an altair chart."""
+        import altair
+        return altair.Chart.from_dict(self.spec)
+
+    def __repr__(self) -> str:
+        title = self.spec.get("title")
+        return f"<gpubench.Chart {title.get('text', title) if isinstance(title, dict) else title or ''}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/plain": repr(self), VEGA_LITE: self.spec}
+
+
+class Calibration:
+    """The measured ceilings of a device."""
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.data: Mapping[str, Any] = {"schema": {"name": "gpubench-calibration", "version": 1}, **data}
+
+    @classmethod
+    def load(cls, file: PathLike) -> Calibration:
+        """The first calibration in a calibration or run file."""
+        texts = _core.calibrations_of(os.fspath(file))
+        if not texts:
+            raise _core.ReadError(f"{os.fspath(file)} has no calibration.")
+        return cls(json.loads(texts[0]))
+
+    @property
+    def device(self) -> str:
+        """ "cuda:0" or "cpu"."""
+        return str(self.data["device"]["id"])
+
+    @property
+    def name(self) -> str:
+        """ "NVIDIA H200"."""
+        return str(self.data["device"]["name"])
+
+    @property
+    def ceilings(self) -> dict[str, float]:
+        """By resource; bytes/s, FLOP/s or seconds."""
+        return {each["resource"]: each["value"] for each in self.data.get("ceilings", ())}
+
+    def __getitem__(self, resource: str) -> float:
+        return self.ceilings[resource]
+
+    def save(self, file: PathLike) -> None:
+        """Writes it as a file for run(calibration=...) and --calibration."""
+        with open(file, "w", encoding="utf-8") as stream:
+            json.dump(self.data, stream)
+
+    def __str__(self) -> str:
+        return _core.calibration_table(json.dumps(self.data), **_console_options())
+
+    def __repr__(self) -> str:
+        return f"<gpubench.Calibration of {self.device}, {self.name}: {len(self.ceilings)} ceilings>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from html import escape
+        text = _core.calibration_table(json.dumps(self.data), color=False, width=120)
+        return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+
+
+class Comparison:
+    """Two sides of runs, point by point."""
+
+    def __init__(self, core: _core.Comparison):
+        self._core = core
+        self.data: dict[str, Any] = json.loads(core.to_json())
+
+    @property
+    def points(self) -> list[Mapping[str, Any]]:
+        """One for each point of both sides: name, ratio, change, ..."""
+        return list(self.data["points"])
+
+    def exit_code(self, fail_on: str = "regression") -> int:
+        """As the command line ends: 0 fine, 1 regression, 2 a point failed, 3 not comparable, 4 inconclusive."""
+        return self._core.exit_code(fail_on)
+
+    def report(self, file: PathLike) -> None:
+        """Writes it as .json, .csv or .md."""
+        name = os.fspath(file)
+        for extension, text in ((".json", self._core.to_json), (".csv", self._core.csv), (".md", self._core.markdown)):
+            if name.endswith(extension):
+                with open(name, "w", encoding="utf-8") as stream:
+                    stream.write(text())
+                return
+        raise _core.UsageError(f"A comparison is written as .json, .csv or .md, not as {name}.")
+
+    def __str__(self) -> str:
+        return self._core.console(**_console_options())
+
+    def __repr__(self) -> str:
+        return f"<gpubench.Comparison of {len(self.points)} points>"
+
+    def _repr_markdown_(self) -> str:
+        return self._core.markdown()
+
+
+class Timeline:
+    """A trace of a program: of torch.profiler, or of any tool that writes Chrome's JSON."""
+
+    def __init__(self, file: PathLike):
+        self.file = os.fspath(file)
+        self._run = Run(_core.Run.from_trace(self.file))
+
+    @property
+    def program(self) -> Mapping[str, Any]:
+        """Where time and memory went: GPUs, gaps, kernels, ranges, findings (docs/reference/json-schema.md)."""
+        return cast("Mapping[str, Any]", self._run.data["program"])
+
+    def write(self, file: PathLike) -> None:
+        """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
+        _core.rewrite_trace(self.file, os.fspath(file))
+
+    def __repr__(self) -> str:
+        return f"<gpubench.Timeline of {self.file}>"
+
+
+Runs = Union[Run, PathLike, Iterable[Union[Run, PathLike]]]
+
+
+def _side(runs: Runs) -> list[_core.Run]:
+    if isinstance(runs, Run):
+        return [runs._core]
+    if isinstance(runs, (str, os.PathLike)):
+        return [_core.Run.read(os.fspath(runs))]
+    return [each for one in runs for each in _side(one)]
+
+
+def compare(base: Runs, new: Runs, *, min_effect: float = 0.01, process_noise: float | None = None,
+            force: bool = False, paired: bool = False, clock: str | None = None) -> Comparison:
+    """Compares two sides, each a run, a file, or several of them (one a process, all of the same code)."""
+    return Comparison(_core.compare(_side(base), _side(new), min_effect, process_noise, force, paired, clock))
+
+
+def load(file: PathLike) -> Run:
+    """Reads a run file."""
+    return Run.load(file)
+
+
+def devices() -> list[dict[str, Any]]:
+    """The devices of this machine, GPUs first."""
+    return cast("list[dict[str, Any]]", json.loads(_core.devices()))
+
+
+def doctor() -> dict[str, Any]:
+    """What works on this machine, what does not, and the remedy."""
+    return cast("dict[str, Any]", json.loads(_core.doctor()))
+
+
+def program(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Runs the `gpubench` program of this package: program("profile", "--", "python3", "train.py")."""
+    result = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    if check and result.returncode != 0:
+        raise _core.Error(result.stderr.strip() or f"gpubench ended with exit code {result.returncode}.")
+    return result
+
+
+def _default_device() -> str:
+    return str(devices()[0]["id"])
+
+
+def calibration(device: str | None = None) -> Calibration | None:
+    """The stored calibration of a device, where there is one that fits."""
+    name = device or _default_device()
+    text, _ = _core.stored_calibration(name)
+    return Calibration(json.loads(text)) if text is not None else None
+
+
+def calibrate(device: str | None = None, mode: str = "quick", force: bool = False) -> Calibration:
+    """The measured ceilings of a device: the stored ones, or measured now (a few seconds; mode="full" is longer) in a
+    process of its own and stored."""
+    name = device or _default_device()
+    stored = None if force else calibration(name)
+    if stored is not None and (mode == "quick" or stored.data.get("mode") == mode):
+        return stored
+    program(f"--calibrate={mode}", f"--device={name}", "--quiet", "--accept-load")
+    text, reason = _core.stored_calibration(name)
+    if text is None:
+        raise _core.Error(f"{name} was calibrated, and the result cannot be used: {reason}.")
+    return Calibration(json.loads(text))

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations written in Python, timed by the harness. The interpreter's lock is held only while Python runs.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include "bench/google/google_runner.h"
+#include "gpubench/gpubench.h"
+#include "main/cli/options.h"
+#include "main/embedding.h"
+#include "python/src/parts.h"
+
+#ifdef GPUBENCH_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace gpubench::python {
+namespace {
+
+/// What holds Python objects, and may be let go of without the interpreter's lock.
+template <class Value>
+std::shared_ptr<Value> shared(Value value) {
+  return {new Value(std::move(value)), [](Value* held) {
+            const nb::gil_scoped_acquire lock;
+            delete held;
+          }};
+}
+
+/// What ends a run from Python: KeyboardInterrupt, SystemExit. Later operations of the run are not called.
+std::exception_ptr& ending() {
+  static std::exception_ptr exception;
+  return exception;
+}
+
+bool is_capturing([[maybe_unused]] cudaStream_t stream) {
+#ifdef GPUBENCH_WITH_CUDA
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (stream != nullptr && cudaStreamIsCapturing(stream, &status) == cudaSuccess)
+    return status != cudaStreamCaptureStatusNone;
+  (void)cudaGetLastError();
+#endif
+  return false;
+}
+
+int current_device() {
+  int number = 0;
+#ifdef GPUBENCH_WITH_CUDA
+  if (cudaGetDevice(&number) != cudaSuccess) (void)cudaGetLastError();
+#endif
+  return number;
+}
+
+std::string text_of(const nb::python_error& error) {
+  const std::string name = nb::cast<std::string>(error.type().attr("__name__"));
+  const std::string message = nb::cast<std::string>(nb::str(error.value()));
+  return message.empty() ? name : name + ": " + message;
+}
+
+/// A Python exception as the harness knows failures. The lock is held.
+[[noreturn]] void rethrow(nb::python_error& error, cudaStream_t stream) {
+  const std::string text = text_of(error);
+  if (error.matches(PyExc_KeyboardInterrupt) || error.matches(PyExc_SystemExit)) {
+    if (!ending()) ending() = std::make_exception_ptr(nb::python_error(error));
+    throw std::runtime_error("the run was stopped");
+  }
+  if (is_capturing(stream)) throw CudaError("it cannot be captured in a CUDA graph: " + text);
+  if (text.starts_with("OutOfMemoryError") || error.matches(PyExc_MemoryError)) throw OutOfMemory(text);
+  throw std::runtime_error(text);
+}
+
+/// Something that Python has given to be called, with the stream or without. `prepare` makes that stream the one that
+/// frameworks launch on, and returns what the callable is handed.
+struct Callback {
+  void operator()(cudaStream_t stream) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      if (ending()) throw std::runtime_error("the run was stopped");
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!prepared || stream != last) {
+        handed = prepare_stream(reinterpret_cast<std::uintptr_t>(stream));
+        prepared = true;
+        last = stream;
+      }
+      takes_stream ? function(handed) : function();
+    } catch (nb::python_error& error) {
+      rethrow(error, stream);
+    }
+  }
+
+  nb::object function;
+  bool takes_stream;
+  nb::object prepare_stream;
+  nb::object handed = {};
+  cudaStream_t last = nullptr;
+  bool prepared = false;
+};
+
+/// The state of a point while its operation runs.
+class StateHandle {
+ public:
+  explicit StateHandle(State& state) : state_(&state) {}
+  void close() { state_ = nullptr; }
+  State& get() {
+    if (state_ == nullptr) throw std::logic_error("this State is of a point that has ended; use the one at hand");
+    return *state_;
+  }
+  [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
+  /// Runs something of the harness without the lock. What it throws ends the point, whatever Python makes of it.
+  template <class Function>
+  void harness(Function function) {
+    try {
+      const nb::gil_scoped_release unlock;
+      function();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+ private:
+  State* state_;
+  std::exception_ptr failure_;
+};
+
+void measure(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
+  Callback callback{std::move(function), takes_stream, std::move(prepare)};
+  State& state = handle.get();
+  handle.harness([&] {
+    if (on_gpu)
+      state.measure([&](cudaStream_t stream) { callback(stream); });
+    else
+      state.measure([&] { callback(nullptr); });
+  });
+}
+
+void set_reset(StateHandle& handle, nb::object function, bool takes_stream, nb::object prepare, bool on_gpu) {
+  const auto callback = shared(Callback{std::move(function), takes_stream, std::move(prepare)});
+  if (on_gpu)
+    handle.get().reset([callback](cudaStream_t stream) { (*callback)(stream); });
+  else
+    handle.get().reset([callback] { (*callback)(nullptr); });
+}
+
+void set_check(StateHandle& handle, nb::object function) {
+  handle.get().verify([kept = shared(std::move(function))]() -> Check {
+    const nb::gil_scoped_acquire lock;
+    try {
+      const auto [passed, message] = nb::cast<std::pair<bool, std::string>>((*kept)());
+      return {passed, message};
+    } catch (nb::python_error& error) {
+      rethrow(error, nullptr);
+    }
+  });
+}
+
+Pipe pipe_of(const std::string& name) {
+  const auto found = std::ranges::find(pipe_names, name);
+  if (found == pipe_names.end()) {
+    std::string all;
+    for (const auto& each : pipe_names) all += (all.empty() ? "" : ", ") + std::string(each);
+    throw std::invalid_argument("there is no pipe '" + name + "'; give one of " + all);
+  }
+  return static_cast<Pipe>(found - pipe_names.begin());
+}
+
+void call_python(const nb::object& function, State& state) {
+  const nb::gil_scoped_acquire lock;
+  if (ending()) throw std::runtime_error("the run was stopped");
+  const nb::object given = nb::cast(StateHandle(state));  // Python may keep it for longer than the point lasts
+  StateHandle& handle = *nb::inst_ptr<StateHandle>(given);
+  try {
+    function(given);
+    handle.close();
+  } catch (nb::python_error& error) {
+    handle.close();
+    // What the harness threw inside of `measure` is the failure, whatever it looked like in Python.
+    if (handle.failure() && !error.matches(PyExc_KeyboardInterrupt)) std::rethrow_exception(handle.failure());
+    rethrow(error, nullptr);
+  }
+  if (handle.failure()) std::rethrow_exception(handle.failure());
+}
+
+void register_operation(const std::string& name, const std::string& kind,
+                        const std::vector<std::pair<std::string, std::string>>& texts,
+                        const std::vector<std::string>& number_names,
+                        const std::vector<std::vector<std::int64_t>>& numbers, nb::object function,
+                        std::optional<int> repetitions) {
+  bench::Registration registration;
+  registration.operation = name;
+  registration.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+  for (const auto& [argument, text] : texts) registration.texts.push_back({argument, 0, text});
+  registration.function = [kept = shared(std::move(function))](State& state) { call_python(*kept, state); };
+  GoogleBenchmark* const google = bench::add_registration(std::move(registration));
+  if (!number_names.empty()) google->ArgNames(number_names);
+  for (const auto& values : numbers) google->Args(values);
+  if (repetitions) google->Repetitions(*repetitions);
+}
+
+std::atomic<bool> running = false;
+
+/// The command line of `gpubench`, over the operations registered.
+Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::object say) {
+  if (running.exchange(true)) throw UsageError("A run is in progress in this process. Wait for its end.");
+  std::optional<Run> result;
+  embedding().worker = std::move(worker);
+  embedding().finished = [&result](Run finished) {
+    // The interpreter's code says nothing of the operations'.
+    for (const char* key : {"host_code", "device_code"}) finished.context.environment.erase(key);
+    result = std::move(finished);
+  };
+  embedding().say = [to_say = shared(std::move(say))](const std::string& message) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      (*to_say)(message);
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("gpubench");
+    }
+  };
+  ending() = nullptr;
+  int signal = 0;
+  std::exception_ptr failure;
+  {
+    const nb::gil_scoped_release unlock;
+    try {
+      std::vector<char*> argv;
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      const Options options = parse_command_line(static_cast<int>(words.size()), argv.data());
+      (void)options.run(options);
+    } catch (const Interrupted& interrupted) {
+      signal = interrupted.signal;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  bench::forget_registrations();
+  embedding() = {};
+  running = false;
+  if (const auto end = std::exchange(ending(), nullptr)) std::rethrow_exception(end);
+  if (signal != 0) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (!result) throw UsageError("This command measures nothing, so that there is no run.");
+  return *std::move(result);
+}
+
+}  // namespace
+
+void bind_benchmarks(nb::module_& module) {
+  nb::class_<StateHandle>(module, "State", "A point while its operation runs. gpubench.State is what users have.")
+      .def(
+          "range", [](StateHandle& self, const std::string& name) { return self.get().range(name); }, "name"_a)
+      .def(
+          "reads", [](StateHandle& self, std::int64_t bytes) { self.get().reads(bytes); }, "bytes"_a)
+      .def(
+          "writes", [](StateHandle& self, std::int64_t bytes) { self.get().writes(bytes); }, "bytes"_a)
+      .def(
+          "flops",
+          [](StateHandle& self, const std::string& pipe, std::int64_t count) {
+            self.get().flops(pipe_of(pipe), count);
+          },
+          "pipe"_a, "count"_a)
+      .def(
+          "footprint", [](StateHandle& self, std::int64_t bytes) { self.get().footprint(bytes); }, "bytes"_a)
+      .def(
+          "random_reads",
+          [](StateHandle& self, std::int64_t count, std::int64_t bytes) { self.get().random_reads(count, bytes); },
+          "count"_a, "table_bytes"_a)
+      .def(
+          "random_updates",
+          [](StateHandle& self, std::int64_t count, std::int64_t bytes) { self.get().random_updates(count, bytes); },
+          "count"_a, "table_bytes"_a)
+      .def(
+          "items", [](StateHandle& self, std::int64_t count) { self.get().items(count); }, "count"_a)
+      .def(
+          "counter",
+          [](StateHandle& self, const std::string& name, double value, const std::string& unit) {
+            self.get().counter(name, value, unit);
+          },
+          "name"_a, "value"_a, "unit"_a = "")
+      .def(
+          "label", [](StateHandle& self, const std::string& text) { self.get().label(text); }, "text"_a)
+      .def(
+          "skip", [](StateHandle& self, const std::string& reason) { self.get().skip(reason); }, "reason"_a)
+      .def("verify", &set_check, "check"_a)
+      .def("reset", &set_reset, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a)
+      .def("measure", &measure, "function"_a, "takes_stream"_a, "prepare"_a, "on_gpu"_a);
+  module.def("register", &register_operation, "name"_a, "kind"_a, "texts"_a, "number_names"_a, "numbers"_a,
+             "function"_a, "repetitions"_a = nb::none());
+  module.def("run", &run, "words"_a, "worker"_a, "say"_a);
+  module.def("current_device", &current_device, "The number of the GPU that this thread uses.");
+  module.def("forget", &bench::forget_registrations);
+  module.attr("with_cuda") =
+#ifdef GPUBENCH_WITH_CUDA
+      true;
+#else
+      false;
+#endif
+}
+
+}  // namespace gpubench::python

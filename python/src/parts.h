@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the extension module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace gpubench::python {
+
+void bind_results(nanobind::module_& module);     ///< runs, calibrations, comparisons
+void bind_benchmarks(nanobind::module_& module);  ///< operations written in Python
+void bind_profile(nanobind::module_& module);     ///< gpubench/profile.h
+
+}  // namespace gpubench::python

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is stored, reported and compared. Data go to Python as the JSON of files, so that there is one schema.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bench/counters/metrics.h"
+#include "bench/devices.h"
+#include "bench/google/google_runner.h"
+#include "calibrate/calibrate.h"
+#include "classifier/classifier.h"
+#include "compare/comparability.h"
+#include "compare/compare.h"
+#include "compare/gate.h"
+#include "core/base/table.h"
+#include "core/base/time.h"
+#include "core/model/run.h"
+#include "core/storage/baselines.h"
+#include "core/storage/storage.h"
+#include "doctor/doctor.h"
+#include "gpubench/version.h"
+#include "main/cli/options.h"
+#include "main/commands/commands.h"
+#include "python/src/parts.h"
+#include "reports/charts/picture.h"
+#include "reports/comparisons.h"
+#include "reports/program.h"
+#include "reports/reports.h"
+#include "traces/analyses.h"
+#include "traces/readers.h"
+#include "traces/writers.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace gpubench::python {
+namespace {
+
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+ConsoleStyle style_of(bool color, int width) { return {color, width, false, true}; }
+
+std::optional<Clock> clock_of(const std::optional<std::string>& name) {
+  if (!name) return std::nullopt;
+  const auto found = std::ranges::find(clock_names, *name);
+  if (found == clock_names.end())
+    throw UsageError("There is no clock '" + *name + "'. Give one of device, stream, latency and host.");
+  return static_cast<Clock>(found - clock_names.begin());
+}
+
+std::vector<Run> copies_of(const std::vector<const Run*>& runs) {
+  if (runs.empty()) throw UsageError("A comparison needs a run on each side, and got none.");
+  std::vector<Run> copies;
+  copies.reserve(runs.size());
+  for (const Run* run : runs) copies.push_back(*run);
+  return copies;
+}
+
+compare::Comparison compared(const std::vector<const Run*>& base, const std::vector<const Run*>& next,
+                             double min_effect, std::optional<double> process_noise, bool force, bool paired,
+                             const std::optional<std::string>& clock) {
+  if (paired && (base.size() != next.size() || base.size() < 2))
+    throw UsageError("A paired comparison needs as many base runs as new ones, and at least two.");
+  return compare::compare(copies_of(base), copies_of(next),
+                          {min_effect, process_noise, force, paired, clock_of(clock)});
+}
+
+int exit_code_of(const compare::Comparison& comparison, const std::string& fail_on) {
+  constexpr auto names = std::to_array<std::string_view>({"regression", "inconclusive", "never"});
+  const auto found = std::ranges::find(names, fail_on);
+  if (found == names.end()) throw UsageError("fail_on takes regression, inconclusive or never, not '" + fail_on + "'.");
+  return compare::exit_code(comparison, static_cast<compare::FailOn>(found - names.begin()));
+}
+
+constexpr std::size_t max_entries = 100;
+
+/// Absent where the store has nothing of this machine.
+std::optional<compare::Comparison> held_against(const std::string& store, const Run& run, double min_effect) {
+  const auto entries = storage::BaselineStore(store).entries(compare::fingerprint_of(run), max_entries);
+  if (entries.empty()) return std::nullopt;
+  return compare::check_against(entries, {run}, {min_effect});
+}
+
+std::string add_to_store(const std::string& store, const Run& run, const std::string& label) {
+  storage::BaselineEntry entry;
+  entry.label = label;
+  entry.added_utc = utc_now();
+  entry.fingerprint = compare::fingerprint_of(run);
+  entry.runs.push_back(storage::slim(run));
+  return storage::BaselineStore(store).add(entry).string();
+}
+
+std::string devices_json() {
+  auto all = bench::gpus();
+  all.push_back(bench::host_device());
+  auto list = nlohmann::json::array();
+  for (const Device& device : all) {
+    nlohmann::json one = {{"id", device.id},
+                          {"kind", device.kind == DeviceKind::cpu ? "cpu" : "cuda"},
+                          {"name", device.name},
+                          {"architecture", device.architecture},
+                          {"units", device.units},
+                          {"memory_bytes", device.memory_bytes},
+                          {"last_level_cache_bytes", device.last_level_cache_bytes}};
+    for (const auto& [key, value] : device.properties) one["properties"][key] = value;
+    list.push_back(std::move(one));
+  }
+  return list.dump();
+}
+
+Device device_named(const std::string& id) {
+  auto devices = bench::choose_devices(id);
+  return devices.front();
+}
+
+Run run_of_trace(const std::string& file) {
+  const traces::Timeline timeline = traces::read_chrome_json(file);
+  Run run;
+  run.context = gather_context("gpubench", {});
+  run.program = traces::analyze(timeline);
+  return run;
+}
+
+template <class Error>
+void bind_error(nb::module_& module, const char* name, nb::handle base) {
+  nb::exception<Error>(module, name, base);
+}
+
+void bind_errors(nb::module_& module) {
+  const nb::object error = nb::steal(PyErr_NewExceptionWithDoc(
+      "gpubench.Error", "What gpubench cannot do, in one sentence.", PyExc_RuntimeError, nullptr));
+  module.attr("Error") = error;
+  bind_error<UsageError>(module, "UsageError", error);
+  bind_error<bench::GoogleFlagError>(module, "FlagError", module.attr("UsageError"));
+  bind_error<bench::MetricNameError>(module, "MetricNameError", module.attr("UsageError"));
+  bind_error<bench::NoSuchDevice>(module, "NoSuchDevice", error);
+  bind_error<storage::ReadError>(module, "ReadError", error);
+  bind_error<storage::WriteError>(module, "WriteError", error);
+  bind_error<reports::PictureError>(module, "ChartError", error);
+  bind_error<CudaError>(module, "CudaError", error);
+}
+
+void bind_run(nb::module_& module) {
+  nb::class_<Run>(module, "Run", "A run as the engine holds it. gpubench.Run is what users have.")
+      .def_static(
+          "read", [](const std::string& file) { return storage::read_run(file); }, "file"_a, Release())
+      .def_static(
+          "from_json", [](const std::string& text) { return storage::run_from_json(text, "this text"); }, "text"_a,
+          Release())
+      .def_static("from_trace", &run_of_trace, "file"_a, Release())
+      .def(
+          "to_json", [](const Run& run) { return storage::to_json(run); }, Release())
+      .def(
+          "write",
+          [](const Run& run, const std::string& file, const std::string& chart) { reports::write(run, file, chart); },
+          "file"_a, "chart"_a = "", Release())
+      .def(
+          "html", [](const Run& run) { return reports::html(run); }, Release())
+      .def("csv", [](const Run& run) { return reports::csv(run); })
+      .def("markdown", [](const Run& run) { return reports::markdown(run); })
+      .def(
+          "console",
+          [](const Run& run, bool color, int width, bool kernels) {
+            return reports::console(run, style_of(color, width), kernels);
+          },
+          "color"_a = false, "width"_a = 120, "kernels"_a = false)
+      .def(
+          "chart",
+          [](const Run& run, const std::string& chart) {
+            const std::filesystem::path file = "chart.vl.json";
+            return reports::picture(run, file, reports::choice_of(file, chart));
+          },
+          "chart"_a)
+      .def("classify", [](Run& run) { classifier::classify(run); })
+      .def(
+          "judge_by",
+          [](Run& run, const std::string& file) {
+            const Calibration calibration = storage::read_calibration_for(file, run.devices);
+            if (!classifier::judge_by(calibration, file, run))
+              throw UsageError(file + " has no ceilings of the run's kind of device.");
+          },
+          "file"_a);
+}
+
+void bind_comparison(nb::module_& module) {
+  nb::class_<compare::Comparison>(module, "Comparison", "Two sides of runs, point by point.")
+      .def("to_json", [](const compare::Comparison& self) { return reports::json(self); })
+      .def("markdown", [](const compare::Comparison& self) { return reports::markdown(self); })
+      .def("csv", [](const compare::Comparison& self) { return reports::csv(self); })
+      .def(
+          "console",
+          [](const compare::Comparison& self, bool color, int width) {
+            return reports::console(self, style_of(color, width));
+          },
+          "color"_a = false, "width"_a = 120)
+      .def("exit_code", &exit_code_of, "fail_on"_a = "regression");
+  module.def("compare", &compared, "base"_a, "new"_a, "min_effect"_a = 0.01, "process_noise"_a = nb::none(),
+             "force"_a = false, "paired"_a = false, "clock"_a = nb::none(), Release());
+  module.def("check_store", &held_against, "store"_a, "run"_a, "min_effect"_a = 0.01, Release());
+  module.def("add_to_store", &add_to_store, "store"_a, "run"_a, "label"_a = "", Release());
+}
+
+}  // namespace
+
+void bind_results(nb::module_& module) {
+  module.attr("version") = nb::str(version.data(), version.size());
+  bind_errors(module);
+  bind_run(module);
+  bind_comparison(module);
+  module.def("devices", &devices_json, "All devices, as JSON.");
+  module.def("why_no_gpu", &bench::why_no_gpu);
+  module.def(
+      "stored_calibration",
+      [](const std::string& device) -> std::pair<std::optional<std::string>, std::string> {
+        auto cached = calibrate::load_cached(device_named(device));
+        if (!cached.calibration) return {std::nullopt, cached.reason};
+        cached.calibration->device.id = device;
+        return {storage::to_json(*cached.calibration), ""};
+      },
+      "device"_a, "The calibration of a device in the cache as JSON, or why there is none.");
+  module.def(
+      "calibrations_of",
+      [](const std::string& file) {
+        std::vector<std::string> texts;
+        for (const Calibration& one : storage::read_calibrations(file)) texts.push_back(storage::to_json(one));
+        return texts;
+      },
+      "file"_a, "The calibrations in a file, as JSON.");
+  module.def(
+      "calibration_table",
+      [](const std::string& text, bool color, int width) {
+        return reports::console(storage::calibration_from_json(text, "this calibration"), style_of(color, width));
+      },
+      "json"_a, "color"_a = false, "width"_a = 120);
+  module.def(
+      "doctor", [] { return doctor::json(doctor::judge(doctor::gather()), gather_context("gpubench", {})); },
+      "What works on this machine, as JSON.", Release());
+  module.def(
+      "rewrite_trace",
+      [](const std::string& from, const std::string& to) { traces::write(traces::read_chrome_json(from), to); },
+      "source"_a, "target"_a, "Reads a trace and writes it for a viewer.", Release());
+}
+
+}  // namespace gpubench::python

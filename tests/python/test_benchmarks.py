@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations of NumPy on the CPU through the harness."""
+import subprocess
+import sys
+import threading
+
+import numpy
+import pytest
+
+import gpubench
+import gpubench._core
+
+
+@pytest.fixture
+def triad():
+    @gpubench.benchmark(name="triad", n=gpubench.sizes(1024, 65536, step=8), dtype=[numpy.float32, numpy.float64])
+    def triad(state, n, dtype):
+        a, b = numpy.ones(n, dtype), numpy.ones(n, dtype)
+        state.reads(a, b)
+        state.writes(b)
+        state.flops(dtype, n)
+        state.items(n)
+        state.counter("rows", 3, "1")
+        state.verify(lambda: bool((b == 1).all()))
+        state.measure(lambda: numpy.multiply(a, b, out=b))
+    return triad
+
+
+def test_sizes_go_up_to_the_last():
+    assert gpubench.sizes(2**10, 2**14, step=4) == [1024, 4096, 16384]
+    assert gpubench.sizes(10, 100, step=4) == [10, 40, 100]
+    with pytest.raises(ValueError):
+        gpubench.sizes(8, 4)
+
+
+def test_run_has_a_point_for_each_choice(triad, quick):
+    run = gpubench.run(triad, **quick)
+    assert [point.name for point in run][:3] == [
+        "triad/dtype:float32/n:1024", "triad/dtype:float32/n:8192", "triad/dtype:float32/n:65536"]
+    assert len(run) == triad.points == 6
+    point = run["triad/dtype:float64/n:8192"]
+    assert point.arguments == {"dtype": "float64", "n": 8192}
+    assert point.clock == "host" and point.seconds() > 0 and point.interval()[0] <= point.seconds() <= point.interval()[1]
+    assert point.work["bytes_read"] == 2 * 8 * 8192 and point.work["bytes_written"] == 8 * 8192
+    assert point.work["footprint_bytes"] == 2 * 8 * 8192, "b is read and written, and counts once"
+    assert point.work["flops"] == {"fp64": 8192}
+    assert point.counters == {"items": 8192, "rows": 3}
+    assert point.regime in ("overhead", "latency", "memory", "compute", "unknown") and point.confidence > 0
+    assert point.seconds("device") is None and "not asked for" in point.why_absent("device")
+    assert run.calibrations[0].device == "cpu" and run.calibrations[0]["dram-copy"] > 0
+    assert "host_code" not in run.data["context"]["environment"], "the interpreter's code is not the operation's"
+
+
+def test_same_benchmark_runs_again_and_is_replaced(triad, quick):
+    first = gpubench.run(triad, filter="float32/n:1024$", **quick)
+    again = triad.run(filter="float32/n:1024$", **quick)
+    assert [point.name for point in first] == [point.name for point in again] == ["triad/dtype:float32/n:1024"]
+    assert [each.name for each in gpubench.benchmarks()].count("triad") == 1
+
+
+def test_a_failing_point_has_its_reason_and_the_others_are_measured(quick):
+    @gpubench.benchmark(case=["works", "raises", "raises later", "wrong", "asserts", "measures nothing", "skips"])
+    def troubled(state, case):
+        calls = []
+
+        def operation():
+            calls.append(0)
+            if case == "raises later" and len(calls) > 3:
+                raise RuntimeError("at the fourth call")
+
+        if case == "raises":
+            raise KeyError("nothing of that name")
+        if case == "wrong":
+            state.verify(lambda: (False, "row 3 sums to 0.9"))
+        if case == "asserts":
+            def check():
+                assert False, "not so"
+            state.verify(check)
+        if case == "skips":
+            return state.skip("not today")
+        if case != "measures nothing":
+            state.measure(operation)
+
+    run = gpubench.run(troubled, **quick)
+    failures = {name.split(":")[1]: reason for name, reason in run.failures.items()}
+    assert failures.pop("raises") == "KeyError: 'nothing of that name'"
+    assert failures.pop("raises later") == "RuntimeError: at the fourth call"
+    assert "row 3 sums to 0.9" in failures.pop("wrong")
+    assert "not so" in failures.pop("asserts")
+    assert "state.measure" in failures.pop("measures nothing")
+    assert not failures
+    assert run["troubled/case:skips"].skipped == "not today"
+    assert run["troubled/case:works"].seconds() > 0
+    kinds = {point.name: point.data["measurement"].get("failure", {}).get("kind") for point in run}
+    assert kinds["troubled/case:wrong"] == "wrong_result" and kinds["troubled/case:raises"] == "error"
+
+
+def test_a_harness_failure_stays_one_though_python_catches_it(quick):
+    @gpubench.benchmark
+    def twice(state):
+        state.measure(lambda: None)
+        try:
+            state.measure(lambda: None)
+        except Exception:
+            pass
+
+    assert "twice" in gpubench.run(twice, **quick).failures["twice"]
+
+
+def test_reset_runs_before_each_execution(quick):
+    seen = []
+
+    @gpubench.benchmark
+    def sort(state):
+        keys = numpy.random.default_rng(1).integers(0, 1000, 2000)
+        work = keys.copy()
+        state.reset(lambda: numpy.copyto(work, keys))
+
+        def operation():
+            seen.append(bool((work == keys).all()))
+            work.sort()
+
+        state.measure(operation)
+
+    run = gpubench.run(sort, **quick)
+    assert run["sort"].seconds() > 0 and len(seen) > 3 and all(seen)
+
+
+def test_what_cannot_be_run_is_refused_in_words(quick):
+    with pytest.raises(TypeError, match="takes size, which is no axis"):
+        gpubench.benchmark(n=[1])(lambda state, size: None)
+    with pytest.raises(ValueError, match="has no values"):
+        gpubench.benchmark(n=[])(lambda state, n: None)
+    only_gpu = gpubench.benchmark(name="only_gpu", device="cuda")(lambda state: state.measure(lambda: None))
+    with pytest.raises(gpubench.UsageError, match="None of these benchmarks is for cpu"):
+        gpubench.run(only_gpu, **quick)
+    fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
+    with pytest.raises(gpubench.NoSuchDevice):
+        gpubench.run(fine, device="cuda:99")
+    with pytest.raises(gpubench.UsageError):
+        gpubench.run(fine, filter="no such point", **quick)
+    with pytest.raises(gpubench.Error):
+        gpubench.run(fine, filter="(", **quick)
+    assert gpubench.run(fine, **quick)["fine"].seconds() > 0, "and afterwards all is well"
+
+
+def test_declarations_refuse_nonsense(quick):
+    @gpubench.benchmark(case=["negative", "text", "pipe"])
+    def declares(state, case):
+        if case == "negative":
+            state.reads(-1)
+        elif case == "text":
+            state.reads("many")
+        else:
+            state.flops("fp31", 2)
+
+    failures = gpubench.run(declares, **quick).failures
+    assert "negative" in failures["declares/case:negative"]
+    assert "bytes, arrays and tensors" in failures["declares/case:text"]
+    assert "fp31" in failures["declares/case:pipe"] and "tensor-bf16" in failures["declares/case:pipe"]
+
+
+def test_a_state_of_an_ended_point_says_so(quick):
+    kept = []
+
+    @gpubench.benchmark
+    def keeps(state):
+        kept.append(state)
+        state.measure(lambda: None)
+
+    gpubench.run(keeps, **quick)
+    with pytest.raises(RuntimeError, match="ended"):
+        kept[0].reads(1)
+
+
+def test_a_run_inside_a_run_is_refused(quick):
+    @gpubench.benchmark
+    def nested(state):
+        try:
+            gpubench._core.run(["x", "--quiet", "--device=cpu"], [], print)
+        except gpubench.UsageError as error:
+            state.label(str(error))
+        state.measure(lambda: None)
+
+    run = gpubench.run(nested, **quick)
+    assert "in progress" in run["nested"].data["measurement"]["label"]
+
+
+def test_other_threads_run_meanwhile(quick):
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.wait(0.001):
+            ticks.append(0)
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
+    gpubench.run(fine, **{**quick, "time_budget": 0.2})
+    stop.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_nothing_leaks_over_many_calls(quick):
+    import gc
+    import sys as system
+
+    class Tracked:
+        pass
+
+    tracked = Tracked()
+    fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: tracked and None))
+    gpubench.run(fine, **quick)
+    gc.collect()
+    before = system.getrefcount(tracked)
+    for _ in range(20):
+        gpubench.run(fine, **quick)
+    gc.collect()
+    assert system.getrefcount(tracked) == before
+
+
+OPTIONS = """
+OPTIONS = dict(device="cpu", time_budget=0.01, drift_check=False, calibration=%r)
+"""
+
+STOPPED = """
+import os, signal, gpubench
+@gpubench.benchmark(n=[1, 2, 3])
+def stops(state, n):
+    def operation():
+        if n == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+    state.measure(operation)
+try:
+    gpubench.run(stops, **OPTIONS)
+except KeyboardInterrupt:
+    print("interrupted")
+fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
+print(len(gpubench.run(fine, **OPTIONS)))
+"""
+
+
+def test_ctrl_c_is_an_exception_and_the_process_goes_on(quick):
+    done = subprocess.run([sys.executable, "-c", OPTIONS % str(quick["calibration"]) + STOPPED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == ["interrupted", "1"], done.stderr
+
+
+FORKED = """
+import os, gpubench
+fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
+gpubench.run(fine, **OPTIONS)
+child = os.fork()
+if child == 0:
+    os._exit(0 if len(gpubench.run(fine, **OPTIONS)) == 1 else 1)
+print(os.waitpid(child, 0)[1], len(gpubench.run(fine, **OPTIONS)))
+"""
+
+
+def test_a_forked_process_measures_too(quick):
+    done = subprocess.run([sys.executable, "-c", OPTIONS % str(quick["calibration"]) + FORKED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == ["0", "1"], done.stderr

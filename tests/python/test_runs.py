@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in Python: kept, shown, compared."""
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import gpubench
+
+
+@pytest.fixture(scope="module")
+def run(quick):
+    @gpubench.benchmark(n=[1024, 65536])
+    def add(state, n):
+        a, b = numpy.ones(n), numpy.ones(n)
+        state.reads(a, b)
+        state.writes(b)
+        state.flops("fp64", n)
+        state.measure(lambda: numpy.add(a, b, out=b))
+    return gpubench.run(add, **quick)
+
+
+def test_saved_and_loaded_it_is_the_same(run, tmp_path):
+    run.save(tmp_path / "run.json")
+    again = gpubench.load(tmp_path / "run.json")
+    assert again.data == run.data and [p.name for p in again] == ["add/n:1024", "add/n:65536"]
+    assert gpubench.Run.from_dict(run.data).data == run.data
+    with pytest.raises(gpubench.UsageError):
+        run.save(tmp_path / "run.html")
+
+
+def test_the_command_line_reads_it(run, tmp_path):
+    run.save(tmp_path / "run.json")
+    done = gpubench.program("report", str(tmp_path / "run.json"))
+    assert "add/n:65536" in done.stdout
+    with pytest.raises(gpubench.Error, match="no-such"):
+        gpubench.program("report", "no-such.json")
+
+
+@pytest.mark.parametrize("extension", ["html", "csv", "md", "gbench.json", "nvbench.json", "prom", "junit.xml"])
+def test_every_report_is_written(run, tmp_path, extension):
+    file = tmp_path / f"run.{extension}"
+    run.report(file)
+    assert "add" in file.read_text()
+
+
+def test_a_report_of_no_known_kind_is_refused(run, tmp_path):
+    with pytest.raises(gpubench.Error):
+        run.report(tmp_path / "run.docx")
+    with pytest.raises(gpubench.WriteError):
+        run.report("/proc/no/run.html")
+
+
+def test_charts_are_vega_lite(run, tmp_path):
+    chart = run.chart("roofline")
+    assert "vega-lite" in chart.spec["$schema"] and chart.spec.get("datasets")
+    chart.save(tmp_path / "chart.json")
+    assert json.loads((tmp_path / "chart.json").read_text()) == chart.spec
+    with pytest.raises(gpubench.ChartError, match="roofline"):
+        run.chart("no such chart")
+
+
+def test_a_notebook_gets_all_it_can_show(run):
+    bundle = run._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html", "application/vnd.vegalite.v5+json"}
+    assert "add/n:1024" in bundle["text/plain"] and "<iframe srcdoc=" in bundle["text/html"]
+    assert "application/vnd.vegalite.v5+json" in run.chart("time")._repr_mimebundle_()
+    assert "dram" in run.calibrations[0]._repr_mimebundle_()["text/html"]
+
+
+def test_to_pandas_has_a_row_a_point(run):
+    pytest.importorskip("pandas")
+    frame = run.to_pandas()
+    assert list(frame["n"]) == [1024, 65536] and (frame["seconds"] > 0).all()
+    assert {"bandwidth", "regime", "confidence", "host_seconds"} <= set(frame.columns)
+
+
+def test_comparison_says_same_of_itself(run, tmp_path):
+    comparison = gpubench.compare(run, run)
+    assert {each["name"] for each in comparison.points} == {"add/n:1024", "add/n:65536"}
+    assert all(each["ratio"] == pytest.approx(1.0) for each in comparison.points)
+    assert comparison.exit_code("regression") == 0
+    run.save(tmp_path / "one.json")
+    assert len(gpubench.compare([tmp_path / "one.json", run], tmp_path / "one.json").points) == 2
+    for extension in ("json", "md", "csv"):
+        comparison.report(tmp_path / f"changes.{extension}")
+    with pytest.raises(gpubench.UsageError):
+        comparison.exit_code("sometimes")
+    with pytest.raises(gpubench.UsageError):
+        gpubench.compare([], run)
+
+
+def test_bad_files_are_refused_with_their_names(tmp_path):
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(gpubench.ReadError, match="broken.json"):
+        gpubench.load(tmp_path / "broken.json")
+    with pytest.raises(gpubench.ReadError):
+        gpubench.Timeline(tmp_path / "none.json")
+
+
+def test_calibrations_are_kept(tmp_path):
+    calibration = gpubench.calibrate("cpu")
+    assert calibration["launch"] > 0 and gpubench.calibration("cpu").ceilings == calibration.ceilings
+    calibration.save(tmp_path / "cpu.json")
+    assert gpubench.Calibration.load(tmp_path / "cpu.json").ceilings == calibration.ceilings
+    assert "dram" in str(calibration)
+
+
+def test_devices_and_doctor():
+    assert [each["id"] for each in gpubench.devices()][-1] == "cpu"
+    assert gpubench.doctor()
+
+
+def test_a_chrome_trace_is_a_timeline(tmp_path):
+    events = [{"ph": "X", "name": "kernel", "cat": "kernel", "pid": 0, "tid": 7, "ts": 10.0, "dur": 5.0,
+               "args": {"device": 0, "stream": 7}}]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    timeline = gpubench.Timeline(tmp_path / "trace.json")
+    assert timeline.program
+    timeline.write(tmp_path / "again.json")
+    assert "kernel" in (tmp_path / "again.json").read_text()
+
+
+IMPORT = "import time; t = time.perf_counter(); import gpubench; print(time.perf_counter() - t); import sys; " \
+         "print('torch' in sys.modules, 'numpy' in sys.modules)"
+
+
+def test_the_import_brings_no_framework():
+    done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[1:] == ["False", "False"]
+
+
+def test_the_console_script_is_the_program():
+    done = subprocess.run([sys.executable, "-m", "gpubench", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"gpubench {gpubench.__version__}"
+
+
+def test_stubs_name_what_there_is():
+    import ast
+    import gpubench._core as core
+    for module, stub in ((core, "__init__.pyi"), (core.profile, "profile.pyi")):
+        file = pathlib.Path(gpubench.__file__).resolve().parent / "_core" / stub
+        tree = ast.parse(file.read_text())
+        names = {getattr(each, "name", None) or each.target.id for each in tree.body
+                 if isinstance(each, (ast.ClassDef, ast.FunctionDef, ast.AnnAssign))}
+        there = {name for name in dir(module) if not name.startswith("_")} - {"profile"}
+        assert names == there, "write them anew: python/stubs.py"
