@@ -104,13 +104,13 @@ def sweep():
     """100 points of PyTorch's operators."""
     names = ["add", "mul", "exp", "relu", "sigmoid", "sum", "softmax", "sqrt", "cos", "clone"]
 
-    @gpubench.benchmark(name=names, n=gpubench.sizes(2**10, 2**28, step=4))
-    def swept(state, name, n):
+    @gpubench.benchmark(op=names, n=gpubench.sizes(2**10, 2**28, step=4))
+    def swept(state, op, n):
         x = torch.ones(n, device=state.device)
         state.reads(x)
         state.writes(x)
-        function = getattr(torch, name)
-        state.measure((lambda: function(x, 0)) if name == "softmax" else (lambda: function(x, x)) if name in ("add", "mul")
+        function = getattr(torch, op)
+        state.measure((lambda: function(x, 0)) if op == "softmax" else (lambda: function(x, x)) if op in ("add", "mul")
                       else lambda: function(x))
 
     start = time.perf_counter()
