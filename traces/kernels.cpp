@@ -12,10 +12,6 @@
 namespace gpubench::traces {
 namespace {
 
-std::int64_t percentile(const std::vector<std::int64_t>& sorted, std::size_t percent) {
-  return sorted[(sorted.size() * percent + 99) / 100 - 1];
-}
-
 /// Of each slice on a GPU the time in which no other work ran on it: a sweep over each GPU's slices by start.
 std::vector<std::int64_t> time_alone(const Timeline& timeline, const Links& links) {
   std::vector<std::int64_t> alone(timeline.slices.size(), 0);
@@ -57,8 +53,7 @@ std::vector<std::int64_t> time_alone(const Timeline& timeline, const Links& link
 
 }  // namespace
 
-std::vector<KernelTime> kernel_times(const Timeline& timeline, KernelsBy by, Names* paths) {
-  const Links links = link(timeline);
+std::vector<KernelTime> kernel_times(const Timeline& timeline, const Links& links, KernelsBy by, Names* paths) {
   const std::vector<std::int64_t> alone = time_alone(timeline, links);
   std::vector<std::uint32_t> path_of;
   if (by == KernelsBy::range) path_of = range_paths(timeline, *paths);
@@ -80,25 +75,21 @@ std::vector<KernelTime> kernel_times(const Timeline& timeline, KernelsBy by, Nam
     const std::uint32_t at = by == KernelsBy::stream ? slice.track : by == KernelsBy::range ? path_of[i] : 0;
     const auto [place, added] = places.emplace(Key{slice.name, at}, times.size());
     if (added) {
-      times.push_back({.name = slice.name, .place = at, .kind = slice.kind});
+      times.push_back({.name = slice.name, .place = at, .kind = slice.kind, .durations_ns = {}});
       durations.emplace_back();
     }
     KernelTime& time = times[place->second];
-    ++time.count;
     time.total_ns += slice.duration_ns;
     time.self_ns += alone[i];
     durations[place->second].push_back(slice.duration_ns);
   }
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    std::ranges::sort(durations[i]);
-    times[i].min_ns = durations[i].front();
-    times[i].p50_ns = percentile(durations[i], 50);
-    times[i].p95_ns = percentile(durations[i], 95);
-    times[i].p99_ns = percentile(durations[i], 99);
-    times[i].max_ns = durations[i].back();
-  }
+  for (std::size_t i = 0; i < times.size(); ++i) times[i].durations_ns = distribution_of(std::move(durations[i]));
   std::ranges::stable_sort(times, std::ranges::greater(), &KernelTime::total_ns);
   return times;
+}
+
+std::vector<KernelTime> kernel_times(const Timeline& timeline, KernelsBy by, Names* paths) {
+  return kernel_times(timeline, link(timeline), by, paths);
 }
 
 }  // namespace gpubench::traces

@@ -5,21 +5,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "traces/distribution.h"
 #include "traces/timeline.h"
 
 namespace gpubench::traces {
 
-/// Kernels, copies or fills of one name on one GPU. Percentiles are those of launches by nearest rank: the smallest
-/// duration that at least so many percent of them do not exceed.
+/// Kernels, copies or fills of one name, on all GPUs together.
 struct KernelTime {
   std::uint32_t name = 0;  ///< in Timeline::names
   std::uint32_t place =
       0;  ///< of KernelsBy::stream in Timeline::tracks, of KernelsBy::range in the paths given; else 0
   SliceKind kind = SliceKind::kernel;
-  std::int64_t count = 0;
   std::int64_t total_ns = 0;  ///< of all durations
   std::int64_t self_ns = 0;   ///< of them the time in which nothing else ran on the same GPU of the same process
-  std::int64_t min_ns = 0, p50_ns = 0, p95_ns = 0, p99_ns = 0, max_ns = 0;
+  Distribution durations_ns;
 };
 
 enum class KernelsBy { name, stream, range };

@@ -12,6 +12,10 @@
 
 #include "core/model/program.h"
 #include "traces/analyses.h"
+#include "traces/breakdown.h"
+#include "traces/iterations.h"
+#include "traces/kernels.h"
+#include "traces/launches.h"
 #include "traces/timeline.h"
 
 namespace gpubench::traces {
@@ -41,6 +45,27 @@ struct Links {
   std::vector<std::uint32_t> call_of;  ///< of each slice of work its call
 };
 Links link(const Timeline& timeline);
+
+// The analyses of other headers for one timeline whose links are known.
+std::vector<Breakdown> breakdowns(const Timeline& timeline, const Links& links);
+std::vector<StreamIdle> stream_idle(const Timeline& timeline, const Links& links, std::int64_t threshold_ns);
+std::vector<KernelTime> kernel_times(const Timeline& timeline, const Links& links, KernelsBy by, Names* paths);
+std::vector<LaunchTimes> launch_times(const Timeline& timeline, const Links& links);
+std::vector<LaunchBound> launch_bound(const Timeline& timeline, const Links& links);
+std::vector<CopyTimes> copy_times(const Timeline& timeline, const Links& links);
+std::vector<Iterations> iterations(const Timeline& timeline, const Links& links);
+
+/// Operators of a framework, by time, each behind its parent.
+struct Operators {
+  struct One {
+    std::uint32_t slice = none;
+    std::uint32_t parent = none;  ///< in `all`
+    std::int64_t self_ns = 0;     ///< on the host, without operators and calls within
+  };
+  std::vector<One> all;
+  std::vector<std::uint32_t> of_call;  ///< of each of Links::calls the innermost around it, in `all`
+};
+Operators operators(const Timeline& timeline, const Links& links);
 
 /// Of each name of a range, as a number of `timeline.names`, its name in paths as a number of `names`:
 /// "ProfilerStep#*".

@@ -184,11 +184,11 @@ int trace_kernels(const Options& options) {
   std::vector<Column> table = {{"name"}, {"calls", true}, {"total", true}, {"p50", true}, {"p95", true}, {"p99", true}};
   for (const traces::KernelTime& kernel : traces::kernel_times(timeline, traces::KernelsBy::name))
     add_row(table, {{printable(timeline.names.text(kernel.name))},
-                    {format_count(static_cast<double>(kernel.count))},
+                    {format_count(static_cast<double>(kernel.durations_ns.count))},
                     {format_seconds(static_cast<double>(kernel.total_ns) / 1e9)},
-                    {format_seconds(static_cast<double>(kernel.p50_ns) / 1e9)},
-                    {format_seconds(static_cast<double>(kernel.p95_ns) / 1e9)},
-                    {format_seconds(static_cast<double>(kernel.p99_ns) / 1e9)}});
+                    {format_seconds(kernel.durations_ns.p50 / 1e9)},
+                    {format_seconds(kernel.durations_ns.p95 / 1e9)},
+                    {format_seconds(kernel.durations_ns.p99 / 1e9)}});
   if (!options.quiet) show(table_text(table, 16, stdout_style(options.color)));
   return exit_codes::fine;
 }

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// What traces say in figures: breakdowns, idle time, launches, copies, kernels, operators, iterations and ranks.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/traces/sample_timeline.h"
+#include "traces/analyses.h"
+#include "traces/breakdown.h"
+#include "traces/iterations.h"
+#include "traces/kernels.h"
+#include "traces/launches.h"
+#include "traces/operators.h"
+#include "traces/ranks.h"
+
+namespace gpubench {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using testing::Sample;
+using ::testing::SizeIs;
+using traces::Breakdown;
+using traces::SliceKind;
+using traces::TrackKind;
+
+constexpr std::int64_t us = 1000;
+
+/// Work at random places, of all kinds, on both streams, each with its call.
+Sample random_sample(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Sample sample;
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t start = random() % 10'000 + 100, length = random() % 100;
+    const auto kind = static_cast<SliceKind>(random() % 4);
+    const auto track = random() % 2 == 0 ? sample.stream : sample.other_stream;
+    const std::int64_t call = start - random() % 100;
+    sample.slice(SliceKind::launch, sample.thread, call, call + random() % 20, "cudaLaunchKernel",
+                 ++sample.correlation);
+    sample.slice(kind, track, start, start + length, "work " + std::to_string(random() % 7), sample.correlation);
+  }
+  sort(sample.timeline);
+  return sample;
+}
+
+TEST(Distribution, is_that_of_pandas) {
+  const traces::Distribution all = traces::distribution_of(std::vector<std::int64_t>{4, 1, 3, 2, 10});
+  EXPECT_EQ(all.count, 5);
+  EXPECT_DOUBLE_EQ(all.sum, 20);
+  EXPECT_DOUBLE_EQ(all.mean, 4);
+  EXPECT_DOUBLE_EQ(all.deviation, std::sqrt(50.0 / 4));
+  EXPECT_THAT((std::vector{all.min, all.p25, all.p50, all.p75, all.max}), ElementsAre(1, 2, 3, 4, 10));
+  EXPECT_DOUBLE_EQ(all.p95, 4 + 0.8 * 6);
+  EXPECT_DOUBLE_EQ(all.p99, 4 + 0.96 * 6);
+  EXPECT_EQ(traces::distribution_of(std::vector<double>{}), traces::Distribution{});
+  EXPECT_DOUBLE_EQ(traces::distribution_of(std::vector{7.0}).p99, 7);
+  EXPECT_DOUBLE_EQ(traces::distribution_of(std::vector{7.0}).deviation, 0);
+}
+
+TEST(Breakdown, counts_each_moment_once) {
+  Sample sample;
+  sample.slice(SliceKind::kernel, sample.stream, 10, 20, "a");
+  sample.slice(SliceKind::communication, sample.other_stream, 15, 30, "ncclKernel");
+  sample.slice(SliceKind::kernel, sample.stream, 25, 28, "b");
+  sample.slice(SliceKind::copy, sample.stream, 40, 50, "Memcpy HtoD");
+  sample.slice(SliceKind::fill, sample.other_stream, 45, 60, "Memset");
+  const auto all = traces::breakdowns(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  const Breakdown& gpu = all.front();
+  EXPECT_EQ(gpu.device, 0);
+  EXPECT_EQ(std::pair(gpu.start_ns, gpu.end_ns), std::pair(std::int64_t{10}, std::int64_t{60}));
+  EXPECT_EQ(gpu.span_ns(), 50);
+  EXPECT_EQ(gpu.idle_ns(), 10);
+  EXPECT_EQ(gpu.busy_ns(), 40);
+  EXPECT_EQ(gpu.compute_ns(), 13);
+  EXPECT_EQ(gpu.communication_ns(), 15);
+  EXPECT_EQ(gpu.overlap_ns(), 8);
+  EXPECT_EQ(gpu.exposed_communication_ns(), 7);
+  EXPECT_EQ(gpu.memory_ns(), 20);
+  EXPECT_EQ(gpu.exposed_ns(), 27);
+  EXPECT_THAT(traces::breakdowns(Sample().sorted()), IsEmpty());
+  const Breakdown twice = traces::together({gpu, gpu});
+  EXPECT_EQ(twice.idle_ns(), 20);
+  EXPECT_EQ(twice.span_ns(), 100);
+  EXPECT_EQ(traces::together({}).span_ns(), 0);
+}
+
+TEST(Breakdown, parts_add_up_and_equal_a_count_of_every_nanosecond) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const Sample sample = random_sample(seed);
+    const Breakdown gpu = traces::breakdowns(sample.timeline).front();
+    std::vector<std::size_t> moments(11'000);
+    std::int64_t first = 11'000, last = 0;
+    for (const traces::Slice& slice : sample.timeline.slices) {
+      if (!occupies_gpu(slice.kind)) continue;
+      first = std::min(first, slice.start_ns);
+      last = std::max(last, slice.end_ns());
+      const std::size_t bit = slice.kind == SliceKind::kernel ? 1 : slice.kind == SliceKind::communication ? 2 : 4;
+      for (std::int64_t t = slice.start_ns; t < slice.end_ns(); ++t) moments[static_cast<std::size_t>(t)] |= bit;
+    }
+    std::array<std::int64_t, 8> counts{};
+    for (std::int64_t t = first; t < last; ++t) ++counts[moments[static_cast<std::size_t>(t)]];
+    EXPECT_EQ(gpu.by_work_ns, counts);
+    EXPECT_EQ(gpu.span_ns(), last - first);
+    // Alone on the GPU: exactly one piece of work covers the moment.
+    std::vector<int> cover(11'000);
+    for (const traces::Slice& slice : sample.timeline.slices)
+      if (occupies_gpu(slice.kind))
+        for (std::int64_t t = slice.start_ns; t < slice.end_ns(); ++t) ++cover[static_cast<std::size_t>(t)];
+    std::int64_t alone = 0, total = 0, count = 0;
+    for (const traces::KernelTime& kernel : traces::kernel_times(sample.timeline, traces::KernelsBy::name)) {
+      EXPECT_LE(kernel.self_ns, kernel.total_ns);
+      alone += kernel.self_ns;
+      total += kernel.total_ns;
+      count += kernel.durations_ns.count;
+    }
+    EXPECT_EQ(alone, std::ranges::count(cover, 1));
+    EXPECT_EQ(total, std::accumulate(cover.begin(), cover.end(), std::int64_t{0}));
+    EXPECT_EQ(count, 200);
+    // Gaps of a stream: its span less the union of its work.
+    for (const traces::StreamIdle& idle : traces::stream_idle(sample.timeline)) {
+      traces::Union busy;
+      std::int64_t begin = 11'000;
+      for (const traces::Slice& slice : sample.timeline.slices)
+        if (slice.track == idle.track) {
+          busy.add(slice.start_ns, slice.end_ns());
+          begin = std::min(begin, slice.start_ns);
+        }
+      EXPECT_EQ(idle.total_ns(), busy.end - begin - busy.total);
+    }
+  }
+}
+
+TEST(StreamIdle, has_the_causes_of_hta) {
+  Sample sample;
+  sample.kernel(0, 2, 10, 100);
+  sample.kernel(110, 115, 130, 200);  // called after the end: the host's
+  sample.kernel(150, 155, 229, 300);  // called in time, 29 ns: the kernel's
+  sample.kernel(151, 156, 330, 400);  // called in time, 30 ns: other
+  sample.slice(SliceKind::kernel, sample.stream, 410, 420, "of no call");
+  sample.slice(SliceKind::kernel, sample.stream, 600, 610, "of no call");
+  const auto idle = traces::stream_idle(sample.sorted());
+  ASSERT_THAT(idle, SizeIs(1));
+  EXPECT_EQ(idle[0].host_ns, 30);
+  EXPECT_EQ(idle[0].kernel_ns, 29 + 10);
+  EXPECT_EQ(idle[0].other_ns, 30 + 180);
+  EXPECT_EQ(idle[0].host_gaps, 1);
+  EXPECT_EQ(idle[0].kernel_gaps, 2);
+  EXPECT_EQ(idle[0].other_gaps, 2);
+  EXPECT_EQ(traces::stream_idle(sample.timeline, 1000)[0].kernel_ns, 29 + 30 + 10 + 180);
+}
+
+TEST(Activity, of_host_and_gpu_and_both) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 1000, "train.py(3): step");  // Python frames say nothing
+  sample.slice(SliceKind::other, sample.thread, 100, 200, "aten::mm");
+  sample.slice(SliceKind::synchronization, sample.thread, 200, 500, "cudaDeviceSynchronize");
+  sample.slice(SliceKind::kernel, sample.stream, 150, 450, "gemm");
+  const traces::Activity all = traces::activity(sample.sorted());
+  EXPECT_EQ(all.total_ns, 1000);
+  EXPECT_EQ(all.host_ns, 100);
+  EXPECT_EQ(all.gpu_ns, 300);
+  EXPECT_EQ(all.both_ns, 50);
+  EXPECT_FALSE(traces::is_python_frame("aten::mm"));
+  EXPECT_FALSE(traces::is_python_frame("autograd::engine::evaluate_function: MulBackward0"));
+  EXPECT_TRUE(traces::is_python_frame("nn.Module: Linear_0"));
+  EXPECT_TRUE(traces::is_python_frame("<built-in method run_backward of _EngineBase object>"));
+}
+
+TEST(Launches, have_the_statistics_of_hta) {
+  Sample sample;
+  sample.kernel(0, 10, 15, 20);                           // shorter than its call; 5 ns late
+  sample.kernel(20, 30, 25, 75);                          // starts before its call returns: no delay
+  sample.kernel(100, 100 + 60 * us, 300 * us, 301 * us);  // a slow call and a late start
+  sample.slice(SliceKind::kernel, sample.stream, 400 * us, 401 * us, "of no call");
+  const auto all = traces::launch_times(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].call_ns.count, 3);
+  EXPECT_DOUBLE_EQ(all[0].call_ns.p50, 10);
+  EXPECT_DOUBLE_EQ(all[0].work_ns.max, 1 * us);
+  EXPECT_DOUBLE_EQ(all[0].delay_ns.min, 0);
+  EXPECT_DOUBLE_EQ(all[0].delay_ns.p50, 5);
+  EXPECT_EQ(all[0].shorter_work, 2);
+  EXPECT_EQ(all[0].slow_calls, 1);
+  EXPECT_EQ(all[0].late_starts, 1);
+  EXPECT_EQ(all[0].without_call, 1);
+}
+
+TEST(QueueLength, rises_with_calls_and_falls_with_starts) {
+  Sample sample;
+  sample.kernel(0, 5, 30, 40);
+  sample.kernel(10, 15, 40, 50);
+  sample.kernel(20, 25, 50, 60);
+  sample.kernel(90, 95, 100, 110);
+  const auto all = traces::queue_lengths(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_THAT(all[0].steps, ElementsAre(Pair(0, 1), Pair(10, 2), Pair(20, 3), Pair(30, 2), Pair(40, 1), Pair(50, 0),
+                                        Pair(90, 1), Pair(100, 0)));
+  EXPECT_DOUBLE_EQ(all[0].at_steps.mean, 10.0 / 8);
+  EXPECT_DOUBLE_EQ(all[0].mean, (10 + 20 + 30 + 20 + 10 + 0 + 10) / 100.0);
+  EXPECT_DOUBLE_EQ(all[0].empty_share, 0.4);
+  // Clocks that differ make no negative length.
+  Sample early;
+  early.kernel(10, 20, 5, 30);
+  EXPECT_DOUBLE_EQ(traces::queue_lengths(early.sorted())[0].at_steps.min, 0);
+}
+
+TEST(LaunchBound, is_a_row_of_work_that_found_the_gpu_idle) {
+  Sample sample;
+  sample.kernel(0, 5, 10, 20);
+  for (int i = 1; i <= 20; ++i) sample.kernel(i * 100, i * 100 + 5, i * 100 + 10, i * 100 + 20);
+  for (int i = 1; i <= 20; ++i) sample.kernel(2020 + i, 2021 + i, 3000 + i * 10, 3010 + i * 10);  // queued
+  const auto all = traces::launch_bound(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].start_ns, 20);
+  EXPECT_EQ(all[0].works, 21);
+  EXPECT_EQ(all[0].end_ns, 3020);
+  EXPECT_EQ(all[0].idle_ns, 20 * 90 + 3010 - 2020);
+  Sample few;
+  for (int i = 0; i < 10; ++i) few.kernel(i * 100, i * 100 + 5, i * 100 + 10, i * 100 + 20);
+  EXPECT_THAT(traces::launch_bound(few.sorted()), IsEmpty());
+}
+
+TEST(Copies, have_bytes_and_bandwidth_by_direction) {
+  Sample sample;
+  sample.slice(SliceKind::copy, sample.stream, 0, 100, "Memcpy HtoD (Pageable -> Device)").detail = 1000;
+  sample.slice(SliceKind::copy, sample.other_stream, 50, 250, "Memcpy HtoD (Pinned -> Device)").detail = 1000;
+  sample.slice(SliceKind::copy, sample.stream, 300, 400, "Memcpy HtoD (Pinned -> Device)");
+  sample.slice(SliceKind::fill, sample.stream, 500, 501, "Memset (Device)").detail = 4;
+  const auto all = traces::copy_times(sample.sorted());
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].name, "Memcpy HtoD");
+  EXPECT_EQ(all[0].count, 3);
+  EXPECT_EQ(all[0].bytes, 2000);
+  EXPECT_EQ(all[0].without_bytes, 1);
+  EXPECT_EQ(all[0].time_ns, 400);
+  EXPECT_DOUBLE_EQ(all[0].bytes_per_second.max, 10e9);
+  EXPECT_THAT(all[0].steps, ElementsAre(Pair(0, DoubleEq(10e9)), Pair(50, DoubleEq(15e9)), Pair(100, DoubleEq(5e9)),
+                                        Pair(250, DoubleEq(0))));
+  EXPECT_EQ(all[1].name, "Memset");
+}
+
+TEST(Kernels, by_stream_and_by_range) {
+  Sample sample;
+  sample.slice(SliceKind::range, sample.ranges, 0, 100, "step");
+  sample.kernel(10, 20, 30, 40, "a");
+  sample.kernel(50, 60, 70, 90, "a");
+  sample.kernel(110, 120, 130, 140, "a");
+  sample.slice(SliceKind::kernel, sample.other_stream, 130, 135, "a");
+  const auto& timeline = sample.sorted();
+  const auto by_name = traces::kernel_times(timeline, traces::KernelsBy::name);
+  ASSERT_THAT(by_name, SizeIs(1));
+  EXPECT_EQ(by_name[0].total_ns, 45);
+  EXPECT_EQ(by_name[0].self_ns, 35);
+  const auto by_stream = traces::kernel_times(timeline, traces::KernelsBy::stream);
+  ASSERT_THAT(by_stream, SizeIs(2));
+  EXPECT_EQ(by_stream[0].place, sample.stream);
+  EXPECT_EQ(by_stream[1].total_ns, 5);
+  traces::Names paths;
+  const auto by_range = traces::kernel_times(timeline, traces::KernelsBy::range, &paths);
+  ASSERT_THAT(by_range, SizeIs(2));
+  EXPECT_EQ(paths.text(by_range[0].place), "step");
+  EXPECT_EQ(by_range[0].total_ns, 30);
+}
+
+TEST(Operators, own_what_they_launch) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 1000, "train.py(3): step");
+  sample.slice(SliceKind::other, sample.thread, 100, 500, "aten::linear");
+  sample.slice(SliceKind::other, sample.thread, 150, 450, "aten::linear");
+  sample.slice(SliceKind::other, sample.thread, 200, 400, "aten::addmm");
+  sample.kernel(250, 300, 600, 700, "gemm");
+  sample.kernel(410, 430, 700, 750, "bias");
+  sample.kernel(800, 810, 900, 910, "alone");
+  const auto& timeline = sample.sorted();
+  std::map<std::string, traces::OperatorTime> all;
+  for (const auto& one : traces::operator_times(timeline)) all[timeline.names.text(one.name)] = one;
+  ASSERT_THAT(all, SizeIs(3));
+  const traces::OperatorTime& addmm = all.at("aten::addmm");
+  EXPECT_EQ(addmm.host_ns, 200);
+  EXPECT_EQ(addmm.host_self_ns, 150);
+  EXPECT_EQ(addmm.gpu_self_ns, 100);
+  const traces::OperatorTime& linear = all.at("aten::linear");
+  EXPECT_EQ(linear.count, 2);
+  EXPECT_EQ(linear.host_ns, 400);
+  EXPECT_EQ(linear.host_self_ns, 100 + 80);
+  EXPECT_EQ(linear.gpu_self_ns, 50);
+  EXPECT_EQ(linear.gpu_ns, 150);
+  EXPECT_EQ(all.at("").gpu_self_ns, 10);
+}
+
+TEST(Iterations, are_the_steps_of_the_profiler) {
+  Sample sample;
+  sample.slice(SliceKind::range, sample.ranges, 0, 100, "ProfilerStep#3");
+  sample.slice(SliceKind::range, sample.ranges, 100, 400, "ProfilerStep#4");
+  sample.slice(SliceKind::range, sample.ranges, 400, 500, "ProfilerStep#5");
+  sample.kernel(10, 20, 30, 70);
+  sample.kernel(390, 395, 450, 460);  // launched in the second, runs in the third
+  const auto all = traces::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "ProfilerStep");
+  ASSERT_THAT(all[0].all, SizeIs(3));
+  EXPECT_EQ(all[0].all[1].works, 1);
+  EXPECT_EQ(all[0].all[1].work_ns, 10);
+  EXPECT_EQ(all[0].all[2].works, 0);
+  EXPECT_DOUBLE_EQ(all[0].duration_ns.p50, 100);
+  EXPECT_EQ(all[0].slow(), 1);
+  EXPECT_EQ(all[0].at(99), 0);
+  EXPECT_EQ(all[0].at(100), 1);
+  EXPECT_EQ(all[0].at(500), -1);
+}
+
+TEST(Iterations, are_ranges_that_follow_one_another_the_outer_ones) {
+  Sample sample;
+  for (int i = 0; i < 5; ++i) {
+    sample.slice(SliceKind::range, sample.ranges, i * 100, i * 100 + 98, "step " + std::to_string(i));
+    sample.slice(SliceKind::range, sample.ranges, i * 100 + 1, i * 100 + 48, "half");
+    sample.slice(SliceKind::range, sample.ranges, i * 100 + 48, i * 100 + 96, "half");
+    sample.kernel(i * 100 + 10, i * 100 + 20, i * 100 + 30, i * 100 + 40);
+  }
+  const auto all = traces::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "range step");
+  EXPECT_THAT(all[0].all, SizeIs(5));
+}
+
+TEST(Iterations, are_what_repeats_on_the_gpu) {
+  Sample sample;
+  sample.slice(SliceKind::kernel, sample.stream, 0, 5, "set up");
+  for (int i = 0; i < 10; ++i)
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t start = 1000 + i * 100 + k * 20;
+      sample.slice(SliceKind::kernel, sample.stream, start, start + 10, k % 2 == 0 ? "gemm" : k == 1 ? "relu" : "norm");
+    }
+  const auto all = traces::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "4 kernels, copies and fills that repeat");
+  ASSERT_THAT(all[0].all, SizeIs(10));
+  EXPECT_EQ(all[0].all[0].start_ns, 1000);
+  EXPECT_EQ(all[0].all[3].works, 4);
+  EXPECT_EQ(all[0].all[3].work_ns, 40);
+  EXPECT_DOUBLE_EQ(all[0].duration_ns.p50, 100);
+  Sample never;
+  for (int i = 0; i < 50; ++i)
+    never.slice(SliceKind::kernel, never.stream, i * 10, i * 10 + 5,
+                std::string(1, static_cast<char>('a' + i * i % 23)));
+  EXPECT_THAT(traces::iterations(never.sorted()), IsEmpty());
+}
+
+/// Two ranks, each with one stream; the second is late by `late` in each collective, and its clock by `clock`.
+Sample two_ranks(std::int64_t late, std::int64_t clock) {
+  Sample sample;
+  sample.timeline.processes.push_back({.id = 200, .rank = 1, .local_rank = {}, .name = "python3 train.py"});
+  const auto other = sample.track(TrackKind::stream, 1, 7, "stream 7", 1);
+  for (int i = 0; i < 10; ++i) {
+    const std::int64_t start = i * 100 * us;
+    sample.slice(SliceKind::communication, sample.stream, start, start + late + 10 * us, "ncclAllReduce");
+    sample.slice(SliceKind::communication, other, start + late + clock, start + late + 10 * us + clock,
+                 "ncclAllReduce");
+  }
+  sort(sample.timeline);
+  return sample;
+}
+
+TEST(Stragglers, are_who_enters_last) {
+  for (const std::int64_t clock : {std::int64_t{0}, std::int64_t{5'000'000'000}}) {
+    const traces::Stragglers all = traces::stragglers(two_ranks(30 * us, clock).timeline);
+    EXPECT_EQ(all.reason, "");
+    ASSERT_THAT(all.ranks, SizeIs(2));
+    EXPECT_THAT(all.collectives, SizeIs(10));
+    EXPECT_EQ(all.ranks[1].last, 10);
+    EXPECT_EQ(all.ranks[1].kept_waiting_ns, 300 * us);
+    EXPECT_EQ(all.ranks[0].waited_ns, 300 * us);
+    EXPECT_EQ(all.ranks[1].waited_ns, 0);
+    EXPECT_EQ(all.ranks[1].clock_ns, clock);
+  }
+}
+
+TEST(Stragglers, are_not_known_of_one_rank_or_of_others_collectives) {
+  Sample one;
+  one.slice(SliceKind::communication, one.stream, 0, 10, "ncclAllReduce");
+  EXPECT_THAT(traces::stragglers(one.sorted()).reason, HasSubstr("one rank"));
+  EXPECT_THAT(traces::stragglers(Sample().sorted()).reason, HasSubstr("no communication"));
+  Sample odd = two_ranks(10 * us, 0);
+  odd.slice(SliceKind::communication, odd.stream, 5000 * us, 5001 * us, "ncclAllReduce");
+  const traces::Stragglers all = traces::stragglers(odd.sorted());
+  EXPECT_EQ(all.unmatched, 21);
+  EXPECT_THAT(all.reason, HasSubstr("no collective"));
+}
+
+}  // namespace
+}  // namespace gpubench
