@@ -38,7 +38,7 @@ endif()
 # too, and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
 set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)  # a second of a run at most
 set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what gpubench_timed_sources names
-set(gpubench_separate_rooms probes calibrate bench)  # loops of their own; names that clash; GCC 13 crashes on joined ones
+set(gpubench_separate_rooms probes calibrate traces bench)  # loops of their own; names that clash; GCC 13 crashes on joined ones
 function(gpubench_quick name)
   if(NOT GPUBENCH_QUICK_BUILD)
     return()
