@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "classifier": ["core"],
     "compare": ["classifier", "core"],
     "traces": ["core"],
+    "tracer": ["traces", "core"],
     "profile": ["bench", "classifier", "traces", "core"],
     "reports": ["compare", "classifier", "traces", "core"],
     "bench": ["core"],

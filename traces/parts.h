@@ -135,6 +135,24 @@ class Lanes {
   std::vector<std::vector<std::int64_t>> open_;  // ends, the outer ones first
 };
 
+/// Flows by the slice where they begin, and by that where they end, in the order of slices. Numbers are places in
+/// Timeline::flows.
+class FlowEnds {
+ public:
+  explicit FlowEnds(const Timeline& timeline);
+  /// Calls `begins` and `ends` with each flow of this slice. Slices are asked for in their order.
+  template <class Begins, class Ends>
+  void visit(std::size_t slice, const Begins& begins, const Ends& ends) {
+    for (; next_from_ < from_.size() && from_[next_from_].first == slice; ++next_from_)
+      begins(from_[next_from_].second);
+    for (; next_to_ < to_.size() && to_[next_to_].first == slice; ++next_to_) ends(to_[next_to_].second);
+  }
+
+ private:
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> from_, to_;
+  std::size_t next_from_ = 0, next_to_ = 0;
+};
+
 /// "cuda:0 stream 7"; of lanes after the first "cuda:0 stream 7 (2)".
 std::string track_name(const Track& track, std::size_t lane = 0);
 /// Of each process a number that no other has: its own where that is one of its own.

@@ -139,7 +139,7 @@ struct Read {
   std::map<std::uint64_t, std::string> tracks;
   std::vector<std::string> slices;  // "track: name from to"
   std::map<std::uint64_t, int> flows, ended;
-  std::vector<std::string> counters;
+  std::vector<std::string> counters, marks;
   int open = 0;
 };
 
@@ -183,6 +183,10 @@ Read read(const std::string& file) {
         --result.open;
         break;
       }
+      case 3:
+        result.marks.push_back(result.tracks[track] + ": " + names.at(find(fields, 10)->value) + " " +
+                               std::to_string(time));
+        break;
       default: {
         const Field* whole = find(fields, 30);
         result.counters.push_back(result.tracks[track] + " " +
@@ -212,6 +216,25 @@ TEST(Perfetto, holds_tracks_slices_flows_and_counters) {
   EXPECT_THAT(trace.ended, ElementsAre(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1)));
   EXPECT_THAT(trace.counters, ElementsAre("device memory 64", "device memory 0", "clock 1980.000000"));
   EXPECT_THAT(trace.tracks, Contains(std::pair<const std::uint64_t, std::string>(1, "python3 train.py (rank 1)")));
+}
+
+TEST(Writers, draw_flows_between_slices_and_marks) {
+  Sample any;
+  any.slice(SliceKind::range, any.stream, 300, 400, "to");
+  any.slice(SliceKind::range, any.thread, 100, 200, "from");
+  const std::uint32_t name = any.timeline.names.number("tile");
+  any.timeline.flows.push_back({.from = 1, .to = 0, .name = name});
+  any.timeline.marks.push_back({.time_ns = 50, .name = name, .track = any.thread});
+  any.sorted();
+  const Read trace = read(perfetto(any.timeline));
+  EXPECT_THAT(trace.slices, ElementsAre("thread 1: from 50 150", "cuda:0 stream 7: to 250 350"));
+  EXPECT_THAT(trace.flows, ElementsAre(std::pair(1, 1)));
+  EXPECT_THAT(trace.ended, ElementsAre(std::pair(1, 1)));
+  EXPECT_THAT(trace.marks, ElementsAre("thread 1: tile 0"));
+  std::map<std::string, double> times;
+  for (const auto& event : nlohmann::json::parse(chrome(any.timeline))["traceEvents"])
+    if (event["name"] == "tile") times[event["ph"]] = event["ts"];
+  EXPECT_THAT(times, ElementsAre(std::pair("f", 0.3), std::pair("i", 0.05), std::pair("s", 0.1)));
 }
 
 TEST(Writers, lose_no_slice_however_slices_overlap) {

@@ -27,7 +27,8 @@ class ChromeWriter {
         sink_(sink),
         links_(link(timeline)),
         numbers_(process_numbers(timeline)),
-        lanes_(timeline.tracks.size()) {
+        lanes_(timeline.tracks.size()),
+        flow_ends_(timeline) {
     for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
   }
 
@@ -46,6 +47,9 @@ class ChromeWriter {
         if (std::isfinite(sample.value))
           event("C", numbers_.at(counter.process), 0, sample.time_ns, ",\"name\":{},\"args\":{{{}:{}}}",
                 json_text(counter.name), json_text(counter.unit.empty() ? "value" : counter.unit), sample.value);
+    for (const Mark& mark : timeline_.marks)
+      event("i", numbers_[timeline_.tracks[mark.track].process], thread_of(mark.track, 0), mark.time_ns,
+            ",\"s\":\"t\",\"name\":{}", names_[mark.name]);
     put("\n]}}\n");
     sink_(text_);
   }
@@ -114,6 +118,12 @@ class ChromeWriter {
     if (links_.call_of[place] != none)
       event("f", process, thread, slice.start_ns, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}",
             links_.call_of[place] + 1);
+    const auto flow = [&](std::string_view phase, std::uint32_t number) {
+      event(phase, process, thread, slice.start_ns, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}",
+            names_[timeline_.flows[number].name], links_.calls.size() + number + 1);
+    };
+    flow_ends_.visit(
+        place, [&](std::uint32_t number) { flow("s", number); }, [&](std::uint32_t number) { flow("f", number); });
   }
 
   [[nodiscard]] std::string arguments(const Slice& slice) const {
@@ -143,6 +153,7 @@ class ChromeWriter {
   std::vector<std::int64_t> numbers_;
   std::vector<std::string> names_;
   std::vector<Lanes> lanes_;
+  FlowEnds flow_ends_;
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> threads_;
   std::set<std::pair<std::int64_t, std::int64_t>> used_;
   std::int64_t next_thread_ = 1'000'000'000;
@@ -151,6 +162,15 @@ class ChromeWriter {
 };
 
 }  // namespace
+
+FlowEnds::FlowEnds(const Timeline& timeline) {
+  for (std::uint32_t i = 0; i < timeline.flows.size(); ++i) {
+    from_.emplace_back(timeline.flows[i].from, i);
+    to_.emplace_back(timeline.flows[i].to, i);
+  }
+  std::ranges::sort(from_);
+  std::ranges::sort(to_);
+}
 
 std::string track_name(const Track& track, std::size_t lane) {
   std::string name = track.kind == TrackKind::stream && track.device >= 0 ? fmt::format("cuda:{} ", track.device) : "";

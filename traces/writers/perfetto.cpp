@@ -54,7 +54,7 @@ constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5,
 namespace event {
 constexpr std::uint32_t categories = 3, annotations = 4, type = 9, name = 10, track = 11, counter = 30,
                         double_counter = 44, flows = 47, ending_flows = 48;
-constexpr std::uint64_t begin = 1, end = 2, value = 4;
+constexpr std::uint64_t begin = 1, end = 2, instant = 3, value = 4;
 }  // namespace event
 namespace interned {
 constexpr std::uint32_t categories = 1, names = 2, annotations = 3;
@@ -65,11 +65,16 @@ constexpr std::uint64_t state_cleared = 1, needs_state = 2;
 class PerfettoWriter {
  public:
   PerfettoWriter(const Timeline& timeline, const Sink& sink)
-      : timeline_(timeline), sink_(sink), links_(link(timeline)), lanes_(timeline.tracks.size()) {}
+      : timeline_(timeline),
+        sink_(sink),
+        links_(link(timeline)),
+        lanes_(timeline.tracks.size()),
+        flow_ends_(timeline) {}
 
   void write() {
     first_ = timeline_.slices.empty() ? 0 : timeline_.slices.front().start_ns;
     if (!timeline_.memory.empty()) first_ = std::min(first_, timeline_.memory.front().time_ns);
+    if (!timeline_.marks.empty()) first_ = std::min(first_, timeline_.marks.front().time_ns);
     for (const CounterTrack& counter : timeline_.counters)
       if (!counter.samples.empty()) first_ = std::min(first_, counter.samples.front().time_ns);
     start();
@@ -77,6 +82,7 @@ class PerfettoWriter {
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) slice(i);
     for (std::uint32_t i = 0; i < lanes_.size(); ++i)
       lanes_[i].finish([&](std::size_t lane, std::int64_t time) { end(i, lane, time); });
+    for (const Mark& one : timeline_.marks) mark(one);
     memory();
     counters();
     sink_(text_);
@@ -187,6 +193,24 @@ class PerfettoWriter {
     }
     if (links_.call_of[place] != none)
       begun.put_fixed(timeline_.slices[place].in_graph ? event::flows : event::ending_flows, links_.call_of[place] + 1);
+    const auto id = [&](std::uint32_t number) { return links_.calls.size() + number + 1; };
+    flow_ends_.visit(
+        place, [&](std::uint32_t number) { begun.put_fixed(event::flows, id(number)); },
+        [&](std::uint32_t number) { begun.put_fixed(event::ending_flows, id(number)); });
+  }
+
+  void mark(const Mark& mark) {
+    Message definitions;
+    bool defines = false;
+    Message instant;
+    instant.put(event::type, event::instant).put(event::track, track_of(mark.track, 0));
+    instant.put(event::name, number(names_, mark.name, interned::names, printable(timeline_.names.text(mark.name)),
+                                    definitions, defines));
+    Message packet;
+    packet.put(packet::timestamp, time(mark.time_ns)).put(packet::track_event, instant);
+    packet.put(packet::flags, needs_state);
+    if (defines) packet.put(packet::interned, definitions);
+    emit(std::move(packet));
   }
 
   void end(std::uint32_t track, std::size_t lane, std::int64_t at) {
@@ -244,6 +268,7 @@ class PerfettoWriter {
   const Sink& sink_;
   Links links_;
   std::vector<Lanes> lanes_;
+  FlowEnds flow_ends_;
   std::int64_t first_ = 0;
   std::uint64_t next_track_ = 1;
   std::vector<std::uint64_t> process_track_;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events inside a kernel, recorded by its warps. The host's side is gpubench/kernel_trace.h. Link
+// gpubench::kernel_trace.
+//
+//   namespace kt = gpubench::kernel_trace;
+//   constexpr std::uint32_t load = 0, compute = 1;
+//
+//   __global__ void kernel(kt::View view) {
+//     kt::Warp trace(view);                  // once, where all of the warp is; closes where it goes out of scope
+//     for (int tile = 0; tile < tiles; ++tile) {
+//       trace.begin(load);
+//       ...
+//       trace.swap(load, compute);           // one time stamp ends the one and begins the other
+//       ...
+//       trace.end(compute);
+//     }
+//   }
+//
+// The lane that was the first active one at the opening records: an event in a branch that this lane does not take is
+// none. For each half of a warp that goes its own way, open another context there.
+// With GPUBENCH_KERNEL_TRACE=0 defined, or with kt::NoWarp, no call leaves an instruction behind.
+#pragma once
+
+#include <cstdint>
+
+#include "gpubench/kernel_trace.h"
+
+#ifndef GPUBENCH_KERNEL_TRACE
+#define GPUBENCH_KERNEL_TRACE 1
+#endif
+
+namespace gpubench::kernel_trace {
+
+/// What a full slice does.
+enum class When { first, latest };
+
+namespace detail {
+
+__device__ __forceinline__ std::uint32_t lane_id() {
+  std::uint32_t lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+__device__ __forceinline__ std::uint32_t sm_id() {
+  std::uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
+__device__ __forceinline__ std::uint64_t global_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+  return ns;
+}
+/// In the block, whatever its dimensions.
+__device__ __forceinline__ std::uint32_t warp_in_block() {
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
+}
+__device__ __forceinline__ std::uint64_t block_in_grid() {
+  return blockIdx.x + std::uint64_t{gridDim.x} * (blockIdx.y + std::uint64_t{gridDim.y} * blockIdx.z);
+}
+
+struct ClockPair {
+  std::uint64_t ns, clock;
+};
+/// The clock in the middle of the reads around %globaltimer.
+__device__ __forceinline__ ClockPair read_clocks() {
+  unsigned long long before, after, ns;
+  asm volatile("mov.u64 %0, %%clock64;\n\tmov.u64 %1, %%globaltimer;\n\tmov.u64 %2, %%clock64;"
+               : "=l"(before), "=l"(ns), "=l"(after)::"memory");
+  return {ns, before + (after - before) / 2};
+}
+
+__device__ __forceinline__ void write_open(SliceHeader* header, std::uint32_t block, std::uint32_t warp,
+                                           std::uint32_t launch, std::uint32_t flags) {
+  header->block = block;
+  header->launch = launch;
+  header->warp_and_sm = warp | sm_id() << 16;
+  header->flags = flags | slice_opened;
+  header->grid_x = gridDim.x;
+  header->grid_y = gridDim.y;
+  const ClockPair now = read_clocks();
+  header->open_ns = now.ns;
+  header->open_clock = now.clock;
+}
+
+/// The warp's own slice of this launch; null where it has none.
+__device__ __forceinline__ SliceHeader* open_slice(const View& view, std::uint32_t flags) {
+  auto* const header = static_cast<BufferHeader*>(view.memory);
+  const std::uint64_t grid_block = block_in_grid();
+  auto block = static_cast<std::uint32_t>(grid_block);
+  std::uint32_t warp = warp_in_block();
+  if (view.sampled) {
+    const std::uint32_t sm = sm_id();
+    if (block % view.every_block != 0 || warp % view.every_warp != 0 || sm < view.first_sm || sm > view.last_sm)
+      return nullptr;
+    block /= view.every_block;
+    warp /= view.every_warp;
+  }
+  if (block < view.blocks && warp < view.warps && grid_block >> 32 == 0) {
+    const std::uint32_t place = block * view.warps + warp;
+    auto* const claim = reinterpret_cast<std::uint32_t*>(header + 1) + place;
+    const std::uint32_t number = atomicAdd(claim, 1U);
+    if (number < view.launches) {
+      const std::uint64_t slice = std::uint64_t{number} * (view.blocks * view.warps) + place;
+      auto* const result = reinterpret_cast<SliceHeader*>(static_cast<char*>(view.memory) + view.slice_offset +
+                                                          slice * slice_bytes(view.slots));
+      write_open(result, static_cast<std::uint32_t>(grid_block), warp_in_block(), view.launch, flags);
+      return result;
+    }
+    atomicSub(claim, 1U);  // so that it never wraps
+  }
+  atomicAdd(reinterpret_cast<unsigned long long*>(&header->refused), 1ULL);
+  return nullptr;
+}
+
+/// The number of slots left where nobody records. It stays there.
+constexpr std::int32_t not_recording = -(1 << 30);
+
+}  // namespace detail
+
+/// What one warp records, in registers: pass it by reference to functions that are inlined.
+template <bool on, When when = When::first>
+class BasicWarp;
+
+template <When when>
+class BasicWarp<true, when> {
+ public:
+  __device__ __forceinline__ explicit BasicWarp(const View& view) : slots_(view.slots) {
+    if (view.memory == nullptr) return;
+    if (detail::lane_id() != static_cast<std::uint32_t>(__ffs(static_cast<int>(__activemask())) - 1)) return;
+    const SliceHeader* const slice = detail::open_slice(view, flags);
+    if (slice == nullptr) return;
+    slot_ = reinterpret_cast<unsigned long long>(slice + 1);
+    left_ = when == When::latest ? 0 : static_cast<std::int32_t>(slots_);
+  }
+  __device__ __forceinline__ ~BasicWarp() { close(); }
+  BasicWarp(const BasicWarp&) = delete;
+  BasicWarp& operator=(const BasicWarp&) = delete;
+
+  /// Ids are below 4096, payloads below 65536.
+  __device__ __forceinline__ void begin(std::uint32_t id, std::uint32_t payload = 0) {
+    record(event_word(Kind::begin, id, payload));
+  }
+  /// Ends the newest open range of this id.
+  __device__ __forceinline__ void end(std::uint32_t id) { record(event_word(Kind::end, id)); }
+  /// Ends the one and begins the other with one time stamp.
+  __device__ __forceinline__ void swap(std::uint32_t from, std::uint32_t to) {
+    record(event_word(Kind::swap, to, from));
+  }
+  __device__ __forceinline__ void instant(std::uint32_t id, std::uint32_t payload = 0) {
+    record(event_word(Kind::instant, id, payload));
+  }
+
+  __device__ __forceinline__ void value(std::uint32_t id, std::uint32_t value) {
+    record(event_word(Kind::value, id, static_cast<std::uint32_t>(ValueType::unsigned_integer)), value);
+  }
+  __device__ __forceinline__ void value(std::uint32_t id, std::int32_t value) {
+    record(event_word(Kind::value, id, static_cast<std::uint32_t>(ValueType::signed_integer)),
+           static_cast<std::uint32_t>(value));
+  }
+  __device__ __forceinline__ void value(std::uint32_t id, float value) {
+    record(event_word(Kind::value, id, static_cast<std::uint32_t>(ValueType::floating)), __float_as_uint(value));
+  }
+
+  /// A range that another warp of the block may end, or that overlaps others of its id. What begins it and what ends
+  /// it give the same token, of 16 bits: the number of the tile, say.
+  __device__ __forceinline__ void begin_async(std::uint32_t id, std::uint32_t token) {
+    record(event_word(Kind::async_begin, id, token));
+  }
+  __device__ __forceinline__ void end_async(std::uint32_t id, std::uint32_t token) {
+    record(event_word(Kind::async_end, id, token));
+  }
+  /// An arrow from the warp that calls flow_out to those of its block that call flow_in with the same id and token.
+  __device__ __forceinline__ void flow_out(std::uint32_t id, std::uint32_t token) {
+    record(event_word(Kind::flow_out, id, token));
+  }
+  __device__ __forceinline__ void flow_in(std::uint32_t id, std::uint32_t token) {
+    record(event_word(Kind::flow_in, id, token));
+  }
+  /// Ties the SM's clock to the global timer once more, for kernels that run for many milliseconds while the GPU
+  /// changes its clock. Three slots.
+  __device__ __forceinline__ void place() {
+    const std::uint64_t ns = detail::global_ns();
+    record(event_word(Kind::place, 0), static_cast<std::uint32_t>(ns), static_cast<std::uint32_t>(ns >> 32));
+  }
+
+  /// A range as long as the object lives.
+  class Scope {
+   public:
+    __device__ __forceinline__ Scope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload = 0)
+        : warp_(warp), id_(id) {
+      warp.begin(id, payload);
+    }
+    __device__ __forceinline__ ~Scope() { warp_.end(id_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    BasicWarp& warp_;
+    std::uint32_t id_;
+  };
+  [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t id, std::uint32_t payload = 0) {
+    return Scope(*this, id, payload);
+  }
+
+  /// Says how much was recorded. Calls after it record nothing.
+  __device__ __forceinline__ void close() {
+    std::uint32_t count;
+    SliceHeader* header;
+    if constexpr (when == When::latest) {
+      if (slot_ == 0) return;
+      count = static_cast<std::uint32_t>(left_);
+      header = reinterpret_cast<SliceHeader*>(slot_) - 1;
+    } else {
+      if (left_ == detail::not_recording) return;
+      count = slots_ - static_cast<std::uint32_t>(left_);
+      header = reinterpret_cast<SliceHeader*>(slot_ - std::uint64_t{count} * 8) - 1;
+    }
+    header->count = count;
+    header->flags = flags | slice_opened | slice_closed;
+    const detail::ClockPair now = detail::read_clocks();
+    header->close_ns = now.ns;
+    header->close_clock = now.clock;
+    slot_ = 0;
+    left_ = detail::not_recording;
+  }
+
+ private:
+  static constexpr std::uint32_t flags = when == When::latest ? slice_ring : 0U;
+
+  /// An event, and what fills the slots after it.
+  template <class... Contents>
+  __device__ __forceinline__ void record(std::uint32_t word, Contents... contents) {
+    std::uint32_t now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+    store(now, word);
+    (store(contents, event_word(Kind::more, 0)), ...);
+  }
+  // With the clock six instructions on sm_90, and no branch. Once no slot is left nothing is stored, and the address
+  // runs on unused.
+  __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t second) {
+    if constexpr (when == When::latest) {
+      asm volatile(
+          "{\n\t.reg .pred on;\n\t.reg .b32 at, low, high;\n\t.reg .b64 slot;\n\t"
+          "mov.b64 {low, high}, %1;\n\t"
+          "setp.ne.u32 on, high, 0;\n\t"
+          "and.b32 at, %0, %2;\n\t"
+          "mad.wide.u32 slot, at, 8, %1;\n\t"
+          "@on st.global.v2.b32 [slot], {%3, %4};\n\t"
+          "add.u32 %0, %0, 1;\n\t}"
+          : "+r"(left_)
+          : "l"(slot_), "r"(ring_slots(slots_) - 1), "r"(first), "r"(second)
+          : "memory");
+    } else {
+      asm volatile(
+          "{\n\t.reg .pred on;\n\t"
+          "setp.gt.s32 on, %1, 0;\n\t"
+          "@on st.global.v2.b32 [%0], {%2, %3};\n\t"
+          "add.s64 %0, %0, 8;\n\t"
+          "add.s32 %1, %1, -1;\n\t"
+          "max.s32 %1, %1, -1073741824;\n\t}"
+          : "+l"(slot_), "+r"(left_)
+          : "r"(first), "r"(second)
+          : "memory");
+    }
+  }
+
+  unsigned long long slot_ = 0;                ///< the next; of a ring the first
+  std::int32_t left_ = detail::not_recording;  ///< slots, at this least; of a ring the number of those written
+  std::uint32_t slots_;                        ///< of the slice: a kernel parameter, which costs no register
+};
+
+/// Records nothing, and leaves no instruction behind.
+template <When when>
+class BasicWarp<false, when> {
+ public:
+  __device__ __forceinline__ explicit BasicWarp(const View&) {}
+  BasicWarp(const BasicWarp&) = delete;
+  BasicWarp& operator=(const BasicWarp&) = delete;
+  __device__ __forceinline__ void begin(std::uint32_t, std::uint32_t = 0) {}
+  __device__ __forceinline__ void end(std::uint32_t) {}
+  __device__ __forceinline__ void swap(std::uint32_t, std::uint32_t) {}
+  __device__ __forceinline__ void instant(std::uint32_t, std::uint32_t = 0) {}
+  template <class T>
+  __device__ __forceinline__ void value(std::uint32_t, T) {}
+  __device__ __forceinline__ void begin_async(std::uint32_t, std::uint32_t) {}
+  __device__ __forceinline__ void end_async(std::uint32_t, std::uint32_t) {}
+  __device__ __forceinline__ void flow_out(std::uint32_t, std::uint32_t) {}
+  __device__ __forceinline__ void flow_in(std::uint32_t, std::uint32_t) {}
+  __device__ __forceinline__ void place() {}
+  struct Scope {};
+  [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t, std::uint32_t = 0) { return {}; }
+  __device__ __forceinline__ void close() {}
+};
+
+using NoWarp = BasicWarp<false>;
+/// Keeps the first events, and counts those that do not fit.
+using Warp = BasicWarp<GPUBENCH_KERNEL_TRACE != 0>;
+/// Keeps the latest events.
+using RingWarp = BasicWarp<GPUBENCH_KERNEL_TRACE != 0, When::latest>;
+
+}  // namespace gpubench::kernel_trace

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of events inside kernels (gpubench/kernel_trace.cuh). Link gpubench::kernel_trace.
+//
+//   gpubench::kernel_trace::Buffer buffer({.blocks = 132, .warps = 8, .events = 4096});
+//   buffer.name(load, "load").name(compute, "compute");
+//   kernel<<<132, 256, 0, stream>>>(buffer.view("kernel"));
+//   const auto trace = buffer.read(stream);
+//   std::cout << trace.table();
+//   trace.write("kernel.perfetto-trace");
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpubench/detail/kernel_trace_layout.h"
+
+// CUDA's own declaration, repeated so that host code needs no CUDA header.
+using cudaStream_t = struct CUstream_st*;
+
+namespace gpubench::kernel_trace {
+
+/// What a kernel is handed, by value. One without memory records nothing.
+struct View {
+  void* memory = nullptr;
+  std::uint32_t slice_offset = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t warps = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t launches = 0;
+  std::uint32_t launch = 0;
+  std::uint32_t sampled = 0;  ///< only some blocks, warps or SMs record
+  std::uint32_t every_block = 1;
+  std::uint32_t every_warp = 1;
+  std::uint32_t first_sm = 0;
+  std::uint32_t last_sm = 0xFFFF;
+};
+
+enum class Memory {
+  device,
+  pinned  ///< the host's: slower, but what was written can be read after a kernel that trapped
+};
+
+struct Options {
+  std::uint32_t blocks = 0;       ///< of the largest launch
+  std::uint32_t warps = 0;        ///< of a block
+  std::uint32_t events = 1024;    ///< of a warp in one launch; a value takes two, a place three
+  std::uint32_t launches = 1;     ///< that are kept, those of replayed graphs too
+  std::uint32_t every_block = 1;  ///< records blocks 0, n, 2 n, ...
+  std::uint32_t every_warp = 1;   ///< records warps 0, n, 2 n, ... of a block
+  std::uint32_t first_sm = 0;     ///< records what runs on these SMs
+  std::uint32_t last_sm = 0xFFFF;
+  Memory memory = Memory::device;
+  bool enabled = true;  ///< false: views record nothing, and no memory is taken
+};
+
+/// The memory that a buffer takes. Throws std::invalid_argument for what no buffer can be.
+std::uint64_t bytes(const Options& options);
+
+/// Times of one range, in nanoseconds.
+struct RangeStatistics {
+  std::string name;
+  std::int64_t count = 0;
+  double total_ns = 0.0;
+  double mean_ns = 0.0;
+  double p50_ns = 0.0;
+  double p99_ns = 0.0;
+  double max_ns = 0.0;
+};
+/// The time of one range on one SM, or in one block.
+struct PlaceStatistics {
+  std::int64_t place = 0;  ///< the SM or the block
+  std::int64_t launch = 0;
+  std::string name;
+  std::int64_t count = 0;
+  double total_ns = 0.0;
+};
+/// How unevenly a range's time is spread over the warps that have it.
+struct Imbalance {
+  std::string name;
+  double sms = 1.0;     ///< the most of an SM over the mean of SMs
+  double blocks = 1.0;  ///< of blocks
+  double warps = 1.0;   ///< of warps
+};
+/// How far apart the warps of a block begin the same range: what a barrier makes them wait.
+struct Gap {
+  std::string name;
+  std::int64_t count = 0;  ///< beginnings that all warps of their block have
+  double mean_ns = 0.0;    ///< from the first warp's to the last one's
+  double max_ns = 0.0;
+};
+/// The warp that ended last in a launch.
+struct CriticalWarp {
+  std::int64_t launch = 0;
+  std::string kernel;
+  std::int64_t block = 0, warp = 0, sm = 0;
+  double end_ns = 0.0;     ///< after the launch's first opening
+  double median_ns = 0.0;  ///< that of all warps
+};
+struct Statistics {
+  std::vector<RangeStatistics> ranges;  ///< by falling total
+  std::vector<PlaceStatistics> by_sm, by_block;
+  std::vector<Imbalance> imbalance;
+  std::vector<Gap> gaps;
+  std::vector<CriticalWarp> critical;
+  std::int64_t events = 0;
+  std::int64_t dropped = 0;           ///< events that did not fit, or that newer ones overwrote
+  double event_ns = 0.0;              ///< taken off each range for each event in it; 0: nothing was taken off
+  std::vector<std::string> warnings;  ///< a sentence each
+};
+
+struct Recording;
+
+/// What was recorded, decoded.
+class Trace {
+ public:
+  explicit Trace(std::shared_ptr<const Recording> recording) : recording_(std::move(recording)) {}
+
+  /// Takes `event_ns` off each range for each event from its beginning to its end. Nothing is taken off otherwise.
+  [[nodiscard]] Trace corrected(double event_ns) const;
+
+  [[nodiscard]] Statistics statistics() const;
+  /// As text for a terminal.
+  [[nodiscard]] std::string table() const;
+  [[nodiscard]] std::string csv() const;
+  [[nodiscard]] std::string json() const;
+  /// A timeline (.perfetto-trace or .json), or statistics (.csv, .stats.json, .txt), as the name ends. Throws
+  /// std::runtime_error.
+  void write(const std::filesystem::path& file) const;
+  [[nodiscard]] const Recording& recording() const { return *recording_; }
+
+ private:
+  std::shared_ptr<const Recording> recording_;
+};
+
+/// Memory for events, and the names of their ids. Not to be used by several threads at once. All calls throw
+/// std::runtime_error where CUDA fails.
+class Buffer {
+ public:
+  explicit Buffer(const Options& options);
+  ~Buffer();
+  Buffer(Buffer&&) noexcept;
+  Buffer& operator=(Buffer&&) noexcept;
+
+  [[nodiscard]] std::uint64_t bytes() const;
+
+  /// What events of this id are called. Throws std::invalid_argument for an id from 4096 on.
+  Buffer& name(std::uint32_t id, std::string_view text);
+
+  /// For a launch of this name, under an id of its own. A view may serve several launches, also those of a graph: they
+  /// are told apart by time.
+  [[nodiscard]] View view(std::string_view kernel = "kernel");
+
+  /// Forgets all events, in the order of the stream. May be captured into a graph.
+  void reset(cudaStream_t stream = nullptr);
+  /// Begins to copy what there is to the host, in the order of the stream.
+  void copy(cudaStream_t stream = nullptr);
+  /// What the last copy brought, or where there was none what there is now: waits for the stream.
+  [[nodiscard]] Trace read(cudaStream_t stream = nullptr);
+
+  /// Where the buffer begins, for kernels that read its header.
+  [[nodiscard]] void* device_memory() const;
+
+ private:
+  struct Contents;
+  std::unique_ptr<Contents> contents_;
+};
+
+/// What an event costs a warp on this GPU, where each SM has so many warps that record: measured now, in under 50 ms.
+struct EventCost {
+  double event_ns = 0.0;     ///< what one event adds to its warp's time
+  double interval_ns = 0.0;  ///< between the stamps of two events that follow one another
+  int warps = 0;             ///< on each SM
+};
+EventCost measure_event_cost(int warps_on_each_sm, cudaStream_t stream = nullptr);
+
+/// The time that tracing adds to what `launch` enqueues: it is called in turn with a view that records and with one
+/// that does not.
+struct AddedTime {
+  double with_us = 0.0;  ///< median, by CUDA events
+  double without_us = 0.0;
+  [[nodiscard]] double share() const { return with_us / without_us - 1.0; }
+};
+AddedTime measure_added_time(Buffer& buffer, const std::function<void(const View&)>& launch,
+                             cudaStream_t stream = nullptr, int repeats = 21);
+
+}  // namespace gpubench::kernel_trace
