@@ -232,7 +232,8 @@ TEST(Writers, draw_flows_between_slices_and_marks) {
   EXPECT_THAT(trace.ended, ElementsAre(std::pair(1, 1)));
   EXPECT_THAT(trace.marks, ElementsAre("thread 1: tile 0"));
   std::map<std::string, double> times;
-  for (const auto& event : nlohmann::json::parse(chrome(any.timeline))["traceEvents"])
+  const auto json = nlohmann::json::parse(chrome(any.timeline));
+  for (const auto& event : json["traceEvents"])
     if (event["name"] == "tile") times[event["ph"]] = event["ts"];
   EXPECT_THAT(times, ElementsAre(std::pair("f", 0.3), std::pair("i", 0.05), std::pair("s", 0.1)));
 }
