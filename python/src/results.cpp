@@ -237,6 +237,17 @@ void bind_results(nb::module_& module) {
       },
       "json"_a, "color"_a = false, "width"_a = 120);
   module.def(
+      "draw",
+      [](const std::string& specification, const std::string& format) {
+        std::string picture;
+        {
+          const nb::gil_scoped_release unlock;
+          picture = reports::draw(specification, format);
+        }
+        return nb::bytes(picture.data(), picture.size());
+      },
+      "specification"_a, "format"_a, "A Vega-Lite specification as png, svg or pdf.");
+  module.def(
       "doctor", [] { return doctor::json(doctor::judge(doctor::gather()), gather_context("gpubench", {})); },
       "What works on this machine, as JSON.", Release());
   module.def(

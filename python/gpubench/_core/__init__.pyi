@@ -100,6 +100,9 @@ def calibrations_of(file: str) -> list[str]:
 
 def calibration_table(json: str, color: bool = False, width: int = 120) -> str: ...
 
+def draw(specification: str, format: str) -> bytes:
+    """A Vega-Lite specification as png, svg or pdf."""
+
 def doctor() -> str:
     """What works on this machine, as JSON."""
 

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one call of PyTorch's operators must read, write and calculate, from its tensors."""
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from .harness import pipe_of
+
+_NO_TRAFFIC = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "detach",
+               "lift_fresh", "item", "_local_scalar_dense", "set_", "resize_", "alias", "is_same_size", "sym_size"}
+_GATHERS = {"embedding", "index_select", "gather", "index", "take", "take_along_dim"}
+_SCATTERS = {"scatter", "scatter_", "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_",
+             "index_copy", "index_copy_", "embedding_dense_backward"}
+_RANDOM_SECTOR = 32
+
+
+class Work:
+    """Sums over the operators of one call."""
+
+    def __init__(self) -> None:
+        self.bytes_read = 0
+        self.bytes_written = 0
+        self.flops: dict[str, int] = {}
+        self.random_reads = 0
+        self.random_updates = 0
+        self.random_bytes = 0
+        self.operators: list[str] = []
+        self.why_not_repeatable = ""
+        self._storages: dict[int, int] = {}
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of distinct memory."""
+        return sum(self._storages.values())
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was seen."""
+        return bool(self.operators)
+
+    def touch(self, address: int, size: int) -> None:
+        """Memory that was used."""
+        self._storages[address] = max(size, self._storages.get(address, 0))
+
+    def tensor_bytes(self, tensor: Any) -> int:
+        """Of one pass over it; what is broadcast counts once."""
+        size = int(tensor.numel() * tensor.element_size())
+        try:
+            storage = tensor.untyped_storage()
+            size = min(size, int(storage.nbytes()))
+            self.touch(int(tensor.data_ptr()), size)
+        except Exception:  # noqa: BLE001: a tensor without storage (sparse, wrapped) keeps its declared size
+            pass
+        return size
+
+    def declare(self, state: Any) -> None:
+        """Hands all of it to a State."""
+        state.reads(self.bytes_read)
+        state.writes(self.bytes_written)
+        if self.footprint:
+            state.footprint(self.footprint)
+        for pipe, count in self.flops.items():
+            state._core.flops(pipe, count)
+        if self.random_reads:
+            state.random_reads(self.random_reads, self.random_bytes)
+        if self.random_updates:
+            state.random_updates(self.random_updates, self.random_bytes)
+
+
+def _matrix_pipe(torch: Any, dtype: Any, name: str, on_gpu: bool) -> str:
+    if not on_gpu:
+        return pipe_of(dtype)
+    if dtype is torch.float32:
+        convolution = "conv" in name
+        tf32 = torch.backends.cudnn.allow_tf32 if convolution else torch.backends.cuda.matmul.allow_tf32
+        return "tensor-tf32" if tf32 else "fp32"
+    return pipe_of(dtype, matrix=True)
+
+
+def _flops_of(torch: Any, function: Any, packet: Any, arguments: Any, keywords: Any, result: Any) -> tuple[int, bool]:
+    """FLOP of an operator, and whether they are those of a matrix product."""
+    from torch.utils.flop_counter import flop_registry
+    counter = flop_registry.get(packet)
+    if counter is not None:
+        return int(counter(*arguments, **keywords, out_val=result)), True
+    if not isinstance(result, torch.Tensor):
+        result = next((each for each in result if isinstance(each, torch.Tensor)), None) if isinstance(
+            result, (tuple, list)) else None
+    if result is None or not result.is_floating_point():
+        return 0, False
+    if torch.Tag.pointwise in function.tags:
+        return int(result.numel()), False
+    largest = max((each.numel() for each in arguments if isinstance(each, torch.Tensor)), default=0)
+    return int(max(largest, result.numel())), False
+
+
+def watch(function: Callable[[], Any]) -> tuple[Any, Work]:
+    """Calls a function once. Returns its result, and what PyTorch's operators in it did."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_flatten
+
+    work = Work()
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc,no-untyped-call]
+        def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            keywords = kwargs or {}
+            result = operator(*args, **keywords)
+            self.note(operator, args, keywords, result)
+            return result
+
+        @staticmethod
+        def note(operator: Any, args: Any, keywords: Any, result: Any) -> None:
+            schema = operator._schema
+            name = schema.name.split("::")[-1]
+            outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor)]
+            is_view = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
+            if is_view or name in _NO_TRAFFIC or not outputs:
+                return
+            work.operators.append(name)
+            if schema.is_mutable and not any(name.endswith(end) for end in ("_out",)) and "out" not in keywords:
+                work.why_not_repeatable = work.why_not_repeatable or f"{name} changes what it is given"
+            if torch.Tag.nondeterministic_seeded in operator.tags:
+                work.why_not_repeatable = work.why_not_repeatable or f"{name} draws random numbers"
+            inputs = [each for key, value in [*enumerate(args), *keywords.items()] if key != "out"
+                      for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
+            written = sum(map(work.tensor_bytes, outputs))
+            read = sum(map(work.tensor_bytes, inputs))
+            table = max((each.numel() * each.element_size() for each in inputs), default=0)
+            if name in _GATHERS:
+                read = written + sum(each.numel() * each.element_size() for each in inputs[1:])
+                contiguous = outputs[0].shape[-1] * outputs[0].element_size() if name in (
+                    "embedding", "index_select") and outputs[0].ndim > 1 else outputs[0].element_size()
+                if contiguous < _RANDOM_SECTOR:
+                    work.random_reads += outputs[0].numel()
+                    work.random_bytes = max(work.random_bytes, table)
+            elif name in _SCATTERS and inputs:
+                source = inputs[-1]
+                work.random_updates += source.numel()
+                work.random_bytes = max(work.random_bytes, outputs[0].numel() * outputs[0].element_size())
+            work.bytes_read += read
+            work.bytes_written += written
+            flops, matrix = _flops_of(torch, operator, operator._overloadpacket, args, keywords, result)
+            if flops:
+                floating = next((each for each in [*inputs, *outputs] if each.is_floating_point()), outputs[0])
+                pipe = _matrix_pipe(torch, floating.dtype, name, outputs[0].is_cuda) if matrix else pipe_of(floating.dtype)
+                work.flops[pipe] = work.flops.get(pipe, 0) + flops
+
+    with Watch():  # type: ignore[no-untyped-call]
+        result = function()
+    return result, work

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges, timers and memory in a program of one's own.
+
+    import gpubench.profile
+
+    gpubench.profile.init()
+    with gpubench.profile.profile_range("step"):
+        loss = model(batch).sum()
+    gpubench.profile.print_profiler_ranges()
+
+Every call works without a GPU, too: then it counts and times on the host, and `status()` says why.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+from types import TracebackType
+from typing import Any, Callable, Sequence, TypeVar, cast
+
+from . import _core
+from ._frameworks import allocator_counts, handle_of, pool_lines
+from .harness import address_of, bytes_of, text_of
+
+_engine = _core.profile
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Status(dict[str, Any]):
+    """What a session can and cannot know: enabled, records, records_reason, counters, counters_reason, dropped,
+    kernels_outside, note. True where kernels and memory are recorded."""
+
+    def __bool__(self) -> bool:
+        return bool(self["records"])
+
+    def __str__(self) -> str:
+        return str(self["text"])
+
+
+class _MemoryRange:
+    """A range of the engine, and what PyTorch's allocator did inside: of that the driver sees little."""
+
+    def __init__(self, profiler: GmpProfiler, name: str):
+        self._profiler = profiler
+        self._name = name
+        self._range = _engine.Range(name, "MEMORY")
+        self._before: dict[str, int] | None = None
+
+    def __enter__(self) -> _MemoryRange:
+        self._before = allocator_counts()
+        self._range.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._range.__exit__(kind, error, trace)
+        after = allocator_counts()
+        if after is not None:
+            self._profiler._add_allocator(self._name, {key: value - (self._before or {}).get(key, 0)
+                                                       for key, value in after.items()})
+
+
+class _Nothing:
+    def __enter__(self) -> _Nothing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class GmpProfiler:
+    """Counts and times what named ranges launch and allocate. One session for all of a process."""
+
+    def __init__(self, metrics: Sequence[str] = (), output: str | None = None):
+        self._metrics = list(metrics)
+        self._output = output
+        self._enabled = False
+        self._allocator: dict[str, dict[str, int]] = {}
+        self._lock = threading.Lock()
+
+    def init(self) -> Status:
+        """Starts the session, also after CUDA is in use. What it cannot know, and why, is in the result."""
+        self._enabled = True
+        return Status(_engine.enable(self._metrics, True))
+
+    def enable(self) -> Status:
+        """Goes on recording."""
+        return self.init()
+
+    def disable(self) -> None:
+        """Ends recording; ranges then cost next to nothing. Results stay."""
+        self._enabled = False
+        _engine.disable()
+
+    def reset(self) -> None:
+        """Forgets all results."""
+        self._allocator.clear()
+        _engine.reset()
+
+    def status(self) -> Status:
+        """What the session can know."""
+        return Status(_engine.status())
+
+    def profile_range(self, name: str, type: str = "CONCURRENT_KERNEL") -> Any:  # noqa: A002
+        """What this thread launches inside counts for the range. Ranges nest. For `with`."""
+        if type == "MEMORY":
+            return self.profile_memory(name)
+        return _engine.Range(name, type)
+
+    def profile_memory(self, name: str) -> Any:
+        """What is allocated and released inside counts for the range. For `with`."""
+        return _MemoryRange(self, name) if self._enabled else _Nothing()
+
+    def profile_function(self, name: str | Callable[..., Any] | None = None) -> Any:
+        """A decorator: each call of the function is a range, of its name or of the one given."""
+        if callable(name):
+            return self._decorate(name, name.__qualname__)
+        return lambda function: self._decorate(function, name or function.__qualname__)
+
+    def _decorate(self, function: Function, name: str) -> Function:
+        range_ = _engine.Range
+
+        @functools.wraps(function)
+        def profiled(*arguments: Any, **keywords: Any) -> Any:
+            with range_(name, "CONCURRENT_KERNEL"):
+                return function(*arguments, **keywords)
+
+        return profiled  # type: ignore[return-value]
+
+    def _add_allocator(self, name: str, counts: dict[str, int]) -> None:
+        with self._lock:
+            sums = self._allocator.setdefault(name, {key: 0 for key in counts})
+            for key, value in counts.items():
+                sums[key] += value
+
+    def get_profiler_ranges(self, reduction: str = "SUM") -> list[dict[str, Any]]:
+        """All ranges with their figures. `reduction`: "SUM", "MAX" or "MEAN", over the kernels of a range."""
+        return list(_engine.results(reduction))
+
+    def ranges_text(self, reduction: str = "SUM") -> str:
+        """What print_profiler_ranges prints."""
+        return str(_engine.ranges_text(reduction))
+
+    def print_profiler_ranges(self, reduction: str = "SUM") -> None:
+        """Prints the ranges of kernels; with an `output` writes them there, too."""
+        print(self.ranges_text(reduction))
+        if self._output:
+            self.write(self._output, reduction)
+
+    def write(self, path: str, reduction: str = "SUM") -> None:
+        """Writes all ranges as .csv or .json, and makes the folders."""
+        problem = _engine.write_ranges(path, reduction)
+        if problem:
+            raise _core.WriteError(problem)
+
+    def get_memory_activity(self) -> dict[str, Any]:
+        """Memory by kind (`kinds`), by range (`ranges`), and what PyTorch's allocator did in each range (`pytorch`);
+        `reason` says why the driver's part is not known."""
+        activity = dict(_engine.memory_activity())
+        activity["pytorch"] = {name: dict(counts) for name, counts in self._allocator.items()}
+        return activity
+
+    def print_memory_activity(self) -> None:
+        """Prints that."""
+        print(_engine.memory_activity_text())
+        for name, counts in self._allocator.items():
+            print(f"PyTorch's allocator in {name}:")
+            for what, operations, size in (("Allocations", "allocations", "allocated_bytes"),
+                                           ("Deallocations", "releases", "freed_bytes")):
+                print(f"  {what}: {counts[operations]} operations, {counts[size]} bytes ({counts[size] / 2**20:.2f} MiB)")
+
+
+class KernelTimer:
+    """Times work on streams by pairs of CUDA events. Only calls that read times wait for the GPU."""
+
+    def __init__(self) -> None:
+        self._engine = _engine.KernelTimer()
+
+    def start(self, kernel_name: str, stream: Any = None) -> None:
+        """Begins an interval on a stream; without one on that of the framework at hand."""
+        self._engine.start(kernel_name, handle_of(stream))
+
+    def stop(self, kernel_name: str, stream: Any = None) -> None:
+        """Ends the newest interval of the name, where it began."""
+        self._engine.stop(kernel_name, None if stream is None else handle_of(stream))
+
+    def get_timing(self, kernel_name: str) -> dict[str, Any] | None:
+        """count, total, exclusive, mean, min, max, p50, p95, p99, std in milliseconds; None before an interval ended."""
+        return cast("dict[str, Any] | None", self._engine.timing(kernel_name))
+
+    @property
+    def names(self) -> list[str]:
+        """In the order of their first start."""
+        return list(self._engine.names())
+
+    def get_report(self) -> str:
+        """A table of all names; TOTAL counts nested time once."""
+        return self._engine.report()
+
+    def problem(self) -> str:
+        """Why something was not timed; else empty."""
+        return self._engine.problem()
+
+    def reset(self) -> None:
+        """Forgets all times."""
+        self._engine.reset()
+
+
+class MemoryTracker:
+    """Named arrays and tensors with their sizes. It keeps none of them alive."""
+
+    def __init__(self) -> None:
+        self._engine = _engine.MemoryTracker()
+
+    def track_tensor(self, name: str, tensor: Any) -> None:
+        """Tracks an array of CuPy or NumPy, or a tensor of PyTorch."""
+        if not hasattr(tensor, "shape") or not hasattr(tensor, "dtype"):
+            raise TypeError(f"track_tensor takes an array or a tensor, not a {type(tensor).__name__}")
+        self._engine.track(name, address_of(tensor) or 0, [int(each) for each in tensor.shape], text_of(tensor.dtype),
+                           bytes_of(tensor))
+
+    def untrack_tensor(self, name: str) -> bool:
+        """False where nothing of the name is tracked."""
+        return self._engine.untrack(name)
+
+    def get_tensor_info(self, name: str) -> dict[str, Any] | None:
+        """name, pointer, shape, dtype and bytes; None where nothing of the name is tracked."""
+        return cast("dict[str, Any] | None", self._engine.info(name))
+
+    def get_total_memory(self) -> int:
+        """Bytes tracked now."""
+        return self._engine.total()
+
+    def get_peak_memory(self) -> int:
+        """The most since the beginning or the last reset."""
+        return self._engine.peak()
+
+    def get_memory_report(self) -> str:
+        """A table of what is tracked, and what the device and the frameworks' pools hold."""
+        report = self._engine.report()
+        lines = pool_lines(30)
+        if not lines:
+            return report
+        body, end = report.rstrip("\n").rsplit("\n", 1)
+        return "\n".join([body, *lines, end]) + "\n"
+
+    def reset(self) -> None:
+        """Forgets everything."""
+        self._engine.reset()
+
+
+class _TimedKernel:
+    __slots__ = ("_timer", "_name", "_stream")
+
+    def __init__(self, timer: KernelTimer, name: str, stream: Any):
+        self._timer = timer
+        self._name = name
+        self._stream = handle_of(stream)
+
+    def __enter__(self) -> _TimedKernel:
+        self._timer.start(self._name, self._stream)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.stop(self._name, self._stream)
+
+
+class Profiler:
+    """A KernelTimer and a MemoryTracker that are switched off together."""
+
+    def __init__(self, enabled: bool = True):
+        self.timer = KernelTimer()
+        self.memory = MemoryTracker()
+        self.enabled = enabled
+
+    def profile_kernel(self, kernel_name: str, stream: Any = None) -> Any:
+        """Times what is enqueued inside `with`; nothing while disabled."""
+        return _TimedKernel(self.timer, kernel_name, stream) if self.enabled else _Nothing()
+
+    def track_tensor(self, name: str, tensor: Any) -> None:
+        """As MemoryTracker's, while enabled."""
+        if self.enabled:
+            self.memory.track_tensor(name, tensor)
+
+    def untrack_tensor(self, name: str) -> bool:
+        """As MemoryTracker's."""
+        return self.memory.untrack_tensor(name)
+
+    def get_timing(self, kernel_name: str) -> dict[str, Any] | None:
+        """As KernelTimer's."""
+        return self.timer.get_timing(kernel_name)
+
+    def get_timing_report(self) -> str:
+        """The table of times."""
+        return self.timer.get_report()
+
+    def get_memory_report(self) -> str:
+        """The table of memory."""
+        return self.memory.get_memory_report()
+
+    def get_full_report(self) -> str:
+        """Both."""
+        return self.get_timing_report() + "\n" + self.get_memory_report()
+
+    def reset(self) -> None:
+        """Forgets all times and all memory."""
+        self.timer.reset()
+        self.memory.reset()
+
+    def enable(self) -> None:
+        """A new Profiler is enabled."""
+        self.enabled = True
+
+    def disable(self) -> None:
+        """Ranges that are open still end."""
+        self.enabled = False
+
+
+def create_profiler(metrics: Sequence[str] = (), output: str | None = None) -> GmpProfiler:
+    """A profiler; `init()` starts it. metrics: counters to read in each range, {"core"} or CUPTI's names."""
+    return GmpProfiler(metrics, output)
+
+
+_global: GmpProfiler | None = None
+
+
+def init_global_profiler(metrics: Sequence[str] = (), output: str | None = None) -> GmpProfiler:
+    """The profiler behind the functions of this module, started."""
+    global _global
+    _global = GmpProfiler(metrics, output)
+    _global.init()
+    return _global
+
+
+def _profiler() -> GmpProfiler:
+    return _global if _global is not None else init_global_profiler()
+
+
+def init() -> Status:
+    """Starts the session of this module's functions."""
+    return init_global_profiler().status()
+
+
+def profile_range(name: str, type: str = "CONCURRENT_KERNEL") -> Any:  # noqa: A002
+    """As GmpProfiler.profile_range."""
+    return _profiler().profile_range(name, type)
+
+
+def profile_memory(name: str) -> Any:
+    """As GmpProfiler.profile_memory."""
+    return _profiler().profile_memory(name)
+
+
+def profile_function(name: str | Callable[..., Any] | None = None) -> Any:
+    """As GmpProfiler.profile_function."""
+    return _profiler().profile_function(name)
+
+
+def print_profiler_ranges(reduction: str = "SUM") -> None:
+    """As GmpProfiler.print_profiler_ranges."""
+    _profiler().print_profiler_ranges(reduction)
+
+
+def print_memory_activity() -> None:
+    """As GmpProfiler.print_memory_activity."""
+    _profiler().print_memory_activity()
+
+
+def get_memory_activity() -> dict[str, Any]:
+    """As GmpProfiler.get_memory_activity."""
+    return _profiler().get_memory_activity()
+
+
+def print_results(reduction: str = "SUM") -> None:
+    """Prints ranges and memory."""
+    print_profiler_ranges(reduction)
+    print_memory_activity()
+
+
+def device_memory() -> dict[str, Any]:
+    """What the current device says of its memory, and of cudaMallocAsync's pool."""
+    return dict(_engine.device_memory())
+
+
+def self_cost() -> list[dict[str, Any]]:
+    """What these calls cost here, in nanoseconds."""
+    return list(_engine.self_cost())

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The regime of single operations, judged by ceilings that were measured on this device.
+
+    from gpubench.regime import GPUProfiler
+
+    profiler = GPUProfiler()
+    result, profile = profiler.profile_with_result(torch.matmul, a, b)
+    print(profile["regime"], profile["flops_utilization"])
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any, Callable, Iterator, Mapping, cast
+
+from . import _core
+from ._work import Work, watch
+from .harness import Benchmark, bytes_of, run
+from .runs import Calibration, Point, Run, calibrate, calibration, devices
+
+REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
+           "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
+_RULE = "=" * 50
+
+
+def _arrays(things: Any) -> Iterator[Any]:
+    """Arrays and tensors in arguments or results."""
+    if isinstance(things, Mapping):
+        things = things.values()
+    elif not isinstance(things, (tuple, list, set)):
+        things = [things]
+    for each in things:
+        if hasattr(each, "nbytes") and hasattr(each, "shape"):
+            yield each
+        elif isinstance(each, (tuple, list, Mapping)):
+            yield from _arrays(each)
+
+
+def _uses_torch(arguments: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and any(isinstance(each, torch.Tensor) for each in _arrays(arguments))
+
+
+class _Lightweight(Mapping[str, Any]):
+    """runtime_ms and regime of one call. Reading them waits for the GPU; nothing else does."""
+
+    def __init__(self, seconds: Callable[[], float], launch_seconds: float | None):
+        self._seconds = seconds
+        self._launch = launch_seconds
+        self._values: dict[str, Any] | None = None
+
+    def _resolved(self) -> dict[str, Any]:
+        if self._values is None:
+            seconds = self._seconds()
+            # Below a few launches, launching is most of what such a call can take.
+            overhead = self._launch is not None and seconds < 4.0 * self._launch
+            self._values = {"runtime_ms": seconds * 1e3, "regime": "OVERHEAD_BOUND" if overhead else "UNDECIDED",
+                            "lightweight": True}
+        return self._values
+
+    def __getitem__(self, key: str) -> Any:
+        return self._resolved()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("runtime_ms", "regime", "lightweight"))
+
+    def __len__(self) -> int:
+        return 3
+
+
+class GPUProfiler:
+    """Says of operations what limits them. The device is calibrated on first use, and the result kept."""
+
+    def __init__(self, device: str | None = None, verbose: bool = True, time_budget: float = 0.05,
+                 metrics: str | None = None):
+        here = devices()
+        self.device = device or str(here[0]["id"])
+        self._time_budget = time_budget
+        self._metrics = metrics
+        self._events: list[tuple[Any, Any]] = []
+        known = calibration(self.device)
+        if verbose:
+            self._announce(next(each for each in here if each["id"] == self.device), known is None)
+        self.calibration: Calibration = known or calibrate(self.device)
+        if verbose:
+            self._show_ceilings()
+
+    def _announce(self, device: Mapping[str, Any], measures: bool) -> None:
+        print(f"gpubench Auto-Calibration\n{_RULE}\nDevice: {device['name']}\nClassifies operations into regimes:\n"
+              "   - OVERHEAD_BOUND: the launch takes most of the time\n"
+              "   - LATENCY_BOUND: too little work in flight to fill the device\n"
+              "   - MEMORY_BOUND: a memory's bandwidth is the limit\n"
+              "   - COMPUTE_BOUND: an execution pipe is the limit\n\n"
+              + ("Measuring the ceilings of this device..." if measures else "The ceilings of this device are known."))
+
+    def _show_ceilings(self) -> None:
+        print("\nCeilings, as measured on this device:")
+        if "launch" in self.calibration.ceilings:
+            print(f"   Launch: {self.calibration['launch'] * 1e6:.2f} us")
+        print(f"   Max Memory Bandwidth: {self.peak_bandwidth / 1e9:.0f} GB/s")
+        for pipe, peak in self.peak_flops.items():
+            print(f"   Max Compute {pipe}: {peak / 1e12:.2f} TFLOP/s")
+        print(_RULE)
+
+    @property
+    def peak_bandwidth(self) -> float:
+        """Of the device's memory, in bytes/s: the best of reading, writing and copying."""
+        return max(value for name, value in self.calibration.ceilings.items()
+                   if name in ("dram-read", "dram-write", "dram-copy", "dram-triad"))
+
+    @property
+    def peak_flops(self) -> dict[str, float]:
+        """By pipe, in FLOP/s."""
+        return {each["resource"]: each["value"] for each in self.calibration.data["ceilings"]
+                if each["unit"] in ("FLOP/s", "OP/s") and not each["resource"].startswith("gemm")}
+
+    def profile_operation(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Mapping[str, Any]:
+        """As profile_with_result, without the result."""
+        return self.profile_with_result(operation, *arguments, **options)[1]
+
+    def profile_with_result(self, operation: Callable[..., Any], *arguments: Any, lightweight: bool = False,
+                            repeatable: bool | None = None, **keywords: Any) -> tuple[Any, Mapping[str, Any]]:
+        """Calls the operation once for its result, and says what limits it.
+
+        It is called again, for times, only where that changes nothing: where PyTorch's operators in it neither change
+        what they are given nor draw random numbers, or with `repeatable=True`. Else one call has to do.
+        lightweight: times that one call alone, and waits for nothing until the profile is read."""
+        if not callable(operation):
+            raise TypeError(f"profile_with_result takes a callable and its arguments, not a {type(operation).__name__}")
+
+        def call() -> Any:
+            return operation(*arguments, **keywords)
+
+        if lightweight:
+            return self._lightly(call)
+        seconds, result, work = self._once(call, (arguments, keywords))
+        why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
+        if repeatable is None:
+            repeatable = not why_once
+        point = self._measured(call, work) if repeatable else self._judged(seconds, work, operation)
+        if point.failure:
+            raise _core.Error(f"The operation ran once, and failed when it was timed: {point.failure}")
+        return result, self._profile(point, work, "" if repeatable else why_once)
+
+    def _on_gpu(self) -> bool:
+        return self.device != "cpu"
+
+    def _timed(self, call: Callable[[], Any]) -> tuple[Any, Callable[[], float]]:
+        """The result of a call, and what gives its seconds when it is asked."""
+        torch = sys.modules.get("torch")
+        if not self._on_gpu():
+            start = time.perf_counter()
+            result = call()
+            seconds = time.perf_counter() - start
+            return result, lambda: seconds
+        if torch is not None:
+            events = self._events
+            begin, end = events.pop() if events else (torch.cuda.Event(enable_timing=True),
+                                                      torch.cuda.Event(enable_timing=True))
+            begin.record()
+            result = call()
+            end.record()
+
+            def seconds_of_events() -> float:
+                end.synchronize()
+                value = float(begin.elapsed_time(end)) * 1e-3
+                events.append((begin, end))
+                return value
+
+            return result, seconds_of_events
+        timer = _core.profile.KernelTimer()
+        from ._frameworks import current_stream
+        timer.start("call", current_stream())
+        result = call()
+        timer.stop("call")
+        return result, lambda: float(cast("dict[str, Any]", timer.timing("call"))["total"]) * 1e-3
+
+    def _lightly(self, call: Callable[[], Any]) -> tuple[Any, Mapping[str, Any]]:
+        result, seconds = self._timed(call)
+        return result, _Lightweight(seconds, self.calibration.ceilings.get("launch"))
+
+    def _once(self, call: Callable[[], Any], arguments: Any) -> tuple[float, Any, Work]:
+        """One call: its time, its result and its work."""
+        if _uses_torch(arguments):
+            kept: list[Work] = []
+
+            def watched() -> Any:
+                result, work = watch(call)
+                kept.append(work)
+                return result
+
+            result, seconds = self._timed(watched)
+            return seconds(), result, kept[0]
+        result, seconds = self._timed(call)
+        work = Work()
+        work.bytes_read = sum(map(bytes_of, _arrays(arguments)))
+        work.bytes_written = sum(map(bytes_of, _arrays(result)))
+        return seconds(), result, work
+
+    def _measured(self, call: Callable[[], Any], work: Work) -> Point:
+        def operation(state: Any) -> None:
+            work.declare(state)
+            state.measure(call)
+
+        measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
+                       drift_check=False, metrics=self._metrics, progress=False)
+        self.last_run = measured  #: of the operation profiled last
+        point: Point = measured[0]
+        return point
+
+    def _judged(self, seconds: float, work: Work, operation: Callable[..., Any]) -> Point:
+        """One call, judged by the engine as far as one time goes."""
+        summary = {"count": 1, "mad": 0.0, "median_ci95": [seconds, seconds]}
+        for name in ("minimum", "lower_quartile", "median", "upper_quartile", "maximum", "mean"):
+            summary[name] = seconds
+        name = getattr(operation, "__name__", "operation")
+        declared: dict[str, Any] = {"bytes_read": float(work.bytes_read), "bytes_written": float(work.bytes_written),
+                                    "flops": {pipe: float(count) for pipe, count in work.flops.items()}}
+        if work.footprint:
+            declared["footprint_bytes"] = float(work.footprint)
+        data = {
+            "schema": {"name": "gpubench-run", "version": 2},
+            "context": {"gpubench_version": _core.version, "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                        "host": "", "program": "", "arguments": [], "environment": {}},
+            "devices": [self.calibration.data["device"]],
+            "calibrations": [{key: value for key, value in self.calibration.data.items() if key != "schema"}],
+            "points": [{"measurement": {
+                "name": name, "operation": name, "arguments": [], "device": self.device, "repetition": 0,
+                "work": declared, "cache_state": "warm", "verified": False,
+                "timings": [{"clock": "stream" if self._on_gpu() else "host", "seconds": summary,
+                             "samples_seconds": [seconds], "samples_clock_hz": [], "block_sizes": [1],
+                             "executions_per_sample": 1, "method": "one call", "stop_reason": "count"}]}}],
+            "boundaries": [], "warnings": []}
+        core = _core.Run.from_json(json.dumps(data))
+        core.classify()
+        self.last_run = Run(core)
+        judged: Point = self.last_run[0]
+        return judged
+
+    def _profile(self, point: Point, work: Work, why_once: str) -> dict[str, Any]:
+        seconds = point.seconds() or 0.0
+        moved = work.bytes_read + work.bytes_written
+        flops = sum(work.flops.values())
+        peaks = self.peak_flops
+        busy = sum(count / peaks[pipe] for pipe, count in work.flops.items() if pipe in peaks)
+        bandwidth = moved / seconds if seconds else 0.0
+        at_limit = point.achieved if point.regime == "memory" else None
+        return {
+            "runtime_ms": seconds * 1e3,
+            "runtime_ms_interval": tuple(each * 1e3 for each in point.interval() or ()),
+            "device_ms": _times_1000(point.seconds("device")),
+            "regime": REGIMES[point.regime],
+            "limiter": point.limiter,
+            "confidence": None if why_once else point.confidence,  # one time says little of how sure it is
+            "flops_utilization": busy / seconds if seconds else 0.0,
+            "bandwidth_utilization": at_limit if at_limit is not None else bandwidth / self.peak_bandwidth,
+            "achieved_flops": flops / seconds if seconds else 0.0,
+            "achieved_bandwidth": bandwidth,
+            "compute_intensity": flops / moved if moved else None,
+            "peak_flops": peaks,
+            "peak_bandwidth": self.peak_bandwidth,
+            "evidence": point.evidence,
+            "advice": [each["action"] for each in point.advice],
+            "operators": list(work.operators),
+            "method": point.method(),
+            "called_once_because": why_once,
+            "lightweight": False,
+        }
+
+
+def _times_1000(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3
+
+
+def _sweep(device: str | None, time_budget: float) -> Run:
+    """Some operators over sizes: those of the pictures."""
+    import torch
+
+    from .harness import sizes
+    where = device or str(devices()[0]["id"])
+    largest = 2**26 if where != "cpu" else 2**20
+    operations: dict[str, Callable[[int], tuple[Callable[[], Any], int, Any]]] = {
+        "cos": lambda n: _elementwise(torch, torch.cos, n, where),
+        "add": lambda n: _elementwise(torch, torch.neg, n, where),
+        "softmax": lambda n: _elementwise(torch, lambda x: torch.softmax(x, -1), n, where),
+        "matmul": lambda n: _product(torch, n, where),
+    }
+    made = []
+    for name, make in operations.items():
+        def operation(state: Any, n: int, make: Any = make) -> None:
+            call, moved, flops = make(n)
+            state.reads(moved // 2)
+            state.writes(moved - moved // 2)
+            state.flops(*flops)
+            state.measure(call)
+
+        made.append(Benchmark(operation, name, {"n": sizes(2**10, largest, step=8)}, None))
+    return run(*made, device=where, time_budget=time_budget, drift_check=False)
+
+
+def _elementwise(torch: Any, function: Callable[[Any], Any], n: int, device: str) -> tuple[Callable[[], Any], int, Any]:
+    x = torch.randn(n, device=device)
+    return (lambda: function(x)), 8 * n, ("fp32", n)
+
+
+def _product(torch: Any, n: int, device: str) -> tuple[Callable[[], Any], int, Any]:
+    side = max(16, int(n**0.5))
+    dtype = torch.bfloat16 if device != "cpu" else torch.float32
+    a = torch.randn(side, side, device=device, dtype=dtype)
+    return (lambda: a @ a), 3 * a.nbytes, ("tensor-bf16" if device != "cpu" else "fp32", 2 * side**3)
+
+
+def _panels(measured: Run) -> dict[str, Any]:
+    """Four panels as Vega-Lite: time, throughput and bandwidth by size, and regimes."""
+    rows = [{"operation": point.operation, "n": point.arguments["n"], "ms": (point.seconds() or 0) * 1e3,
+             "GFLOP/s": (point.flop_rate or 0) / 1e9, "GB/s": (point.bandwidth or 0) / 1e9,
+             "regime": REGIMES[point.regime]} for point in measured if point.seconds()]
+    x = {"field": "n", "type": "quantitative", "scale": {"type": "log", "base": 2}, "title": "elements"}
+    color = {"field": "operation", "type": "nominal"}
+
+    def panel(title: str, field: str, unit: str) -> dict[str, Any]:
+        y = {"field": field, "type": "quantitative", "scale": {"type": "log"}, "title": unit}
+        return {"title": title, "width": 360, "height": 220, "mark": {"type": "line", "point": True},
+                "encoding": {"x": x, "y": y, "color": color}}
+
+    regimes = {"title": "Regime", "width": 360, "height": 220, "mark": {"type": "square", "size": 260},
+               "encoding": {"x": x, "y": {"field": "operation", "type": "nominal"},
+                            "color": {"field": "regime", "type": "nominal", "scale": {
+                                "domain": list(REGIMES.values())[:5],
+                                "range": ["#e69f00", "#cc79a7", "#56b4e9", "#009e73", "#999999"]}}}}
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "background": "#1b1e24",
+            "config": {"axis": {"labelColor": "#ddd", "titleColor": "#ddd", "gridColor": "#333"},
+                       "title": {"color": "#eee"}, "legend": {"labelColor": "#ddd", "titleColor": "#ddd"},
+                       "view": {"stroke": "#444"}},
+            "resolve": {"scale": {"color": "independent"}}, "data": {"values": rows},
+            "vconcat": [{"hconcat": [panel("Execution time", "ms", "ms"), panel("Throughput", "GFLOP/s", "GFLOP/s")]},
+                        {"hconcat": [panel("Memory bandwidth", "GB/s", "GB/s"), regimes]}]}
+
+
+def create_performance_plots(file: str | os.PathLike[str] = "gpu_performance_analysis.png", device: str | None = None,
+                             time_budget: float = 0.02) -> Run:
+    """Measures some operators over sizes, and draws execution time, throughput, bandwidth and regimes in four panels: a
+    .png, .svg or .pdf, and beside it a page (.html) of the same run. Where nothing can draw, the page alone."""
+    measured = _sweep(device, time_budget)
+    name = os.fspath(file)
+    stem, extension = os.path.splitext(name)
+    measured.report(stem + ".html")
+    print(f"wrote {stem}.html")
+    try:
+        picture = _core.draw(json.dumps(_panels(measured)), extension.lstrip("."))
+    except _core.ChartError as error:
+        print(f"There is no {name}: {error}")
+        return measured
+    with open(name, "wb") as stream:
+        stream.write(picture)
+    print(f"wrote {name}")
+    return measured
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command gpu-profile."""
+    parser = argparse.ArgumentParser("gpu-profile", description="Says what limits operations of PyTorch on this device.")
+    parser.add_argument("--visualize", action="store_true", help="draw gpu_performance_analysis.png")
+    parser.add_argument("--profile", choices=("cos", "matmul"), help="profile one operation")
+    parser.add_argument("--size", type=int, default=1_000_000, help="elements (default: 1000000)")
+    parser.add_argument("--device", help="cuda:0, cpu (default: the first GPU, else the CPU)")
+    chosen = parser.parse_args(words)
+    if not chosen.visualize and not chosen.profile:
+        parser.print_help()
+        return 64
+    if chosen.size < 1:
+        parser.error("--size takes a positive number")
+    try:
+        import torch
+    except ImportError:
+        print("gpu-profile needs PyTorch: pip install torch", file=sys.stderr)
+        return 2
+    if chosen.profile:
+        profiler = GPUProfiler(chosen.device)
+        side = max(1, int(chosen.size**0.5))
+        shape = (chosen.size,) if chosen.profile == "cos" else (side, side)
+        x = torch.randn(*shape, device=profiler.device)
+        profile = profiler.profile_operation(torch.cos, x) if chosen.profile == "cos" else profiler.profile_operation(
+            torch.matmul, x, x)
+        print(f"Runtime: {profile['runtime_ms']:.4f} ms\nRegime: {profile['regime']}\n"
+              f"FLOPS utilization: {profile['flops_utilization'] * 100:.1f} %\n"
+              f"Bandwidth utilization: {profile['bandwidth_utilization'] * 100:.1f} %\n{profile['evidence']}")
+    if chosen.visualize:
+        create_performance_plots(device=chosen.device)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

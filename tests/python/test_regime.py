@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits single operations, by the words of gpubench.regime. Ceilings are made up; no time is asserted."""
+import json
+import types
+
+import numpy
+import pytest
+
+import gpubench
+from gpubench import regime
+from gpubench._work import watch
+
+
+@pytest.fixture
+def profiler(quick, monkeypatch):
+    made_up = gpubench.Calibration.load(quick["calibration"])
+    monkeypatch.setattr(regime, "calibration", lambda device: made_up)
+    monkeypatch.setattr(regime, "run", lambda *chosen, **options: gpubench.run(*chosen, **{**options, **quick}))
+    return regime.GPUProfiler("cpu", verbose=False)
+
+
+def test_the_banner_names_the_device_and_its_ceilings(profiler, capsys):
+    regime.GPUProfiler("cpu")
+    text = capsys.readouterr().out
+    for part in ("Auto-Calibration", "OVERHEAD_BOUND", "LATENCY_BOUND", "Max Memory Bandwidth: 98 GB/s", "Max Compute fp32"):
+        assert part in text
+
+
+def test_an_operation_of_unknown_kind_is_called_once(profiler):
+    calls = []
+
+    def operation(x):
+        calls.append(0)
+        return x * 2
+
+    result, profile = profiler.profile_with_result(operation, numpy.ones(1000))
+    assert len(calls) == 1 and (result == 2).all()
+    assert profile["regime"] in regime.REGIMES.values() and profile["runtime_ms"] > 0
+    assert profile["confidence"] is None and "not known" in profile["called_once_because"]
+    assert profile["achieved_bandwidth"] == pytest.approx(16000 / (profile["runtime_ms"] * 1e-3))
+
+
+def test_what_is_declared_repeatable_is_measured(profiler):
+    calls = []
+
+    def operation(x):
+        calls.append(0)
+        return x * 2
+
+    _, profile = profiler.profile_with_result(operation, numpy.ones(1000), repeatable=True)
+    assert len(calls) > 3 and profile["called_once_because"] == "" and 0 < profile["confidence"] <= 1
+    assert profile["runtime_ms_interval"][0] <= profile["runtime_ms"] <= profile["runtime_ms_interval"][1]
+
+
+def test_lightweight_calls_once_and_is_read_later(profiler):
+    result, profile = profiler.profile_with_result(numpy.cos, numpy.zeros(10), lightweight=True)
+    assert (result == 1).all() and set(profile) == {"runtime_ms", "regime", "lightweight"}
+    assert profile["runtime_ms"] > 0 and profile["regime"] in ("OVERHEAD_BOUND", "UNDECIDED")
+
+
+def test_an_operation_that_raises_raises(profiler):
+    with pytest.raises(ZeroDivisionError):
+        profiler.profile_operation(lambda: 1 / 0)
+    with pytest.raises(TypeError, match="a callable"):
+        profiler.profile_operation(3)
+
+
+def test_pictures_have_four_panels(quick):
+    point = {"measurement": {"name": "cos/n:8", "operation": "cos", "arguments": [{"name": "n", "value": 8}],
+                             "device": "cpu", "timings": [{"clock": "host", "seconds": {"median": 1e-3}}]}}
+    panels = regime._panels([gpubench.Point(point)])
+    assert sum(len(each["hconcat"]) for each in panels["vconcat"]) == 4
+    assert panels["data"]["values"][0]["ms"] == 1.0
+
+
+def test_the_command_says_how_it_is_used(capsys):
+    assert regime.main([]) == 64 and "--visualize" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        regime.main(["--profile", "sin"])
+
+
+class TestWork:
+    """Bytes and FLOP of PyTorch's operators."""
+
+    @pytest.fixture(autouse=True)
+    def torch(self):
+        self.torch = pytest.importorskip("torch")
+
+    def of(self, function):
+        return watch(function)[1]
+
+    def test_elementwise(self):
+        x = self.torch.ones(1000)
+        work = self.of(lambda: self.torch.cos(x))
+        assert (work.bytes_read, work.bytes_written, work.flops) == (4000, 4000, {"fp32": 1000})
+        assert work.operators == ["cos"] and work.why_not_repeatable == "" and work.footprint == 8000
+
+    def test_matrix_product_of_a_type(self):
+        a = self.torch.ones(30, 40, dtype=self.torch.float64)
+        work = self.of(lambda: a @ a.T)
+        assert work.flops == {"fp64": 2 * 30 * 40 * 30} and work.bytes_read == 2 * 8 * 1200
+
+    def test_broadcast_counts_what_is_there(self):
+        a, b = self.torch.ones(1000, 1000), self.torch.ones(1000)
+        assert self.of(lambda: a + b.expand(1000, 1000)).bytes_read == 4_000_000 + 4_000
+
+    def test_embedding_reads_rows_not_the_table(self):
+        table, index = self.torch.ones(100_000, 64), self.torch.zeros(10, dtype=self.torch.int64)
+        work = self.of(lambda: self.torch.nn.functional.embedding(index, table))
+        assert work.bytes_read == 10 * 64 * 4 + 80 and work.random_reads == 0
+
+    def test_gather_reads_at_random_places(self):
+        x, index = self.torch.ones(1000), self.torch.zeros(50, dtype=self.torch.int64)
+        work = self.of(lambda: x.gather(0, index))
+        assert work.random_reads == 50 and work.random_bytes == 4000
+
+    def test_views_move_nothing(self):
+        x = self.torch.ones(10, 10)
+        assert not self.of(lambda: x.T.reshape(-1, 1).T.view(10, 10) if False else x.T).known
+
+    def test_what_cannot_be_repeated_is_told(self):
+        x = self.torch.ones(10)
+        assert "add_ changes" in self.of(lambda: x.add_(1)).why_not_repeatable
+        assert "random" in self.of(lambda: self.torch.rand(3) * 2).why_not_repeatable or self.of(
+            lambda: self.torch.rand(3)).why_not_repeatable
+        assert self.of(lambda: self.torch.add(x, 1, out=x.clone())).why_not_repeatable == ""
+
+    def test_in_place_is_called_once(self, profiler):
+        x = self.torch.zeros(1000)
+        result, profile = profiler.profile_with_result(self.torch.Tensor.add_, x, 1)
+        assert (x == 1).all() and "add_ changes" in profile["called_once_because"]
