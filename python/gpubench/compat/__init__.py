@@ -23,22 +23,34 @@ ROOTS = ("gmp_python", "gpu_regime_profiler", "sm_profiler", "core", "smatrix_2d
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what nobody else found, here."""
+    """Finds what nobody else finds, here: the modules of this folder under their own names."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
-        if fullname.split(".")[0] not in ROOTS or importlib.util.find_spec(f"{__name__}.{fullname}") is None:
+        root = fullname.split(".")[0]
+        if root not in ROOTS:
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        if root == fullname:
+            others = (each.find_spec(fullname, path, target) for each in sys.meta_path if each is not self)
+            if any(found is not None for found in others):
+                return None
+        elif not sys.modules[root].__name__.startswith(__name__):
+            return None  # that of somebody else
+        if importlib.util.find_spec(f"{__name__}.{fullname}") is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return importlib.import_module(f"{__name__}.{spec.name}")
+        module = importlib.import_module(f"{__name__}.{spec.name}")
+        spec.loader_state = module.__spec__
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        pass  # it ran as gpubench.compat's
+        if module.__spec__ is not None:  # it ran as gpubench.compat's, and is that still
+            module.__spec__ = module.__spec__.loader_state
 
 
 def install() -> None:
     """From now on `import gmp_python`, and the others, find the modules of this folder where no others are installed."""
     if not any(isinstance(each, _Finder) for each in sys.meta_path):
-        sys.meta_path.append(_Finder())
+        sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces of programs, and what they say.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <string>
+
+#include "main/commands/commands.h"
+#include "python/src/parts.h"
+#include "traces/analyses.h"
+#include "traces/breakdown.h"
+#include "traces/flame.h"
+#include "traces/kernels.h"
+#include "traces/readers.h"
+#include "traces/writers.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace gpubench::python {
+namespace {
+
+using Release = nb::call_guard<nb::gil_scoped_release>;
+using traces::Timeline;
+
+constexpr double ns_in_us = 1e3;
+double us(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / ns_in_us; }
+
+nb::dict activity_of(const Timeline& timeline) {
+  const traces::Activity activity = traces::activity(timeline);
+  nb::dict result;
+  result["total_us"] = us(activity.total_ns);
+  result["host_us"] = us(activity.host_ns);
+  result["gpu_us"] = us(activity.gpu_ns);
+  result["both_us"] = us(activity.both_ns);
+  return result;
+}
+
+nb::list breakdown_of(const Timeline& timeline) {
+  nb::list result;
+  for (const traces::Breakdown& part : traces::breakdowns(timeline)) {
+    nb::dict one;
+    one["process"] = part.process;
+    one["device"] = part.device;
+    for (const auto& [name, value] :
+         {std::pair("span_us", part.span_ns()), std::pair("busy_us", part.busy_ns()),
+          std::pair("idle_us", part.idle_ns()), std::pair("compute_us", part.compute_ns()),
+          std::pair("communication_us", part.communication_ns()), std::pair("memory_us", part.memory_ns()),
+          std::pair("overlap_us", part.overlap_ns()), std::pair("exposed_us", part.exposed_ns()),
+          std::pair("exposed_communication_us", part.exposed_communication_ns())})
+      one[name] = us(value);
+    result.append(one);
+  }
+  return result;
+}
+
+nb::list kernels_of(const Timeline& timeline) {
+  nb::list result;
+  for (const traces::KernelTime& kernel : traces::kernel_times(timeline, traces::KernelsBy::name)) {
+    nb::dict one;
+    const traces::Distribution& durations = kernel.durations_ns;
+    one["name"] = timeline.names.text(kernel.name);
+    one["kind"] = std::string(traces::name_of(kernel.kind));
+    one["time_us"] = us(kernel.total_ns);
+    one["self_us"] = us(kernel.self_ns);
+    one["count"] = durations.count;
+    one["mean_us"] = durations.mean / ns_in_us;
+    one["p50_us"] = durations.p50 / ns_in_us;
+    one["p95_us"] = durations.p95 / ns_in_us;
+    one["max_us"] = durations.max / ns_in_us;
+    result.append(one);
+  }
+  return result;
+}
+
+traces::FlameGraph flame_of(const Timeline& timeline, double min_duration_us, std::size_t max_depth,
+                            bool group_small_kernels, bool by_thread) {
+  traces::FlameOptions options;
+  options.min_duration_ns = static_cast<std::int64_t>(min_duration_us * ns_in_us);
+  options.max_depth = max_depth;
+  if (!group_small_kernels) options.small_kernel_share = 0.0;
+  options.by_thread = by_thread;
+  return traces::flame(timeline, options);
+}
+
+traces::FlameWeight weight_of(const traces::FlameGraph& graph, const std::string& name) {
+  if (name.empty()) return graph.natural_weight();
+  if (name != "host" && name != "gpu") throw std::invalid_argument("a weight is host or gpu, not '" + name + "'");
+  return name == "gpu" ? traces::FlameWeight::gpu : traces::FlameWeight::host;
+}
+
+Run run_of(const Timeline& timeline) {
+  Run run;
+  run.context = gather_context("gpubench", {});
+  run.program = traces::analyze(timeline);
+  return run;
+}
+
+}  // namespace
+
+void bind_timelines(nb::module_& module) {
+  nb::class_<traces::FlameGraph>(module, "FlameGraph", "Time by stack.")
+      .def(
+          "json",
+          [](const traces::FlameGraph& self, const std::string& weight) {
+            return traces::flame_json(self, weight_of(self, weight));
+          },
+          "weight"_a = "", Release())
+      .def(
+          "folded",
+          [](const traces::FlameGraph& self, const std::string& weight) {
+            return traces::folded(self, weight_of(self, weight));
+          },
+          "weight"_a = "", Release())
+      .def(
+          "speedscope",
+          [](const traces::FlameGraph& self, const std::string& name) { return traces::speedscope(self, name); },
+          "name"_a = "gpubench", Release());
+  nb::class_<Timeline>(module, "Timeline", "A trace as the engine holds it. gpubench.Timeline is what users have.")
+      .def_static(
+          "read", [](const std::string& file) { return traces::read_chrome_json(file); }, "file"_a, Release())
+      .def_static(
+          "from_json", [](const std::string& text) { return traces::chrome_json(text, "this text"); }, "text"_a,
+          Release())
+      .def_prop_ro("warnings", [](const Timeline& self) { return self.warnings; })
+      .def("__len__", [](const Timeline& self) { return self.slices.size(); })
+      .def("activity", &activity_of)
+      .def("breakdown", &breakdown_of)
+      .def("kernels", &kernels_of)
+      .def("flame", &flame_of, "min_duration_us"_a = 0.0, "max_depth"_a = 512, "group_small_kernels"_a = true,
+           "by_thread"_a = true, Release())
+      .def("analyze", &run_of, "As a run whose `program` says where the time went.", Release())
+      .def(
+          "write", [](const Timeline& self, const std::string& file) { traces::write(self, file); }, "file"_a,
+          Release());
+}
+
+}  // namespace gpubench::python
