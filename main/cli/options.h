@@ -77,6 +77,12 @@ struct Options {
   // trace
   bool json = false;  ///< the result as JSON instead of text
 
+  // trace flame and diff
+  std::string flame_weight;  ///< "gpu" or "host"; empty: GPU time where there is any
+  double min_duration_us = 0.0;
+  std::size_t max_depth = 512;
+  bool group_small_kernels = true;
+
   // gate
   std::string store = ".gpubench";
   std::string label;

@@ -151,10 +151,18 @@ int trace_summary(const Options& options) {
   return exit_codes::fine;
 }
 
-int trace_timeline(const Options&) { not_yet("trace timeline"); }
-int trace_flame(const Options&) { not_yet("trace flame"); }
 int trace_critical_path(const Options&) { not_yet("trace critical-path"); }
-int trace_diff(const Options&) { not_yet("trace diff"); }
+int trace_diff(const Options& options) {
+  if (options.outputs.empty()) throw UsageError("trace diff needs --out=FILE, with .html or .svg.");
+  check_trace_outputs(options, {".html", ".svg"});
+  const traces::Timeline base = read_traces({options.inputs.front()}), next = read_traces({options.inputs.back()});
+  say_warnings(base);
+  say_warnings(next);
+  write_each(options.outputs, [&](const std::string& file) {
+    if (is_diff_page(file)) storage::write_file(file, diff_page(options, base, next, file));
+  });
+  return exit_codes::fine;
+}
 
 int trace_idle(const Options& options) {
   check_trace_outputs(options, {".json"});

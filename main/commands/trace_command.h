@@ -31,4 +31,10 @@ traces::Timeline read_traces(const std::vector<std::string>& files_and_folders);
 /// anything is read. Throws UsageError or storage::WriteError.
 void check_trace_outputs(const Options& options, const std::vector<std::string>& extensions);
 
+/// Whether `diff_page` writes a file of this name: ".html" or ".svg".
+bool is_diff_page(const std::string& file);
+/// What changed from one timeline to the other by stack, as an icicle graph. Throws reports::PictureError.
+std::string diff_page(const Options& options, const traces::Timeline& base, const traces::Timeline& next,
+                      const std::string& file);
+
 }  // namespace gpubench

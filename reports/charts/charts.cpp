@@ -21,19 +21,6 @@ void make_printable(Json& value) {
     for (auto& element : value) make_printable(element);
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= bytes.size() - i ? letters[group >> (18 - 6 * k) & 63U] : '=';
-  }
-  return text;
-}
-
 Json packed(const Measurement& measurement) {
   const auto& samples = measurement.primary().samples_seconds;
   const bool usable = samples.size() > 1 && std::ranges::all_of(samples, [](double x) { return std::isfinite(x); });
@@ -60,6 +47,19 @@ std::vector<std::string> run_colors(bool dark) {
 }
 
 }  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) text += k <= bytes.size() - i ? letters[group >> (18 - 6 * k) & 63U] : '=';
+  }
+  return text;
+}
 
 Json datasets(const Run& run) {
   auto sets = calibration_sets(run);

@@ -70,7 +70,8 @@ if kind == "check":
 spec = sys.stdin.buffer.read().decode()
 options = {"scale": 2, "ppi": 96} if kind == "png" else {}
 try:
-    picture = getattr(vl_convert, "vegalite_to_" + kind)(spec, allowed_base_urls=[], **options)
+    language = "vega_to_" if '"https://vega.github.io/schema/vega/' in spec[:200] else "vegalite_to_"
+    picture = getattr(vl_convert, language + kind)(spec, allowed_base_urls=[], **options)
 except Exception as error:
     sys.exit(str(error))
 sys.stdout.buffer.write(picture.encode() if kind == "svg" else picture)

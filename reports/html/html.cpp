@@ -67,6 +67,8 @@ std::string render(const CaptionedTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
+std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
+
 std::string fill(std::string_view page, const std::map<std::string, std::string, std::less<>>& values) {
   std::string html;
   while (true) {
@@ -85,7 +87,7 @@ std::string fill(std::string_view page, const std::map<std::string, std::string,
 
 }  // namespace gpubench::reports::markup
 
-namespace gpubench::reports {
+namespace gpubench::reports::page {
 namespace {
 
 // Without the bundle. SHA-384 of the files that the wheel panel 1.9.4 (PyPI) took from these addresses.
@@ -97,29 +99,43 @@ constexpr std::array remote_scripts = {
     std::pair{"https://cdn.jsdelivr.net/npm/vega-embed@7.0.2",
               "sha384-MsH1NE1KRDpmMJCcJ8Ulqhadgiz4lT0GIaHN7DKB1POKAoBhSWywPDQ2sJDkP8M7"}};
 
-std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
+}  // namespace
 
 std::string vega_scripts() {
-  if (!page::vega().empty()) return script(page::vega());
+  if (!vega().empty()) return markup::script(vega());
   std::string html;
   for (const auto& [url, integrity] : remote_scripts)
     html += fmt::format("<script src=\"{}\" integrity=\"{}\" crossorigin=\"anonymous\"></script>\n", url, integrity);
   return html;
 }
 
-/// Only the built-in (or pinned) scripts run, whatever text the run brings. Vega sets styles inline.
-std::string policy(bool of_program) {
-  std::string scripts;
-  for (const auto hash :
-       {page::script_base_hash(), page::script_table_hash(),
-        of_program ? page::script_program_hash() : std::string_view(), page::script_charts_hash(), page::vega_hash()})
-    if (!hash.empty()) scripts += fmt::format(" '{}'", hash);
-  if (page::vega().empty())
-    for (const auto& [url, integrity] : remote_scripts) scripts += fmt::format(" {}", url);
+std::string vega_sources() {
+  if (!vega().empty()) return fmt::format(" '{}'", vega_hash());
+  std::string list;
+  for (const auto& [url, integrity] : remote_scripts) list += fmt::format(" {}", url);
+  return list;
+}
+
+std::string policy(const std::string& script_sources) {
   return fmt::format(
       "default-src 'none'; script-src{}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action "
       "'none'",
-      scripts);
+      script_sources);
+}
+
+}  // namespace gpubench::reports::page
+
+namespace gpubench::reports {
+namespace {
+
+/// The sources of the report's scripts.
+std::string sources(bool of_program) {
+  std::string list;
+  for (const auto hash : {page::script_page_hash(), page::script_base_hash(), page::script_table_hash(),
+                          of_program ? page::script_timeline_hash() : std::string_view(),
+                          of_program ? page::script_program_hash() : std::string_view(), page::script_charts_hash()})
+    if (!hash.empty()) list += fmt::format(" '{}'", hash);
+  return list + page::vega_sources();
 }
 
 std::string figure(const charts::Chart& chart) {
@@ -204,7 +220,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
   const bool one = several == nullptr;
   return markup::fill(
       page::frame(),
-      {{"policy", policy(run.program.has_value())},
+      {{"policy", page::policy(sources(run.program.has_value()))},
        {"style", std::string(page::style())},
        {"title", markup::escape(sections::title(run))},
        {"devices", sections::devices(run)},
@@ -229,11 +245,12 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"environment", one ? sections::environment(run) : environments(*several)},
        {"data", markup::script_json(data_of(run, list, std::move(datasets)))},
        {"samples", markup::script_json(charts::packed_samples(run))},
-       {"script_base", script(page::script_base())},
-       {"script_table", script(page::script_table())},
-       {"script_program", run.program ? script(page::script_program()) : ""},
-       {"script_charts", script(page::script_charts())},
-       {"script_vega", vega_scripts()}});
+       {"script_base", markup::script(page::script_page()) + markup::script(page::script_base())},
+       {"script_table", markup::script(page::script_table())},
+       {"script_program",
+        run.program ? markup::script(page::script_timeline()) + markup::script(page::script_program()) : ""},
+       {"script_charts", markup::script(page::script_charts())},
+       {"script_vega", page::vega_scripts()}});
 }
 
 }  // namespace

@@ -19,16 +19,31 @@ namespace page {
 
 std::string_view frame();  ///< the template
 std::string_view style();
+std::string_view look();  ///< the template of pages that are one picture
+std::string_view script_page();
+std::string_view script_page_hash();
 std::string_view script_base();
 std::string_view script_base_hash();
 std::string_view script_table();
 std::string_view script_table_hash();
+std::string_view script_timeline();
+std::string_view script_timeline_hash();
 std::string_view script_program();
 std::string_view script_program_hash();
 std::string_view script_charts();
 std::string_view script_charts_hash();
+std::string_view script_trace();
+std::string_view script_trace_hash();
+std::string_view script_flame();
+std::string_view script_flame_hash();
 std::string_view vega();  ///< empty when built without the bundle
 std::string_view vega_hash();
+
+/// The scripts that draw charts: the bundle, or links to pinned copies; and what lets a policy run them.
+std::string vega_scripts();
+std::string vega_sources();
+/// Of a page whose scripts have these sources: none else run, whatever text the page brings. Vega sets styles inline.
+std::string policy(const std::string& script_sources);
 
 }  // namespace page
 
@@ -41,6 +56,8 @@ std::string escape(std::string_view text);
 /// JSON for a <script type="application/json">: ASCII alone, and no character that HTML or old JavaScript could take
 /// for its own ('<', '>', '&', U+2028, U+2029 are written as \uXXXX). Invalid UTF-8 becomes U+FFFD.
 std::string script_json(const nlohmann::json& value);
+
+std::string script(std::string_view text);
 
 struct CaptionedTable {
   std::string caption;

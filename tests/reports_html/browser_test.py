@@ -296,6 +296,106 @@ def test_program(page, folder, pictures):
     quiet(page, "program")
 
 
+def test_timeline_page(page, folder, pictures):
+    canvas = "document.querySelector('#view canvas')"
+    shown = lambda: [float(page.evaluate(f"{canvas}.dataset.{end}")) for end in ("from", "to")]
+    press = lambda key: page.evaluate(f"{canvas}.dispatchEvent(new KeyboardEvent('keydown', {{key: {json.dumps(key)}, cancelable: true}}))")
+    chosen = lambda: page.evaluate("document.getElementById('chosen').textContent")
+    ink = lambda: page.evaluate(f"(() => {{ const c = {canvas}; const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                                " const colours = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) colours.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return colours.size; })()")
+    for width in WIDTHS:
+        page.open(folder + "/timeline.html", width, dark=width == 1000)
+        quiet(page, f"timeline at {width} px")
+        fits(page, f"timeline at {width} px")
+        expect(f"at {width} px bars are drawn, {ink()} colours", ink() > 5)
+        if pictures:
+            page.screenshot(f"{pictures}/timeline-{width}.png")
+    expect("the summary counts", "40 slices on 3 tracks over 490 us" in page.evaluate("document.querySelector('.summary').textContent"))
+    expect(f"all is shown at first: {shown()}", shown() == [0, 490000])
+    page.evaluate("document.querySelector('#view [data-zoom=in]').click()")
+    expect(f"closer shows half: {shown()}", shown() == [122500, 367500])
+    press("0")
+    search = lambda text: page.evaluate(f"(() => {{ const box = document.getElementById('search'); box.value = {json.dumps(text)}; box.dispatchEvent(new Event('input')); }})()")
+    search("GEMM")
+    page.until("document.getElementById('found').textContent === '5 slices of 1 name'")
+    page.evaluate("document.getElementById('next').click()")
+    expect(f"the next hit is selected, with what launched it: {chosen()}", "gemm<float>" in chosen() and "cudaLaunchKernel" in chosen() and "6.000 us before it" in chosen())
+    press("l")
+    expect(f"l goes to the launch: {chosen()}", chosen().startswith("namecudaLaunchKernel"))
+    press("ArrowUp")
+    expect(f"up goes to what is around it: {chosen()}", chosen().startswith("nameaten::linear"))
+    press(".")
+    expect(f"a full stop goes on in the row: {chosen()}", "synchronization" in chosen())
+    press("Enter")
+    page.until(f"Number({canvas}.dataset.to) - Number({canvas}.dataset.from) < 50000")
+    search("")
+    page.until("document.querySelectorAll('#names tr').length === 7")
+    page.evaluate("(() => { const box = document.getElementById('levels'); box.value = '1'; box.dispatchEvent(new Event('change')); })()")
+    quiet(page, "timeline")
+    page.open(folder + "/empty-timeline.html", 390)
+    quiet(page, "timeline of nothing")
+    took = page.open(folder + "/large-timeline.html", 1400)
+    frames = page.evaluate("""new Promise((resolve) => { const c = document.querySelector('#view canvas'), times = []; let n = 0, last = performance.now();
+      const step = (now) => { times.push(now - last); last = now; c.dispatchEvent(new KeyboardEvent('keydown', {key: n < 20 ? '+' : n < 40 ? 'ArrowRight' : '-'}));
+        if (++n < 60) requestAnimationFrame(step); else resolve(times.slice(1).sort((a, b) => a - b)); }; requestAnimationFrame(step); })""")
+    print(f"1 000 000 slices: {os.path.getsize(folder + '/large-timeline.html') / 1e6:.1f} MB, {took:.2f} s until drawn, frames while zooming {frames[len(frames) // 2]:.0f} ms, the longest {frames[-1]:.0f} ms")
+    expect("all of a million slices", "1 000 000 slices" in page.evaluate("document.querySelector('.summary').textContent"))
+    quiet(page, "timeline of a million slices")
+
+
+def test_flame_pages(page, folder, pictures):
+    press = lambda key: page.evaluate(f"document.querySelector('#view .canvas').dispatchEvent(new KeyboardEvent('keydown', {{key: {json.dumps(key)}, cancelable: true}}))")
+    chosen = lambda: page.evaluate("document.getElementById('chosen').textContent")
+    for kind in ("flame", "flame-diff"):
+        for width in WIDTHS:
+            page.open(f"{folder}/{kind}.html", width, dark=width == 1000)
+            page.evaluate("new Promise((resolve) => setTimeout(resolve, 200))")
+            quiet(page, f"{kind} at {width} px")
+            fits(page, f"{kind} at {width} px")
+            expect(f"{kind} at {width} px: the picture fits", page.evaluate("document.querySelector('#view .canvas canvas').getBoundingClientRect().right <= innerWidth"))
+            if pictures:
+                page.screenshot(f"{pictures}/{kind}-{width}.png")
+    page.open(folder + "/flame.html", 1000)
+    expect(f"the whole at first: {chosen()}", chosen().startswith("all: 115 us"))
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"):
+        press(key)
+    expect(f"arrows walk down the widest frames: {chosen()}", chosen().startswith("gemm<float>: 100 us, 87 % of all"))
+    press("Enter")
+    expect("Enter shows a frame alone", page.evaluate("document.getElementById('view').dataset.focus") == "gemm<float>")
+    press("Escape")
+    expect("Escape shows all", page.evaluate("document.getElementById('view').dataset.focus") == "all")
+    page.evaluate("(() => { const box = document.getElementById('search'); box.value = 'saxpy'; box.dispatchEvent(new Event('input')); })()")
+    page.until("document.getElementById('found').textContent === '1 frame, 15.0 us, 13 % of all'")
+    page.evaluate("(() => { const box = document.getElementById('search'); box.value = ''; box.dispatchEvent(new Event('input')); })()")
+    page.evaluate("(() => { const box = document.getElementById('weight'); box.value = 'host'; box.dispatchEvent(new Event('change')); })()")
+    page.until("document.querySelector('#names th').textContent === 'cudaDeviceSynchronize'")
+    box = json.loads(page.evaluate("JSON.stringify(document.querySelector('#view .canvas canvas').getBoundingClientRect())"))
+    place = {"x": box["x"] + 100, "y": box["y"] + box["height"] - 4 * 19}
+    for step in range(50):
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", **dict(place, x=place["x"] + step % 2))
+        if page.evaluate("!document.getElementById('tip').hidden"):
+            break
+        time.sleep(0.05)
+    expect("a tooltip names the frame", page.evaluate("document.getElementById('tip').textContent").startswith("step450 us"))
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
+    page.until("document.getElementById('view').dataset.focus !== 'all'")
+    quiet(page, "flame graph")
+    page.open(folder + "/flame-diff.html", 1000)
+    expect(f"a diff tells both times: {chosen()}", chosen().startswith("all: 115 us before, 215 us after: +87.0 %"))
+    expect("and lists what changed most", page.evaluate("document.querySelector('#names tr').textContent") == "gemm<float>100 us200 us+100 us")
+
+
+def test_hostile_traces(page, folder):
+    for kind in ("timeline", "flame", "flame-diff"):
+        page.open(f"{folder}/hostile-{kind}.html", 1000)
+        page.evaluate("new Promise((resolve) => setTimeout(resolve, 200))")
+        expect(f"hostile {kind}: nothing ran", page.evaluate("document.documentElement.dataset.hacked") is None)
+        expect(f"hostile {kind}: no markup of the trace", page.evaluate("document.querySelectorAll('main img, header img').length") == 0)
+        expect(f"hostile {kind}: the name stands as text", page.evaluate("document.getElementById('names').textContent.includes('</script><img')"))
+        quiet(page, f"hostile {kind}")
+
+
 def test_odd_runs(page, folder):
     for kind in ("empty", "uncalibrated"):
         page.open(folder + f"/{kind}.html", 390)
@@ -339,7 +439,8 @@ def main():
         print("skipped: no browser, looked for " + ", ".join(headless.NAMES))
         return 77
     with tempfile.TemporaryDirectory(prefix="gpubench-pages-") as folder:
-        for kind in ("one", "two", "runs", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty"):
+        for kind in ("one", "two", "runs", "large", "program", "hostile", "hostile-runs", "uncalibrated", "empty", "timeline", "hostile-timeline",
+                     "empty-timeline", "large-timeline", "flame", "flame-diff", "hostile-flame", "hostile-flame-diff"):
             subprocess.run([writer, kind, f"{folder}/{kind}.html"], check=True)
         with open(folder + "/one.html", encoding="utf-8") as file:
             embedded = '"embedded":true' in file.read()
@@ -359,6 +460,9 @@ def main():
                 test_program(page, folder, pictures)
                 test_table(page, folder)
                 test_hostile(page, folder)
+                test_timeline_page(page, folder, pictures)
+                test_flame_pages(page, folder, pictures)
+                test_hostile_traces(page, folder)
             else:
                 print("built without the chart library: only the page without charts is tested")
             test_without_library(page, folder)

@@ -127,7 +127,7 @@ TEST(Html, PolicyNamesEveryScriptOfThePage) {
   EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe-eval")));
   EXPECT_THAT(between(policy, "script-src", ";"), Not(HasSubstr("unsafe-inline")));
-  EXPECT_EQ(occurrences(policy, "'sha256-"), page::vega().empty() ? 3u : 4u);
+  EXPECT_EQ(occurrences(policy, "'sha256-"), page::vega().empty() ? 4u : 5u);
   EXPECT_EQ(occurrences(page, "<script>"), occurrences(policy, "'sha256-"));
 }
 

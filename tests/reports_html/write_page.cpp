@@ -2,15 +2,71 @@
 // Writes the page of a synthetic run, for the browser test and for looking at: write_page KIND FILE.
 #include <fstream>
 #include <iostream>
+#include <random>
 #include <string>
 
 #include "reports/reports.h"
+#include "reports/timelines.h"
 #include "tests/reports/program_run.h"
 #include "tests/reports_html/synthetic_run.h"
+#include "tests/traces/sample_timeline.h"
+
+namespace {
+
+constexpr const char* hostile =
+    "</script><img src=x onerror=\"document.documentElement.dataset.hacked=1\">\u2028\x1b[2J";
+
+/// A step of a training program, over and over. `factor`: how long its large kernel takes.
+gpubench::testing::Sample trace_of(int steps, bool is_hostile = false, int factor = 1) {
+  using gpubench::traces::SliceKind;
+  gpubench::testing::Sample sample;
+  if (is_hostile) sample.timeline.tracks[sample.thread].name = hostile;
+  std::minstd_rand random;  // many steps differ, or they pack too well
+  const auto jitter = [&](unsigned most) { return steps > 100 ? static_cast<std::int64_t>(random() % most) : 0; };
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t at = 100'000LL * i + jitter(9000);
+    sample.slice(SliceKind::range, sample.ranges, at, at + 90'000, "step");
+    sample.slice(SliceKind::other, sample.thread, at + 1'000, at + 40'000 + jitter(4000),
+                 is_hostile ? hostile : "aten::linear");
+    sample.kernel(at + 2'000, at + 6'000 - jitter(900), at + 8'000, at + 8'000 + 20'000 * factor + jitter(5000),
+                  is_hostile ? hostile : "gemm<float>");
+    sample.kernel(at + 7'000, at + 9'000, at + 50'000, at + 53'000 + jitter(5000), "saxpy");
+    sample.slice(SliceKind::synchronization, sample.thread, at + 45'000, at + 80'000 + jitter(5000),
+                 "cudaDeviceSynchronize");
+    sample.slice(SliceKind::kernel, sample.other_stream, at + 20'000, at + 20'000, "empty");
+  }
+  sample.sorted();
+  return sample;
+}
+
+/// Empty for a kind that is none.
+std::string trace_page(const std::string& kind) {
+  using namespace gpubench;
+  const bool is_hostile = kind.starts_with("hostile-");
+  const std::string plain = is_hostile ? kind.substr(8) : kind;
+  const reports::AboutTrace about = {is_hostile ? hostile : "train.json.gz", "0", {"Something was left out."}};
+  if (plain == "timeline" || plain == "large-timeline")
+    return reports::timeline_html(trace_of(plain == "timeline" ? 5 : 125'000, is_hostile).timeline, about);
+  if (plain == "empty-timeline") return reports::timeline_html({}, about);
+  if (plain != "flame" && plain != "flame-diff") return {};
+  traces::FlameOptions options;
+  options.by_thread = plain == "flame";
+  const auto graph = traces::flame(trace_of(5, is_hostile).timeline, options);
+  if (plain == "flame") return reports::flame_html(graph, traces::FlameWeight::gpu, about);
+  const auto slower = traces::flame(trace_of(5, is_hostile, 2).timeline, options);
+  return reports::flame_html(traces::diff(graph, slower, traces::FlameWeight::gpu), about);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   namespace testing = gpubench::testing;
   const std::string kind = argc == 3 ? argv[1] : "";
+  if (const std::string page = trace_page(kind); !page.empty()) {
+    std::ofstream file(argv[2], std::ios::binary);
+    file << page;
+    return file.flush() ? 0 : 1;
+  }
   gpubench::Run run;
   if (kind == "one") {
     run = testing::synthetic_run();
@@ -30,7 +86,8 @@ int main(int argc, char** argv) {
   } else if (kind == "runs" || kind == "hostile-runs") {
     run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
-    std::cerr << "usage: write_page one|two|runs|large|program|hostile|hostile-runs|uncalibrated|empty FILE\n";
+    std::cerr << "usage: write_page "
+                 "one|two|runs|large|program|hostile|hostile-runs|uncalibrated|empty|timeline|flame|... FILE\n";
     return 64;
   }
   std::ofstream file(argv[2], std::ios::binary);

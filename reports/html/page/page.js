@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all pages share: a record of errors, numbers as text, elements made without markup, the theme.
+"use strict";
+const root = document.documentElement;
+const byId = (id) => document.getElementById(id);
+function trouble(text) {
+  root.dataset.errors = root.dataset.errors ? root.dataset.errors + " | " + text : String(text);
+}
+addEventListener("error", (event) => { if (event.message) trouble(event.message); });
+addEventListener("unhandledrejection", (event) => trouble(event.reason));
+addEventListener("securitypolicyviolation", (event) => trouble("blocked by policy: " + event.violatedDirective + " " + event.blockedURI));
+for (const name of ["error", "warn"]) {
+  const original = console[name].bind(console);
+  console[name] = (...args) => { trouble(args.join(" ")); original(...args); };
+}
+
+/** An element with attributes and children; a string child becomes text, never markup. */
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+/** Three significant digits without an exponent. */
+function digits(value, count = 3) {
+  const whole = Math.floor(Math.log10(Math.abs(value) || 1)) + 1;
+  return value.toFixed(Math.max(0, Math.min(count - whole, 6)));
+}
+/** In the first of the steps, [factor, prefix], that the value fills. */
+function scaled(value, unit, steps, count) {
+  if (!Number.isFinite(value)) return "";
+  const [factor, prefix] = steps.find(([size]) => Math.abs(value) >= size * 0.9995) || steps.at(-1);
+  return digits(value / factor, count) + " " + prefix + unit;
+}
+const withPrefix = (value, unit, count = 3) =>
+  scaled(value, unit, [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]], count);
+const seconds = (value, count = 3) => scaled(value, "s", [[1, ""], [1e-3, "m"], [1e-6, "u"], [1e-9, "n"]], count);
+function bytes(value) {
+  if (!Number.isFinite(value)) return "";
+  let power = 0;
+  while (value >= 1023.5 && power < 4) { value /= 1024; ++power; }
+  return (value < 9.95 ? String(Number(value.toFixed(1))) : String(Math.round(value))) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][power];
+}
+function percent(value) {
+  if (!Number.isFinite(value)) return "";
+  return (value >= 0.0995 ? (100 * value).toFixed(0) : value === 0 ? "0" : value < 0.001 ? "<0.1" : (100 * value).toFixed(1)) + " %";
+}
+const count = (value) => Number.isFinite(value) ? value.toLocaleString("en-US").replace(/,/g, "\u2009") : "";
+const pairs = (list) => make("dl", {class: "pairs"},
+  ...list.map(([name, text, wide]) => make("div", wide ? {class: "wide"} : {}, make("dt", {}, name), make("dd", {}, text))));
+
+// Theme: the system's, unless chosen; "#theme=dark" in the address chooses as well.
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+let theme = (/theme=(dark|light)/.exec(location.hash) || [])[1] || "auto";
+try { if (theme === "auto") theme = localStorage.getItem("gpubench-theme") || "auto"; } catch { /* storage may be forbidden for files */ }
+const isDark = () => theme === "dark" || (theme !== "light" && systemDark.matches);
+const themeListeners = [];
+function applyTheme() {
+  root.dataset.theme = isDark() ? "dark" : "light";
+  byId("theme").textContent = "Theme: " + theme;
+  for (const listener of themeListeners) listener();
+}
+byId("theme").addEventListener("click", () => {
+  theme = {auto: "light", light: "dark", dark: "auto"}[theme] || "auto";
+  try { localStorage.setItem("gpubench-theme", theme); } catch { /* the choice lasts as long as the page */ }
+  applyTheme();
+});
+systemDark.addEventListener("change", applyTheme);
+applyTheme();
