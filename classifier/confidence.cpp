@@ -162,9 +162,16 @@ bool is_doubtful_latency(const Case& it) {
          latency_cause(it.measurement, it.prediction, it.machine.units).cause == Cause::unknown;
 }
 
-/// Latency of what may well be arithmetic: none is declared, no pipe was counted, and the grid is no reason.
+/// How busy each unit is that was to be counted. A unit that was not seen may be the limit.
+bool sees_units(const Case& it) {
+  return it.figures.busy && std::ranges::none_of(it.measurement.absent_counters, [](const AbsentCounter& absent) {
+           return absent.name.ends_with("_busy");
+         });
+}
+
+/// Latency of what may well be arithmetic: none is declared, not all pipes were counted, and the grid is no reason.
 bool may_be_arithmetic(const Case& it) {
-  if (it.decision.regime != Regime::latency || it.machine.kind != DeviceKind::cuda || it.figures.busy ||
+  if (it.decision.regime != Regime::latency || it.machine.kind != DeviceKind::cuda || sees_units(it) ||
       !it.measurement.work.flops.empty())
     return false;
   if (std::ranges::any_of(it.measurement.counters,
@@ -178,7 +185,8 @@ double lowered(double probability, const Case& it) {
   const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::cuda;
   if (it.is_contended) probability = std::min(probability, never_certain);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
-  if (it.prediction.counted && may_be_arithmetic(it)) probability = std::min(probability, uncounted_latency);
+  if ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it))
+    probability = std::min(probability, uncounted_latency);
   // Under load a time says little, and less the less of its cores a point had.
   if (const auto share = share_under_load(it.measurement)) probability = std::min({probability, never_certain, *share});
   const auto& launch = it.prediction.launch;

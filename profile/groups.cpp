@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +52,8 @@ struct Group {
   std::int64_t counted = 0;
   std::vector<std::int64_t> counted_durations_ns;
   std::map<std::uint32_t, std::pair<double, std::int64_t>> counters;  ///< sum and count by the counter's name
-  std::optional<std::uint32_t> counted_in;  ///< the path of the group that the counters were borrowed from
+  std::optional<std::uint32_t> counted_in;              ///< the path of the group that the counters were borrowed from
+  std::map<std::string, FurtherCounters::Sum> further;  ///< of more runs
   std::int64_t total_ns = 0;
   SpooledDevice const* device = nullptr;
 
@@ -213,6 +215,15 @@ class Grouping {
   std::unordered_map<std::uint64_t, std::size_t> quick_;
   std::map<Key, std::size_t> sure_;
 };
+
+/// What tells a group apart from others in any run of the program.
+std::string lasting_key(const Group& group, const Timeline& timeline, const traces::Names& paths, const Run& run) {
+  const traces::LaunchShape& shape = group.key.shape;
+  return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", run.devices[group.key.device].id,
+                     timeline.names.text(group.key.name), paths.text(group.key.path), fmt::join(shape.grid, ","),
+                     fmt::join(shape.block, ","), shape.registers, shape.static_shared_bytes,
+                     shape.dynamic_shared_bytes);
+}
 
 std::string extent_text(const std::array<std::uint32_t, 3>& extent) {
   std::string text = fmt::format("{}", extent[0]);
@@ -390,19 +401,26 @@ class Measurements {
     if (is_command(group.key.kind) || options_.metrics.empty()) return;
     measurement.absent_counters = options_.absent_metrics;
     std::map<std::string, double> values;
-    for (const auto& [name, sum] : group.counters)
-      values[spools_.timeline.names.text(name)] = sum.first / static_cast<double>(sum.second);
+    std::map<std::string, FurtherCounters::Sum> sums = group.further;
+    for (const auto& [name, sum] : group.counters) {
+      FurtherCounters::Sum& all = sums[spools_.timeline.names.text(name)];
+      all.sum += sum.first;
+      all.count += sum.second;
+    }
+    for (const auto& [name, sum] : sums) values[name] = sum.sum / static_cast<double>(sum.count);
     if (const auto clock = values.find("sm__cycles_elapsed.avg.per_second"); clock != values.end()) {
       measurement.clock_hz = clock->second;
       measurement.clock_hz_source = "cupti range around launches";
     }
     const std::string source =
-        group.counted_in ? fmt::format("cupti range, launches in {}",
+        group.counted_in        ? fmt::format("cupti range, launches in {}",
                                        group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
-                         : fmt::format("cupti range, mean of {} launches", group.counted);
+               : group.further.empty() ? fmt::format("cupti range, mean of {} launches", group.counted)
+                                : fmt::format("cupti range, mean of launches in {} runs", options_.further.size() + 1);
     const auto source_of = [&](const bench::ResolvedMetric&) { return source; };
     const auto why_missing = [&](const std::string&, const std::string&) -> std::string {
-      if (group.counted > 0) return "no launch of the group was counted in the set that holds it";
+      if (group.counted > 0 || !group.further.empty())
+        return "no launch of the group was counted in the set that holds it";
       return group.key.kind == SliceKind::communication ? "its launches wait for other GPUs and are not counted"
              : in_graphs_.contains(group.key.name)      ? "it runs in CUDA graphs alone, whose kernels are not counted"
                                                         : "none of its launches was counted";
@@ -473,8 +491,29 @@ std::optional<std::int64_t> blocks_per_multiprocessor(const traces::LaunchShape&
   return fitting > 0 ? std::optional(fitting) : std::nullopt;
 }
 
-std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools) {
+FurtherCounters further_counters(const Spools& spools, const GroupOptions& options, const Run& run) {
+  std::vector<std::uint32_t> paths;
+  traces::Names path_names;
+  FurtherCounters result;
+  for (const Group& group : Grouping(spools, options, run).groups(paths, path_names)) {
+    if (group.counters.empty()) continue;
+    auto& sums = result.of_group[lasting_key(group, spools.timeline, path_names, run)];
+    for (const auto& [name, sum] : group.counters) {
+      FurtherCounters::Sum& all = sums[spools.timeline.names.text(name)];
+      all.sum += sum.first;
+      all.count += sum.second;
+    }
+  }
+  result.counted_launches = static_cast<std::int64_t>(spools.counted.size());
+  return result;
+}
+
+std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools, const std::vector<FurtherCounters>& further) {
   std::vector<std::string> counted;
+  for (const FurtherCounters& run : further)
+    for (const auto& [group, sums] : run.of_group)
+      for (const auto& [name, sum] : sums)
+        if (std::ranges::find(counted, name) == counted.end()) counted.push_back(name);
   for (const CountedLaunch& launch : spools.counted)
     for (const auto& [name, value] : launch.values)
       if (const std::string& text = spools.timeline.names.text(name); std::ranges::find(counted, text) == counted.end())
@@ -544,6 +583,14 @@ void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
         options.max_groups));
     groups.resize(options.max_groups);
   }
+  for (const FurtherCounters& more : options.further)
+    for (Group& group : groups)
+      if (const auto known = more.of_group.find(lasting_key(group, spools.timeline, path_names, run));
+          known != more.of_group.end())
+        for (const auto& [name, sum] : known->second) {
+          group.further[name].sum += sum.sum;
+          group.further[name].count += sum.count;
+        }
   Measurements measurements(spools, options, path_names, run);
   for (const Slice& slice : spools.timeline.slices)
     if (slice.in_graph) measurements.in_graphs_.try_emplace(slice.name, true);
@@ -567,6 +614,7 @@ void add_program(const Spools& spools, const GroupOptions& options, Run& run) {
                                                      : std::nullopt});
   program.kernel_launches = spools.kernels;
   program.counted_launches = static_cast<std::int64_t>(spools.counted.size());
+  for (const FurtherCounters& more : options.further) program.counted_launches += more.counted_launches;
   program.dropped_records = spools.timeline.dropped;
   for (const std::string& note : spools.counter_notes)
     program.counters_reason += (program.counters_reason.empty() ? "" : " ") + note;

@@ -24,6 +24,16 @@ struct FixedCosts {
 /// Absent where the calibration lacks one of them.
 std::optional<FixedCosts> fixed_costs_of(const Calibration& calibration);
 
+/// Counters of the kernel groups of one more run of the same program, by what tells groups apart in any run.
+struct FurtherCounters {
+  struct Sum {
+    double sum = 0.0;
+    std::int64_t count = 0;
+  };
+  std::map<std::string, std::map<std::string, Sum>> of_group;  ///< by the counter's name
+  std::int64_t counted_launches = 0;
+};
+
 struct GroupOptions {
   /// Keeps kernels whose name passes, as in the source or shortened. Null: all.
   std::function<bool(const std::string& name)> keeps;
@@ -33,10 +43,15 @@ struct GroupOptions {
   std::vector<bench::ResolvedMetric> metrics;
   std::vector<AbsentCounter> absent_metrics;
   std::size_t max_groups = 500;
+  std::vector<FurtherCounters> further = {};  ///< of more runs
 };
 
-/// The metrics that the recording's counters make up: gpubench's own by their table, others as CUPTI names them.
-std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools);
+/// `run.devices` are those of the program's first run.
+FurtherCounters further_counters(const Spools& spools, const GroupOptions& options, const Run& run);
+
+/// The metrics that the recordings' counters make up: gpubench's own by their table, others as CUPTI names them.
+std::vector<bench::ResolvedMetric> counted_metrics(const Spools& spools,
+                                                   const std::vector<FurtherCounters>& further = {});
 
 /// Of the devices that the program used, those known to this process by their UUID; of others what the spools tell.
 std::vector<Device> devices_of(const Spools& spools, const std::vector<Device>& known);

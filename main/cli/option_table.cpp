@@ -236,6 +236,10 @@ const std::vector<OptionRow>& option_table() {
       {in_profile, "--metrics-launches", "N", "", "20", other, once,
        "Launches of each kernel group that are counted at first, in each set. Later ones are counted ever more rarely.",
        count(&Options::counted_launches, 1, 100'000)},
+      {in_profile, "--metrics-runs", "N", "", "1", other, once,
+       "Runs the program so often, and counts another part of the metrics in each run. For programs whose kernels do "
+       "not recur; the program must do the same each time.",
+       count(&Options::metrics_runs, 1, 16)},
       {in_profile, "--kernels", "REGEX", "", "", common, once,
        "Judge only kernels whose name matches (an extended regular expression).", text(&Options::kept_kernels)},
       {in_profile, "--range", "NAME", "", "", common, once, "Judge only what was launched in NVTX ranges of this name.",

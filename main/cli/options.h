@@ -71,6 +71,7 @@ struct Options {
   double duration_seconds = 0.0;  ///< 0: to the end
   bool capture_range = false;
   int counted_launches = 20;
+  int metrics_runs = 1;
   double max_spool_gib = 4.0;               ///< of each process
   std::optional<std::string> spool_folder;  ///< of an earlier recording
 

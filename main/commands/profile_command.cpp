@@ -95,6 +95,18 @@ void find_program_ceilings(const Options& options, const std::vector<Device>& he
   for (Calibration& calibration : known.calibrations) run.calibrations.push_back(std::move(calibration));
 }
 
+std::filesystem::path folder_of_run(const std::filesystem::path& folder, std::size_t run) {
+  return run == 1 ? folder : folder / fmt::format("run-{}", run);
+}
+
+/// Those of --metrics-runs after the first.
+std::vector<std::filesystem::path> further_folders(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> folders;
+  for (std::size_t run = 2; std::filesystem::is_directory(folder_of_run(folder, run)); ++run)
+    folders.push_back(folder_of_run(folder, run));
+  return folders;
+}
+
 std::string why_nothing(const profile::Spools& spools, const std::string& program) {
   if (spools.timeline.processes.empty())
     return fmt::format(
@@ -124,7 +136,9 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   profile::GroupOptions groups;
   groups.keeps = filter_of(options.kept_kernels);
   groups.range = options.kept_range;
-  groups.metrics = profile::counted_metrics(spools);
+  for (const std::filesystem::path& further : further_folders(folder))
+    groups.further.push_back(profile::further_counters(profile::read_spools(further), groups, run));
+  groups.metrics = profile::counted_metrics(spools, groups.further);
   groups.absent_metrics = absent;
   profile::add_program(spools, groups, run);
   run.program->command = options.program_arguments;
@@ -171,15 +185,23 @@ int profile_command(const Options& options) {
   injected.capture_range = options.capture_range;
   injected.counted_launches = static_cast<std::uint32_t>(options.counted_launches);
   std::vector<AbsentCounter> absent;
-  injected.counter_sets = plan_counters(options, absent);
+  const auto sets = plan_counters(options, absent);
+  const std::size_t runs = std::clamp<std::size_t>(sets.size(), 1, static_cast<std::size_t>(options.metrics_runs));
   std::optional<PrivateFolder> temporary;
   const std::filesystem::path folder =
       options.keep_folder ? kept_folder(*options.keep_folder) : temporary.emplace().path();
   profile::ProgramEnd end;
-  try {
-    end = profile::run_recorded(options.program_arguments, folder, injected);
-  } catch (const profile::SessionError& error) {
-    throw UsageError(error.what());
+  for (std::size_t run = 1; run <= runs && end.exit_code == 0; ++run) {
+    injected.counter_sets.clear();
+    for (std::size_t set = run - 1; set < sets.size(); set += runs) injected.counter_sets.push_back(sets[set]);
+    if (run > 1)
+      say(fmt::format("run {} of {} of {}, for more counters", run, runs, options.program_arguments.front()));
+    try {
+      std::filesystem::create_directories(folder_of_run(folder, run));
+      end = profile::run_recorded(options.program_arguments, folder_of_run(folder, run), injected);
+    } catch (const profile::SessionError& error) {
+      throw UsageError(error.what());
+    }
   }
   try {
     report_program(options, folder, end.words, absent);

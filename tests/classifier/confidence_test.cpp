@@ -64,6 +64,25 @@ TEST(Confidence, BytesThatNobodyCountedMayBeMore) {
   EXPECT_DOUBLE_EQ(confidence_of(case_of(latency, at(9.0, 0.0), prediction)).probability, 0.94);
 }
 
+TEST(Confidence, UnitsThatWereNotSeenMayBeTheLimit) {
+  Machine gpu;
+  gpu.kind = DeviceKind::cuda;
+  auto prediction = memory_and_pipe(1.0, 0.1);
+  prediction.counted = true;
+  Measurement measurement;
+  const auto probability = [&] {
+    Case it{measurement, gpu, at(9.0, 0.0), prediction, {Regime::latency, "latency"}};
+    it.figures.busy = 0.3;
+    return confidence_of(it).probability;
+  };
+  const double all_seen = probability();
+  EXPECT_GT(all_seen, 0.7);
+  measurement.absent_counters = {{"stalled_by_memory", "another pass"}};
+  EXPECT_DOUBLE_EQ(probability(), all_seen);
+  measurement.absent_counters.push_back({"fp64_busy", "another pass"});
+  EXPECT_DOUBLE_EQ(probability(), 0.7);
+}
+
 TEST(Confidence, MissingCeilingsTakeAFifth) {
   auto prediction = memory_and_pipe(1.0, 0.1);
   const Time time = at(1.05, 0.001);

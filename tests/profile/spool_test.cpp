@@ -393,6 +393,34 @@ TEST(KeptSpool, of_an_h200_gives_the_kernels_that_its_program_runs_and_what_limi
   EXPECT_GE(run.program->memory[0].peak_bytes, std::int64_t{4} << 28);
 }
 
+/// The same recording as one without counters and one that has them.
+TEST(KeptSpool, takes_counters_from_a_further_run) {
+  Spools counted;
+  read_spool(GPUBENCH_KEPT_SPOOL, counted);
+  traces::sort(counted.timeline);
+  Spools plain = counted;
+  plain.counted.clear();
+  const auto points_of = [&](const Spools& spools, const std::vector<const Spools*>& others) {
+    gpubench::Run run;
+    run.devices = devices_of(spools, {});
+    GroupOptions options;
+    for (const Spools* other : others) options.further.push_back(further_counters(*other, options, run));
+    options.metrics = counted_metrics(spools, options.further);
+    add_program(spools, options, run);
+    std::map<std::string, std::map<std::string, double>> values;
+    for (const Point& point : run.points)
+      for (const Counter& counter : point.measurement.counters) {
+        values[point.measurement.name][counter.name] = counter.value;
+        if (!others.empty()) EXPECT_THAT(counter.source, HasSubstr("2 runs"));
+      }
+    return values;
+  };
+  const auto expected = points_of(counted, {});
+  EXPECT_THAT(expected, Not(IsEmpty()));
+  EXPECT_EQ(points_of(plain, {&counted}), expected);
+  EXPECT_THAT(points_of(plain, {&plain}), IsEmpty());
+}
+
 TEST(BlocksOfAMultiprocessor, follow_from_registers_shared_memory_and_threads) {
   const SpooledDevice device{
       .process = 0,
