@@ -38,13 +38,14 @@ endif()
 # too, and code that times nothing is optimised little or not at all. Rooms whose loops are timed keep the build type's optimisation.
 set(gpubench_untimed_rooms base model storage compare reports doctor gpubench main)  # a second of a run at most
 set(gpubench_little_timed_rooms classifier bench calibrate traces programs)  # -O1, but for what gpubench_timed_sources names
-set(gpubench_separate_rooms probes calibrate traces bench)  # loops of their own; names that clash; GCC 13 crashes on joined ones
+# Compiled together: helpers of their sources must not share a name. Others have loops of their own, or GCC 13 crashes on them.
+set(gpubench_joined_rooms base model statistics storage compare classifier reports doctor gpubench main programs profile injection cublaslt reference)
 function(gpubench_quick name)
   if(NOT GPUBENCH_QUICK_BUILD)
     return()
   endif()
   set(target gpubench_${name})
-  if(NOT name IN_LIST gpubench_separate_rooms)
+  if(name IN_LIST gpubench_joined_rooms)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   elseif(NOT GPUBENCH_SANITIZE)  # which some sources are compiled without, and these cannot share a header with the others
     target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <vector>)
