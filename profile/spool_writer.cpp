@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +12,21 @@ namespace gpubench::profile {
 namespace {
 
 constexpr std::size_t held_bytes = std::size_t{1} << 18U;
+/// What is written at most once the limit is reached: what is held, a last record and the note.
+constexpr std::uint64_t last_bytes = held_bytes + 2 * max_name_bytes + 4096;
+
+/// At most as many bytes as the program's own limit on files leaves (RLIMIT_FSIZE): the system would end the program.
+std::uint64_t within_limit_on_files(std::uint64_t max_bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return max_bytes;
+  return std::min<std::uint64_t>(max_bytes, limit.rlim_cur > last_bytes ? limit.rlim_cur - last_bytes : 0);
+}
 
 }  // namespace
 
 SpoolWriter::SpoolWriter(const std::filesystem::path& file, const SpoolHeader& header, std::uint64_t max_bytes)
-    : file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600)), max_bytes_(max_bytes) {
+    : file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600)),
+      max_bytes_(within_limit_on_files(max_bytes)) {
   held_.reserve(2 * held_bytes);
   hold(&header, sizeof header);
   flush();

@@ -2,6 +2,7 @@
 #include "profile/spool.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -411,7 +412,7 @@ TEST(KeptSpool, takes_counters_from_a_further_run) {
     for (const Point& point : run.points)
       for (const Counter& counter : point.measurement.counters) {
         values[point.measurement.name][counter.name] = counter.value;
-        if (!others.empty()) EXPECT_THAT(counter.source, HasSubstr("2 runs"));
+        EXPECT_THAT(counter.source, HasSubstr(others.empty() ? "launches" : "2 runs"));
       }
     return values;
   };
@@ -436,6 +437,20 @@ TEST(BlocksOfAMultiprocessor, follow_from_registers_shared_memory_and_threads) {
   EXPECT_EQ(fitting(128, 32, 100'000), 2);  // shared memory
   EXPECT_EQ(fitting(1024, 255, 0), std::nullopt);
   EXPECT_EQ(blocks_per_multiprocessor({.block = {256, 1, 1}}, {}), std::nullopt);
+}
+
+TEST_F(Spool, does_not_break_the_programs_limit_on_files) {
+  constexpr rlim_t most = rlim_t{1} << 20;
+  const auto write_much = [&] {
+    const rlimit limit{most, most};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) std::exit(1);
+    SpoolWriter writer(folder_ / "limited.gpspool", {}, std::uint64_t{1} << 30);
+    for (int i = 0; i < 100'000; ++i) (void)writer.name("a name of some length, number " + std::to_string(i));
+    std::exit(0);
+  };
+  EXPECT_EXIT(write_much(), testing::ExitedWithCode(0), "");
+  EXPECT_GT(std::filesystem::file_size(folder_ / "limited.gpspool"), most / 2);
+  EXPECT_THAT(read_spools(folder_).timeline.warnings, Contains(HasSubstr("reached its limit on disk")));
 }
 
 TEST(CountingPlan, takes_the_first_launches_and_then_ever_rarer_ones) {
