@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -13,21 +12,6 @@
 
 namespace gpubench::kernel_trace {
 namespace {
-
-void refuse_options(const Options& options) {
-  const auto refuse = [](const std::string& why) { throw std::invalid_argument("a buffer of events " + why); };
-  if (options.blocks == 0 || options.warps == 0 || options.events == 0 || options.launches == 0)
-    refuse("has at least one block, one warp, one event and one launch.");
-  if (options.warps > 64) refuse(fmt::format("has at most 64 warps of a block, not {}.", options.warps));
-  if (options.events >= 1U << 28) refuse(fmt::format("has below 2^28 events of a warp, not {}.", options.events));
-  if (options.every_block == 0 || options.every_warp == 0) refuse("records every first block and warp, or every n-th.");
-  if (std::uint64_t{options.blocks} * options.warps >= 1ULL << 29)
-    refuse(fmt::format("has below 2^29 warps, not {} blocks of {}.", options.blocks, options.warps));
-}
-
-std::uint32_t slice_offset(const Options& options) {
-  return static_cast<std::uint32_t>(sizeof(BufferHeader) + claim_bytes(options.blocks, options.warps));
-}
 
 /// Memory of the GPU, or of the host.
 struct Allocation {
@@ -58,18 +42,10 @@ struct Allocation {
 
 }  // namespace
 
-std::uint64_t bytes(const Options& options) {
-  refuse_options(options);
-  const std::uint64_t slices = std::uint64_t{options.blocks} * options.warps * options.launches;
-  const std::uint64_t each = slice_bytes(options.events);
-  if (slices > (std::numeric_limits<std::int64_t>::max() / 2) / each)
-    throw std::invalid_argument("a buffer of events of that size needs more bytes than there are.");
-  return slice_offset(options) + slices * each;
-}
-
 struct Buffer::Contents {
   Options options;
   std::uint64_t bytes = 0;
+  std::uint32_t slice_offset = 0;
   Allocation memory, copied;
   bool has_copy = false;
   std::vector<std::string> names, kernels;
@@ -82,19 +58,10 @@ Buffer::Buffer(const Options& options) : contents_(std::make_unique<Contents>())
   Contents& c = *contents_;
   c.options = options;
   c.bytes = kernel_trace::bytes(options);
+  c.slice_offset = header_of(options).slice_offset;
   if (!options.enabled) return;
   c.memory = Allocation(c.bytes, options.memory == Memory::pinned);
-  const BufferHeader header = {.magic = buffer_magic,
-                               .version = buffer_version,
-                               .blocks = options.blocks,
-                               .warps = options.warps,
-                               .slots = options.events,
-                               .launches = options.launches,
-                               .enabled = 1,
-                               .slice_offset = slice_offset(options),
-                               .refused = 0,
-                               .bytes = c.bytes,
-                               .reserved = {}};
+  const BufferHeader header = header_of(options);
   GPUBENCH_TRACE_CHECK(cudaMemset(c.memory.memory, 0, c.bytes));
   GPUBENCH_TRACE_CHECK(cudaMemcpy(c.memory.memory, &header, sizeof header, cudaMemcpyDefault));
   c.rate = measure_rate();
@@ -121,7 +88,7 @@ View Buffer::view(std::string_view kernel) {
   if (!c.options.enabled) return {};
   const Options& o = c.options;
   return {.memory = c.memory.memory,
-          .slice_offset = slice_offset(o),
+          .slice_offset = c.slice_offset,
           .blocks = o.blocks,
           .warps = o.warps,
           .slots = o.events,

@@ -40,6 +40,7 @@ struct Part {
   std::vector<Value> values;
   std::vector<Meeting> meetings;
   std::vector<std::pair<std::uint32_t, ClockPair>> pairs;  // with their warp
+  std::vector<std::int64_t> opened;                        // of each warp by the timer
   std::int64_t unmatched = 0, crossing = 0, missing = 0, unplaced = 0;
 };
 
@@ -114,10 +115,15 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
   record.closed = (header.flags & (slice_closed | slice_counted)) != 0;
   record.events = held.size();
   record.dropped = held.dropped();
-  const auto open = bounded(header.open_clock);
-  const auto close = bounded(header.close_clock);
-  part.pairs.emplace_back(warp, ClockPair{open, bounded(header.open_ns)});
-  if (header.close_ns != 0) part.pairs.emplace_back(warp, ClockPair{close, bounded(header.close_ns)});
+  record.by_timer = (header.flags & slice_timer) != 0;
+  const auto open = bounded(record.by_timer ? header.open_ns : header.open_clock);
+  const auto close = bounded(record.by_timer ? header.close_ns : header.close_clock);
+  part.opened.push_back(bounded(header.open_ns));
+  const auto add_pair = [&](std::int64_t clock, std::int64_t ns) {
+    if (!record.by_timer) part.pairs.emplace_back(warp, ClockPair{clock, ns});
+  };
+  add_pair(open, bounded(header.open_ns));
+  if (header.close_ns != 0) add_pair(close, bounded(header.close_ns));
 
   const bool cut = (header.flags & slice_ring) != 0 && record.dropped > 0;
   std::int64_t now = open;
@@ -190,7 +196,7 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
         break;
       case Kind::place:
         if (const auto low = more(1), high = more(2); low && high)
-          part.pairs.emplace_back(warp, ClockPair{now, bounded(std::uint64_t{*high} << 32 | *low)});
+          add_pair(now, bounded(std::uint64_t{*high} << 32 | *low));
         break;
       case Kind::async_begin:
       case Kind::async_end:
@@ -217,11 +223,10 @@ void number_launches(std::vector<Part>& parts, const DecodeOptions& options, Rec
   using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   std::vector<std::tuple<Place, std::int64_t, WarpRecord*>> all;
   for (Part& part : parts)
-    for (std::size_t next = 0; const auto& [warp, pair] : part.pairs)
-      if (warp == next) {
-        WarpRecord& record = part.warps[next++];
-        all.emplace_back(Place{record.launch, record.block, record.warp}, pair.ns, &record);
-      }
+    for (std::size_t i = 0; i < part.warps.size(); ++i) {
+      WarpRecord& record = part.warps[i];
+      all.emplace_back(Place{record.launch, record.block, record.warp}, part.opened[i], &record);
+    }
   std::ranges::sort(all, {}, [](const auto& one) { return std::pair(std::get<0>(one), std::get<1>(one)); });
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<WarpRecord*>> launches;
   for (std::size_t i = 0, repeat = 0; i < all.size(); ++i) {
@@ -262,7 +267,7 @@ Fits fit_clocks(const std::vector<Part>& parts, const DecodeOptions& options, Re
         pooled && (!rate || pooled->error < rate->error ||
                    std::abs(pooled->ns_per_tick - rate->ns_per_tick) > 4.0 * (pooled->error + rate->error)))
       rate = pooled;
-    guessed |= !rate;
+    guessed |= !rate && !groups[i].empty();
     LaunchRecord& launch = recording.launches[i];
     double sum = 0.0;
     for (auto& [sm, pairs] : groups[i]) {
@@ -273,7 +278,7 @@ Fits fit_clocks(const std::vector<Part>& parts, const DecodeOptions& options, Re
       launch.residual_ns = std::max(launch.residual_ns, fit.residual_ns);
       sum += fit.lines.front().ns_per_tick;
     }
-    launch.ns_per_tick = sum / static_cast<double>(groups[i].size());
+    launch.ns_per_tick = groups[i].empty() ? 1.0 : sum / static_cast<double>(groups[i].size());
   }
   if (guessed)
     recording.warnings.emplace_back(
@@ -389,15 +394,19 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
   number_launches(parts, options, recording);
   const Fits fits = fit_clocks(parts, options, recording);
 
+  const auto fit_of = [&](const WarpRecord& warp) { return warp.by_timer ? nullptr : &fits[warp.launch].at(warp.sm); };
+  const auto placed = [](const ClockFit* fit, std::int64_t clock) { return fit == nullptr ? clock : fit->at(clock); };
   std::int64_t base = std::numeric_limits<std::int64_t>::max();
   for (const Part& part : parts)
-    for (const WarpRecord& warp : part.warps) base = std::min(base, fits[warp.launch].at(warp.sm).at(warp.open_ns));
+    for (const WarpRecord& warp : part.warps) base = std::min(base, placed(fit_of(warp), warp.open_ns));
   recording.base_ns = base == std::numeric_limits<std::int64_t>::max() ? 0 : base;
   for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
     Part& part = parts[i];
     std::vector<const ClockFit*> fit;
-    for (const WarpRecord& warp : part.warps) fit.push_back(&fits[warp.launch].at(warp.sm));
-    const auto ns = [&](std::uint32_t warp, std::int64_t clock) { return fit[warp]->at(clock) - recording.base_ns; };
+    for (const WarpRecord& warp : part.warps) fit.push_back(fit_of(warp));
+    const auto ns = [&](std::uint32_t warp, std::int64_t clock) {
+      return placed(fit[warp], clock) - recording.base_ns;
+    };
     for (Span& span : part.spans) {
       const std::int64_t start = ns(span.warp, span.start_ns);
       span.duration_ns = std::max<std::int64_t>(ns(span.warp, span.start_ns + span.duration_ns) - start, 0);
@@ -479,8 +488,8 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
   warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
        "events did not fit and were dropped: make room for more events of a warp.");
   warn(recording, recording.refused,
-       "warp found no place in the buffer and recorded nothing: give it more blocks, warps or launches.",
-       "warps found no place in the buffer and recorded nothing: give it more blocks, warps or launches.");
+       "time a warp found no place in the buffer: give it more blocks, warps or launches.",
+       "times a warp found no place in the buffer: give it more blocks, warps or launches.");
   warn(recording, recording.unended, "range was never ended: it is shown until its warp ended.",
        "ranges were never ended: they are shown until their warp ended.");
   warn(recording, recording.unmatched, "end has no beginning and was left out.",

@@ -56,6 +56,7 @@ struct WarpRecord {
   std::int64_t events = 0;                 ///< slots in use
   std::int64_t dropped = 0;                ///< slots that did not fit, or were overwritten
   bool closed = false;
+  bool by_timer = false;  ///< its events are times of the timer, not of the SM's clock
 };
 
 struct LaunchRecord {
@@ -98,6 +99,9 @@ struct DecodeOptions {
   std::optional<Rate> rate;          ///< of this GPU's clock, as measured at another time
   std::vector<HostMoment> host;      ///< one, or two between which the clocks' drift is found; none: the GPU's timer
 };
+
+/// The header of a buffer. Throws std::invalid_argument for what no buffer can be.
+BufferHeader header_of(const Options& options);
 
 /// Throws std::invalid_argument for bytes that no buffer holds.
 Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options);

@@ -38,7 +38,7 @@ double unevenness(const std::vector<double>& totals) {
 
 /// Sums of one range by something.
 template <class Key>
-using Sums = std::map<Key, Sum>;
+using SumsBy = std::map<Key, Sum>;
 
 std::vector<Gap> gaps_of(const Recording& recording) {
   // Of each block and range the beginnings of each warp, in the order of time.
@@ -118,10 +118,11 @@ Statistics statistics_of(const Recording& recording) {
   result.dropped = recording.dropped;
   result.event_ns = recording.event_ns;
   result.warnings = recording.warnings;
+  for (const WarpRecord& warp : recording.warps) result.warps_ns += static_cast<double>(warp.close_ns - warp.open_ns);
 
   std::map<std::uint16_t, std::vector<double>> durations;
   using Place = std::tuple<std::uint16_t, std::uint32_t, std::uint32_t>;  // id, launch, SM or block
-  Sums<Place> sms, blocks;
+  SumsBy<Place> sms, blocks;
   std::map<std::uint16_t, std::vector<double>> warps;
   std::map<std::uint16_t, Sum> here;  // of the warp whose spans come one after another
   const auto flush = [&](std::uint32_t number) {
@@ -154,7 +155,7 @@ Statistics statistics_of(const Recording& recording) {
     range.max_ns = values.back();
     Imbalance& imbalance = result.imbalance.emplace_back();
     imbalance.name = range.name;
-    const auto totals = [&](const Sums<Place>& sums) {
+    const auto totals = [&](const SumsBy<Place>& sums) {
       std::vector<double> all;
       for (auto at = sums.lower_bound({id, 0, 0}); at != sums.end() && std::get<0>(at->first) == id; ++at)
         all.push_back(at->second.total);
@@ -165,7 +166,7 @@ Statistics statistics_of(const Recording& recording) {
     imbalance.warps = unevenness(warps[id]);
   }
   std::ranges::stable_sort(result.ranges, std::greater{}, &RangeStatistics::total_ns);
-  const auto places = [&](const Sums<Place>& sums, std::vector<PlaceStatistics>& to) {
+  const auto places = [&](const SumsBy<Place>& sums, std::vector<PlaceStatistics>& to) {
     for (const auto& [place, sum] : sums)
       to.push_back({.place = std::get<2>(place),
                     .launch = std::get<1>(place),
@@ -262,6 +263,7 @@ std::string statistics_json(const Statistics& statistics) {
   nlohmann::ordered_json json;
   json["events"] = statistics.events;
   json["dropped"] = statistics.dropped;
+  json["warps_ns"] = statistics.warps_ns;
   json["event_ns_taken_off"] = statistics.event_ns;
   json["warnings"] = statistics.warnings;
   const auto list = [&](const char* name, const auto& all, const auto& fields) {

@@ -113,6 +113,28 @@ __device__ __forceinline__ SliceHeader* open_slice(const View& view, std::uint32
   return nullptr;
 }
 
+/// An event where only the buffer's address is known: the slot comes from a counter in memory, so that any lanes may
+/// record. Slower than a context in registers by far.
+__device__ __forceinline__ void record_counted(void* memory, std::uint32_t word) {
+  auto* const header = static_cast<BufferHeader*>(memory);
+  if (header == nullptr || header->magic != buffer_magic || header->enabled == 0) return;
+  ClockPair now = read_clocks();
+  const std::uint64_t block = block_in_grid();
+  const std::uint32_t warp = warp_in_block(), slots = header->slots;
+  if (block >= header->blocks || warp >= header->warps) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&header->refused), 1ULL);
+    return;
+  }
+  auto* const slice = reinterpret_cast<SliceHeader*>(static_cast<char*>(memory) + header->slice_offset +
+                                                     (block * header->warps + warp) * slice_bytes(slots));
+  const std::uint32_t number = atomicAdd(&slice->count, 1U);
+  if (number == 0) write_open(slice, static_cast<std::uint32_t>(block), warp, 0, slice_counted);
+  if ((word & 15U) == static_cast<std::uint32_t>(Kind::begin)) now = read_clocks();  // so that the range is without it
+  *reinterpret_cast<ulonglong2*>(&slice->close_ns) = make_ulonglong2(now.ns, now.clock);
+  if (number < slots)
+    reinterpret_cast<uint2*>(slice + 1)[number] = make_uint2(static_cast<std::uint32_t>(now.clock), word);
+}
+
 /// The number of slots left where nobody records. It stays there.
 constexpr std::int32_t not_recording = -(1 << 30);
 

@@ -9,11 +9,12 @@
 //   trace.write("kernel.perfetto-trace");
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,11 +109,19 @@ struct Statistics {
   std::vector<Imbalance> imbalance;
   std::vector<Gap> gaps;
   std::vector<CriticalWarp> critical;
+  double warps_ns = 0.0;  ///< from opening to end, of all warps
   std::int64_t events = 0;
   std::int64_t dropped = 0;           ///< events that did not fit, or that newer ones overwrote
   double event_ns = 0.0;              ///< taken off each range for each event in it; 0: nothing was taken off
   std::vector<std::string> warnings;  ///< a sentence each
 };
+
+/// In an operation of GPU_BENCHMARK: shows beside the verdict what share of its warps' time each range takes.
+template <class State>
+void show_phases(State& state, const Statistics& statistics) {
+  for (const RangeStatistics& range : statistics.ranges)
+    if (statistics.warps_ns > 0.0) state.counter("in " + range.name, 100.0 * range.total_ns / statistics.warps_ns, "%");
+}
 
 struct Recording;
 
@@ -137,6 +146,12 @@ class Trace {
  private:
   std::shared_ptr<const Recording> recording_;
 };
+
+/// For buffers whose memory is another's, such as a tensor's: the 64 bytes with which it begins; all others are 0.
+std::vector<std::byte> header_bytes(const Options& options);
+/// What such a buffer holds, copied to the host. Throws std::invalid_argument for bytes that no buffer holds.
+Trace decode_bytes(std::span<const std::byte> buffer, const std::vector<std::string>& names,
+                   const std::vector<std::string>& kernels);
 
 /// Memory for events, and the names of their ids. Not to be used by several threads at once. All calls throw
 /// std::runtime_error where CUDA fails.

@@ -340,8 +340,8 @@ __global__ void fill(__nv_bfloat16* values, std::size_t count) {
 void gemm_loss() {
   std::puts("## A matrix product by tensor cores (BF16, 128 x 128 x 32 a step), one scope a step\n");
   std::puts(
-      "| n | without calls | recording | added | off at run time | added | TFLOP/s | events | seed's method added |");
-  std::puts("|---|---|---|---|---|---|---|---|---|");
+      "| n | without calls | recording | added | off at run time | added | TFLOP/s | events |");
+  std::puts("|---|---|---|---|---|---|---|---|");
   for (const int n : {4096, 8192}) {
     const std::size_t count = std::size_t(n) * std::size_t(n);
     auto* const a = device_memory<__nv_bfloat16>(count);
@@ -367,7 +367,7 @@ void gemm_loss() {
     buffer.reset();
     gemm<kt::BasicWarp<true>><<<grid, 256, bytes>>>(a, b, c, n, buffer.view("gemm"));
     const kt::Trace trace = buffer.read();
-    std::printf("| %d | %.1f us | %.1f us | %.2f %% | %.1f us | %.2f %% | %.0f | %lld, %lld dropped | |\n", n,
+    std::printf("| %d | %.1f us | %.1f us | %.2f %% | %.1f us | %.2f %% | %.0f | %lld, %lld dropped |\n", n,
                 on.without_us, on.with_us, 100.0 * on.share(), off.with_us, 100.0 * off.share(),
                 2.0 * n * n * static_cast<double>(n) / on.without_us / 1e6,
                 static_cast<long long>(trace.recording().events), static_cast<long long>(trace.recording().dropped));

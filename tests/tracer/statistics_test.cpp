@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -65,6 +66,19 @@ TEST(Statistics, take_off_what_is_asked_for_and_say_so) {
   EXPECT_THAT(corrected.table(), HasSubstr("20.0 ns taken off for each event in a range"));
   EXPECT_EQ(trace.corrected(1e9).statistics().ranges[0].total_ns, 0.0);
   EXPECT_THROW((void)trace.corrected(-1.0), std::invalid_argument);
+}
+
+TEST(Statistics, are_shown_as_shares_of_an_operation) {
+  struct {
+    std::map<std::string, double> shares;
+    void counter(const std::string& name, double value, std::string_view unit) {
+      shares[name] = value;
+      EXPECT_EQ(unit, "%");
+    }
+  } state;
+  show_phases(state, sample().statistics());
+  EXPECT_NEAR(state.shares["in load"], 100.0 * 8000 / (2 * 7400 + 2 * 9400), 0.5);
+  EXPECT_NEAR(state.shares["in wait"], 100.0 * 400 / (2 * 7400 + 2 * 9400), 0.5);
 }
 
 TEST(Statistics, are_written_as_text_csv_and_json) {

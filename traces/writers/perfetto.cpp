@@ -14,7 +14,7 @@
 namespace gpubench::traces {
 namespace {
 
-/// A message of protocol buffers: fields as they are put.
+/// A message of protocol buffers: fields as they are put. Most are short, and need no memory of their own.
 class Message {
  public:
   Message& put(std::uint32_t field, std::uint64_t value) {
@@ -25,23 +25,41 @@ class Message {
   Message& put(std::uint32_t field, std::string_view text) {
     varint(std::uint64_t{field} << 3 | 2);
     varint(text.size());
-    bytes_ += text;
+    add(text);
     return *this;
   }
-  Message& put(std::uint32_t field, const Message& message) { return put(field, std::string_view(message.bytes_)); }
+  Message& put(std::uint32_t field, const Message& message) { return put(field, message.bytes()); }
   Message& put_fixed(std::uint32_t field, std::uint64_t value) {
     varint(std::uint64_t{field} << 3 | 1);
-    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> 8 * i & 255U);
+    std::array<char, 8> bytes{};
+    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> 8 * i & 255U);
+    add({bytes.data(), bytes.size()});
     return *this;
   }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+  [[nodiscard]] std::string_view bytes() const {
+    return large_.empty() ? std::string_view(small_.data(), size_) : std::string_view(large_);
+  }
 
  private:
   void varint(std::uint64_t value) {
-    for (; value >= 128; value >>= 7) bytes_ += static_cast<char>((value & 127U) | 128U);
-    bytes_ += static_cast<char>(value);
+    std::array<char, 10> bytes;  // set as far as it is used
+    std::size_t size = 0;
+    for (; value >= 128; value >>= 7) bytes[size++] = static_cast<char>((value & 127U) | 128U);
+    bytes[size++] = static_cast<char>(value);
+    add({bytes.data(), size});
   }
-  std::string bytes_;
+  void add(std::string_view more) {
+    if (large_.empty() && size_ + more.size() <= small_.size()) {
+      std::ranges::copy(more, small_.data() + size_);
+      size_ += more.size();
+      return;
+    }
+    if (large_.empty()) large_.assign(small_.data(), size_);
+    large_ += more;
+  }
+  std::array<char, 104> small_;  // set as far as `size_` says
+  std::size_t size_ = 0;
+  std::string large_;  // all of it, where it is long
 };
 
 namespace packet {
@@ -69,7 +87,8 @@ class PerfettoWriter {
         sink_(sink),
         links_(link(timeline)),
         lanes_(timeline.tracks.size()),
-        flow_ends_(timeline) {}
+        flow_ends_(timeline),
+        tracks_(timeline.tracks.size()) {}
 
   void write() {
     first_ = timeline_.slices.empty() ? 0 : timeline_.slices.front().start_ns;
@@ -125,15 +144,15 @@ class PerfettoWriter {
   }
 
   std::uint64_t track_of(std::uint32_t track, std::size_t lane) {
-    const auto [place, added] = tracks_.emplace(std::pair(track, lane), next_track_);
-    if (!added) return place->second;
-    ++next_track_;
+    auto& lanes = tracks_[track];
+    if (lane < lanes.size()) return lanes[lane];
+    lanes.push_back(next_track_++);  // lanes are used from the first one on
     const Track& here = timeline_.tracks[track];
     emit(Message().put(packet::track_descriptor, Message()
-                                                     .put(descriptor::uuid, place->second)
+                                                     .put(descriptor::uuid, lanes.back())
                                                      .put(descriptor::name, printable(track_name(here, lane)))
                                                      .put(descriptor::parent, process_track_[here.process])));
-    return place->second;
+    return lanes.back();
   }
 
   /// The number of a text, and its definition for the packet that uses it first.
@@ -272,7 +291,7 @@ class PerfettoWriter {
   std::int64_t first_ = 0;
   std::uint64_t next_track_ = 1;
   std::vector<std::uint64_t> process_track_;
-  std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> tracks_;
+  std::vector<std::vector<std::uint64_t>> tracks_;  // of each track its lanes
   std::map<std::uint32_t, std::uint64_t> names_, categories_, annotations_;
   std::size_t next_call_ = 0;
   std::string text_;

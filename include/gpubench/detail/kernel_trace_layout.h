@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory into which warps record events, byte for byte: what kernels write (CUDA, Triton) and the host decodes.
-// All numbers are little-endian.
+// All numbers are little-endian. docs/trace-inside-a-kernel.md says how kernels of other languages write it.
 //
 //   BufferHeader                              64 bytes
 //   std::uint32_t claims[blocks * warps]      how often a warp opened its place; padded to 64 bytes
@@ -76,7 +76,11 @@ struct SliceHeader {
 };
 static_assert(sizeof(SliceHeader) == 64);
 /// Flags of a slice.
-inline constexpr std::uint32_t slice_opened = 1, slice_closed = 2, slice_ring = 4, slice_counted = 8;
+inline constexpr std::uint32_t slice_opened = 1;
+inline constexpr std::uint32_t slice_closed = 2;   ///< count and the readings of the clocks at the end are there
+inline constexpr std::uint32_t slice_ring = 4;     ///< keeps the latest events
+inline constexpr std::uint32_t slice_counted = 8;  ///< count is there all the time: events take their slots from it
+inline constexpr std::uint32_t slice_timer = 16;   ///< an event's first word is the low half of %globaltimer
 
 GPUBENCH_HOST_DEVICE constexpr std::uint64_t slice_bytes(std::uint32_t slots) {
   return (sizeof(SliceHeader) + std::uint64_t{slots} * 8 + 63) / 64 * 64;
