@@ -76,13 +76,16 @@ def pool_table(gpubench, folder, options):
              ("four pairs", "ab", [compared(a[i:i + 8:2], a[i + 1:i + 8:2], "--paired") for i in starts]),
              ("one run against one", "gate", [gated([a[i]], [a[i + 1]]) for i in starts]),
              ("three runs against three", "gate", [gated(a[i:i + 3], a[i + 3:i + 6]) for i in starts])]
-    count, pairs = sum(len(each) for _, _, each in kinds), min(20, len(a))
-    kinds.append((f"{pairs} pairs", "ab", [compared(a[i:i + pairs], b[i:i + pairs], "--paired") for i in range(0, len(a) - pairs + 1, 5)]))
+    count, same_code = sum(len(each) for _, _, each in kinds), len(kinds)
+    for pairs, step in ((5, 1), (20, 5)):
+        if pairs <= len(a):
+            starts = range(0, len(a) - pairs + 1, step)
+            kinds.append((f"{pairs} pairs", "ab", [compared(a[i:i + pairs], b[i:i + pairs], "--paired") for i in starts]))
     lines = []
     for what, how, each in kinds:
         every = [point["change"] for points in each for point in points]
         whole = sum(any(point["change"] == "slower" for point in points) for points in each)
-        codes = "A/A" if len(lines) < len(kinds) - 1 else f"A/B, {options.slow_down:g} % planted"
+        codes = "A/A" if len(lines) < same_code else f"A/B, {options.slow_down:g} % planted"
         lines.append(f"| {codes} | {what} | `{how}` | {share(every.count('slower'), len(every))} | {share(whole, len(each))} "
                      f"| {share(every.count('inconclusive'), len(every))} |")
     runs = [json.loads(file.read_text())["points"] for file in a]
