@@ -420,23 +420,62 @@ class Comparison:
 
 
 class Timeline:
-    """A trace of a program: of torch.profiler, or of any tool that writes Chrome's JSON."""
+    """A trace of a program: of torch.profiler, or of any tool that writes Chrome's JSON (.json, .json.gz, .json.zst)."""
 
     def __init__(self, file: PathLike):
         self.file = os.fspath(file)
-        self._run = Run(_core.Run.from_trace(self.file))
+        self._core = _core.Timeline.read(self.file)
+        self._program: Mapping[str, Any] | None = None
 
     @property
     def program(self) -> Mapping[str, Any]:
         """Where time and memory went: GPUs, gaps, kernels, ranges, findings (docs/reference/json-schema.md)."""
-        return cast("Mapping[str, Any]", self._run.data["program"])
+        if self._program is None:
+            self._program = cast("Mapping[str, Any]", json.loads(self._core.analyze().to_json())["program"])
+        return self._program
+
+    @property
+    def findings(self) -> list[str]:
+        """What is, why, and what to do, by falling gain."""
+        return [str(each["text"]) for each in self.program.get("findings", ())]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is missing or was left out."""
+        return list(self._core.warnings)
+
+    @property
+    def activity(self) -> dict[str, float]:
+        """Microseconds: total_us, and unions of the time in which the host (host_us), a GPU (gpu_us) or both worked."""
+        return self._core.activity()
+
+    @property
+    def breakdown(self) -> list[dict[str, Any]]:
+        """Of each GPU span, busy, idle, compute, communication and memory time, in microseconds."""
+        return self._core.breakdown()
+
+    @property
+    def kernels(self) -> list[dict[str, Any]]:
+        """Kernels, copies and fills by name, by falling time."""
+        return self._core.kernels()
+
+    def flame(self, min_duration_us: float = 0.0, max_depth: int = 512, group_small_kernels: bool = True,
+              weight: str = "") -> dict[str, Any]:
+        """Time by stack: nested {"name", "value", "self", "count", "kind", "children"}, in microseconds. weight: "gpu" (the
+        default where a GPU worked) or "host"."""
+        graph = self._core.flame(min_duration_us, max_depth, group_small_kernels)
+        return cast("dict[str, Any]", json.loads(graph.json(weight)))
+
+    def folded(self, weight: str = "") -> str:
+        """The same as folded stacks, in nanoseconds."""
+        return self._core.flame().folded(weight)
 
     def write(self, file: PathLike) -> None:
         """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
-        _core.rewrite_trace(self.file, os.fspath(file))
+        self._core.write(os.fspath(file))
 
     def __repr__(self) -> str:
-        return f"<gpubench.Timeline of {self.file}>"
+        return f"<gpubench.Timeline of {self.file}: {len(self._core)} slices>"
 
 
 Runs = Union[Run, PathLike, Iterable[Union[Run, PathLike]]]

@@ -28,11 +28,7 @@
 #include "python/src/parts.h"
 #include "reports/charts/picture.h"
 #include "reports/comparisons.h"
-#include "reports/program.h"
 #include "reports/reports.h"
-#include "traces/analyses.h"
-#include "traces/readers.h"
-#include "traces/writers.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -117,14 +113,6 @@ Device device_named(const std::string& id) {
   return devices.front();
 }
 
-Run run_of_trace(const std::string& file) {
-  const traces::Timeline timeline = traces::read_chrome_json(file);
-  Run run;
-  run.context = gather_context("gpubench", {});
-  run.program = traces::analyze(timeline);
-  return run;
-}
-
 template <class Error>
 void bind_error(nb::module_& module, const char* name, nb::handle base) {
   nb::exception<Error>(module, name, base);
@@ -151,7 +139,6 @@ void bind_run(nb::module_& module) {
       .def_static(
           "from_json", [](const std::string& text) { return storage::run_from_json(text, "this text"); }, "text"_a,
           Release())
-      .def_static("from_trace", &run_of_trace, "file"_a, Release())
       .def(
           "to_json", [](const Run& run) { return storage::to_json(run); }, Release())
       .def(
@@ -250,10 +237,6 @@ void bind_results(nb::module_& module) {
   module.def(
       "doctor", [] { return doctor::json(doctor::judge(doctor::gather()), gather_context("gpubench", {})); },
       "What works on this machine, as JSON.", Release());
-  module.def(
-      "rewrite_trace",
-      [](const std::string& from, const std::string& to) { traces::write(traces::read_chrome_json(from), to); },
-      "source"_a, "target"_a, "Reads a trace and writes it for a viewer.", Release());
 }
 
 }  // namespace gpubench::python

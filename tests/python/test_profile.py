@@ -168,6 +168,8 @@ import gpubench.compat
 gpubench.compat.install()
 import gmp_python
 from gpu_regime_profiler import GPUProfiler, create_performance_plots
+from core.profiling import UnifiedProfiler, MemoryProfiler, FlameGraphGenerator, TimelineGenerator, HTAAnalyzer
+from core.profiling.torch_compile import TorchCompileAnalyzer
 from smatrix_2d.gpu.profiling import KernelTimer, MemoryTracker, Profiler
 profiler = gmp_python.create_profiler()
 profiler.init()

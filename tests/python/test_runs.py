@@ -148,3 +148,14 @@ def test_stubs_name_what_there_is():
                  if isinstance(each, (ast.ClassDef, ast.FunctionDef, ast.AnnAssign))}
         there = {name for name in dir(module) if not name.startswith("_")} - {"profile"}
         assert names == there, "write them anew: python/stubs.py"
+
+
+def test_the_extension_shows_its_entry_alone():
+    import shutil
+    import gpubench._core as core
+    if shutil.which("nm") is None:
+        pytest.skip("no nm")
+    lines = subprocess.run(["nm", "-D", "--defined-only", core.__file__], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[-1] for line in lines.splitlines() if line.split()[-2] in "TWVuDBR"}
+    own = {name for name in names if "cuda" in name.lower() or "gpubench" in name}
+    assert "PyInit__core" in names and not own, sorted(own)[:10]

@@ -45,9 +45,6 @@ class Run:
     @staticmethod
     def from_json(text: str) -> Run: ...
 
-    @staticmethod
-    def from_trace(file: str) -> Run: ...
-
     def to_json(self) -> str: ...
 
     def write(self, file: str, chart: str = '') -> None: ...
@@ -106,8 +103,41 @@ def draw(specification: str, format: str) -> bytes:
 def doctor() -> str:
     """What works on this machine, as JSON."""
 
-def rewrite_trace(source: str, target: str) -> None:
-    """Reads a trace and writes it for a viewer."""
+class FlameGraph:
+    """Time by stack."""
+
+    def json(self, weight: str = '') -> str: ...
+
+    def folded(self, weight: str = '') -> str: ...
+
+    def speedscope(self, name: str = 'gpubench') -> str: ...
+
+class Timeline:
+    """A trace as the engine holds it. gpubench.Timeline is what users have."""
+
+    @staticmethod
+    def read(file: str) -> Timeline: ...
+
+    @staticmethod
+    def from_json(text: str) -> Timeline: ...
+
+    @property
+    def warnings(self) -> list[str]: ...
+
+    def __len__(self) -> int: ...
+
+    def activity(self) -> dict[str, Any]: ...
+
+    def breakdown(self) -> list[Any]: ...
+
+    def kernels(self) -> list[Any]: ...
+
+    def flame(self, min_duration_us: float = 0.0, max_depth: int = 512, group_small_kernels: bool = True, by_thread: bool = True) -> FlameGraph: ...
+
+    def analyze(self) -> Run:
+        """As a run whose `program` says where the time went."""
+
+    def write(self, file: str) -> None: ...
 
 class State:
     """A point while its operation runs. gpubench.State is what users have."""
