@@ -71,7 +71,7 @@ TEST(Confidence, UnitsThatWereNotSeenMayBeTheLimit) {
   prediction.counted = true;
   Measurement measurement;
   const auto probability = [&] {
-    Case it{measurement, gpu, at(9.0, 0.0), prediction, {Regime::latency, "latency"}};
+    Case it(measurement, gpu, at(9.0, 0.0), prediction, Decision{Regime::latency, "latency"});
     it.figures.busy = 0.3;
     return confidence_of(it).probability;
   };
