@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fixture for pytest that times a callable, says what limits it, and holds it against a stored baseline.
+
+    def test_softmax(gpubench):
+        point = gpubench(lambda: torch.softmax(x, -1), reads=x, writes=x)
+        assert point.regime == "memory"
+
+pytest --gpubench-store=.gpubench --gpubench-update keeps the times; pytest --gpubench-store=.gpubench fails what got slower.
+"""
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Callable, Mapping
+
+import pytest
+
+if TYPE_CHECKING:
+    from .runs import Point, Run
+
+_KEY = "gpubench_measured"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, in a group of their own."""
+    group = parser.getgroup("gpubench", "times of operations")
+    group.addoption("--gpubench-store", metavar="DIR", help="hold times against the baselines in this folder")
+    group.addoption("--gpubench-update", action="store_true", help="add this run's times to the store's baselines")
+    group.addoption("--gpubench-fail-on", default="regression", choices=("regression", "inconclusive", "never"),
+                    help="what fails a test that has a baseline (default: regression)")
+    group.addoption("--gpubench-device", metavar="ID", help="cuda:N or cpu (default: the first GPU, else the CPU)")
+    group.addoption("--gpubench-time-budget", type=float, metavar="SECONDS", help="maximum time to sample one point")
+    group.addoption("--gpubench-out", metavar="FILE", action="append", default=[],
+                    help="write all points of the session: .json .html .md ...; repeatable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the session's runs go."""
+    setattr(config, _KEY, [])
+    if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
+        raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
+
+
+class Measure:
+    """What the fixture is: call it with what is to be timed."""
+
+    def __init__(self, request: pytest.FixtureRequest):
+        self._request = request
+        self._config = request.config
+        self._calls = 0
+
+    def __call__(self, function: Callable[..., Any], *, name: str | None = None, reads: Any = (), writes: Any = (),
+                 flops: Mapping[str, int] | None = None, verify: Callable[[], Any] | None = None,
+                 reset: Callable[..., Any] | None = None, **options: Any) -> Point:
+        """Times a callable as state.measure does, and returns its point. reads, writes: bytes, arrays or tensors, one or
+        several; flops: by pipe; other options as those of gpubench.run. Fails the test where the callable fails, or is
+        slower than the baseline."""
+        from .harness import Benchmark, run
+
+        def operation(state: Any) -> None:
+            state.reads(*_several(reads))
+            state.writes(*_several(writes))
+            for pipe, count in (flops or {}).items():
+                state.flops(pipe, count)
+            if verify is not None:
+                state.verify(verify)
+            if reset is not None:
+                state.reset(reset)
+            state.measure(function)
+
+        for option in ("device", "time_budget"):
+            given = self._config.getoption("--gpubench-" + option.replace("_", "-"))
+            if given is not None:
+                options.setdefault(option, given)
+        options.setdefault("progress", False)
+        measured = run(Benchmark(operation, self._name(name), {}, None), **options)
+        point: Point = measured[0]
+        getattr(self._config, _KEY).append(measured)
+        if point.failure:
+            pytest.fail(f"{point.name}: {point.failure}", pytrace=False)
+        self._hold_against_store(measured, point)
+        return point
+
+    def _name(self, name: str | None) -> str:
+        """The test's, with what tells its calls apart."""
+        self._calls += 1
+        node = self._request.node
+        base = name or node.name
+        if name is None and self._calls > 1:
+            base += f"-{self._calls}"
+        return base.replace("/", "|").replace(" ", "_")
+
+    def _hold_against_store(self, measured: Run, point: Point) -> None:
+        store = self._config.getoption("--gpubench-store")
+        fail_on = self._config.getoption("--gpubench-fail-on")
+        if not store or self._config.getoption("--gpubench-update"):
+            return
+        from . import _core
+        comparison = _core.check_store(store, measured._core)
+        if comparison is None:
+            return
+        for each in json.loads(comparison.to_json())["points"]:
+            if each["name"] != point.name:
+                continue
+            self._request.node.user_properties.append(("gpubench", f"{each['change']}, {each['ratio']:.3f} x the baseline"))
+            slower = each["change"] == "slower"
+            if fail_on != "never" and (slower or (fail_on == "inconclusive" and each["change"] == "inconclusive")):
+                pytest.fail(f"{point.name} is {each['change']}: {each['ratio']:.3f} x the baseline's time", pytrace=False)
+
+
+def _several(things: Any) -> tuple[Any, ...]:
+    return tuple(things) if isinstance(things, (tuple, list)) else (things,)
+
+
+@pytest.fixture
+def gpubench(request: pytest.FixtureRequest) -> Measure:
+    """Times a callable and says what limits it: gpubench(function, reads=x, writes=y) -> gpubench.Point."""
+    return Measure(request)
+
+
+def _merged(config: pytest.Config) -> Run | None:
+    """All of the session in one run."""
+    measured = getattr(config, _KEY, [])
+    if not measured:
+        return None
+    from .runs import Run
+    data = dict(measured[0].data)
+    data["points"] = [point for each in measured for point in each.data["points"]]
+    data["warnings"] = list(dict.fromkeys(text for each in measured for text in each.data["warnings"]))
+    return Run.from_dict(data)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """The table of the session; files; the store."""
+    from . import _core
+    merged = _merged(config)
+    if merged is None:
+        return
+    terminalreporter.section("gpubench")
+    terminalreporter.write_line(merged.table(color=False))
+    for file in config.getoption("--gpubench-out"):
+        try:
+            merged.report(file)
+            terminalreporter.write_line(f"gpubench: wrote {file}")
+        except _core.Error as error:
+            terminalreporter.write_line(f"gpubench: {error}")
+    store = config.getoption("--gpubench-store")
+    if store and config.getoption("--gpubench-update"):
+        terminalreporter.write_line(f"gpubench: wrote {_core.add_to_store(store, merged._core)}")
