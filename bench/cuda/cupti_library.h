@@ -182,6 +182,8 @@ class CuptiRangeProfiler {
   void end_range();
   /// Counts by this configuration, of one pass, from here on. Unlike with `begin`, what was counted before stays.
   void switch_to(const CuptiProfilerHost::Configuration& configuration);
+  /// Lets the GPU run as if nothing counted, until the next range. What was counted stays.
+  void rest();
   /// What was counted since the last call, by point.
   [[nodiscard]] std::map<std::size_t, RangeValues> read(bool keep = false);
 

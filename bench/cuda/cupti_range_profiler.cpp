@@ -111,6 +111,11 @@ void CuptiRangeProfiler::switch_to(const CuptiProfilerHost::Configuration& confi
   by_kernel_ = false;
 }
 
+void CuptiRangeProfiler::rest() {
+  end_batch(false);
+  close();
+}
+
 void CuptiRangeProfiler::begin_range(std::size_t point) {
   if (configuration_->passes() > 1 || by_kernel_)
     throw MetricsUnavailable("a range runs once, and these counters need more; count fewer, none over elapsed time");

@@ -22,6 +22,8 @@ constexpr double max_wait_seconds = 5.0;
 /// Launches in a row that need another set before it is changed though groups lack this one.
 constexpr std::uint32_t launches_before_switch = 2000;
 constexpr std::uint32_t launches_of_a_batch = 128;
+/// Launches in a row that are not counted before the profilers are switched off: on, they slow each launch by 2 us.
+constexpr std::uint32_t launches_before_rest = 500;
 
 /// A function of the driver that the program uses.
 template <class Function>
@@ -149,7 +151,9 @@ std::optional<std::size_t> LaunchCounter::wanted_set(CountingPlan::Group& group)
       return set;
     }
   // Again only as long as that takes less than a hundredth of the program's time.
-  again_ = plan_.due_again(group, set_) && 100 * nanoseconds_again_ < now_ns() - first_ns_;
+  const Cost& set_up = costs_[setting_up];
+  const std::uint64_t to_begin = rests_ ? set_up.nanoseconds / std::max(set_up.count, 1U) : 0;
+  again_ = plan_.due_again(group, set_) && 100 * (nanoseconds_again_ + to_begin) < now_ns() - first_ns_;
   return again_ ? std::optional(set_) : std::nullopt;
 }
 
@@ -161,7 +165,10 @@ bool LaunchCounter::before(const Launch& launch) {
   if (group == nullptr) return false;
   ++group->launches;
   const auto set = wanted_set(*group);
+  if (!set && ++not_counted_ == launches_before_rest) rest();
   if (!set || captures_.load() > 0 || is_capturing(launch)) return false;
+  not_counted_ = 0;
+  rests_ = false;
   std::uint64_t since = started_ = now_ns();
   try {
     if (!waiter_.wait(launch.context, max_wait_seconds)) {
@@ -238,6 +245,21 @@ const bench::CuptiProfilerHost::Configuration& LaunchCounter::set_of(Device& dev
   if (!place)
     place = std::make_unique<bench::CuptiProfilerHost::Configuration>(*device.host, options_.counter_sets[set]);
   return *place;
+}
+
+void LaunchCounter::rest() {
+  std::uint64_t since = now_ns();
+  try {
+    for (auto& [context, device] : devices_) {
+      if (!device.profiler) continue;
+      device.profiler->rest();
+      write(device);
+      rests_ = true;
+    }
+  } catch (const std::exception& error) {
+    end(error.what());
+  }
+  if (rests_) spend(reading_out, since);
 }
 
 /// Into the spool, what the batch holds.

@@ -91,6 +91,7 @@ class LaunchCounter {
   const bench::CuptiProfilerHost::Configuration& set_of(Device& device, std::size_t set);
   CountingPlan::Group* group_of(const Launch& launch);
   std::optional<std::size_t> wanted_set(CountingPlan::Group& group);
+  void rest();
   void write(Device& device);
   void end(const std::string& reason);
 
@@ -105,6 +106,8 @@ class LaunchCounter {
   std::size_t set_ = 0;               ///< that is counted now
   std::vector<std::size_t> lacking_;  ///< groups that are due in each set
   std::uint32_t not_needed_ = 0;      ///< launches in a row that are due in another set
+  std::uint32_t not_counted_ = 0;     ///< launches in a row
+  bool rests_ = false;                ///< the profilers are off until the next launch that is due
   std::unordered_map<Key, CountingPlan::Group, Hash> groups_;
   std::unordered_map<Key, std::uint32_t, Hash> ranges_of_;  ///< groups by function and shape
   std::map<CUcontext, Device> devices_;

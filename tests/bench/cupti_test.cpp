@@ -275,6 +275,27 @@ TEST_F(FakeCupti, StretchesOfAProgramAreCountedBetweenTwoCalls) {
   EXPECT_THAT(profiler.read().at(5).lost, HasSubstr("another profiler holds the GPU's counters"));
 }
 
+TEST_F(FakeCupti, ARestSwitchesTheProfilerOffAndKeepsWhatWasCounted) {
+  const auto library = load_cupti();
+  const CuptiProfilerHost host(library, "FK100");
+  const CuptiProfilerHost::Configuration serial(host, {"fake__serial.sum"});
+  CuptiRangeProfiler profiler(library, reinterpret_cast<CUctx_st*>(&environment_));
+  profiler.rest();  // not on yet
+  profiler.switch_to(serial);
+  profiler.begin_range(3);
+  profiler.end_range();
+  profiler.rest();
+  EXPECT_EQ(calls(), "ErCS()sDd");
+  profiler.rest();
+  profiler.switch_to(serial);
+  profiler.begin_range(4);
+  profiler.end_range();
+  const auto counted = profiler.read();
+  EXPECT_EQ(counted.at(3).values.at(0), 1.0);
+  EXPECT_TRUE(counted.at(4).lost.empty()) << counted.at(4).lost;
+  EXPECT_EQ(calls(), "ErCS()sDdErCS()sDd");
+}
+
 TEST_F(FakeCupti, AStretchRunsOnceSoSeveralPassesAreRefused) {
   environment_.set("FAKE_CUPTI_PASSES", "2");
   const auto library = load_cupti();
