@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "traces/timeline.h"
 
@@ -21,5 +24,15 @@ Timeline chrome_json(std::string_view text, std::string_view origin);
 
 /// The same of a file, which gzip or Zstandard may have packed.
 Timeline read_chrome_json(const std::filesystem::path& file);
+
+/// Reads a file of a format that this room does not know; absent where it does not know it either.
+using OtherReader = std::function<std::optional<Timeline>(const std::filesystem::path& file)>;
+
+/// Files and folders of files as one timeline. The content tells the format, not the name. A rank that a trace does not
+/// tell is taken from its file's name. Clocks that differ by the ends of the collectives are put right, and that is
+/// said. Of a folder, what is no trace is left out. Throws storage::ReadError, also for two files of one rank and for a
+/// folder without a trace.
+Timeline read_timeline(const std::vector<std::filesystem::path>& files_and_folders, const OtherReader& other = {});
+Timeline read_timeline(const std::filesystem::path& file_or_folder, const OtherReader& other = {});
 
 }  // namespace gpubench::traces

@@ -5,17 +5,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <limits>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <utility>
 
-#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
+#include "profile/spool.h"
 #include "reports/program.h"
 #include "traces/analyses.h"
 #include "traces/kernels.h"
@@ -27,70 +29,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_trace_file(const fs::path& file) {
-  std::string name = lower(file.filename().string());
-  if (name.starts_with('.')) return false;
-  if (name.ends_with(".gz")) name.resize(name.size() - 3);
-  return name.ends_with(".json");
-}
-
-std::vector<fs::path> trace_files(const std::vector<std::string>& files_and_folders) {
-  std::vector<fs::path> files;
-  for (const std::string& input : files_and_folders) {
-    std::error_code error;
-    if (!fs::is_directory(input, error)) {
-      files.emplace_back(input);
-      continue;
-    }
-    const std::size_t before = files.size();
-    for (fs::directory_iterator place(input, error), end; !error && place != end; place.increment(error))
-      if (is_trace_file(place->path())) files.push_back(place->path());
-    if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", input, error.message()));
-    if (files.size() == before)
-      throw UsageError(
-          fmt::format("{}: this folder has no trace. Give one with files such as trace.json or rank0.json.gz.", input));
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+/// What `gpubench profile --keep` leaves.
+std::optional<traces::Timeline> spool_of(const fs::path& file) {
+  std::array<char, profile::spool_magic.size()> magic = {};
+  std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
+  if (magic != profile::spool_magic) return std::nullopt;
+  profile::Spools spools;
+  try {
+    profile::read_spool(file, spools);
+  } catch (const profile::SpoolError& error) {
+    throw storage::ReadError(error.what());
   }
-  return files;
-}
-
-/// Adds all of `other`, whose times count from its own base.
-void add(traces::Timeline& all, traces::Timeline other) {
-  const auto first_process = static_cast<std::uint32_t>(all.processes.size());
-  const auto first_track = static_cast<std::uint32_t>(all.tracks.size());
-  const auto first_shape = static_cast<std::int64_t>(all.shapes.size());
-  const std::int64_t shift = other.base_ns - all.base_ns;
-  std::vector<std::uint32_t> names;
-  for (std::uint32_t i = 0; i < other.names.size(); ++i) names.push_back(all.names.number(other.names.text(i)));
-  std::ranges::move(other.processes, std::back_inserter(all.processes));
-  std::ranges::move(other.shapes, std::back_inserter(all.shapes));
-  for (traces::Track& track : other.tracks) {
-    track.process += first_process;
-    all.tracks.push_back(std::move(track));
-  }
-  all.slices.reserve(all.slices.size() + other.slices.size());
-  for (traces::Slice slice : other.slices) {
-    slice.start_ns += shift;
-    slice.name = names[slice.name];
-    slice.track += first_track;
-    if (slice.detail >= 0 &&
-        (slice.kind == traces::SliceKind::kernel || slice.kind == traces::SliceKind::communication))
-      slice.detail += first_shape;
-    all.slices.push_back(slice);
-  }
-  for (traces::CounterTrack& counter : other.counters) {
-    counter.process += first_process;
-    for (traces::CounterSample& sample : counter.samples) sample.time_ns += shift;
-    all.counters.push_back(std::move(counter));
-  }
-  for (traces::MemoryEvent event : other.memory) {
-    event.time_ns += shift;
-    event.process += first_process;
-    event.source = names[event.source];
-    all.memory.push_back(event);
-  }
-  all.dropped += other.dropped;
-  std::ranges::move(other.warnings, std::back_inserter(all.warnings));
+  sort(spools.timeline);
+  return std::move(spools.timeline);
 }
 
 /// Warnings, and why there may be nothing to say.
@@ -113,24 +64,7 @@ void check_trace_outputs(const Options& options, const std::vector<std::string>&
 }
 
 traces::Timeline read_traces(const std::vector<std::string>& files_and_folders) {
-  const std::vector<fs::path> files = trace_files(files_and_folders);
-  std::vector<traces::Timeline> parts(files.size());
-  for_each_in_parallel(files.size(), 1, [&](std::size_t i) { parts[i] = traces::read_chrome_json(files[i]); });
-  traces::Timeline all = std::move(parts.front());
-  if (parts.size() == 1) return all;
-  for (std::size_t i = 1; i < parts.size(); ++i) add(all, std::exchange(parts[i], {}));
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const traces::Slice& slice : all.slices) first = std::min(first, slice.start_ns);
-  for (const traces::MemoryEvent& event : all.memory) first = std::min(first, event.time_ns);
-  if (first < 0) {
-    for (traces::Slice& slice : all.slices) slice.start_ns -= first;
-    for (traces::MemoryEvent& event : all.memory) event.time_ns -= first;
-    for (traces::CounterTrack& counter : all.counters)
-      for (traces::CounterSample& sample : counter.samples) sample.time_ns -= first;
-    all.base_ns += first;
-  }
-  sort(all);
-  return all;
+  return traces::read_timeline({files_and_folders.begin(), files_and_folders.end()}, spool_of);
 }
 
 int trace_summary(const Options& options) {

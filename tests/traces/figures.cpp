@@ -68,7 +68,7 @@ void print_breakdown(const traces::Timeline& timeline, bool rounded) {
 
 void print(const char* file) {
   const auto begin = std::chrono::steady_clock::now();
-  const traces::Timeline timeline = traces::read_chrome_json(file);
+  const traces::Timeline timeline = traces::read_timeline(std::filesystem::path(file));
   const Program program = traces::analyze(timeline);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   fmt::print("{}: {} slices, read and analysed in {}\n", file, timeline.slices.size(), format_seconds(took.count()));
@@ -116,7 +116,7 @@ void print(const char* file) {
 int main(int argc, char** argv) {
   try {
     if (argc == 4 && std::string_view(argv[1]) == "--write") {
-      traces::write(traces::read_chrome_json(argv[2]), argv[3]);
+      traces::write(traces::read_timeline(std::filesystem::path(argv[2])), argv[3]);
       return 0;
     }
     for (int i = 1; i < argc; ++i) print(argv[i]);

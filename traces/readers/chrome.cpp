@@ -1034,14 +1034,10 @@ class ChromeReader {
 
   void rebase() {
     if (first_ns_ == std::numeric_limits<std::int64_t>::max()) return;
-    for (Slice& slice : timeline_.slices) slice.start_ns -= first_ns_;
-    for (MemoryEvent& event : timeline_.memory) event.time_ns -= first_ns_;
+    timeline_.base_ns = base_;
+    move_times(timeline_, -first_ns_);
     for (FlowPoint& point : points_) point.time_ns -= first_ns_;
     for (auto& [mark, thread] : marks_) mark.time_ns -= first_ns_;
-    for (CounterTrack& counter : timeline_.counters)
-      for (CounterSample& sample : counter.samples) sample.time_ns -= first_ns_;
-    // Of a hostile file the sum may not fit.
-    if (__builtin_add_overflow(base_, first_ns_, &timeline_.base_ns)) timeline_.base_ns = 0;
   }
 
   /// Those on a thread that has slices.

@@ -20,6 +20,9 @@ inline std::uint32_t to_uint32(std::optional<std::int64_t> number) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.value_or(0), 0, 0xFFFFFFFF));
 }
 
+/// Adds this to all times, and takes it off the base.
+void move_times(Timeline& timeline, std::int64_t by);
+
 /// One end of an arrow, before its slice is known.
 struct FlowPoint {
   std::uint64_t id = 0;
