@@ -1,25 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace of any bytes is refused with a sentence, or analysed and written; what is written is read again alike.
+#include <fstream>
+
+#include "core/base/files.h"
 #include "core/storage/storage.h"
 #include "tests/fuzz/fuzz.h"
 #include "traces/analyses.h"
 #include "traces/readers.h"
+#include "traces/readers/bytes.h"
 #include "traces/writers.h"
 
 namespace {
 
 using namespace gpubench;
 
-void trace(std::string_view text) {
-  const traces::Timeline timeline = traces::chrome_json(std::string(text), "input");
+void check(const traces::Timeline& timeline) {
   const Program program = traces::analyze(timeline);
   for (const GpuTime& gpu : program.gpus) require(gpu.busy_seconds <= gpu.wall_seconds * (1.0 + 1e-9));
   traces::Names paths;
   require(traces::range_paths(timeline, paths).size() == timeline.slices.size());
-  std::string chrome;
+  for (const traces::Flow& flow : timeline.flows)
+    require(flow.from < timeline.slices.size() && flow.to < timeline.slices.size());
+  for (const traces::Mark& mark : timeline.marks) require(mark.track < timeline.tracks.size());
+  for (const traces::Slice& slice : timeline.slices) require(slice.duration_ns >= 0);
+  std::string chrome, perfetto;
   traces::write_chrome_json(timeline, [&](std::string_view part) { chrome += part; });
   require(traces::chrome_json(chrome, "again").slices.size() == timeline.slices.size());
-  traces::write_perfetto(timeline, [](std::string_view) {});
+  traces::write_perfetto(timeline, [&](std::string_view part) { perfetto += part; });
+  if (!timeline.slices.empty())
+    require(traces::perfetto_trace(*traces::bytes_of(perfetto), "again").slices.size() == timeline.slices.size());
+}
+
+[[maybe_unused]] void trace(std::string_view text) {
+  const traces::Timeline timeline = traces::chrome_json(text, "input");
+  check(timeline);
+  const auto bytes = traces::bytes_of(text);
+  // Small windows cut it elsewhere; only what is broken may be read differently then.
+  const traces::Timeline again = traces::chrome_json(*bytes, "input", 128);
+  require(!timeline.warnings.empty() || again.slices.size() == timeline.slices.size());
+}
+
+[[maybe_unused]] void perfetto_trace(std::string_view text) {
+  check(traces::perfetto_trace(*traces::bytes_of(text), "input"));
+}
+
+[[maybe_unused]] void nsight_trace(std::string_view text) {
+  const Descriptor file = memory_file();
+  require(file.open() && write_all(file, text) == 0);
+  check(traces::read_nsight("/proc/self/fd/" + std::to_string(file.number())));
 }
 
 }  // namespace

@@ -371,6 +371,19 @@ TEST(ChromeReader, is_not_led_astray_by_depth) {
               ElementsAre(HasSubstr("the event at byte 72 is not whole")));
 }
 
+TEST(ChromeReader, takes_events_without_names_and_with_ids_that_repeat) {
+  const Timeline timeline = of_events(
+      R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":9},{"ph":"X","pid":1,"tid":2,"ts":5,"dur":9,"name":"b"},)"
+      R"({"ph":"s","cat":"c","id":7,"pid":1,"tid":1,"ts":1,"name":"go"},{"ph":"s","cat":"c","id":7,"pid":1,"tid":1,"ts":2,"name":"go"},)"
+      R"({"ph":"f","bp":"e","cat":"c","id":7,"pid":1,"tid":2,"ts":6,"name":"go"},{"ph":"f","bp":"e","cat":"c","id":7,"pid":1,"tid":2,"ts":7,"name":"go"},)"
+      R"({"ph":"b","cat":"a","id":1,"pid":1,"tid":1,"ts":1,"name":"x"},{"ph":"b","cat":"a","id":1,"pid":1,"tid":1,"ts":2,"name":"y"},)"
+      R"({"ph":"e","cat":"a","id":1,"pid":1,"tid":1,"ts":3},{"ph":"e","cat":"a","id":1,"pid":1,"tid":1,"ts":4})");
+  EXPECT_THAT(slices_of(timeline), ElementsAre("thread 1:  0+9000 other", "async a: x 1000+3000 other",
+                                               "async a: y 2000+1000 other", "thread 2: b 5000+9000 other"));
+  EXPECT_THAT(timeline.flows, SizeIs(1));
+  EXPECT_THAT(timeline.warnings, ElementsAre("input: 1 slice has no name."));
+}
+
 TEST(ChromeReader, keeps_times_beyond_what_a_double_holds) {
   const Timeline timeline =
       of_events(R"({"ph":"X","pid":1,"tid":1,"ts":1790857026000000.123,"dur":0.001,"name":"a"},)"

@@ -117,6 +117,16 @@ TEST_F(Timelines, say_that_they_were_recorded_at_different_times) {
   EXPECT_EQ(timeline.slices[1].start_ns, 60'000'000'000);
 }
 
+TEST_F(Timelines, say_that_work_begins_before_its_launch) {
+  const auto one = file(
+      "a.json",
+      R"([{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":5,"tid":5,"ts":10,"dur":5,"args":{"correlation":1}},
+    {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":8.5,"dur":3,"args":{"stream":7,"correlation":1}}])");
+  EXPECT_THAT(
+      traces::read_timeline(one).warnings,
+      ElementsAre(HasSubstr("1 piece of work on a GPU begins before the call that launched it, by up to 1.50 us")));
+}
+
 TEST_F(Timelines, ask_another_reader_about_files_of_no_known_format) {
   const auto own = file("x.spool", "GPSPOOL1");
   const Timeline timeline = traces::read_timeline(own, [&](const std::filesystem::path& asked) {

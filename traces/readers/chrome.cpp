@@ -180,6 +180,7 @@ struct HashThread {
   }
 };
 
+/// Of three texts that name something together.
 std::uint64_t hash_of(std::string_view a, std::string_view b, std::string_view c) {
   const std::hash<std::string_view> hash;
   return (hash(a) * 31 + hash(b)) * 0x9E3779B97F4A7C15U + hash(c);
@@ -525,6 +526,12 @@ class ChromeReader {
           if (key == "kernel_details") event.kernel_details = string_in(value);
           if (key == "memcpy_details" || key == "memset_details") event.copy = string_in(value);
           break;
+        case 15:
+          if (key == "static shared B") static_shared_ = to_uint32(whole(value));
+          break;
+        case 16:
+          if (key == "local B a thread") event.shape.local_bytes = to_uint32(whole(value));
+          break;
         case 20:
           if (key == "registers per thread") event.shape.registers = to_uint32(whole(value));
           break;
@@ -536,6 +543,7 @@ class ChromeReader {
 
   bool read_event(json::object object) {
     event_ = {};
+    static_shared_ = 0;
     numbers_.clear();
     Event& event = event_;
     for (auto one : object) {
@@ -657,18 +665,9 @@ class ChromeReader {
   }
 
   SliceKind kind_of() {
-    const std::string_view category = event_.category;
-    if (category == "cpu_op" || category == "python_function") return SliceKind::other;
-    if (category == "kernel")
-      return starts(event_.name, {"nccl", "ncclDevKernel"}) ? SliceKind::communication : SliceKind::kernel;
-    if (category == "gpu_memcpy") return SliceKind::copy;
-    if (category == "gpu_memset") return SliceKind::fill;
-    if (category == "cuda_runtime" || category == "cuda_driver") return kind_of_call(event_.name);
-    if (category == "user_annotation") return SliceKind::range;
-    if (category.empty())  // XLA's calls have no category
+    if (event_.category.empty())  // XLA's calls have no category
       return event_.correlation && starts(event_.name, {"cu"}) ? kind_of_call(event_.name) : SliceKind::other;
-    const auto own = std::ranges::find(slice_kind_names, category);
-    return own == slice_kind_names.end() ? SliceKind::other : static_cast<SliceKind>(own - slice_kind_names.begin());
+    return kind_of_category(event_.category, event_.name);
   }
 
   bool add(std::uint32_t thread, std::int64_t length, SliceKind kind) {
@@ -694,6 +693,9 @@ class ChromeReader {
       event_.bytes = number_in<std::int64_t>(rest.substr(0, rest.find_first_not_of("0123456789")));
       slice.detail = event_.bytes.value_or(-1);
     }
+    // Kineto's sum; ours says what of it is static.
+    event_.shape.dynamic_shared_bytes -= std::min(event_.shape.dynamic_shared_bytes, static_shared_);
+    if (static_shared_ > 0) event_.shape.static_shared_bytes = static_shared_;
     const bool is_kernel = kind == SliceKind::kernel || kind == SliceKind::communication;
     if ((is_kernel && event_.has_shape) || xla)
       slice.detail = shape_number(event_.shape);
@@ -712,33 +714,16 @@ class ChromeReader {
     return place->second;
   }
 
-  /// Slices that are open, the last begun at the end, whatever the order of the file.
-  void open(std::vector<std::uint32_t>& stack) {
-    const auto place = static_cast<std::uint32_t>(timeline_.slices.size() - 1);
-    timeline_.slices.back().open = true;
-    auto at = stack.end();
-    while (at != stack.begin() && timeline_.slices[*(at - 1)].start_ns > timeline_.slices[place].start_ns) --at;
-    stack.insert(at, place);
-  }
-
-  /// The last begun that has begun by then; false where there is none.
-  bool close(std::vector<std::uint32_t>& stack, std::int64_t time) {
-    for (auto at = stack.end(); at != stack.begin();) {
-      Slice& slice = timeline_.slices[*--at];
-      if (slice.start_ns > time) continue;
-      slice.duration_ns = time - slice.start_ns;
-      slice.open = false;
-      last_ns_ = std::max(last_ns_, time);
-      stack.erase(at);
-      return true;
-    }
-    return false;
+  bool close(std::vector<std::uint32_t>& open, std::int64_t time) {
+    if (!close_slice(timeline_.slices, open, time)) return false;
+    last_ns_ = std::max(last_ns_, time);
+    return true;
   }
 
   void begin() {
     if (!event_.time || !has_place()) return odd();
     const std::uint32_t thread = thread_of(thread_key());
-    if (add(thread, 0, kind_of())) open(threads_[thread].open);
+    if (add(thread, 0, kind_of())) open_slice(timeline_.slices, threads_[thread].open);
   }
 
   void end() {
@@ -760,7 +745,7 @@ class ChromeReader {
 
   void begin_async() {
     if (!event_.time || !has_place()) return odd();
-    if (add(async_thread(), 0, SliceKind::other)) open(async_[async_key()]);
+    if (add(async_thread(), 0, SliceKind::other)) open_slice(timeline_.slices, async_[async_key()]);
   }
 
   void end_async() {
@@ -912,14 +897,17 @@ class ChromeReader {
     for (const auto& [key, process] : processes_)
       if (const auto name = process_names_.find(key); name != process_names_.end())
         timeline_.processes[process].name = name->second;
+    for (Process& process : timeline_.processes) take_rank(process);
     close_late();
     devices_of_xla();
     if (timeline_.processes.empty() && !timeline_.tracks.empty()) timeline_.processes.push_back({});
     const std::uint32_t main = gather();
     for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) name_track(timeline_.tracks[i], i, main);
+    tie_ranges(timeline_);
     if (rank_ && !timeline_.processes.empty()) timeline_.processes[main].rank = rank_;
     rebase();
     add_marks();
+    if (own_) join();
     sort(timeline_);
     bind_flows(timeline_, points_, thread_of_track_);
     if (odd_ > 0)
@@ -1023,11 +1011,8 @@ class ChromeReader {
     if (track.name.empty() && (thread.key.texts & 2U) != 0)
       track.name = printable(texts_.text(static_cast<std::uint32_t>(thread.key.thread)));
     while (track.name.ends_with(' ')) track.name.pop_back();
-    if (track.kind == TrackKind::stream && track.device < 0 && track.name.starts_with("cuda:")) {
-      const auto space = track.name.find(' ');
-      track.device = number_in<std::int64_t>(std::string_view(track.name).substr(5, space - 5)).value_or(-1);
-      if (space != std::string::npos) track.name.erase(0, space + 1);
-    }
+    if (own_ && track.kind == TrackKind::stream) track.id = 0;
+    name_stream(track);
     if (track.kind == TrackKind::ranges && !track.name.starts_with("ranges"))
       track.name = "ranges of " + (track.name.empty() ? fmt::format("thread {}", track.id) : track.name);
   }
@@ -1038,6 +1023,20 @@ class ChromeReader {
     move_times(timeline_, -first_ns_);
     for (FlowPoint& point : points_) point.time_ns -= first_ns_;
     for (auto& [mark, thread] : marks_) mark.time_ns -= first_ns_;
+  }
+
+  /// Our own writer's lanes.
+  void join() {
+    const std::vector<std::uint32_t> before = thread_of_track_;
+    const auto place = join_lanes(timeline_, std::vector<bool>(timeline_.tracks.size(), true));
+    thread_of_track_.assign(timeline_.tracks.size(), none);
+    for (std::size_t i = 0; i < place.size(); ++i)
+      if (thread_of_track_[place[i]] == none) thread_of_track_[place[i]] = before[i];
+    std::unordered_map<std::uint32_t, std::uint32_t> thread_of_lane;
+    for (std::size_t i = 0; i < place.size(); ++i) thread_of_lane[before[i]] = thread_of_track_[place[i]];
+    for (FlowPoint& point : points_)
+      if (const auto lane = thread_of_lane.find(point.thread); lane != thread_of_lane.end())
+        point.thread = lane->second;
   }
 
   /// Those on a thread that has slices.
@@ -1068,6 +1067,7 @@ class ChromeReader {
   std::string_view origin_;
   Timeline timeline_;
   Event event_;
+  std::uint32_t static_shared_ = 0;
   std::vector<std::pair<std::string_view, double>> numbers_;  // of the event's arguments, where it may be a counter
   std::uint64_t byte_ = 0;                                    // where the event begins
   std::int64_t base_ = 0;

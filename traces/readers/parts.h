@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "traces/timeline.h"
@@ -19,6 +20,26 @@ constexpr std::size_t max_name_bytes = 4096;
 inline std::uint32_t to_uint32(std::optional<std::int64_t> number) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.value_or(0), 0, 0xFFFFFFFF));
 }
+
+/// The kind by the category of an event, as PyTorch's profiler and our own writers name it, and by its name.
+SliceKind kind_of_category(std::string_view category, std::string_view name);
+
+/// Marks the last slice as open, among those of its track, the last begun at the end, whatever the order of the file.
+void open_slice(std::vector<Slice>& slices, std::vector<std::uint32_t>& open);
+/// Ends the last that has begun by then; false where there is none.
+bool close_slice(std::vector<Slice>& slices, std::vector<std::uint32_t>& open, std::int64_t time_ns);
+
+/// "python3 (rank 1)", as the writers name a process.
+void take_rank(Process& process);
+/// "cuda:0 stream 7", as the writers name a stream.
+void name_stream(Track& track);
+
+/// Joins the tracks on which writers put slices that overlap, "stream 7" and "stream 7 (2)", as far as they may be
+/// such. Returns of each track what it became.
+std::vector<std::uint32_t> join_lanes(Timeline& timeline, const std::vector<bool>& may_be_lane);
+
+/// "ranges of thread 1" are those of the thread of that name.
+void tie_ranges(Timeline& timeline);
 
 /// Adds this to all times, and takes it off the base.
 void move_times(Timeline& timeline, std::int64_t by);

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "traces/parts.h"
 #include "traces/readers.h"
 #include "traces/readers/bytes.h"
 #include "traces/readers/parts.h"
@@ -43,8 +44,8 @@ Format format_of(const fs::path& file) {
 std::optional<Timeline> read_file(const fs::path& file, const OtherReader& other) {
   switch (format_of(file)) {
     case Format::chrome: return read_chrome_json(file);
-    case Format::perfetto:
-    case Format::sqlite:
+    case Format::perfetto: return perfetto_trace(*open_bytes(file), file.string());
+    case Format::sqlite: return read_nsight(file);
     case Format::unknown: break;
   }
   return other ? other(file) : std::nullopt;
@@ -222,6 +223,28 @@ void add(Timeline& all, Timeline other, std::int64_t shift) {
   std::ranges::move(other.warnings, std::back_inserter(all.warnings));
 }
 
+/// Clocks of host and GPU that differ show where work begins before its call.
+void say_early_work(Timeline& timeline) {
+  const Links links = link(timeline);
+  long long early = 0;
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
+    if (links.call_of[i] == none) continue;
+    const std::int64_t by = timeline.slices[links.calls[links.call_of[i]].slice].start_ns - timeline.slices[i].start_ns;
+    if (by <= 0) continue;
+    ++early;
+    most = std::max(most, by);
+  }
+  if (early > 0)
+    timeline.warnings.push_back(fmt::format(
+        "{} before the call that launched it, by up to {}: the clocks of host and GPU differ, and launch delays and "
+        "causes "
+        "of idle time are not exact.",
+        early == 1 ? "1 piece of work on a GPU begins"
+                   : fmt::format("{} pieces of work on GPUs begin", format_count(static_cast<double>(early))),
+        format_seconds(static_cast<double>(most) / 1e9)));
+}
+
 }  // namespace
 
 void move_times(Timeline& timeline, std::int64_t by) {
@@ -273,7 +296,10 @@ Timeline read_timeline(const std::vector<fs::path>& files_and_folders, const Oth
   all.slices.reserve(slices);
   for (std::size_t i = 1; i < parts.size(); ++i) add(all, std::exchange(parts[i].timeline, {}), shifts[i - 1]);
   std::ranges::move(warnings, std::back_inserter(all.warnings));
-  if (parts.size() == 1) return all;
+  if (parts.size() == 1) {
+    say_early_work(all);
+    return all;
+  }
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (const Slice& slice : all.slices) first = std::min(first, slice.start_ns);
   for (const MemoryEvent& event : all.memory) first = std::min(first, event.time_ns);
@@ -281,6 +307,7 @@ Timeline read_timeline(const std::vector<fs::path>& files_and_folders, const Oth
     for (const CounterSample& sample : counter.samples) first = std::min(first, sample.time_ns);
   if (first < 0) move_times(all, -first);
   sort(all);
+  say_early_work(all);
   return all;
 }
 
