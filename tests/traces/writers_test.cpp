@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/writers.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 #include <fstream>
@@ -12,11 +15,16 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "tests/reports/golden.h"
 #include "tests/traces/sample_timeline.h"
+#include "traces/parts.h"
+#include "traces/readers.h"
+#include "traces/readers/bytes.h"
 
 namespace gpubench {
 namespace {
@@ -145,7 +153,8 @@ struct Read {
 
 Read read(const std::string& file) {
   Read result;
-  std::map<std::uint64_t, std::string> names;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> names;  // by sequence and number
+  std::map<std::uint64_t, std::uint64_t> times;                          // the last of each sequence
   struct Open {
     std::string name;
     std::uint64_t from;
@@ -154,10 +163,11 @@ Read read(const std::string& file) {
   for (const Field& one : fields_of(file)) {
     EXPECT_EQ(one.number, 1);
     const auto packet = fields_of(one.bytes);
-    EXPECT_EQ(find(packet, 10)->value, 1) << "its sequence";
+    const std::uint64_t sequence = find(packet, 10)->value;
     if (const Field* definitions = find(packet, 12))
       for (const Field& kind : fields_of(definitions->bytes))
-        if (kind.number == 2) names[find(fields_of(kind.bytes), 1)->value] = find(fields_of(kind.bytes), 2)->bytes;
+        if (kind.number == 2)
+          names[{sequence, find(fields_of(kind.bytes), 1)->value}] = find(fields_of(kind.bytes), 2)->bytes;
     if (const Field* track = find(packet, 60)) {
       const auto fields = fields_of(track->bytes);
       const Field* name = find(fields, 2);
@@ -170,9 +180,10 @@ Read read(const std::string& file) {
     const std::uint64_t track = find(fields, 11)->value;
     EXPECT_TRUE(result.tracks.contains(track)) << "described before it is used";
     const std::uint64_t time = find(packet, 8)->value;
+    EXPECT_GE(time, std::exchange(times[sequence], time)) << "in order in each sequence";
     switch (find(fields, 9)->value) {
       case 1:
-        open[track].push_back({names.at(find(fields, 10)->value), time});
+        open[track].push_back({names.at({sequence, find(fields, 10)->value}), time});
         ++result.open;
         break;
       case 2: {
@@ -184,7 +195,7 @@ Read read(const std::string& file) {
         break;
       }
       case 3:
-        result.marks.push_back(result.tracks[track] + ": " + names.at(find(fields, 10)->value) + " " +
+        result.marks.push_back(result.tracks[track] + ": " + names.at({sequence, find(fields, 10)->value}) + " " +
                                std::to_string(time));
         break;
       default: {
@@ -236,6 +247,64 @@ TEST(Writers, draw_flows_between_slices_and_marks) {
   for (const auto& event : json["traceEvents"])
     if (event["name"] == "tile") times[event["ph"]] = event["ts"];
   EXPECT_THAT(times, ElementsAre(std::pair("f", 0.3), std::pair("i", 0.05), std::pair("s", 0.1)));
+}
+
+/// All that a timeline tells, but for memory, which the formats hold as counters.
+std::vector<std::string> facts_of(const Timeline& timeline) {
+  std::vector<std::string> facts;
+  const auto put = [&](const auto&... values) {
+    facts.push_back(fmt::format("{}", fmt::join(std::tuple(values...), " ")));
+  };
+  const auto track_of = [&](std::uint32_t number) {
+    const auto& track = timeline.tracks[number];
+    return fmt::format("{}/{} kind {} id {}", track.process, traces::track_name(track), static_cast<int>(track.kind),
+                       track.id);
+  };
+  for (const auto& process : timeline.processes) put(process.id, process.name, process.rank.value_or(-1));
+  for (const auto& slice : timeline.slices) {
+    std::string detail = std::to_string(slice.detail);
+    if (slice.detail >= 0 && slice.kind <= SliceKind::communication) {
+      const auto& shape = timeline.shapes[static_cast<std::size_t>(slice.detail)];
+      detail = fmt::format("{} {} {} {} {} {}", fmt::join(shape.grid, "x"), fmt::join(shape.block, "x"),
+                           shape.registers, shape.static_shared_bytes, shape.dynamic_shared_bytes, shape.local_bytes);
+    }
+    put(track_of(slice.track), printable(timeline.names.text(slice.name)), slice.start_ns - timeline.slices[0].start_ns,
+        slice.duration_ns, traces::name_of(slice.kind), slice.correlation, slice.in_graph, slice.counted, detail);
+  }
+  for (const auto& flow : timeline.flows) put(flow.from, flow.to);
+  for (const auto& mark : timeline.marks)
+    put(track_of(mark.track), timeline.names.text(mark.name), mark.time_ns - timeline.slices[0].start_ns);
+  for (const auto& counter : timeline.counters)
+    if (!counter.name.ends_with(" memory"))
+      for (const auto& one : counter.samples)
+        put(counter.process, counter.name, counter.unit, one.time_ns - timeline.slices[0].start_ns, one.value);
+  return facts;
+}
+
+TEST(Writers, write_what_is_read_again_alike) {
+  Sample kept = sample();
+  Timeline& timeline = kept.timeline;
+  timeline.shapes[0].local_bytes = 8;
+  timeline.slices[2].counted = true;
+  timeline.marks = {{2500, timeline.names.number("now"), kept.thread}};
+  timeline.flows = {{2, 6, timeline.names.number("depends")}};
+  timeline.tracks[kept.ranges].name = "ranges of thread 1";
+  const auto facts = facts_of(timeline);
+  const Timeline from_chrome = traces::chrome_json(chrome(timeline), "input");
+  const Timeline from_perfetto = traces::perfetto_trace(*traces::bytes_of(perfetto(timeline)), "input");
+  EXPECT_THAT(from_chrome.warnings, ::testing::IsEmpty());
+  EXPECT_THAT(from_perfetto.warnings, ::testing::IsEmpty());
+  // A byte that is no UTF-8 is another in each format, and a line break is escaped once.
+  const auto without_hostile = [](std::vector<std::string> all) {
+    for (std::string& one : all)
+      if (const auto at = one.find("k\""); at != std::string::npos) one.replace(at, one.find("<b>") - at, "");
+    std::ranges::sort(all);
+    return all;
+  };
+  EXPECT_THAT(without_hostile(facts_of(from_chrome)), ::testing::ElementsAreArray(without_hostile(facts)));
+  EXPECT_THAT(without_hostile(facts_of(from_perfetto)), ::testing::ElementsAreArray(without_hostile(facts)));
+  EXPECT_EQ(from_chrome.base_ns + from_chrome.slices[0].start_ns, timeline.base_ns + timeline.slices[0].start_ns);
+  EXPECT_EQ(from_perfetto.base_ns + from_perfetto.slices[0].start_ns, timeline.base_ns + timeline.slices[0].start_ns);
 }
 
 TEST(Writers, lose_no_slice_however_slices_overlap) {

@@ -139,6 +139,8 @@ class ChromeWriter {
       add("block", fmt::format("[{},{},{}]", shape.block[0], shape.block[1], shape.block[2]));
       add("registers per thread", shape.registers);
       add("shared memory", std::uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
+      if (shape.static_shared_bytes != 0) add("static shared B", shape.static_shared_bytes);
+      if (shape.local_bytes != 0) add("local B a thread", shape.local_bytes);
     } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
       add("bytes", slice.detail);
     }

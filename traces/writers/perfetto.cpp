@@ -2,10 +2,15 @@
 // Perfetto's protobuf, by hand: the fields that are used here, numbered as in its public schema
 // (protos/perfetto/trace/perfetto_trace.proto).
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/text.h"
 #include "traces/parts.h"
@@ -80,6 +85,12 @@ constexpr std::uint32_t categories = 1, names = 2, annotations = 3;
 constexpr std::uint64_t clock_realtime = 1, clock_boottime = 6;
 constexpr std::uint64_t state_cleared = 1, needs_state = 2;
 
+/// Texts have numbers of their own in each sequence.
+struct SequenceTexts {
+  std::map<std::uint32_t, std::uint64_t> names, categories, annotations;
+  bool begun = false;
+};
+
 class PerfettoWriter {
  public:
   PerfettoWriter(const Timeline& timeline, const Sink& sink)
@@ -88,6 +99,7 @@ class PerfettoWriter {
         links_(link(timeline)),
         lanes_(timeline.tracks.size()),
         flow_ends_(timeline),
+        numbers_(process_numbers(timeline)),
         tracks_(timeline.tracks.size()) {}
 
   void write() {
@@ -101,7 +113,9 @@ class PerfettoWriter {
     for (std::size_t i = 0; i < timeline_.slices.size(); ++i) slice(i);
     for (std::uint32_t i = 0; i < lanes_.size(); ++i)
       lanes_[i].finish([&](std::size_t lane, std::int64_t time) { end(i, lane, time); });
-    for (const Mark& one : timeline_.marks) mark(one);
+    // In a sequence of their own: they lie between the begins and ends of their tracks.
+    const std::uint64_t sequence = next_track_++;
+    for (const Mark& one : timeline_.marks) mark(one, sequence);
     memory();
     counters();
     sink_(text_);
@@ -110,8 +124,16 @@ class PerfettoWriter {
  private:
   [[nodiscard]] std::uint64_t time(std::int64_t ns) const { return static_cast<std::uint64_t>(ns - first_); }
 
-  void emit(Message packet) {
-    packet.put(packet::sequence, 1);
+  SequenceTexts& texts_of(std::uint64_t sequence) {
+    if (texts_.size() <= sequence) texts_.resize(sequence + 1);
+    return texts_[sequence];
+  }
+
+  /// A sequence for each track, so that the times of each are in order.
+  void emit(std::uint64_t sequence, Message packet, std::uint64_t flags = 0) {
+    packet.put(packet::sequence, sequence);
+    if (!std::exchange(texts_of(sequence).begun, true)) flags |= state_cleared;
+    if (flags != 0) packet.put(packet::flags, flags);
     text_ += Message().put(1, packet).bytes();
     if (text_.size() < part_bytes) return;
     sink_(text_);
@@ -122,24 +144,25 @@ class PerfettoWriter {
   void start() {
     const auto clock = [](std::uint64_t id, std::uint64_t now) { return Message().put(1, id).put(2, now); };
     const auto real = static_cast<std::uint64_t>(std::max<std::int64_t>(timeline_.base_ns + first_, 0));
-    emit(Message()
-             .put(packet::clock_snapshot,
-                  Message().put(1, clock(clock_boottime, 0)).put(1, clock(clock_realtime, real)).put(2, clock_boottime))
-             .put(packet::flags, state_cleared));
+    emit(next_track_,
+         Message().put(
+             packet::clock_snapshot,
+             Message().put(1, clock(clock_boottime, 0)).put(1, clock(clock_realtime, real)).put(2, clock_boottime)));
   }
 
   void processes() {
-    const auto numbers = process_numbers(timeline_);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const Process& process = timeline_.processes[i];
       std::string name = printable(process.name);
       if (process.rank) name += " (rank " + std::to_string(*process.rank) + ")";
       process_track_.push_back(next_track_);
-      emit(Message().put(
-          packet::track_descriptor,
-          Message()
-              .put(descriptor::uuid, next_track_++)
-              .put(descriptor::process, Message().put(1, static_cast<std::uint64_t>(numbers[i])).put(6, name))));
+      emit(next_track_,
+           Message().put(
+               packet::track_descriptor,
+               Message()
+                   .put(descriptor::uuid, next_track_)
+                   .put(descriptor::process, Message().put(1, static_cast<std::uint64_t>(numbers_[i])).put(6, name))));
+      ++next_track_;
     }
   }
 
@@ -148,10 +171,17 @@ class PerfettoWriter {
     if (lane < lanes.size()) return lanes[lane];
     lanes.push_back(next_track_++);  // lanes are used from the first one on
     const Track& here = timeline_.tracks[track];
-    emit(Message().put(packet::track_descriptor, Message()
-                                                     .put(descriptor::uuid, lanes.back())
-                                                     .put(descriptor::name, printable(track_name(here, lane)))
-                                                     .put(descriptor::parent, process_track_[here.process])));
+    const std::string name = printable(track_name(here, lane));
+    Message described;
+    described.put(descriptor::uuid, lanes.back())
+        .put(descriptor::name, name)
+        .put(descriptor::parent, process_track_[here.process]);
+    if (here.kind == TrackKind::thread && lane == 0 && here.id > 0 && threads_.emplace(here.process, here.id).second)
+      described.put(descriptor::thread, Message()
+                                            .put(1, static_cast<std::uint64_t>(numbers_[here.process]))
+                                            .put(2, static_cast<std::uint64_t>(here.id))
+                                            .put(5, name));
+    emit(lanes.back(), Message().put(packet::track_descriptor, described));
     return lanes.back();
   }
 
@@ -170,38 +200,48 @@ class PerfettoWriter {
     const Slice& slice = timeline_.slices[place];
     const std::size_t lane =
         lanes_[slice.track].place(slice, [&](std::size_t of, std::int64_t ended) { end(slice.track, of, ended); });
+    const std::uint64_t track = track_of(slice.track, lane);
+    SequenceTexts& texts = texts_of(track);
     Message definitions;
     bool defines = false;
     const auto text = [&](std::uint32_t name) { return printable(timeline_.names.text(name)); };
     Message begun;
-    begun.put(event::type, event::begin).put(event::track, track_of(slice.track, lane));
-    begun.put(event::name, number(names_, slice.name, interned::names,
-                                  names_.contains(slice.name) ? "" : text(slice.name), definitions, defines));
+    begun.put(event::type, event::begin).put(event::track, track);
+    begun.put(event::name, number(texts.names, slice.name, interned::names,
+                                  texts.names.contains(slice.name) ? "" : text(slice.name), definitions, defines));
     const auto kind = static_cast<std::uint32_t>(slice.kind);
     begun.put(event::categories,
-              number(categories_, kind, interned::categories, name_of(slice.kind), definitions, defines));
-    const auto annotate = [&](std::uint32_t key, std::string_view name, std::uint64_t value) {
-      begun.put(
-          event::annotations,
-          Message().put(1, number(annotations_, key, interned::annotations, name, definitions, defines)).put(3, value));
+              number(texts.categories, kind, interned::categories, name_of(slice.kind), definitions, defines));
+    constexpr std::uint32_t whole = 3, words = 6;  // fields of an annotation
+    const auto annotate = [&](std::uint32_t key, std::string_view name, std::uint32_t field, const auto& value) {
+      begun.put(event::annotations,
+                Message()
+                    .put(1, number(texts.annotations, key, interned::annotations, name, definitions, defines))
+                    .put(field, value));
     };
+    if (slice.correlation != 0) annotate(0, "correlation", whole, std::uint64_t{slice.correlation});
     const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
     if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
       const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
-      const auto product = [](const std::array<std::uint32_t, 3>& of) { return std::uint64_t{of[0]} * of[1] * of[2]; };
-      annotate(0, "blocks", product(shape.grid));
-      annotate(1, "threads of a block", product(shape.block));
-      annotate(2, "registers of a thread", shape.registers);
-      annotate(3, "shared bytes", std::uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
+      const auto extents = [](const std::array<std::uint32_t, 3>& of) {
+        return std::to_string(of[0]) + "," + std::to_string(of[1]) + "," + std::to_string(of[2]);
+      };
+      annotate(1, "grid", words, std::string_view(extents(shape.grid)));
+      annotate(2, "block", words, std::string_view(extents(shape.block)));
+      annotate(3, "registers of a thread", whole, std::uint64_t{shape.registers});
+      annotate(4, "static shared bytes", whole, std::uint64_t{shape.static_shared_bytes});
+      annotate(5, "dynamic shared bytes", whole, std::uint64_t{shape.dynamic_shared_bytes});
+      if (shape.local_bytes != 0) annotate(6, "local bytes of a thread", whole, std::uint64_t{shape.local_bytes});
     } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
-      annotate(4, "bytes", static_cast<std::uint64_t>(slice.detail));
+      annotate(7, "bytes", whole, static_cast<std::uint64_t>(slice.detail));
     }
-    if (slice.counted) annotate(5, "counted", 1);
+    if (slice.in_graph) annotate(8, "in graph", whole, std::uint64_t{1});
+    if (slice.counted) annotate(9, "counted", whole, std::uint64_t{1});
     flows(place, begun);
     Message packet;
-    packet.put(packet::timestamp, time(slice.start_ns)).put(packet::track_event, begun).put(packet::flags, needs_state);
+    packet.put(packet::timestamp, time(slice.start_ns)).put(packet::track_event, begun);
     if (defines) packet.put(packet::interned, definitions);
-    emit(std::move(packet));
+    emit(track, std::move(packet), needs_state);
   }
 
   /// From a call to what it starts; a graph's kernels follow one another.
@@ -218,34 +258,33 @@ class PerfettoWriter {
         [&](std::uint32_t number) { begun.put_fixed(event::ending_flows, id(number)); });
   }
 
-  void mark(const Mark& mark) {
+  void mark(const Mark& mark, std::uint64_t sequence) {
     Message definitions;
     bool defines = false;
     Message instant;
     instant.put(event::type, event::instant).put(event::track, track_of(mark.track, 0));
-    instant.put(event::name, number(names_, mark.name, interned::names, printable(timeline_.names.text(mark.name)),
-                                    definitions, defines));
+    instant.put(event::name, number(texts_of(sequence).names, mark.name, interned::names,
+                                    printable(timeline_.names.text(mark.name)), definitions, defines));
     Message packet;
     packet.put(packet::timestamp, time(mark.time_ns)).put(packet::track_event, instant);
-    packet.put(packet::flags, needs_state);
     if (defines) packet.put(packet::interned, definitions);
-    emit(std::move(packet));
+    emit(sequence, std::move(packet), needs_state);
   }
 
   void end(std::uint32_t track, std::size_t lane, std::int64_t at) {
-    emit(
-        Message()
-            .put(packet::timestamp, time(at))
-            .put(packet::track_event, Message().put(event::type, event::end).put(event::track, track_of(track, lane))));
+    const std::uint64_t to = track_of(track, lane);
+    emit(to, Message()
+                 .put(packet::timestamp, time(at))
+                 .put(packet::track_event, Message().put(event::type, event::end).put(event::track, to)));
   }
 
   std::uint64_t counter_track(std::uint32_t process, std::string_view name, const Message& unit) {
     const std::uint64_t track = next_track_++;
-    emit(Message().put(packet::track_descriptor, Message()
-                                                     .put(descriptor::uuid, track)
-                                                     .put(descriptor::name, printable(name))
-                                                     .put(descriptor::parent, process_track_.at(process))
-                                                     .put(descriptor::counter, unit)));
+    emit(track, Message().put(packet::track_descriptor, Message()
+                                                            .put(descriptor::uuid, track)
+                                                            .put(descriptor::name, printable(name))
+                                                            .put(descriptor::parent, process_track_.at(process))
+                                                            .put(descriptor::counter, unit)));
     return track;
   }
 
@@ -258,7 +297,8 @@ class PerfettoWriter {
         place->second =
             counter_track(live.process, std::string(memory_kind_names[static_cast<std::size_t>(live.kind)]) + " memory",
                           Message().put(3, unit_bytes));
-      emit(Message()
+      emit(place->second,
+           Message()
                .put(packet::timestamp, time(live.time_ns))
                .put(packet::track_event, Message()
                                              .put(event::type, event::value)
@@ -273,13 +313,13 @@ class PerfettoWriter {
           counter_track(counter.process, counter.name, Message().put(6, printable(counter.unit)));
       for (const CounterSample& sample : counter.samples)
         if (std::isfinite(sample.value))
-          emit(Message()
-                   .put(packet::timestamp, time(sample.time_ns))
-                   .put(packet::track_event,
-                        Message()
-                            .put(event::type, event::value)
-                            .put(event::track, track)
-                            .put_fixed(event::double_counter, std::bit_cast<std::uint64_t>(sample.value))));
+          emit(track, Message()
+                          .put(packet::timestamp, time(sample.time_ns))
+                          .put(packet::track_event,
+                               Message()
+                                   .put(event::type, event::value)
+                                   .put(event::track, track)
+                                   .put_fixed(event::double_counter, std::bit_cast<std::uint64_t>(sample.value))));
     }
   }
 
@@ -291,8 +331,10 @@ class PerfettoWriter {
   std::int64_t first_ = 0;
   std::uint64_t next_track_ = 1;
   std::vector<std::uint64_t> process_track_;
+  std::vector<std::int64_t> numbers_;               // of the processes
   std::vector<std::vector<std::uint64_t>> tracks_;  // of each track its lanes
-  std::map<std::uint32_t, std::uint64_t> names_, categories_, annotations_;
+  std::set<std::pair<std::uint32_t, std::int64_t>> threads_;
+  std::deque<SequenceTexts> texts_;  // of each sequence
   std::size_t next_call_ = 0;
   std::string text_;
 };
