@@ -10,6 +10,7 @@ What is done with a block follows from its language:
     cpp       compiled; so is cuda where nvcc is there. A block without #include gets the header in front of it
     cmake     with project(): configured; with find_package(gpubench): built against the installed package, and run
     json, yaml  parsed
+    python      nothing here: tests/python/test_docs.py runs them
     text      nothing
 
 A comment above a block makes an exception, and has to give the reason:
@@ -158,8 +159,8 @@ class Checker:
         if block.exception == "not run":
             return None
         check = {"sh": self.shell, "console": self.console, "cpp": self.compile, "cuda": self.compile, "cmake": self.project, "json": self.parse,
-                 "yaml": self.parse, "text": lambda *_: None}.get(block.language)
-        return check(block, blocks, folder) if check else "give the block a language: sh, console, cpp, cuda, cmake, json, yaml or text"
+                 "yaml": self.parse, "python": lambda *_: None, "text": lambda *_: None}.get(block.language)
+        return check(block, blocks, folder) if check else "give the block a language: sh, console, cpp, cuda, cmake, json, yaml, python or text"
 
     def shell(self, block, _, folder):
         parse = {"GPUBENCH_PARSE_ONLY": "1"} if block.exception == "parsed only" else {}
