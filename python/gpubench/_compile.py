@@ -2,6 +2,7 @@
 """What torch.compile makes of a model: time to compile, graph breaks, kernels before and after, speed-up."""
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import tempfile
@@ -38,23 +39,24 @@ class CompileBreak:
 
 @dataclass
 class CompileReport:
-    """A model compiled, beside the same model as it is. What could not be found is None, and `notes` says why."""
+    """A model compiled, beside the same model as it is. What could not be found is not a number or None,
+    and `notes` says why."""
 
-    speedup: float | None = None
+    speedup: float = math.nan
     speedup_ci95: tuple[float, float] | None = None
-    compile_time_ms: float | None = None  #: of the first call, less one that is compiled
-    eager_time_ms: float | None = None
-    compiled_time_ms: float | None = None
+    compile_time_ms: float = math.nan  #: of the first call, less one that is compiled
+    eager_time_ms: float = math.nan
+    compiled_time_ms: float = math.nan
     graph_breaks: list[CompileBreak] = field(default_factory=list)
     total_graph_breaks: int = 0
     graphs: int = 0
-    fusion_ratio: float | None = None  #: operators of the graphs over kernels of a compiled call
+    fusion_ratio: float = math.nan  #: operators of the graphs over kernels of a compiled call
     ops_before_fusion: int = 0
     ops_after_fusion: int | None = None  #: kernels of a compiled call
     kernels_before: int | None = None  #: of a call as it is
     recompilations: int | None = None
     correct: bool | None = None  #: whether both give the same result
-    largest_difference: float | None = None
+    largest_difference: float = math.nan
     mode: str = "default"
     backend: str = "inductor"
     recommendations: list[str] = field(default_factory=list)
@@ -185,7 +187,7 @@ class TorchCompileAnalyzer:
         if report.recompilations:
             report.recommendations.append(f"It was compiled {report.recompilations} times more: pad inputs to few shapes, or "
                                           "compile with dynamic=True.")
-        if report.speedup is not None and report.speedup < 1.05 and not report.graph_breaks:
+        if report.speedup < 1.05 and not report.graph_breaks:
             report.recommendations.append("Compiling gains little: profile the model to see what its time goes to; for small "
                                           "kernels try mode='reduce-overhead', for matrix products mode='max-autotune'.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import runpy
 import sys
 from pathlib import Path
@@ -47,8 +48,8 @@ def _profile(chosen: Any) -> None:
     print(f"trace: {session.trace_path}")
 
 
-def _text(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.2f}"
+def _text(value: float) -> str:
+    return "not known" if math.isnan(value) else f"{value:.2f}"
 
 
 def _memory(chosen: Any) -> None:

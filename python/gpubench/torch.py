@@ -57,7 +57,7 @@ def _as_json(thing: Any) -> Any:
         return {str(key): _as_json(value) for key, value in thing.items()}
     if isinstance(thing, Path):
         return str(thing)
-    return thing
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
 
 
 def _write(file: PathLike, text: str) -> Path:
@@ -82,15 +82,15 @@ class KernelInfo:
 
 @dataclass
 class ProfileSession:
-    """What profiling a block or a function found. What could not be measured is None, and `notes` says why."""
+    """What profiling a block or a function found. What could not be measured is not a number, and `notes` says why."""
 
     name: str = ""
     total_time_ms: float = 0.0  #: wall time of the block; of a function the median of one call, not profiled
-    cuda_time_ms: float | None = None  #: in which some GPU worked: a union, so that nothing counts twice
-    cpu_time_ms: float | None = None  #: in which some thread was in an operator or in a call of CUDA that is no wait
-    peak_memory_mb: float | None = None
-    allocated_memory_mb: float | None = None
-    reserved_memory_mb: float | None = None
+    cuda_time_ms: float = math.nan  #: in which some GPU worked: a union, so that nothing counts twice
+    cpu_time_ms: float = math.nan  #: in which some thread was in an operator or in a call of CUDA that is no wait
+    peak_memory_mb: float = math.nan
+    allocated_memory_mb: float = math.nan
+    reserved_memory_mb: float = math.nan
     kernels: list[KernelInfo] = field(default_factory=list)
     bottlenecks: list[str] = field(default_factory=list)
     recommendations: list[str] = field(default_factory=list)
@@ -220,17 +220,12 @@ class UnifiedProfiler:
             "speedup": baseline.total_time_ms / optimized.total_time_ms,
             "speedup_ci95": interval,
             "certain": interval is not None and not interval[0] <= 1.0 <= interval[1],
-            "memory_diff": {"peak_mb": _difference(baseline.peak_memory_mb, optimized.peak_memory_mb),
-                            "allocated_mb": _difference(baseline.allocated_memory_mb, optimized.allocated_memory_mb)},
-            "cuda_time_diff_ms": _difference(baseline.cuda_time_ms, optimized.cuda_time_ms),
+            "memory_diff": {"peak_mb": baseline.peak_memory_mb - optimized.peak_memory_mb,
+                            "allocated_mb": baseline.allocated_memory_mb - optimized.allocated_memory_mb},
+            "cuda_time_diff_ms": baseline.cuda_time_ms - optimized.cuda_time_ms,
             "kernels": sorted(({"name": name, "base_us": before.get(name, 0.0), "new_us": after.get(name, 0.0)}
                                for name in {**before, **after}), key=lambda row: -abs(row["base_us"] - row["new_us"])),
         }
-
-
-def _difference(before: float | None, after: float | None) -> float:
-    """What is saved; not a number where one side is not known."""
-    return before - after if before is not None and after is not None else math.nan
 
 
 def _file_name(text: str) -> str:
@@ -529,13 +524,13 @@ _MAX_SHOWN = 50_000
 class HTAReport:
     """What the GPUs of a trace did, by the definitions of Meta's Holistic Trace Analysis."""
 
-    gpu_idle_time_pct: float | None
-    compute_time_pct: float | None
-    communication_time_pct: float | None
+    gpu_idle_time_pct: float  #: of a trace without a GPU these are not a number
+    compute_time_pct: float
+    communication_time_pct: float
     top_kernels: list[dict[str, Any]]
     recommendations: list[str]
     bottlenecks: list[str]
-    memory_time_pct: float | None = None
+    memory_time_pct: float = math.nan
     notes: list[str] = field(default_factory=list)
 
 
@@ -553,8 +548,8 @@ class HTAAnalyzer:
             parts = timeline.breakdown
             span = sum(each["span_us"] for each in parts)
 
-            def percent(key: str) -> float | None:
-                return 100.0 * sum(float(each[key]) for each in parts) / span if span else None
+            def percent(key: str) -> float:
+                return 100.0 * sum(float(each[key]) for each in parts) / span if span else math.nan
 
             findings = [_split_finding(text) for text in timeline.findings]
             notes = list(timeline.warnings) + ([] if span else ["No GPU worked in this trace, so there are no percentages."])

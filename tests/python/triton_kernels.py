@@ -13,3 +13,28 @@ def _add(x, y, out, n, block: tl.constexpr):
 def add(x, y, out, block=1024):
     """out = x + y"""
     _add[(triton.cdiv(x.numel(), block),)](x, y, out, x.numel(), block)
+
+
+from gpubench.triton import profiler_event_end, profiler_event_instant, profiler_event_start, profiler_init  # noqa: E402
+
+EVT_COMPUTE = tl.constexpr(0)
+EVT_SYNC = tl.constexpr(2)
+
+
+@triton.jit
+def _traced_add(x, out, buffer, block: tl.constexpr):
+    profiler = profiler_init(buffer)
+    program = tl.program_id(0)
+    at = program * block + tl.arange(0, block)
+    profiler_event_start(profiler, program, 0, EVT_COMPUTE)
+    tl.store(out + at, tl.load(x + at) + 1)
+    profiler_event_end(profiler, program, 0, EVT_COMPUTE)
+    profiler_event_instant(profiler, program, 0, EVT_SYNC)
+
+
+def traced_add(x, buffer, block=1024):
+    """x + 1, with events."""
+    import torch
+    out = torch.empty_like(x)
+    _traced_add[(x.numel() // block,)](x, out, buffer, block)
+    return out
