@@ -92,7 +92,9 @@ const std::vector<CommandRow>& command_table() {
   static constexpr const char* run_files =
       "Run files, or folders of them. All are of the same code, one file for each process.";
   static constexpr const char* traces =
-      "Traces of PyTorch (Chrome JSON, also packed by gzip). Several are those of one program: a trace for each rank.";
+      "Traces, or folders of them: Chrome JSON (PyTorch, XLA, viztracer), plain or packed by gzip or zstd, Perfetto's, "
+      "SQLite exports of Nsight Systems, recordings of gpubench profile. Several are those of one program: a trace for "
+      "each rank.";
   static const std::vector<CommandRow> rows = {
       {in_run, "", "Measure the operations of this program, say what limits each, and how sure that is", "", "", 0, 0,
        "gpubench --filter='^copy' --out=run.json --out=run.html\n"

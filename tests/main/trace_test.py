@@ -49,6 +49,20 @@ class Trace(unittest.TestCase):
         self.assertIn("this can be written as .json", self.refused("trace", "summary", KINETO, "--out=a.pdf"))
         self.assertIn("needs --out=FILE", self.refused("trace", "convert", KINETO))
 
+    def test_any_format(self):
+        spool = TRACES.parent.parent / "profile" / "data" / "plain_program.gpspool"
+        as_spool = self.fine("trace", "kernels", spool)
+        for written in ("copy.perfetto-trace", "copy.trace.json"):
+            self.fine("trace", "convert", spool, "-o", self.folder / written)
+            self.assertEqual(self.fine("trace", "kernels", self.folder / written), as_spool)
+        self.assertIn("saxpy", self.fine("trace", "kernels", TRACES / "official.perfetto-trace"))
+
+    def test_two_files_of_one_rank(self):
+        shutil.copy(KINETO, self.folder / "other.json")
+        message = self.refused("trace", "summary", KINETO, self.folder / "other.json")
+        self.assertIn("two traces are of rank 0: ", message)
+        self.assertIn("other.json", message)
+
     def test_files_that_are_none(self):
         self.assertIn("No such file", self.refused("trace", "summary", self.folder / "none.json"))
         self.assertIn("this folder has no trace", self.refused("trace", "summary", self.folder))
