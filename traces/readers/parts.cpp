@@ -61,6 +61,9 @@ std::vector<std::uint32_t> slices_at(const Timeline& timeline, const std::vector
 
 }  // namespace
 
+constexpr std::ptrdiff_t max_reordered =
+    4096;  // open slices that are looked through: a hostile trace may have millions
+
 SliceKind kind_of_category(std::string_view category, std::string_view name) {
   if (category == "cpu_op" || category == "python_function") return SliceKind::other;
   if (category == "kernel") return name.starts_with("nccl") ? SliceKind::communication : SliceKind::kernel;
@@ -75,12 +78,13 @@ SliceKind kind_of_category(std::string_view category, std::string_view name) {
 void open_slice(std::vector<Slice>& slices, std::vector<std::uint32_t>& open) {
   slices.back().open = true;
   auto at = open.end();
-  while (at != open.begin() && slices[*(at - 1)].start_ns > slices.back().start_ns) --at;
+  while (at != open.begin() && open.end() - at < max_reordered && slices[*(at - 1)].start_ns > slices.back().start_ns)
+    --at;
   open.insert(at, static_cast<std::uint32_t>(slices.size() - 1));
 }
 
 bool close_slice(std::vector<Slice>& slices, std::vector<std::uint32_t>& open, std::int64_t time_ns) {
-  for (auto at = open.end(); at != open.begin();) {
+  for (auto at = open.end(); at != open.begin() && open.end() - at < max_reordered;) {
     Slice& slice = slices[*--at];
     if (slice.start_ns > time_ns) continue;
     slice.duration_ns = time_ns - slice.start_ns;

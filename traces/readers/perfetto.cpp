@@ -180,6 +180,7 @@ class PerfettoReader {
         default: break;
       }
     });
+    if (sequences_.size() >= max_tracks && !sequences_.contains(sequence_id)) return odd();
     Sequence& sequence = sequences_[sequence_id];
     if (cleared || (flags & 1U) != 0) {
       sequence = {};
