@@ -267,7 +267,9 @@ class PerfettoReader {
     each_field(bytes, [&](const PacketField& field) {
       if (field.number == 2) primary = static_cast<std::uint32_t>(field.value);
       if (field.number != 1) return;
-      auto& [id, clock] = clocks.emplace_back();
+      auto& added = clocks.emplace_back();
+      std::uint32_t& id = added.first;  // clang 14 captures no structured binding
+      Clock& clock = added.second;
       each_field(field.bytes, [&](const PacketField& one) {
         if (one.number == 1) id = static_cast<std::uint32_t>(one.value);
         if (one.number == 2) clock.last = one.value;
