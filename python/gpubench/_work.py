@@ -77,6 +77,15 @@ def _matrix_pipe(torch: Any, dtype: Any, name: str, on_gpu: bool) -> str:
     return pipe_of(dtype, matrix=True)
 
 
+def _draws_nothing(schema: Any, arguments: Any, keywords: Any) -> bool:
+    """Whether it is attention without dropout, which is marked as random all the same."""
+    for place, each in enumerate(schema.arguments):
+        if each.name == "dropout_p":
+            given = arguments[place] if place < len(arguments) else keywords.get("dropout_p", each.default_value)
+            return float(given or 0.0) == 0.0
+    return False
+
+
 def _flops_of(torch: Any, function: Any, packet: Any, arguments: Any, keywords: Any, result: Any) -> tuple[int, bool]:
     """FLOP of an operator, and whether they are those of a matrix product."""
     from torch.utils.flop_counter import flop_registry
@@ -120,7 +129,7 @@ def watch(function: Callable[[], Any]) -> tuple[Any, Work]:
             work.operators.append(name)
             if schema.is_mutable and not any(name.endswith(end) for end in ("_out",)) and "out" not in keywords:
                 work.why_not_repeatable = work.why_not_repeatable or f"{name} changes what it is given"
-            if torch.Tag.nondeterministic_seeded in operator.tags:
+            if torch.Tag.nondeterministic_seeded in operator.tags and not _draws_nothing(schema, args, keywords):
                 work.why_not_repeatable = work.why_not_repeatable or f"{name} draws random numbers"
             inputs = [each for key, value in [*enumerate(args), *keywords.items()] if key != "out"
                       for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]

@@ -22,6 +22,7 @@ from ._frameworks import allocator_counts, handle_of, pool_lines
 from .harness import address_of, bytes_of, text_of
 
 _engine = _core.profile
+_Range = _engine.Range
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -42,7 +43,7 @@ class _MemoryRange:
     def __init__(self, profiler: GmpProfiler, name: str):
         self._profiler = profiler
         self._name = name
-        self._range = _engine.Range(name, "MEMORY")
+        self._range = _Range(name, "MEMORY")
         self._before: dict[str, int] | None = None
 
     def __enter__(self) -> _MemoryRange:
@@ -102,9 +103,9 @@ class GmpProfiler:
 
     def profile_range(self, name: str, type: str = "CONCURRENT_KERNEL") -> Any:  # noqa: A002
         """What this thread launches inside counts for the range. Ranges nest. For `with`."""
-        if type == "MEMORY":
-            return self.profile_memory(name)
-        return _engine.Range(name, type)
+        if type == "CONCURRENT_KERNEL":
+            return _Range(name)
+        return self.profile_memory(name) if type == "MEMORY" else _Range(name, type)
 
     def profile_memory(self, name: str) -> Any:
         """What is allocated and released inside counts for the range. For `with`."""
@@ -117,11 +118,9 @@ class GmpProfiler:
         return lambda function: self._decorate(function, name or function.__qualname__)
 
     def _decorate(self, function: Function, name: str) -> Function:
-        range_ = _engine.Range
-
         @functools.wraps(function)
         def profiled(*arguments: Any, **keywords: Any) -> Any:
-            with range_(name, "CONCURRENT_KERNEL"):
+            with _Range(name):
                 return function(*arguments, **keywords)
 
         return profiled  # type: ignore[return-value]

@@ -71,6 +71,34 @@ class _Lightweight(Mapping[str, Any]):
         return 3
 
 
+class _Events:
+    """Two CUDA events around a call. They go back to where they came from when nobody wants their time any more."""
+
+    __slots__ = ("_free", "_pair", "_stream")
+    _streams: dict[tuple[int, int], Any] = {}  # making a torch.cuda.Stream takes longer than recording an event
+
+    def __init__(self, torch: Any, free: list[tuple[Any, Any]]):
+        self._free = free
+        self._pair = free.pop() if free else tuple(torch.cuda.Event(enable_timing=True) for _ in range(2))
+        device = torch._C._cuda_getDevice()
+        key = device, torch._C._cuda_getCurrentRawStream(device)
+        stream = self._streams.get(key)
+        if stream is None:
+            stream = self._streams[key] = torch.cuda.current_stream()
+        self._stream = stream
+        self._pair[0].record(stream)
+
+    def end(self) -> None:
+        self._pair[1].record(self._stream)
+
+    def __call__(self) -> float:
+        self._pair[1].synchronize()
+        return float(self._pair[0].elapsed_time(self._pair[1])) * 1e-3
+
+    def __del__(self) -> None:
+        self._free.append(self._pair)
+
+
 class GPUProfiler:
     """Says of operations what limits them. The device is calibrated on first use, and the result kept."""
 
@@ -81,10 +109,12 @@ class GPUProfiler:
         self._time_budget = time_budget
         self._metrics = metrics
         self._events: list[tuple[Any, Any]] = []
+        self._launch: float | None = None
         known = calibration(self.device)
         if verbose:
             self._announce(next(each for each in here if each["id"] == self.device), known is None)
         self.calibration: Calibration = known or calibrate(self.device)
+        self._launch = self.calibration.ceilings.get("launch")
         if verbose:
             self._show_ceilings()
 
@@ -157,20 +187,10 @@ class GPUProfiler:
             seconds = time.perf_counter() - start
             return result, lambda: seconds
         if torch is not None:
-            events = self._events
-            begin, end = events.pop() if events else (torch.cuda.Event(enable_timing=True),
-                                                      torch.cuda.Event(enable_timing=True))
-            begin.record()
+            events = _Events(torch, self._events)
             result = call()
-            end.record()
-
-            def seconds_of_events() -> float:
-                end.synchronize()
-                value = float(begin.elapsed_time(end)) * 1e-3
-                events.append((begin, end))
-                return value
-
-            return result, seconds_of_events
+            events.end()
+            return result, events
         timer = _core.profile.KernelTimer()
         from ._frameworks import current_stream
         timer.start("call", current_stream())
@@ -180,7 +200,7 @@ class GPUProfiler:
 
     def _lightly(self, call: Callable[[], Any]) -> tuple[Any, Mapping[str, Any]]:
         result, seconds = self._timed(call)
-        return result, _Lightweight(seconds, self.calibration.ceilings.get("launch"))
+        return result, _Lightweight(seconds, self._launch)
 
     def _once(self, call: Callable[[], Any], arguments: Any) -> tuple[float, Any, Work]:
         """One call: its time, its result and its work."""

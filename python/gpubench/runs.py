@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union, cast
 
 from . import _core
@@ -507,7 +508,11 @@ def devices() -> list[dict[str, Any]]:
 
 def doctor() -> dict[str, Any]:
     """What works on this machine, what does not, and the remedy."""
-    return cast("dict[str, Any]", json.loads(_core.doctor()))
+    with tempfile.TemporaryDirectory() as folder:  # in a process of its own: it loads libraries that may not bear it here
+        file = os.path.join(folder, "doctor.json")
+        program("doctor", "--quiet", f"--out={file}", check=False)
+        with open(file, encoding="utf-8") as stream:
+            return cast("dict[str, Any]", json.load(stream))
 
 
 def program(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:

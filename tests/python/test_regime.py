@@ -125,6 +125,11 @@ class TestWork:
             lambda: self.torch.rand(3)).why_not_repeatable
         assert self.of(lambda: self.torch.add(x, 1, out=x.clone())).why_not_repeatable == ""
 
+    def test_attention_draws_numbers_only_for_dropout(self):
+        attention, q = self.torch.nn.functional.scaled_dot_product_attention, self.torch.ones(1, 2, 16, 8)
+        assert self.of(lambda: attention(q, q, q)).why_not_repeatable == ""
+        assert self.of(lambda: attention(q, q, q, dropout_p=0.5)).why_not_repeatable != ""
+
     def test_in_place_is_called_once(self, profiler):
         x = self.torch.zeros(1000)
         result, profile = profiler.profile_with_result(self.torch.Tensor.add_, x, 1)
