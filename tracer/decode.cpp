@@ -42,6 +42,7 @@ struct Part {
   std::vector<std::pair<std::uint32_t, ClockPair>> pairs;  // with their warp
   std::vector<std::int64_t> opened;                        // of each warp by the timer
   std::int64_t unmatched = 0, crossing = 0, missing = 0, unplaced = 0;
+  bool at_least = false;  // more was dropped than is known
 };
 
 SliceHeader header_at(const std::byte* place) {
@@ -125,6 +126,7 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
   add_pair(open, bounded(header.open_ns));
   if (header.close_ns != 0) add_pair(close, bounded(header.close_ns));
 
+  part.at_least |= (header.flags & slice_at_least) != 0;
   const bool cut = (header.flags & slice_ring) != 0 && record.dropped > 0;
   std::int64_t now = open;
   if (cut && header.close_ns != 0 &&
@@ -434,6 +436,7 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
   recording.spans.resize(spans);
   std::vector<Meeting> meetings;
   std::int64_t missing = 0, unplaced = 0, unclosed = 0;
+  bool at_least = false;
   for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
     for (std::size_t j = 0; j < parts[i].spans.size(); ++j) {
       recording.spans[first_span[i] + j] = parts[i].spans[j];
@@ -465,6 +468,7 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
     recording.unmatched += part.unmatched;
     recording.crossing += part.crossing;
     missing += part.missing;
+    at_least |= part.at_least;
     unplaced += part.unplaced;
   }
   for (Span& span : recording.spans)
@@ -487,6 +491,7 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
 
   warn(recording, recording.dropped, "event did not fit and was dropped: make room for more events of a warp.",
        "events did not fit and were dropped: make room for more events of a warp.");
+  if (at_least) recording.warnings.emplace_back("Some warps dropped even more: their counters were full.");
   warn(recording, recording.refused,
        "time a warp found no place in the buffer: give it more blocks, warps or launches.",
        "times a warp found no place in the buffer: give it more blocks, warps or launches.");

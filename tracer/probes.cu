@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
+#include <map>
+#include <utility>
 
 #include "gpubench/kernel_trace.cuh"
 #include "tracer/cuda.h"
@@ -90,10 +91,16 @@ __global__ void cost_kernel(View view, std::uint64_t* clocks, float* sink) {
   }
   const auto stop = static_cast<std::uint64_t>(clock64());
   if (x == -1.0F) *sink = x;
-  if (threadIdx.x % 32 == 0) clocks[blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32] = stop - start;
+  if (threadIdx.x % 32 == 0) {
+    std::uint64_t* const mine = clocks + 3 * (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
+    mine[0] = detail::sm_id();
+    mine[1] = start;
+    mine[2] = stop;
+  }
 }
 
-/// Mean clocks of a warp; the least of several launches, of which others may disturb any.
+/// From an SM's first start to its last end, the mean of SMs; the least of several launches, of which others may
+/// disturb any.
 template <class Warp, bool work>
 double mean_clocks(Buffer& buffer, int blocks, int threads, Shared<std::uint64_t>& clocks, cudaStream_t stream) {
   double best = INFINITY;
@@ -104,9 +111,16 @@ double mean_clocks(Buffer& buffer, int blocks, int threads, Shared<std::uint64_t
         <<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(view, clocks.data(), nullptr);
     GPUBENCH_TRACE_CHECK(cudaGetLastError());
     GPUBENCH_TRACE_CHECK(cudaStreamSynchronize(stream));
-    const int warps = blocks * threads / 32;
-    const double sum = std::accumulate(clocks.data(), clocks.data() + warps, 0.0);
-    best = std::min(best, sum / warps);
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> of_sm;
+    for (int warp = 0; warp < blocks * threads / 32; ++warp) {
+      const std::uint64_t* const one = clocks.data() + 3 * warp;
+      auto& [from, to] = of_sm.emplace(one[0], std::pair(one[1], one[2])).first->second;
+      from = std::min(from, one[1]);
+      to = std::max(to, one[2]);
+    }
+    double sum = 0.0;
+    for (const auto& [sm, span] : of_sm) sum += static_cast<double>(span.second - span.first);
+    best = std::min(best, sum / static_cast<double>(of_sm.size()));
   }
   return best;
 }
@@ -161,7 +175,7 @@ EventCost measure_event_cost(int warps_on_each_sm, cudaStream_t stream) {
   Buffer buffer({.blocks = static_cast<std::uint32_t>(blocks),
                  .warps = static_cast<std::uint32_t>(warps_of_block),
                  .events = 2 * iterations});
-  Shared<std::uint64_t> clocks(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(warps_of_block));
+  Shared<std::uint64_t> clocks(3 * static_cast<std::size_t>(blocks) * static_cast<std::size_t>(warps_of_block));
   const double with = mean_clocks<BasicWarp<true>, true>(buffer, blocks, threads, clocks, stream);
   const double without = mean_clocks<NoWarp, true>(buffer, blocks, threads, clocks, stream);
   const double alone = mean_clocks<BasicWarp<true>, false>(buffer, blocks, threads, clocks, stream);

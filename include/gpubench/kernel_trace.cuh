@@ -104,8 +104,12 @@ __device__ __forceinline__ SliceHeader* open_slice(const View& view, std::uint32
       const std::uint64_t slice = std::uint64_t{number} * (view.blocks * view.warps) + place;
       auto* const result = reinterpret_cast<SliceHeader*>(static_cast<char*>(view.memory) + view.slice_offset +
                                                           slice * slice_bytes(view.slots));
-      write_open(result, static_cast<std::uint32_t>(grid_block), warp_in_block(), view.launch, flags);
-      return result;
+      // Events count on the low half of the address alone. A slice over a border of 4 GiB is left out.
+      const auto address = reinterpret_cast<unsigned long long>(result);
+      if (address >> 32 == (address + slice_bytes(view.slots)) >> 32) {
+        write_open(result, static_cast<std::uint32_t>(grid_block), warp_in_block(), view.launch, flags);
+        return result;
+      }
     }
     atomicSub(claim, 1U);  // so that it never wraps
   }
@@ -135,9 +139,6 @@ __device__ __forceinline__ void record_counted(void* memory, std::uint32_t word)
     reinterpret_cast<uint2*>(slice + 1)[number] = make_uint2(static_cast<std::uint32_t>(now.clock), word);
 }
 
-/// The number of slots left where nobody records. It stays there.
-constexpr std::int32_t not_recording = -(1 << 30);
-
 }  // namespace detail
 
 /// What one warp records, in registers: pass it by reference to functions that are inlined.
@@ -153,7 +154,7 @@ class BasicWarp<true, when> {
     const SliceHeader* const slice = detail::open_slice(view, flags);
     if (slice == nullptr) return;
     slot_ = reinterpret_cast<unsigned long long>(slice + 1);
-    left_ = when == When::latest ? 0 : static_cast<std::int32_t>(slots_);
+    last_ = static_cast<std::uint32_t>(slot_) + slots_ * 8;
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }
   BasicWarp(const BasicWarp&) = delete;
@@ -227,24 +228,16 @@ class BasicWarp<true, when> {
 
   /// Says how much was recorded. Calls after it record nothing.
   __device__ __forceinline__ void close() {
-    std::uint32_t count;
-    SliceHeader* header;
-    if constexpr (when == When::latest) {
-      if (slot_ == 0) return;
-      count = static_cast<std::uint32_t>(left_);
-      header = reinterpret_cast<SliceHeader*>(slot_) - 1;
-    } else {
-      if (left_ == detail::not_recording) return;
-      count = slots_ - static_cast<std::uint32_t>(left_);
-      header = reinterpret_cast<SliceHeader*>(slot_ - std::uint64_t{count} * 8) - 1;
-    }
-    header->count = count;
-    header->flags = flags | slice_opened | slice_closed;
+    if (last_ == 0) return;
+    const std::uint32_t first = last_ - slots_ * 8, low = static_cast<std::uint32_t>(slot_);
+    auto* const header = reinterpret_cast<SliceHeader*>(slot_ >> 32 << 32 | first) - 1;
+    header->count = when == When::latest ? count_ : (low - first) / 8;
+    header->flags = flags | slice_opened | slice_closed | (low == 0xFFFFFFF0U ? slice_at_least : 0U);
     const detail::ClockPair now = detail::read_clocks();
     header->close_ns = now.ns;
     header->close_clock = now.clock;
     slot_ = 0;
-    left_ = detail::not_recording;
+    last_ = 0;
   }
 
  private:
@@ -258,38 +251,39 @@ class BasicWarp<true, when> {
     store(now, word);
     (store(contents, event_word(Kind::more, 0)), ...);
   }
-  // With the clock six instructions on sm_90, and no branch. Once no slot is left nothing is stored, and the address
-  // runs on unused.
-  __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t second) {
+  // Five instructions on sm_90 with the clock, and no branch: nothing is stored behind the slots, and the address stays
+  // far from where its low half would begin anew.
+  __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
     if constexpr (when == When::latest) {
       asm volatile(
-          "{\n\t.reg .pred on;\n\t.reg .b32 at, low, high;\n\t.reg .b64 slot;\n\t"
-          "mov.b64 {low, high}, %1;\n\t"
-          "setp.ne.u32 on, high, 0;\n\t"
+          "{\n\t.reg .pred on;\n\t.reg .b32 at;\n\t.reg .b64 slot;\n\t"
+          "setp.ne.u32 on, %3, 0;\n\t"
           "and.b32 at, %0, %2;\n\t"
           "mad.wide.u32 slot, at, 8, %1;\n\t"
-          "@on st.global.v2.b32 [slot], {%3, %4};\n\t"
+          "@on st.global.v2.b32 [slot], {%4, %5};\n\t"
           "add.u32 %0, %0, 1;\n\t}"
-          : "+r"(left_)
-          : "l"(slot_), "r"(ring_slots(slots_) - 1), "r"(first), "r"(second)
+          : "+r"(count_)
+          : "l"(slot_), "r"(ring_slots(slots_) - 1), "r"(last_), "r"(first), "r"(word)
           : "memory");
     } else {
       asm volatile(
-          "{\n\t.reg .pred on;\n\t"
-          "setp.gt.s32 on, %1, 0;\n\t"
+          "{\n\t.reg .pred on;\n\t.reg .b32 low, high;\n\t"
+          "mov.b64 {low, high}, %0;\n\t"
+          "setp.lt.u32 on, low, %1;\n\t"
           "@on st.global.v2.b32 [%0], {%2, %3};\n\t"
-          "add.s64 %0, %0, 8;\n\t"
-          "add.s32 %1, %1, -1;\n\t"
-          "max.s32 %1, %1, -1073741824;\n\t}"
-          : "+l"(slot_), "+r"(left_)
-          : "r"(first), "r"(second)
+          "add.u32 low, low, 8;\n\t"
+          "min.u32 low, low, 0xFFFFFFF0;\n\t"
+          "mov.b64 %0, {low, high};\n\t}"
+          : "+l"(slot_)
+          : "r"(last_), "r"(first), "r"(word)
           : "memory");
     }
   }
 
-  unsigned long long slot_ = 0;                ///< the next; of a ring the first
-  std::int32_t left_ = detail::not_recording;  ///< slots, at this least; of a ring the number of those written
-  std::uint32_t slots_;                        ///< of the slice: a kernel parameter, which costs no register
+  unsigned long long slot_ = 0;  ///< address of the next slot, of a ring that of the first
+  std::uint32_t last_ = 0;       ///< low half of the address behind the slots; 0: off
+  std::uint32_t count_ = 0;      ///< of a ring, slots written
+  std::uint32_t slots_;               ///< of the slice: a kernel parameter, which costs no register
 };
 
 /// Records nothing, and leaves no instruction behind.
