@@ -2,6 +2,7 @@
 // What the analyses share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -140,17 +141,20 @@ class Lanes {
 class FlowEnds {
  public:
   explicit FlowEnds(const Timeline& timeline);
-  /// Calls `begins` and `ends` with each flow of this slice. Slices are asked for in their order.
+  /// Calls `begins` and `ends` with each flow of this slice.
   template <class Begins, class Ends>
-  void visit(std::size_t slice, const Begins& begins, const Ends& ends) {
-    for (; next_from_ < from_.size() && from_[next_from_].first == slice; ++next_from_)
-      begins(from_[next_from_].second);
-    for (; next_to_ < to_.size() && to_[next_to_].first == slice; ++next_to_) ends(to_[next_to_].second);
+  void visit(std::size_t slice, const Begins& begins, const Ends& ends) const {
+    const auto each = [&](const auto& all, const auto& call) {
+      for (auto at = std::ranges::lower_bound(all, slice, {}, [](const auto& one) { return one.first; });
+           at != all.end() && at->first == slice; ++at)
+        call(at->second);
+    };
+    each(from_, begins);
+    each(to_, ends);
   }
 
  private:
   std::vector<std::pair<std::uint32_t, std::uint32_t>> from_, to_;
-  std::size_t next_from_ = 0, next_to_ = 0;
 };
 
 /// "cuda:0 stream 7"; of lanes after the first "cuda:0 stream 7 (2)".

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "traces/parts.h"
 #include "traces/writers.h"
@@ -97,10 +99,9 @@ class PerfettoWriter {
       : timeline_(timeline),
         sink_(sink),
         links_(link(timeline)),
-        lanes_(timeline.tracks.size()),
         flow_ends_(timeline),
         numbers_(process_numbers(timeline)),
-        tracks_(timeline.tracks.size()) {}
+        first_lanes_(timeline.tracks.size(), 0) {}
 
   void write() {
     first_ = timeline_.slices.empty() ? 0 : timeline_.slices.front().start_ns;
@@ -110,9 +111,7 @@ class PerfettoWriter {
       if (!counter.samples.empty()) first_ = std::min(first_, counter.samples.front().time_ns);
     start();
     processes();
-    for (std::size_t i = 0; i < timeline_.slices.size(); ++i) slice(i);
-    for (std::uint32_t i = 0; i < lanes_.size(); ++i)
-      lanes_[i].finish([&](std::size_t lane, std::int64_t time) { end(i, lane, time); });
+    slices();
     // In a sequence of their own: they lie between the begins and ends of their tracks.
     const std::uint64_t sequence = next_track_++;
     for (const Mark& one : timeline_.marks) mark(one, sequence);
@@ -124,17 +123,17 @@ class PerfettoWriter {
  private:
   [[nodiscard]] std::uint64_t time(std::int64_t ns) const { return static_cast<std::uint64_t>(ns - first_); }
 
-  SequenceTexts& texts_of(std::uint64_t sequence) {
-    if (texts_.size() <= sequence) texts_.resize(sequence + 1);
-    return texts_[sequence];
+  /// A sequence for each track, so that the times of each are in order.
+  static void append(std::string& text, SequenceTexts& texts, std::uint64_t sequence, Message&& packet,
+                     std::uint64_t flags) {
+    packet.put(packet::sequence, sequence);
+    if (!std::exchange(texts.begun, true)) flags |= state_cleared;
+    if (flags != 0) packet.put(packet::flags, flags);
+    text += Message().put(1, packet).bytes();
   }
 
-  /// A sequence for each track, so that the times of each are in order.
   void emit(std::uint64_t sequence, Message packet, std::uint64_t flags = 0) {
-    packet.put(packet::sequence, sequence);
-    if (!std::exchange(texts_of(sequence).begun, true)) flags |= state_cleared;
-    if (flags != 0) packet.put(packet::flags, flags);
-    text_ += Message().put(1, packet).bytes();
+    append(text_, texts_[sequence], sequence, std::move(packet), flags);
     if (text_.size() < part_bytes) return;
     sink_(text_);
     text_.clear();
@@ -166,25 +165,6 @@ class PerfettoWriter {
     }
   }
 
-  std::uint64_t track_of(std::uint32_t track, std::size_t lane) {
-    auto& lanes = tracks_[track];
-    if (lane < lanes.size()) return lanes[lane];
-    lanes.push_back(next_track_++);  // lanes are used from the first one on
-    const Track& here = timeline_.tracks[track];
-    const std::string name = printable(track_name(here, lane));
-    Message described;
-    described.put(descriptor::uuid, lanes.back())
-        .put(descriptor::name, name)
-        .put(descriptor::parent, process_track_[here.process]);
-    if (here.kind == TrackKind::thread && lane == 0 && here.id > 0 && threads_.emplace(here.process, here.id).second)
-      described.put(descriptor::thread, Message()
-                                            .put(1, static_cast<std::uint64_t>(numbers_[here.process]))
-                                            .put(2, static_cast<std::uint64_t>(here.id))
-                                            .put(5, name));
-    emit(lanes.back(), Message().put(packet::track_descriptor, described));
-    return lanes.back();
-  }
-
   /// The number of a text, and its definition for the packet that uses it first.
   static std::uint64_t number(std::map<std::uint32_t, std::uint64_t>& known, std::uint32_t key, std::uint32_t kind,
                               std::string_view text, Message& definitions, bool& defines) {
@@ -196,74 +176,164 @@ class PerfettoWriter {
     return place->second;
   }
 
-  void slice(std::size_t place) {
-    const Slice& slice = timeline_.slices[place];
-    const std::size_t lane =
-        lanes_[slice.track].place(slice, [&](std::size_t of, std::int64_t ended) { end(slice.track, of, ended); });
-    const std::uint64_t track = track_of(slice.track, lane);
-    SequenceTexts& texts = texts_of(track);
-    Message definitions;
-    bool defines = false;
-    const auto text = [&](std::uint32_t name) { return printable(timeline_.names.text(name)); };
-    Message begun;
-    begun.put(event::type, event::begin).put(event::track, track);
-    begun.put(event::name, number(texts.names, slice.name, interned::names,
-                                  texts.names.contains(slice.name) ? "" : text(slice.name), definitions, defines));
-    const auto kind = static_cast<std::uint32_t>(slice.kind);
-    begun.put(event::categories,
-              number(texts.categories, kind, interned::categories, name_of(slice.kind), definitions, defines));
-    constexpr std::uint32_t whole = 3, words = 6;  // fields of an annotation
-    const auto annotate = [&](std::uint32_t key, std::string_view name, std::uint32_t field, const auto& value) {
-      begun.put(event::annotations,
-                Message()
-                    .put(1, number(texts.annotations, key, interned::annotations, name, definitions, defines))
-                    .put(field, value));
-    };
-    if (slice.correlation != 0) annotate(0, "correlation", whole, std::uint64_t{slice.correlation});
-    const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
-    if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
-      const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
-      const auto extents = [](const std::array<std::uint32_t, 3>& of) {
-        return std::to_string(of[0]) + "," + std::to_string(of[1]) + "," + std::to_string(of[2]);
-      };
-      annotate(1, "grid", words, std::string_view(extents(shape.grid)));
-      annotate(2, "block", words, std::string_view(extents(shape.block)));
-      annotate(3, "registers of a thread", whole, std::uint64_t{shape.registers});
-      annotate(4, "static shared bytes", whole, std::uint64_t{shape.static_shared_bytes});
-      annotate(5, "dynamic shared bytes", whole, std::uint64_t{shape.dynamic_shared_bytes});
-      if (shape.local_bytes != 0) annotate(6, "local bytes of a thread", whole, std::uint64_t{shape.local_bytes});
-    } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
-      annotate(7, "bytes", whole, static_cast<std::uint64_t>(slice.detail));
+  /// Track by track, on all cores: none needs what another one has.
+  void slices() {
+    const auto tracks = static_cast<std::uint32_t>(timeline_.tracks.size());
+    std::vector<std::uint32_t> first(std::size_t{tracks} + 1, 0), order(timeline_.slices.size());
+    for (const Slice& slice : timeline_.slices) ++first[slice.track + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    {
+      std::vector<std::uint32_t> next = first;
+      for (std::uint32_t i = 0; i < order.size(); ++i) order[next[timeline_.slices[i].track]++] = i;
     }
-    if (slice.in_graph) annotate(8, "in graph", whole, std::uint64_t{1});
-    if (slice.counted) annotate(9, "counted", whole, std::uint64_t{1});
-    flows(place, begun);
-    Message packet;
-    packet.put(packet::timestamp, time(slice.start_ns)).put(packet::track_event, begun);
-    if (defines) packet.put(packet::interned, definitions);
-    emit(track, std::move(packet), needs_state);
+    std::vector<bool> is_thread(tracks);
+    std::set<std::pair<std::uint32_t, std::int64_t>> threads;
+    for (std::uint32_t i = 0; i < tracks; ++i) {
+      const Track& track = timeline_.tracks[i];
+      is_thread[i] = track.kind == TrackKind::thread && track.id > 0 && threads.emplace(track.process, track.id).second;
+    }
+    // Tracks with few slices go together; a part of the file is what so many pieces fill.
+    constexpr std::uint32_t slices_of_piece = 1 << 15;
+    constexpr std::size_t pieces_at_once = 64;
+    std::vector<std::uint32_t> pieces = {0};  // their first tracks
+    for (std::uint32_t track = 1; track <= tracks; ++track)
+      if (track == tracks || first[track] - first[pieces.back()] >= slices_of_piece) pieces.push_back(track);
+    for (std::size_t from = 0; from + 1 < pieces.size(); from += pieces_at_once) {
+      std::vector<std::string> parts(std::min(pieces_at_once, pieces.size() - 1 - from));
+      for_each_in_parallel(parts.size(), 1, [&](std::size_t i) {
+        for (std::uint32_t track = pieces[from + i]; track < pieces[from + i + 1]; ++track) {
+          if (first[track] == first[track + 1]) continue;
+          TrackText out(*this, track, is_thread[track], parts[i]);
+          for (std::uint32_t at = first[track]; at < first[track + 1]; ++at) out.slice(order[at]);
+          out.finish();
+        }
+      });
+      for (const std::string& part : parts) sink_(part);
+    }
+    for (std::uint32_t track = 0; track < tracks; ++track)
+      if (first[track] < first[track + 1]) first_lanes_[track] = lane_number(track, 0);
   }
 
-  /// From a call to what it starts; a graph's kernels follow one another.
-  void flows(std::size_t place, Message& begun) {
-    if (next_call_ < links_.calls.size() && links_.calls[next_call_].slice == place) {
-      if (links_.calls[next_call_].gpu != none) begun.put_fixed(event::flows, next_call_ + 1);
-      ++next_call_;
-    }
-    if (links_.call_of[place] != none)
-      begun.put_fixed(timeline_.slices[place].in_graph ? event::flows : event::ending_flows, links_.call_of[place] + 1);
-    const auto id = [&](std::uint32_t number) { return links_.calls.size() + number + 1; };
-    flow_ends_.visit(
-        place, [&](std::uint32_t number) { begun.put_fixed(event::flows, id(number)); },
-        [&](std::uint32_t number) { begun.put_fixed(event::ending_flows, id(number)); });
+  /// Apart from those of processes, counters and marks.
+  static std::uint64_t lane_number(std::uint32_t track, std::size_t lane) {
+    return (std::uint64_t{track} + 1) * 256 + lane + (std::uint64_t{1} << 31);
   }
+
+  /// Describes a lane, and gives its number.
+  std::uint64_t describe(std::uint32_t track, std::size_t lane, bool is_thread, SequenceTexts& texts,
+                         std::string& to) const {
+    const Track& here = timeline_.tracks[track];
+    const std::string name = printable(track_name(here, lane));
+    Message described, packet;
+    described.put(descriptor::uuid, lane_number(track, lane))
+        .put(descriptor::name, name)
+        .put(descriptor::parent, process_track_[here.process]);
+    if (is_thread && lane == 0)
+      described.put(descriptor::thread, Message()
+                                            .put(1, static_cast<std::uint64_t>(numbers_[here.process]))
+                                            .put(2, static_cast<std::uint64_t>(here.id))
+                                            .put(5, name));
+    packet.put(packet::track_descriptor, described);
+    append(to, texts, lane_number(track, lane), std::move(packet), 0);
+    return lane_number(track, lane);
+  }
+
+  /// What becomes of one track's slices.
+  class TrackText {
+   public:
+    TrackText(const PerfettoWriter& writer, std::uint32_t track, bool is_thread, std::string& text)
+        : writer_(writer), track_(track), is_thread_(is_thread), text_(text) {}
+
+    void slice(std::size_t place) {
+      const Timeline& timeline_ = writer_.timeline_;
+      const Slice& slice = timeline_.slices[place];
+      const std::size_t lane = lanes_.place(slice, [&](std::size_t of, std::int64_t ended) { end(of, ended); });
+      if (lane == texts_.size()) (void)writer_.describe(track_, lane, is_thread_, texts_.emplace_back(), text_);
+      const std::uint64_t track = lane_number(track_, lane);
+      SequenceTexts& texts = texts_[lane];
+      Message definitions;
+      bool defines = false;
+      const auto text = [&](std::uint32_t name) { return printable(timeline_.names.text(name)); };
+      Message begun;
+      begun.put(event::type, event::begin).put(event::track, track);
+      begun.put(event::name, number(texts.names, slice.name, interned::names,
+                                    texts.names.contains(slice.name) ? "" : text(slice.name), definitions, defines));
+      const auto kind = static_cast<std::uint32_t>(slice.kind);
+      begun.put(event::categories,
+                number(texts.categories, kind, interned::categories, name_of(slice.kind), definitions, defines));
+      constexpr std::uint32_t whole = 3, words = 6;  // fields of an annotation
+      const auto annotate = [&](std::uint32_t key, std::string_view name, std::uint32_t field, const auto& value) {
+        begun.put(event::annotations,
+                  Message()
+                      .put(1, number(texts.annotations, key, interned::annotations, name, definitions, defines))
+                      .put(field, value));
+      };
+      if (slice.correlation != 0) annotate(0, "correlation", whole, std::uint64_t{slice.correlation});
+      const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
+      if (is_kernel && slice.detail >= 0 && static_cast<std::size_t>(slice.detail) < timeline_.shapes.size()) {
+        const LaunchShape& shape = timeline_.shapes[static_cast<std::size_t>(slice.detail)];
+        const auto extents = [](const std::array<std::uint32_t, 3>& of) {
+          return std::to_string(of[0]) + "," + std::to_string(of[1]) + "," + std::to_string(of[2]);
+        };
+        annotate(1, "grid", words, std::string_view(extents(shape.grid)));
+        annotate(2, "block", words, std::string_view(extents(shape.block)));
+        annotate(3, "registers of a thread", whole, std::uint64_t{shape.registers});
+        annotate(4, "static shared bytes", whole, std::uint64_t{shape.static_shared_bytes});
+        annotate(5, "dynamic shared bytes", whole, std::uint64_t{shape.dynamic_shared_bytes});
+        if (shape.local_bytes != 0) annotate(6, "local bytes of a thread", whole, std::uint64_t{shape.local_bytes});
+      } else if ((slice.kind == SliceKind::copy || slice.kind == SliceKind::fill) && slice.detail >= 0) {
+        annotate(7, "bytes", whole, static_cast<std::uint64_t>(slice.detail));
+      }
+      if (slice.in_graph) annotate(8, "in graph", whole, std::uint64_t{1});
+      if (slice.counted) annotate(9, "counted", whole, std::uint64_t{1});
+      flows(place, begun);
+      Message packet;
+      packet.put(packet::timestamp, writer_.time(slice.start_ns)).put(packet::track_event, begun);
+      if (defines) packet.put(packet::interned, definitions);
+      append(text_, texts, track, std::move(packet), needs_state);
+    }
+
+    void finish() {
+      lanes_.finish([&](std::size_t lane, std::int64_t time) { end(lane, time); });
+    }
+
+   private:
+    /// From a call to what it starts; a graph's kernels follow one another.
+    void flows(std::size_t place, Message& begun) const {
+      const Links& links = writer_.links_;
+      const auto call = std::ranges::lower_bound(links.calls, place, {}, &Call::slice);
+      if (call != links.calls.end() && call->slice == place && call->gpu != none)
+        begun.put_fixed(event::flows, static_cast<std::uint64_t>(call - links.calls.begin()) + 1);
+      if (links.call_of[place] != none)
+        begun.put_fixed(writer_.timeline_.slices[place].in_graph ? event::flows : event::ending_flows,
+                        links.call_of[place] + 1);
+      const auto id = [&](std::uint32_t number) { return links.calls.size() + number + 1; };
+      writer_.flow_ends_.visit(
+          place, [&](std::uint32_t number) { begun.put_fixed(event::flows, id(number)); },
+          [&](std::uint32_t number) { begun.put_fixed(event::ending_flows, id(number)); });
+    }
+
+    void end(std::size_t lane, std::int64_t at) {
+      Message packet, ended;
+      ended.put(event::type, event::end).put(event::track, lane_number(track_, lane));
+      packet.put(packet::timestamp, writer_.time(at)).put(packet::track_event, ended);
+      append(text_, texts_[lane], lane_number(track_, lane), std::move(packet), 0);
+    }
+
+    const PerfettoWriter& writer_;
+    std::uint32_t track_;
+    bool is_thread_;
+    std::string& text_;
+    Lanes lanes_;
+    std::deque<SequenceTexts> texts_;  // of each lane
+  };
 
   void mark(const Mark& mark, std::uint64_t sequence) {
     Message definitions;
     bool defines = false;
     Message instant;
-    instant.put(event::type, event::instant).put(event::track, track_of(mark.track, 0));
-    instant.put(event::name, number(texts_of(sequence).names, mark.name, interned::names,
+    instant.put(event::type, event::instant).put(event::track, first_lane_of(mark.track));
+    instant.put(event::name, number(texts_[sequence].names, mark.name, interned::names,
                                     printable(timeline_.names.text(mark.name)), definitions, defines));
     Message packet;
     packet.put(packet::timestamp, time(mark.time_ns)).put(packet::track_event, instant);
@@ -271,11 +341,13 @@ class PerfettoWriter {
     emit(sequence, std::move(packet), needs_state);
   }
 
-  void end(std::uint32_t track, std::size_t lane, std::int64_t at) {
-    const std::uint64_t to = track_of(track, lane);
-    emit(to, Message()
-                 .put(packet::timestamp, time(at))
-                 .put(packet::track_event, Message().put(event::type, event::end).put(event::track, to)));
+  std::uint64_t first_lane_of(std::uint32_t track) {
+    std::uint64_t& lane = first_lanes_[track];
+    if (lane == 0) {
+      SequenceTexts texts;
+      lane = describe(track, 0, false, texts, text_);
+    }
+    return lane;
   }
 
   std::uint64_t counter_track(std::uint32_t process, std::string_view name, const Message& unit) {
@@ -326,16 +398,13 @@ class PerfettoWriter {
   const Timeline& timeline_;
   const Sink& sink_;
   Links links_;
-  std::vector<Lanes> lanes_;
   FlowEnds flow_ends_;
   std::int64_t first_ = 0;
   std::uint64_t next_track_ = 1;
   std::vector<std::uint64_t> process_track_;
-  std::vector<std::int64_t> numbers_;               // of the processes
-  std::vector<std::vector<std::uint64_t>> tracks_;  // of each track its lanes
-  std::set<std::pair<std::uint32_t, std::int64_t>> threads_;
-  std::deque<SequenceTexts> texts_;  // of each sequence
-  std::size_t next_call_ = 0;
+  std::vector<std::int64_t> numbers_;             // of the processes
+  std::vector<std::uint64_t> first_lanes_;        // of each track, once it is described
+  std::map<std::uint64_t, SequenceTexts> texts_;  // of each sequence but those of slices
   std::string text_;
 };
 
