@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace of any bytes is refused with a sentence, or analysed and written; what is written is read again alike.
-#include <fstream>
+#include <unistd.h>
 
-#include "core/base/files.h"
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
 #include "core/storage/storage.h"
 #include "tests/fuzz/fuzz.h"
 #include "traces/analyses.h"
@@ -44,10 +48,18 @@ void check(const traces::Timeline& timeline) {
   check(traces::perfetto_trace(*traces::bytes_of(text), "input"));
 }
 
+/// SQLite opens files by their names.
 [[maybe_unused]] void nsight_trace(std::string_view text) {
-  const Descriptor file = memory_file();
-  require(file.open() && write_all(file, text) == 0);
-  check(traces::read_nsight("/proc/self/fd/" + std::to_string(file.number())));
+  static const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("gpubench-fuzz-" + std::to_string(::getpid()) + ".sqlite");
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+  const struct Remove {
+    ~Remove() {
+      std::error_code ignored;
+      std::filesystem::remove(file, ignored);
+    }
+  } remove;
+  check(traces::read_nsight(file));
 }
 
 }  // namespace
