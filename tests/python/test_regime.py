@@ -134,3 +134,20 @@ class TestWork:
         x = self.torch.zeros(1000)
         result, profile = profiler.profile_with_result(self.torch.Tensor.add_, x, 1)
         assert (x == 1).all() and "add_ changes" in profile["called_once_because"]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_the_result_is_right_and_lightweight_waits_for_nothing():
+    torch = pytest.importorskip("torch")
+    profiler = regime.GPUProfiler("cuda:0", verbose=False)
+    a = torch.randn(512, 512, device="cuda")
+    result, profile = profiler.profile_with_result(torch.matmul, a, a)
+    assert torch.allclose(result, a @ a) and profile["regime"] in regime.REGIMES.values()
+    assert 0 < profile["flops_utilization"] < 1.2 and profile["device_ms"] > 0
+    torch.cuda.synchronize()
+    torch.cuda._sleep(2_000_000_000)
+    _, light = profiler.profile_with_result(torch.cos, a, lightweight=True)
+    assert not torch.cuda.current_stream().query(), "the stream is still at work"
+    assert light["runtime_ms"] > 0
+    again = [profiler.profile_with_result(torch.cos, a, lightweight=True)[1] for _ in range(3)]
+    assert len({id(each._seconds._pair) for each in again}) == 3, "kept profiles keep their events"
