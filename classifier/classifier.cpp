@@ -12,11 +12,13 @@
 #include <utility>
 
 #include "classifier/case.h"
+#include "classifier/findings.h"
 #include "classifier/kernels.h"
 #include "classifier/rules.h"
 #include "classifier/sweeps.h"
 #include "classifier/votes.h"
 #include "core/base/parallel.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::classifier {
 namespace {
@@ -74,6 +76,17 @@ bool is_seen(const Boundary& boundary, const Sweep& sweep, const std::map<const 
   for (std::size_t i = above >= 2 ? above - 2 : 0; i < above; ++i) below_seen = below_seen || has(i, from);
   for (std::size_t i = above; i < std::min(above + 2, sweep.sizes.size()); ++i) above_seen = above_seen || has(i, to);
   return below_seen && above_seen;
+}
+
+/// Whether the sizes on both sides of a boundary were timed about one level each.
+bool is_steady_about(const Boundary& boundary, const Sweep& sweep) {
+  const auto above = std::ranges::lower_bound(sweep.sizes, boundary.at, {}, &SweepSize::argument);
+  const auto is_steady = [](const SweepSize& size) {
+    const auto& samples = size.measurements.front()->primary().samples_seconds;
+    return statistics::steadiness_of(samples).course == statistics::Course::steady;
+  };
+  return boundary.placement != Placement::at || ((above == sweep.sizes.end() || is_steady(*above)) &&
+                                                 (above == sweep.sizes.begin() || is_steady(*std::prev(above))));
 }
 
 bool is_same_device(const Device& a, const Device& b) {
@@ -164,11 +177,14 @@ void classify(Run& run) {
     add_elasticity_votes(sweeps[i], found->second.machine, verdicts);
     const auto fit = fit_of(sweeps[i], found->second);
     boundaries[i] = boundaries_of(sweeps[i], fit ? &*fit : nullptr, found->second);
-    std::erase_if(boundaries[i], [&](const Boundary& each) { return !is_seen(each, sweeps[i], verdicts); });
+    std::erase_if(boundaries[i], [&](const Boundary& each) {
+      return !is_seen(each, sweeps[i], verdicts) || !is_steady_about(each, sweeps[i]);
+    });
   });
   for (auto& each : boundaries)
     run.boundaries.insert(run.boundaries.end(), std::make_move_iterator(each.begin()),
                           std::make_move_iterator(each.end()));
+  run.findings = findings_of(run);
 }
 
 bool judge_by(const Calibration& calibration, const std::string& origin, Run& run) {

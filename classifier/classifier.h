@@ -17,7 +17,8 @@ namespace gpubench::classifier {
 /// reason in `evidence`.
 Verdict classify(const Measurement& measurement, const Calibration& calibration);
 
-/// Fills the verdict of every point that has a time and a calibration, and the boundaries of every operation.
+/// Fills the verdict of every point that has a time and a calibration, the boundaries of every operation but those
+/// beside a point whose samples are not steady, and the findings.
 void classify(Run& run);
 
 /// Judges a run by other ceilings, for every device of the calibration's kind. Times stay where the ceilings are of the

@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/resources.h"
+#include "core/statistics/statistics.h"
 
 namespace gpubench::reports {
 namespace {
@@ -47,33 +48,48 @@ std::string apart(double difference) {
 
 }  // namespace
 
+std::string few_of(const std::vector<std::string>& names) {
+  constexpr std::size_t shown = 3;
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), shown)));
+  return joined(first, ", ") + (names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
+}
+
 std::vector<std::string> activity_warnings(const Run& run) {
-  constexpr std::size_t max = 8;  // one wrong line of a program shows at every size
   std::vector<std::string> warnings;
-  std::size_t contradicted = 0;
-  std::map<std::pair<std::string, std::string>, std::size_t> not_compared;  // by device and reason
+  std::map<std::string, std::vector<const Measurement*>> contradicted;                   // by device
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> not_compared;  // by device and reason
   for (const Point& point : run.points) {
     const Measurement& measurement = point.measurement;
     if (!measurement.activity) continue;
-    const ActivityCheck& check = *measurement.activity;
-    if (!compared(check)) {
-      ++not_compared[{measurement.device, check.reason}];
-    } else if (check.agreement == Agreement::disagrees && ++contradicted <= max) {
+    if (!compared(*measurement.activity))
+      not_compared[{measurement.device, measurement.activity->reason}].push_back(label(measurement));
+    else if (measurement.activity->agreement == Agreement::disagrees)
+      contradicted[measurement.device].push_back(&measurement);
+  }
+  for (auto& [device, points] : contradicted) {
+    if (points.size() == 1) {
+      const ActivityCheck& check = *points.front()->activity;
       warnings.push_back(
           fmt::format("{} on {}: activity records contradict its device time: with kernel overhead it is {}, "
                       "records give {}, {}.",
-                      label(measurement), measurement.device, with_interval(*check.expected_seconds),
+                      label(*points.front()), device, with_interval(*check.expected_seconds),
                       with_interval(*check.seconds), difference_text(check)));
+      continue;
     }
+    std::ranges::stable_sort(points, std::greater<>(), [](const Measurement* measurement) {
+      return std::abs(*difference_seconds(*measurement->activity)) / *measurement->activity->tolerance_seconds;
+    });
+    std::vector<std::string> names;
+    for (const Measurement* const measurement : points)
+      names.push_back(fmt::format("{} ({})", label(*measurement), difference_text(*measurement->activity)));
+    warnings.push_back(fmt::format("Activity records contradict the device times of {} points on {}: {}.",
+                                   points.size(), device, few_of(names)));
   }
-  if (contradicted > max)
-    warnings.push_back(
-        fmt::format("Activity records contradict the device times of {} more points; a .json given to --out "
-                    "has them all.",
-                    contradicted - max));
-  for (const auto& [what, count] : not_compared)
-    warnings.push_back(fmt::format("{} point{} on {} {} not checked against activity records: {}.", count,
-                                   count == 1 ? "" : "s", what.first, count == 1 ? "was" : "were", what.second));
+  for (const auto& [what, names] : not_compared)
+    warnings.push_back(fmt::format("{} point{} on {} {} not checked against activity records: {} ({}).", names.size(),
+                                   names.size() == 1 ? "" : "s", what.first, names.size() == 1 ? "was" : "were",
+                                   what.second, few_of(names)));
   return warnings;
 }
 
@@ -250,6 +266,28 @@ std::string votes_text(const Verdict& verdict) {
   return joined(verdict.votes, "; ", [](const Vote& vote) {
     return fmt::format("{} {} ({}: {})", name_of(vote.experiment), name_of(vote.outcome), vote.says, vote.evidence);
   });
+}
+
+std::string steadiness_text(const Measurement& measurement) {
+  const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
+  const std::string from = format_seconds(found.from), to = format_seconds(found.to);
+  switch (found.course) {
+    case statistics::Course::step: return fmt::format("steps from {} to {}", from, to);
+    case statistics::Course::drift: return fmt::format("drifts from {} to {}", from, to);
+    case statistics::Course::two_levels: return fmt::format("has two levels, {} and {}", from, to);
+    default: return {};
+  }
+}
+
+std::string spread_text(const Measurement& measurement) {
+  switch (statistics::steadiness_of(measurement.primary().samples_seconds).course) {
+    case statistics::Course::step: return "step";
+    case statistics::Course::drift: return "drift";
+    case statistics::Course::two_levels: return "2 levels";
+    default: break;
+  }
+  const auto width = relative_half_width(measurement);
+  return width ? format_percent(*width) : "";
 }
 
 std::vector<AdviceLine> advice_of(const Group& group) {

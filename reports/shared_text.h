@@ -29,6 +29,11 @@ std::string advice_text(const Advice& advice);
 std::string advice_text(const Verdict& verdict);
 std::string votes_text(const Verdict& verdict);
 
+/// What its samples do while they are taken: "drifts from 579 us to 659 us"; empty where they keep one level.
+std::string steadiness_text(const Measurement& measurement);
+/// Half the interval of the median, "2.5 %"; "step", "drift" or "2 levels" where the samples do not keep one level.
+std::string spread_text(const Measurement& measurement);
+
 /// "by rows; 1.25 G items/s; matrix 128 bytes": label, items and counters of the operation; empty where it has none.
 std::string own_figures(const Measurement& measurement);
 
@@ -56,7 +61,10 @@ std::vector<std::vector<std::string>> agreement_rows(const Run& run);
 /// Where that rule and ours differ, with the reasons: "memory, theirs latency at saxpy/1024: ...".
 std::vector<std::string> rule_differences(const Run& run);
 
-/// For Run::warnings: points that activity records contradict (eight, others counted), and why some are not compared.
+/// "a, b, c and 5 more"
+std::string few_of(const std::vector<std::string>& names);
+
+/// For Run::warnings: points that activity records contradict, and why some are not compared, a line of each kind.
 std::vector<std::string> activity_warnings(const Run& run);
 /// "activity records agree with 41 of 42 points; largest difference: 0.31 us longer where 0.10 us is allowed (copy)".
 std::string activity_summary(const Run& run);

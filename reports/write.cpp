@@ -146,6 +146,10 @@ Several join(const std::vector<NamedRun>& runs) {
       boundary.device = name(boundary.device);
       several.merged.boundaries.push_back(std::move(boundary));
     }
+    for (auto finding : run.findings) {
+      finding.device = name(finding.device);
+      several.merged.findings.push_back(std::move(finding));
+    }
     for (const auto& warning : run.warnings) several.merged.warnings.push_back(fmt::format("{}: {}", label, warning));
   }
   return several;

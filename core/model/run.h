@@ -35,6 +35,27 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
+/// What to fix first in one operation: where, what limits it, what to do and what that could gain.
+struct OperationFinding {
+  std::string operation;
+  std::string device;
+  std::string point;                   ///< name of the measurement to begin with
+  std::optional<FailureKind> failure;  ///< why its points have no valid time; absent of a limit
+  Regime regime = Regime::unknown;
+  std::string limiter;
+  std::string why;                    ///< the advice's evidence, or the failure's message
+  std::string action;                 ///< empty of a failure
+  std::optional<AdviceCode> code;     ///< of the action
+  std::string kernel;                 ///< that it is about; empty: the operation as a whole
+  std::optional<double> gain;         ///< of the point: at most so many times faster; absent when it cannot be told
+  std::optional<Interval> gain_ci95;  ///< likewise
+  std::optional<double> saved;        ///< of the time of all points of the operation, at most
+  double confidence = 0.0;            ///< of the point's verdict; 1 of a failure
+  std::int64_t points = 0;            ///< that share it
+  std::int64_t all_points = 0;        ///< of the operation on this device
+  friend bool operator==(const OperationFinding&, const OperationFinding&) = default;
+};
+
 /// Of a run that was stopped: how far it came.
 struct Unfinished {
   std::int64_t finished = 0;  ///< points
@@ -51,8 +72,9 @@ struct Run {
   std::vector<Point> points;              ///< in the order they were measured
   std::vector<Boundary> boundaries;
   std::vector<std::string> warnings;
-  std::optional<Unfinished> unfinished = {};  ///< absent in a finished run, and in older files
-  std::optional<Program> program = {};        ///< of a profiled program, whose kernels are the points
+  std::optional<Unfinished> unfinished = {};    ///< absent in a finished run, and in older files
+  std::optional<Program> program = {};          ///< of a profiled program, whose kernels are the points
+  std::vector<OperationFinding> findings = {};  ///< failures, then by falling saving (classifier/findings.h)
 
   [[nodiscard]] const Calibration* calibration_of(std::string_view device_id) const {
     for (const auto& calibration : calibrations)

@@ -395,6 +395,17 @@ void describe(auto& visit, is_a<Point> auto& it) {
                 "kernel_verdicts", "does not have one entry for each of the kernel_groups");
 }
 
+void describe(auto& visit, is_a<OperationFinding> auto& it) {
+  fields(visit, OF(operation), OF(device), OF(point), OF(failure), OF(regime));
+  filled(visit, OF(limiter), OF(why), OF(action));
+  visit.field(OF(code));
+  visit.filled(OF(kernel));
+  fields(visit, OF(gain), OF(gain_ci95));
+  visit.field(OF(saved), Domain::probability);
+  visit.field(OF(confidence), Domain::probability);
+  fields(visit, OF(points), OF(all_points));
+}
+
 PLAIN(Unfinished, OF(finished), OF(planned))
 
 // Programs.
@@ -442,8 +453,11 @@ void describe(auto& visit, is_a<Program> auto& it) {
                   "overview", "names a slice that overview_names does not have");
 }
 
-PLAIN(Run, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries), OF(warnings),
-      OF(program))
+void describe(auto& visit, is_a<Run> auto& it) {
+  fields(visit, OF(context), OF(unfinished), OF(devices), OF(calibrations), OF(points), OF(boundaries));
+  visit.filled(OF(findings));
+  fields(visit, OF(warnings), OF(program));
+}
 PLAIN(BaselineEntry, OF(label), OF(added_utc), OF(fingerprint), OF(clock), OF(runs))
 
 #undef PLAIN

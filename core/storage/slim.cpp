@@ -84,8 +84,9 @@ Run read_quickly(const std::string& text, std::string_view origin) {
   for (auto field : json.get_object()) {
     const std::string key(field.unescaped_key().value());
     if (key != "points") {
-      document.json[key] =
-          key == "calibrations" || key == "boundaries" ? nlohmann::json::array() : json_of(field.value().value(), 1);
+      document.json[key] = key == "calibrations" || key == "boundaries" || key == "findings"
+                               ? nlohmann::json::array()
+                               : json_of(field.value().value(), 1);
       continue;
     }
     // Points are read as the schema says, which stands first in what gpubench writes.
@@ -111,6 +112,7 @@ Run read_quickly(const std::string& text, std::string_view origin) {
 Run slim(Run run) {
   run.calibrations.clear();
   run.boundaries.clear();
+  run.findings.clear();
   for (Point& point : run.points) make_slim(point);
   return run;
 }

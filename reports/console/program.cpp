@@ -16,7 +16,6 @@ namespace gpubench::reports {
 namespace {
 
 constexpr std::size_t shown_kernels = 10;
-constexpr std::size_t shown_findings = 3;
 constexpr std::size_t shown_lines = 8;  // of GPUs and of kinds of memory
 constexpr std::size_t min_shown_name = 16;
 
@@ -76,9 +75,6 @@ std::string program_text(const Run& run, const ConsoleStyle& style) {
   text += lines(program.gpus, gpu_lines, style) + "\n" + kernel_table(run, style);
   if (!program.counters_reason.empty())
     text += paragraph("", "no counters: " + printable(program.counters_reason), color::dim, style);
-  if (!program.findings.empty()) text += "\n";
-  for (std::size_t i = 0; i < std::min(program.findings.size(), shown_findings); ++i)
-    text += paragraph(fmt::format("{}. ", i + 1), printable(program.findings[i].text), color::none, style);
   if (!program.memory.empty()) text += "\n";
   return text +
          lines(

@@ -15,6 +15,7 @@
 #include "core/model/points.h"
 #include "reports/console/plots.h"
 #include "reports/console/program.h"
+#include "reports/findings.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
 
@@ -63,13 +64,12 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
                                  {"limiter"},         {"of max", true},    {"confidence"}};
   for (const Point* point : timed) {
     const Measurement& measurement = point->measurement;
-    const auto width = relative_half_width(measurement);
     const Summary* on_device = seconds_by(measurement, Clock::device);
     const Verdict* verdict = point->verdict ? &*point->verdict : nullptr;
     const bool certain = verdict != nullptr && verdict->certainty == Certainty::certain;
     add_row(columns, {{printable(label(measurement))},
                       {format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : "")},
-                      {width ? format_percent(*width) : ""},
+                      {spread_text(measurement)},
                       {on_device != nullptr ? format_seconds(on_device->median, 4) : ""},
                       {bandwidth_text(measurement)},
                       {flops_text(measurement)},
@@ -295,22 +295,28 @@ std::string legend(const Run& run, const ConsoleStyle& style) {
   return signs.empty() ? "" : paragraph("", joined(signs, ", "), color::dim, style);
 }
 
-/// Where the counters contradict what an operation declares; a few of them, for one wrong line shows at every size.
-std::string work_notices(const Run& run, const ConsoleStyle& style) {
-  constexpr std::size_t max = 8;
-  std::size_t count = 0;
+std::string warning_lines(const Run& run, const ConsoleStyle& style) {
   std::string text;
-  for (const Point& point : run.points) {
-    const auto& differences = point.measurement.work_differences;
-    if (differences.empty() || ++count > max) continue;
-    text += paragraph(
-        "notice: ",
-        fmt::format("{} {} (counted)", printable(label(point.measurement)), printable(joined(differences, ", "))),
-        color::yellow, style);
+  for (const std::string& warning : folded_warnings(run))
+    text += paragraph("warning: ", printable(warning), color::yellow, style);
+  for (const std::string& notice : {unsteady_text(run), work_differences_text(run)})
+    if (!notice.empty()) text += paragraph("notice: ", printable(notice), color::yellow, style);
+  return text;
+}
+
+/// What to fix first: the last thing on the screen, so the first that is read.
+std::string findings_text(const Run& run, const ConsoleStyle& style) {
+  const auto lines = finding_lines(run);
+  if (lines.empty()) return paragraph("", no_findings_text(run), color::bold, style);
+  std::string text = paragraph("", "what to fix first", color::bold, style);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const FindingLine& line = lines[i];
+    const std::string lead = fmt::format("{}. ", i + 1);
+    const std::string separator = line.head.empty() || line.action.empty() ? "" : ": ";
+    text += paragraph(lead, printable(line.head + separator + line.action), line.is_failure ? color::red : color::none,
+                      style);
+    text += paragraph(std::string(lead.size(), ' '), printable(line.why), color::dim, style);
   }
-  if (count > max)
-    text += paragraph("notice: ", fmt::format("{} more points do not do the work they declare", count - max),
-                      color::yellow, style);
   return text;
 }
 
@@ -349,11 +355,9 @@ std::string console(const Run& run, const ConsoleStyle& style, bool kernels) {
                      (run.program ? program_text(run, style) : table_text(run, style, kernels)) +
                      agreement_text(run, style);
   if (style.drawing) text += rooflines(run, style);
-  text += "\n" + own_figures_lines(run, style) + legend(run, style);
-  for (const std::string& warning : run.warnings)
-    text += paragraph("warning: ", printable(warning), color::yellow, style);
-  return text + work_notices(run, style) + summary_line(activity_summary(run), style) +
-         summary_line(counters_summary(run), style) + summary(run, style);
+  return text + "\n" + own_figures_lines(run, style) + legend(run, style) + summary(run, style) +
+         warning_lines(run, style) + summary_line(activity_summary(run), style) +
+         summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
 }
 
 }  // namespace gpubench::reports

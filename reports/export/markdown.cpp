@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/export/tables.h"
+#include "reports/findings.h"
 #include "reports/program.h"
 #include "reports/reports.h"
 #include "reports/shared_text.h"
@@ -42,11 +43,10 @@ std::vector<std::string> row_of(const Point& point, bool with_device) {
     cells.insert(cells.end(), 7, "");
     return cells;
   }
-  const auto spread = relative_half_width(measurement);
   const auto bandwidth = bytes_per_second(measurement);
   const auto flops = flops_per_second(measurement);
   cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
-  cells.push_back(spread ? format_percent(*spread) : "");
+  cells.push_back(spread_text(measurement));
   cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
   cells.push_back(flops ? format_flops_per_second(*flops) : "");
   add_verdict(point, cells);
@@ -76,7 +76,22 @@ std::string table(const Run& run) {
   return markdown_table(headings, rows) + (loaded ? "\n! measured under load\n" : "");
 }
 
-/// A profiled program: where its time went, what to do, its kernels.
+/// What to fix first.
+std::string findings(const Run& run) {
+  const auto lines = finding_lines(run);
+  if (lines.empty()) return markdown_text(no_findings_text(run)) + "\n\n";
+  std::string text = "**What to fix first**\n\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const FindingLine& line = lines[i];
+    const std::string separator = line.head.empty() || line.action.empty() ? "" : ": ";
+    text += fmt::format("{}. {}{}{}", i + 1, line.head.empty() ? "" : fmt::format("**{}**", markdown_text(line.head)),
+                        separator, markdown_text(line.action));
+    text += line.why.empty() ? "\n" : fmt::format("<br>{}\n", markdown_text(line.why));
+  }
+  return text + "\n";
+}
+
+/// A profiled program: where its time went and its kernels.
 std::string program_text(const Run& run) {
   const Program& program = *run.program;
   std::string text = fmt::format("- program: {}\n- {}\n", markdown_text(joined(program.command, " ")),
@@ -89,8 +104,6 @@ std::string program_text(const Run& run) {
   if (!program.counters_reason.empty())
     text += fmt::format("- no counters: {}\n", markdown_text(program.counters_reason));
   text += "\n";
-  for (std::size_t i = 0; i < program.findings.size(); ++i)
-    text += fmt::format("{}. {}\n", i + 1, markdown_text(program.findings[i].text));
   std::vector<std::vector<std::string>> rows;
   for (const ProgramRow& row : program_rows(run)) {
     const ProgramKernel& kernel = *row.kernel;
@@ -102,19 +115,18 @@ std::string program_text(const Run& run) {
     add_verdict(row.point != nullptr ? *row.point : Point{}, rows.back());
   }
   if (rows.empty()) return text + "No kernel was recorded.\n";
-  return text + (program.findings.empty() ? "" : "\n") +
-         markdown_table({{"kernel"},
-                         {"range"},
-                         {"launches", true},
-                         {"total", true},
-                         {"share", true},
-                         {"mean", true},
-                         {"p95", true},
-                         {"regime"},
-                         {"limiter"},
-                         {"of ceiling", true},
-                         {"confidence"}},
-                        rows);
+  return text + markdown_table({{"kernel"},
+                                {"range"},
+                                {"launches", true},
+                                {"total", true},
+                                {"share", true},
+                                {"mean", true},
+                                {"p95", true},
+                                {"regime"},
+                                {"limiter"},
+                                {"of ceiling", true},
+                                {"confidence"}},
+                               rows);
 }
 
 /// A list under its title; nothing where it is empty.
@@ -207,13 +219,17 @@ std::string group_table(const std::vector<const Ceiling*>& ceilings) {
 }  // namespace
 
 std::string markdown(const Run& run) {
-  std::string text = fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
-                                 markdown_text(run.context.host), markdown_text(run.context.created_utc));
+  std::string text = findings(run);
+  text += fmt::format("gpubench {} on {}, {}\n\n", markdown_text(run.context.gpubench_version),
+                      markdown_text(run.context.host), markdown_text(run.context.created_utc));
   text += devices(run) + (run.program ? program_text(run) : "\n" + table(run)) + figures_of_operations(run) +
           boundaries(run) + advice(run) + doubts(run) + agreement(run);
   if (const std::string surer = counters_summary(run); !surer.empty()) text += "\n" + surer + "\n";
-  if (!run.warnings.empty()) text += "\n";
-  for (const std::string& warning : run.warnings) text += fmt::format("- **warning**: {}\n", markdown_text(warning));
+  text += "\n";
+  for (const std::string& warning : folded_warnings(run))
+    text += fmt::format("- **warning**: {}\n", markdown_text(warning));
+  for (const std::string& notice : {unsteady_text(run), work_differences_text(run)})
+    if (!notice.empty()) text += fmt::format("- {}\n", markdown_text(notice));
   return text;
 }
 

@@ -227,6 +227,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"meta", one ? meta_of(run.context) : ""},
        {"version", markup::escape(run.context.gpubench_version)},
        {"summary", markup::escape(sections::summary(run))},
+       {"findings", sections::findings(run)},
        {"regimes", sections::regimes(run)},
        {"notices", sections::notices(run)},
        {"navigation", !one          ? "<a href=\"#runs\">Runs</a>"

@@ -80,6 +80,7 @@ std::string title(const Run& run);  ///< plain text: devices and date
 std::string summary(const Run& run);
 std::string devices(const Run& run);       ///< names in the header, with what identifies them
 std::string runs(const Several& several);  ///< the table of several runs: what each is
+std::string findings(const Run& run);      ///< what to fix first, with links to the points
 std::string regimes(const Run& run);       ///< the bar of regimes with its figures
 std::string notices(const Run& run);       ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);

@@ -63,17 +63,6 @@ std::string gpu_card(const GpuTime& gpu) {
       escape(name_of(gpu)), escape(busy_text(gpu)), escape(idle_text(gpu)), escape(facts), bar, legend);
 }
 
-std::string findings(const Program& program) {
-  if (program.findings.empty()) return "<p class=\"empty\">Nothing stands out that would gain 2 % of the time.</p>\n";
-  std::string html = "<ol class=\"findings\">";
-  for (const Finding& finding : program.findings)
-    html += fmt::format(
-        "<li>{}{}</li>",
-        finding.gain_seconds ? fmt::format("<strong>{}</strong> ", escape(format_seconds(*finding.gain_seconds))) : "",
-        escape(finding.text));
-  return html + "</ol>\n";
-}
-
 std::string kernel_row(const Run& run, const ProgramRow& row) {
   const ProgramKernel& kernel = *row.kernel;
   const Verdict* const verdict = row.point != nullptr && row.point->verdict ? &*row.point->verdict : nullptr;
@@ -247,7 +236,7 @@ std::string program(const Run& run) {
   if (program.gpus.empty()) html += "<p class=\"empty\">No work on a GPU was recorded.</p>\n";
   if (!program.counters_reason.empty())
     html += fmt::format("<p class=\"notice\"><strong>No counters:</strong> {}</p>\n", escape(program.counters_reason));
-  html += "<h3>What to do</h3>\n" + findings(program) + kernels(run) + overview(program);
+  html += kernels(run) + overview(program);
   for (const ProgramMemory& memory : program.memory) html += memory_curve(program, memory);
   return html + ranges(program) + tables(program) + "</section>\n";
 }

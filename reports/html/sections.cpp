@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "reports/findings.h"
 #include "reports/html/page.h"
 #include "reports/shared_text.h"
 
@@ -189,6 +190,20 @@ std::string runs(const Several& several) {
   return render(table);
 }
 
+std::string findings(const Run& run) {
+  const auto lines = finding_lines(run);
+  if (lines.empty()) return "<p class=\"empty\">" + escape(no_findings_text(run)) + "</p>\n";
+  std::string html = "<ol class=\"findings\">";
+  for (const FindingLine& line : lines) {
+    std::string head = escape(line.head);
+    if (line.point != nullptr) head = fmt::format("<a href=\"{}\">{}</a>", escape(address_of(run, *line.point)), head);
+    html += fmt::format("<li{}>{}{}{}{}</li>\n", line.is_failure ? " class=\"bad\"" : "", head,
+                        line.head.empty() || line.action.empty() ? "" : ": ", escape(line.action),
+                        line.why.empty() ? "" : "<p>" + escape(line.why) + "</p>");
+  }
+  return html + "</ol>\n";
+}
+
 std::string regimes(const Run& run) {
   const auto counts = count(run);
   std::string bar;
@@ -214,18 +229,13 @@ std::string regimes(const Run& run) {
 
 std::string notices(const Run& run) {
   std::string html;
-  if (!run.warnings.empty()) {
-    html += "<section class=\"notice warn\" aria-labelledby=\"warnings-title\"><h2 id=\"warnings-title\">" +
-            plural(run.warnings.size(), "warning") + "</h2><ul>";
-    // A few at a glance; many would push all charts off the first page.
-    constexpr std::size_t at_a_glance = 4;
-    const bool folds = run.warnings.size() > at_a_glance + 1;
-    for (std::size_t i = 0; i < run.warnings.size(); ++i) {
-      if (folds && i == at_a_glance)
-        html += "</ul><details><summary>" + std::to_string(run.warnings.size() - i) + " more</summary><ul>";
-      html += "<li>" + escape(run.warnings[i]) + "</li>";
-    }
-    html += folds ? "</ul></details></section>\n" : "</ul></section>\n";
+  std::vector<std::string> warnings = folded_warnings(run);
+  for (std::string text : {unsteady_text(run), work_differences_text(run)})
+    if (!text.empty()) warnings.push_back(std::move(text));
+  if (!warnings.empty()) {
+    html += fmt::format("<details class=\"notice warn\"><summary>{}</summary><ul>", plural(warnings.size(), "warning"));
+    for (const std::string& warning : warnings) html += "<li>" + escape(warning) + "</li>";
+    html += "</ul></details>\n";
   }
   if (const std::string surer = counters_summary(run); !surer.empty())
     html += "<p class=\"notice\">" + escape(surer) + "</p>\n";

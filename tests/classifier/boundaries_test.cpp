@@ -130,6 +130,22 @@ TEST(Boundaries, MatrixProductCrossesTheRidge) {
   EXPECT_NEAR(run.boundaries.front().at / std::cbrt(0.5e6), 1.0, 0.03);
 }
 
+TEST(Boundaries, AreNotDrawnBesideSamplesThatAreNotSteady) {
+  std::mt19937_64 random(14);
+  const auto truth = cpu();
+  auto run = simulated(truth, {16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048}, square_product, 0.01, random);
+  const auto make_it_step = [&](std::size_t point) {
+    Timing& timing = run.points[point].measurement.make_primary();
+    for (int i = 0; i < 40; ++i) timing.samples_seconds.push_back(timing.seconds->median * (i < 20 ? 0.94 : 1.06));
+  };
+  make_it_step(8);  // 256, well above the boundary at 79
+  classify(run);
+  EXPECT_EQ(chain(run), "launch>fp32 ");
+  make_it_step(5);  // 96
+  classify(run);
+  EXPECT_EQ(chain(run), "");
+}
+
 TEST(Boundaries, IntensityCrossesTheRidge) {
   std::mt19937_64 random(15);
   const auto truth = gpu();

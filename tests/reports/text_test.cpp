@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "core/model/points.h"
 #include "reports/export/tables.h"
+#include "reports/findings.h"
+#include "reports/reports.h"
+#include "reports/shared_text.h"
+#include "tests/reports/sample_run.h"
 
 namespace gpubench::reports {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Delimited, FollowsRfc4180) {
   EXPECT_EQ(csv_text("plain"), "plain");
@@ -48,6 +57,90 @@ TEST(Points, LabelsLeaveOutTheSuffixAndCountRepetitions) {
   measurement.name = "x/manual_time";
   measurement.repetition = 1;
   EXPECT_EQ(label(measurement), "x #2");
+}
+
+TEST(Findings, SayWhereWhyHowSureAndWhatItSaves) {
+  const gpubench::Run run = testing::sample_run();
+  const auto lines = finding_lines(run);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(lines[0].is_failure);
+  EXPECT_EQ(lines[0].head, "gemm<bf16>: 1 of 3 points ran out of memory");
+  EXPECT_EQ(lines[0].why, "gemm<bf16>/n:131072: 96.0 GiB wanted, 79.1 GiB free");
+  EXPECT_EQ(lines[1].head, "gemm<bf16>, up to 1.2x faster (1.1 to 1.3)");
+  EXPECT_EQ(lines[1].action, "fill the last wave of blocks");
+  EXPECT_EQ(lines[1].why,
+            "tensor-bf16 limits gemm<bf16>/n:4096 (97 % sure): 256 blocks make 2.56 waves. This saves up to 14 % "
+            "of the operation's time");
+  EXPECT_EQ(lines[1].point, &run.points[6]);
+  EXPECT_EQ(address_of(run, *lines[1].point), "#gemm%3Cbf16%3E/n:4096");
+}
+
+TEST(Findings, AreTheLastOnTheScreenAndTheFirstElsewhere) {
+  const gpubench::Run run = testing::sample_run();
+  const std::string head = "gemm<bf16>, up to 1.2x faster";
+  const std::string screen = console(run, {false, 200});
+  EXPECT_GT(screen.find("what to fix first"), screen.find("10 points: "));
+  EXPECT_GT(screen.find("what to fix first"), screen.rfind("warning: "));
+  EXPECT_NE(screen.find(head), std::string::npos);
+  const std::string summary = markdown(run);
+  EXPECT_EQ(summary.find("**What to fix first**"), 0U);
+  const std::string page = html(run);
+  const auto place = page.find("<h2 id=\"findings-title\">");
+  EXPECT_LT(place, page.find("<details class=\"notice warn\">"));
+  EXPECT_LT(place, page.find("<summary class=\"summary\">"));
+  EXPECT_NE(page.find("<a href=\"#gemm%3Cbf16%3E/n:4096\">gemm&lt;bf16&gt;, up to 1.2x faster"), std::string::npos);
+}
+
+TEST(Findings, ARunWithoutAnySaysSo) {
+  gpubench::Run run = testing::sample_run();
+  run.findings.clear();
+  EXPECT_THAT(console(run, {false, 200}), HasSubstr("Nothing stands out: no operation could save 5 % of its time"));
+  EXPECT_THAT(html(run), HasSubstr("Nothing stands out"));
+  EXPECT_THAT(markdown(run), ::testing::StartsWith("Nothing stands out"));
+  for (Point& point : run.points) point.verdict.reset();
+  EXPECT_THAT(no_findings_text(run), HasSubstr("no calibration"));
+  EXPECT_THAT(no_findings_text({}), HasSubstr("no point was measured"));
+}
+
+TEST(Findings, OfAProgramAreItsOwn) {
+  gpubench::Run run = testing::sample_run();
+  run.program.emplace();
+  for (int i = 0; i < 7; ++i) run.program->findings.push_back({"the GPU waits " + std::to_string(i), 1.0});
+  const auto lines = finding_lines(run);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[4].action, "the GPU waits 4");
+}
+
+TEST(Warnings, OfOneKindAreOneLineThatNamesThree) {
+  gpubench::Run run = testing::sample_run();
+  run.warnings = {"first of all"};
+  for (const char* const name : {"a/1", "b/2", "c/3", "d/4"})
+    run.warnings.push_back(fmt::format("{} on cuda:0: records contradict it: 1.0 us where 2.0 us is allowed.", name));
+  run.warnings.emplace_back("e/5 on cuda:0: something else: 3.");
+  EXPECT_THAT(folded_warnings(run),
+              ElementsAre("first of all", "4 points on cuda:0: records contradict it: a/1, b/2, c/3 and 1 more",
+                          "e/5 on cuda:0: something else: 3."));
+}
+
+TEST(Warnings, NamePointsThatDoOtherWork) {
+  gpubench::Run run = testing::sample_run();
+  EXPECT_EQ(work_differences_text(run), "");
+  run.points[0].measurement.work_differences = {"moves 3.1x the bytes it declares"};
+  EXPECT_EQ(work_differences_text(run),
+            "1 point does not do the work it declares (counted): saxpy/1024 (moves 3.1x the bytes it declares)");
+}
+
+TEST(Warnings, NamePointsThatAreNotSteady) {
+  gpubench::Run run = testing::sample_run();
+  EXPECT_EQ(unsteady_text(run), "");
+  auto& samples = run.points[4].measurement.make_primary().samples_seconds;
+  samples.clear();
+  for (int i = 0; i < 40; ++i) samples.push_back(i < 20 ? 2.2e-4 : 2.4e-4);
+  EXPECT_EQ(unsteady_text(run),
+            "1 point is not steady, so no interval holds: saxpy/67108864 steps from 220 us to 240 us");
+  EXPECT_EQ(spread_text(run.points[4].measurement), "step");
+  EXPECT_THAT(console(run, {false, 200}), HasSubstr("notice: 1 point is not steady"));
+  EXPECT_THAT(markdown(run), HasSubstr("| step |"));
 }
 
 }  // namespace

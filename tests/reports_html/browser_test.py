@@ -115,8 +115,10 @@ def test_click(page, folder):
                           "const box = all[20].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 4]; })()")
     for kind in ("mousePressed", "mouseReleased"):
         page.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
-    page.until("/^#p\\d+$/.test(location.hash)")
-    line = page.evaluate("points[Number(location.hash.slice(2))].line")
+    page.until("!!document.querySelector('tr.target')")
+    line = page.evaluate("points[Number(document.querySelector('tr.target').id.slice(1))].line")
+    expect("the address names the point", page.evaluate(
+        "decodeURIComponent(location.hash.slice(1)) === document.querySelector('tr.target th').textContent"))
     expect(f"the table has only {line}", page.evaluate("document.getElementById('only').value") == line)
     expect("the charts of one operation follow", page.evaluate("document.getElementById('line').value") == line)
     shown = page.evaluate("document.querySelectorAll('#points-table tbody tr:not(.about)').length")

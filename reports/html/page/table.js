@@ -132,13 +132,20 @@
     tr.classList.add("target");
     const button = tr.querySelector("button");
     if (button.getAttribute("aria-expanded") !== "true") button.click();
-    history.replaceState(null, "", "#p" + id);
+    history.replaceState(null, "", addressOf(points[id]));
     tr.scrollIntoView({block: "center", behavior: "instant"});
     button.focus({preventScroll: true});
   };
+  // "#saxpy/n:1024": the same in every run that has such a point. "#p3" is the point at a place.
+  const nameOf = (row) => row.name + (severalDevices ? "@" + row.device : "");
+  const addressOf = (row) => "#" + encodeURIComponent(nameOf(row)).replace(/%(2F|3A|2C|3D|40)/g, decodeURIComponent);
+  const places = new Map(points.map((row) => [nameOf(row), row.id]).reverse());
   window.showLinked = () => {
-    const linked = /^#p(\d+)$/.exec(location.hash);
-    if (linked) showPoint(Number(linked[1]));
+    const numbered = /^#p(\d+)$/.exec(location.hash);
+    let name = "";
+    try { name = decodeURIComponent(location.hash.slice(1)); } catch { /* not an address of ours */ }
+    const id = numbered ? Number(numbered[1]) : places.get(name);
+    if (id !== undefined) showPoint(id);
   };
   addEventListener("hashchange", showLinked);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -279,6 +280,75 @@ TEST(BlockInterval, RefusesBlocksThatDoNotAddUp) {
   for (const std::vector<std::int64_t>& blocks :
        {std::vector<std::int64_t>{}, {3}, {2, 3}, {4, 0}, {5, -1}, {std::numeric_limits<std::int64_t>::max(), 4}})
     EXPECT_THROW(static_cast<void>(median_ci95(samples, blocks)), std::invalid_argument);
+}
+
+std::vector<double> noisy_samples(std::mt19937_64& random, std::size_t count, double spread) {
+  std::normal_distribution<double> normal(100.0, spread);
+  std::vector<double> samples(count);
+  for (double& sample : samples) sample = normal(random);
+  return samples;
+}
+
+TEST(Steadiness, FindsAStep) {
+  std::mt19937_64 random(7);
+  auto samples = noisy_samples(random, 60, 1.0);
+  for (std::size_t i = 40; i < samples.size(); ++i) samples[i] += 10.0;
+  const Steadiness found = steadiness_of(samples);
+  EXPECT_EQ(found.course, Course::step);
+  EXPECT_NEAR(found.from, 100.0, 1.0);
+  EXPECT_NEAR(found.to, 110.0, 1.0);
+}
+
+TEST(Steadiness, FindsADrift) {
+  std::mt19937_64 random(8);
+  auto samples = noisy_samples(random, 79, 1.0);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] -= 0.2 * static_cast<double>(i);
+  const Steadiness found = steadiness_of(samples);
+  EXPECT_EQ(found.course, Course::drift);
+  EXPECT_NEAR(found.from, 98.5, 1.5);
+  EXPECT_NEAR(found.to, 86.0, 1.5);
+}
+
+TEST(Steadiness, FindsTwoLevelsToAndFro) {
+  std::mt19937_64 random(9);
+  auto samples = noisy_samples(random, 60, 0.5);
+  for (std::size_t i = 0; i < samples.size(); i += 3) samples[i] += 12.0;
+  const Steadiness found = steadiness_of(samples);
+  EXPECT_EQ(found.course, Course::two_levels);
+  EXPECT_NEAR(found.from, 100.0, 0.5);
+  EXPECT_NEAR(found.to, 112.0, 0.5);
+}
+
+TEST(Steadiness, LeavesSmallChangesFewSamplesAndOutliersAlone) {
+  std::mt19937_64 random(10);
+  auto samples = noisy_samples(random, 60, 0.05);
+  for (std::size_t i = 30; i < samples.size(); ++i) samples[i] += 0.5;  // half a percent
+  EXPECT_EQ(steadiness_of(samples).course, Course::steady);
+  EXPECT_EQ(steadiness_of(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2}).course, Course::steady);
+  samples = noisy_samples(random, 60, 0.5);
+  for (const std::size_t i : {3, 20, 41, 55}) samples[i] = 300.0;
+  EXPECT_EQ(steadiness_of(samples).course, Course::steady);
+  EXPECT_EQ(steadiness_of({}).course, Course::steady);
+  EXPECT_EQ(steadiness_of(std::vector<double>(50, 1.0)).course, Course::steady);
+}
+
+TEST(Steadiness, RaisesFewFalseAlarms) {
+  std::mt19937_64 random(11);
+  std::exponential_distribution<double> tail(0.2);
+  std::uniform_real_distribution<double> flat(90.0, 110.0);
+  for (const std::size_t count : {16U, 40U, 80U, 300U}) {
+    constexpr int trials = 1000;
+    std::array<int, 3> alarms{};
+    for (int trial = 0; trial < trials; ++trial) {
+      auto samples = noisy_samples(random, count, 3.0);
+      alarms[0] += steadiness_of(samples).course != Course::steady;
+      for (double& sample : samples) sample = 100.0 + tail(random);
+      alarms[1] += steadiness_of(samples).course != Course::steady;
+      for (double& sample : samples) sample = flat(random);
+      alarms[2] += steadiness_of(samples).course != Course::steady;
+    }
+    for (const int found : alarms) EXPECT_LT(found, trials / 100) << count;
+  }
 }
 
 }  // namespace

@@ -389,6 +389,27 @@ Boundary boundary(Random& random) {
   return result;
 }
 
+OperationFinding operation_finding(Random& random) {
+  OperationFinding result;
+  result.operation = random.text();
+  result.device = random.text();
+  result.point = random.text();
+  if (random.flip()) result.failure = random.of<FailureKind>(failure_kind_names);
+  result.regime = random.of<Regime>(regime_names);
+  result.limiter = random.text();
+  result.why = random.text();
+  result.action = random.text();
+  if (random.flip()) result.code = random.of<AdviceCode>(advice_code_names);
+  result.kernel = random.text();
+  if (random.flip()) result.gain = random.not_negative();
+  if (random.flip()) result.gain_ci95 = random.interval();
+  if (random.flip()) result.saved = random.probability();
+  result.confidence = random.probability();
+  result.points = random.whole(0, 1000);
+  result.all_points = random.whole(0, 1000);
+  return result;
+}
+
 ProgramTrack program_track(Random& random, std::size_t names) {
   ProgramTrack result;
   result.name = random.text();
@@ -493,6 +514,7 @@ Run random_run(std::uint64_t seed) {
     return point;
   });
   run.boundaries = random.list(3, [&] { return boundary(random); });
+  run.findings = random.list(3, [&] { return operation_finding(random); });
   run.warnings = random.texts();
   if (random.flip()) run.unfinished = {3, 7};
   if (random.flip()) run.program = program(random);

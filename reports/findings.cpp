@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "classifier/findings.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/model/points.h"
+#include "core/model/resources.h"
+#include "reports/shared_text.h"
+
+namespace gpubench::reports {
+namespace {
+
+const Point* find_point(const Run& run, const OperationFinding& finding) {
+  for (const Point& point : run.points)
+    if (point.measurement.name == finding.point && point.measurement.device == finding.device) return &point;
+  return nullptr;
+}
+
+/// "4 of 4 points failed"
+std::string failure_text(const OperationFinding& finding) {
+  const std::string_view what = *finding.failure == FailureKind::wrong_result
+                                    ? (finding.points == 1 ? "gives a wrong result" : "give a wrong result")
+                                : *finding.failure == FailureKind::out_of_memory ? "ran out of memory"
+                                : *finding.failure == FailureKind::cuda_error    ? "failed with a CUDA error"
+                                                                                 : "failed";
+  return fmt::format("{} of {} {}", finding.points, plural(finding.all_points, "point"), what);
+}
+
+std::string sureness(double confidence) {
+  return confidence >= 0.995 ? ">99 % sure" : format_percent(confidence) + " sure";
+}
+
+FindingLine finding_line(const Run& run, const OperationFinding& finding, bool several_devices) {
+  FindingLine line;
+  line.point = find_point(run, finding);
+  const std::string name = line.point != nullptr ? label(line.point->measurement) : finding.point;
+  line.head = finding.operation + (several_devices ? " on " + finding.device : "");
+  line.is_failure = finding.failure.has_value();
+  if (line.is_failure) {
+    line.head += ": " + failure_text(finding);
+    line.why = fmt::format("{}: {}", name, finding.why);
+    return line;
+  }
+  const Advice advice{finding.action, finding.why, finding.gain, finding.code, finding.gain_ci95, finding.kernel};
+  const std::string interval = gain_interval(advice);
+  if (finding.gain)
+    line.head += fmt::format(", up to {}x faster{}", format_number(*finding.gain, 2),
+                             interval.empty() ? "" : " (" + interval + ")");
+  line.action = (finding.kernel.empty() ? "" : "in " + finding.kernel + ", ") + finding.action;
+  const std::string more =
+      finding.points > 1 ? fmt::format(" and {} more of its {} points", finding.points - 1, finding.all_points) : "";
+  const std::string limiter(finding.limiter.empty() ? name_of(finding.regime) : label_of(finding.limiter));
+  line.why = fmt::format("{} limits {}{} ({}): {}", limiter, name, more, sureness(finding.confidence), finding.why);
+  line.why += finding.saved
+                  ? fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved))
+                  : ". What that gains is not known";
+  return line;
+}
+
+/// A warning about one point: "<point> on <device>: <kind>: <details>".
+struct PointWarning {
+  std::string point;
+  std::string_view device;
+  std::string kind;
+};
+PointWarning about_point(const Run& run, const std::string& warning) {
+  for (const Device& device : run.devices) {
+    const std::string between = fmt::format(" on {}: ", device.id);
+    const auto place = warning.find(between);
+    if (place == std::string::npos || place == 0) continue;
+    const std::string rest = warning.substr(place + between.size());
+    return {warning.substr(0, place), device.id, rest.substr(0, rest.find(": "))};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<FindingLine> finding_lines(const Run& run) {
+  std::vector<FindingLine> lines;
+  if (run.program) {
+    for (const Finding& finding : run.program->findings)
+      if (lines.size() < classifier::max_findings) lines.push_back({"", finding.text, "", nullptr, false});
+    return lines;
+  }
+  for (const OperationFinding& finding : run.findings)
+    lines.push_back(finding_line(run, finding, run.devices.size() > 1));
+  return lines;
+}
+
+std::string no_findings_text(const Run& run) {
+  if (run.program) return "Nothing stands out that would gain 2 % of the time.";
+  const Counts counts = count(run);
+  if (counts.by_regime.empty())
+    return counts.points == 0
+               ? "There is nothing to fix: no point was measured."
+               : "What to fix is not known: no point has a verdict, because its device has no calibration.";
+  return fmt::format("Nothing stands out: no operation could save {} of its time by what is known.",
+                     format_percent(classifier::min_saved));
+}
+
+std::string address_of(const Run& run, const Point& point) {
+  std::string text = label(point.measurement);
+  if (run.devices.size() > 1) text += "@" + point.measurement.device;
+  std::string address = "#";
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       std::string_view("-_.~/:,=@").find(c) != std::string_view::npos;
+    address += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return address;
+}
+
+std::vector<std::string> folded_warnings(const Run& run) {
+  struct Kind {
+    PointWarning first;
+    std::string text;  // of the first
+    std::vector<std::string> points;
+  };
+  std::vector<Kind> kinds;
+  for (const std::string& warning : run.warnings) {
+    PointWarning about = about_point(run, warning);
+    const auto same = std::ranges::find_if(kinds, [&](const Kind& kind) {
+      return !about.kind.empty() && kind.first.kind == about.kind && kind.first.device == about.device;
+    });
+    if (same != kinds.end())
+      same->points.push_back(about.point);
+    else
+      kinds.push_back({about, warning, {about.point}});
+  }
+  std::vector<std::string> texts;
+  for (const Kind& kind : kinds)
+    texts.push_back(kind.points.size() < 2 ? kind.text
+                                           : fmt::format("{} points on {}: {}: {}", kind.points.size(),
+                                                         kind.first.device, kind.first.kind, few_of(kind.points)));
+  return texts;
+}
+
+std::string work_differences_text(const Run& run) {
+  std::vector<std::string> points;
+  for (const Point& point : run.points)
+    if (const auto& differences = point.measurement.work_differences; !differences.empty())
+      points.push_back(fmt::format("{} ({})", label(point.measurement), joined(differences, ", ")));
+  if (points.empty()) return {};
+  return fmt::format("{} {} not do the work {} (counted): {}", plural(static_cast<long long>(points.size()), "point"),
+                     points.size() == 1 ? "does" : "do", points.size() == 1 ? "it declares" : "they declare",
+                     few_of(points));
+}
+
+std::string unsteady_text(const Run& run) {
+  std::vector<std::string> points;
+  for (const Point& point : run.points)
+    if (const std::string text = steadiness_text(point.measurement); !text.empty())
+      points.push_back(fmt::format("{} {}", label(point.measurement), text));
+  if (points.empty()) return {};
+  return fmt::format("{} not steady, so no interval holds: {}",
+                     points.size() == 1 ? "1 point is" : fmt::format("{} points are", points.size()), few_of(points));
+}
+
+}  // namespace gpubench::reports
