@@ -138,6 +138,16 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
                     "of {:.1f} % at "
                     "every point.",
                     100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
+  if (const auto settling = compare::runs_to_settle(comparison); settling && comparison.comparable) {
+    const std::string of = fmt::format("of the {} inconclusive points", settling->undecided);
+    sentences.push_back(
+        settling->runs == 0
+            ? fmt::format("Even {} runs a side would decide only {} {}: they are too noisy.",
+                          compare::most_runs_to_settle, settling->points, of)
+            : fmt::format("About {0} runs a side would decide {1} {2}, if they are as they look. Measure them in turn: "
+                          "gpubench ab BASE_PROGRAM NEW_PROGRAM --pairs={0}",
+                          settling->runs, settling->points, of));
+  }
   const bool changed = std::ranges::any_of(comparison.points, has_changed);
   if (comparison.code == compare::CodeChange::same)
     sentences.emplace_back(changed ? "Code unchanged, time changed: both sides are the same machine code. Look at the "
@@ -169,6 +179,24 @@ std::vector<const compare::ComparedPoint*> by_effect(const compare::Comparison& 
   std::stable_sort(points.begin(), points.end(),
                    [&](const compare::ComparedPoint* a, const compare::ComparedPoint* b) { return rank(a) < rank(b); });
   return points;
+}
+
+ShownPoints shown_points(const compare::Comparison& comparison) {
+  constexpr std::size_t unfolded = 8;
+  constexpr std::size_t others = 3;
+  ShownPoints shown{by_effect(comparison), ""};
+  const auto changed = static_cast<std::size_t>(std::ranges::count_if(comparison.points, has_changed));
+  if (shown.points.size() - changed <= unfolded) return shown;
+  std::array<std::size_t, changes.size()> counts{};
+  for (std::size_t i = changed + others; i < shown.points.size(); ++i)
+    ++counts[static_cast<std::size_t>(shown.points[i]->change)];
+  shown.points.resize(changed + others);
+  std::vector<std::string> parts;
+  for (const compare::Change change : {compare::Change::inconclusive, compare::Change::same})
+    if (const std::size_t count = counts[static_cast<std::size_t>(change)]; count > 0)
+      parts.push_back(fmt::format("{} more {}", count, name_of(change)));
+  shown.folded = fmt::format("and {}: --out=FILE.csv has them all", joined(parts, ", "));
+  return shown;
 }
 
 std::string summary_of(const compare::Comparison& comparison) {

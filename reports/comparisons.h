@@ -47,6 +47,13 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison);
 /// Slower points first, the worst at the top; then faster, inconclusive and same ones, each by the size of the effect.
 std::vector<const compare::ComparedPoint*> by_effect(const compare::Comparison& comparison);
 
+/// As `by_effect`: all that changed and, of more than eight others, three.
+struct ShownPoints {
+  std::vector<const compare::ComparedPoint*> points;
+  std::string folded;  ///< "and 180 more inconclusive, 9 more same: --out=FILE.csv has them all"; empty where all are shown
+};
+ShownPoints shown_points(const compare::Comparison& comparison);
+
 /// "12 points compared: 1 slower, 10 same, 1 inconclusive, 2 failed in the new run, 1 only in the base".
 std::string summary_of(const compare::Comparison& comparison);
 

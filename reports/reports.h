@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/compare.h"
 #include "core/base/table.h"
 #include "core/model/calibration.h"
 #include "core/model/run.h"
@@ -38,7 +39,9 @@ Several join(const std::vector<NamedRun>& runs);
 
 /// The table of all points with their regimes, then boundaries, warnings and a summary. `kernels`: under each point
 /// what it runs, where that is several kernels.
-std::string console(const Run& run, const ConsoleStyle& style, bool kernels = false);
+/// `since`: what changed since an earlier run, a column of its own.
+std::string console(const Run& run, const ConsoleStyle& style, bool kernels = false,
+                    const compare::Comparison* since = nullptr);
 std::string console(const Calibration& calibration, const ConsoleStyle& style);
 /// What GPUs of one kind differ by, the largest spread first; empty for none.
 std::string console(const std::vector<GpuSpread>& spreads, const ConsoleStyle& style);

@@ -268,6 +268,58 @@ std::string votes_text(const Verdict& verdict) {
   });
 }
 
+std::optional<ProductReach> product_reach(const Run& run, const Point& point) {
+  const auto rate = flops_per_second(point.measurement);
+  const Calibration* const calibration = run.calibration_of(point.measurement.device);
+  if (!point.verdict || point.verdict->regime != Regime::compute || !rate || calibration == nullptr) return {};
+  const auto& flops = point.measurement.work.flops;
+  const auto pipe = std::ranges::max_element(flops, {}, [](const auto& entry) { return entry.second; });
+  constexpr std::string_view tensor = "tensor-";
+  if (pipe == flops.end() || !name_of(pipe->first).starts_with(tensor)) return {};
+  const auto ceiling = [&](std::string_view name) -> double {
+    const auto found = std::ranges::find(calibration->ceilings, name, &Ceiling::resource);
+    return found == calibration->ceilings.end() ? 0.0 : found->value;
+  };
+  const std::string type(name_of(pipe->first).substr(tensor.size()));
+  const double library = ceiling(name_of(pipe->first));
+  for (const std::string_view instruction : {"wgmma", "mma"})
+    if (const double peak = ceiling(fmt::format("{}-{}", instruction, type)); peak > 0.0 && library > 0.0)
+      return ProductReach{*rate / library, *rate / peak, instruction};
+  return {};
+}
+
+std::string of_max_text(const Run& run, const Point& point) {
+  if (!point.verdict || !point.verdict->achieved) return {};
+  if (const auto product = product_reach(run, point))
+    return fmt::format("{} of cuBLASLt's best, {} of {}", format_percent(product->of_library),
+                       format_percent(product->of_instruction), product->instruction);
+  const std::string& limiter = point.verdict->limiter;
+  const bool is_ceiling = !limiter.empty() && limiter != resource::power && limiter != resource::latency;
+  return format_percent(*point.verdict->achieved) +
+         (is_ceiling ? fmt::format(" of {}", label_of(limiter)) : " of the nearest ceiling");
+}
+
+bool is_held(const Measurement& measurement) {
+  return measurement.conditions && !measurement.conditions->throttle_reasons.empty();
+}
+
+std::string clock_text(const Measurement& measurement) {
+  if (!measurement.clock_hz) return {};
+  const std::string clock = format_hertz(*measurement.clock_hz);
+  return is_held(measurement) ? fmt::format("{} ({})", clock, joined(measurement.conditions->throttle_reasons, ", "))
+                              : clock;
+}
+
+bool has_time_on_device(const Measurement& measurement) {
+  return measurement.primary().clock != Clock::device && seconds_by(measurement, Clock::device) != nullptr;
+}
+
+std::string_view course_of(const Measurement& measurement) {
+  constexpr std::array<std::string_view, 4> names = {"steady", "step", "drift", "two_levels"};
+  const auto& samples = measurement.primary().samples_seconds;
+  return names[static_cast<std::size_t>(statistics::steadiness_of(samples).course)];
+}
+
 std::string steadiness_text(const Measurement& measurement) {
   const auto found = statistics::steadiness_of(measurement.primary().samples_seconds);
   const std::string from = format_seconds(found.from), to = format_seconds(found.to);

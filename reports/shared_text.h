@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,28 @@ std::string advice_text(const Advice& advice);
 std::string advice_text(const Verdict& verdict);
 std::string votes_text(const Verdict& verdict);
 
+/// Of a point that multiplies matrices on tensor cores: its rate over the library's best and over the instruction's.
+struct ProductReach {
+  double of_library = 0.0;      ///< of the ceiling "tensor-bf16", which cuBLASLt sets
+  double of_instruction = 0.0;  ///< of "wgmma-bf16", else "mma-bf16"
+  std::string_view instruction;
+};
+/// Absent for other points, and where one of the two ceilings is not known.
+std::optional<ProductReach> product_reach(const Run& run, const Point& point);
+/// What the limiter's share of its ceiling is a share of: "97 % of dram"; of a matrix product "94 % of cuBLASLt's best,
+/// 81 % of wgmma". Empty where it is not known.
+std::string of_max_text(const Run& run, const Point& point);
+
+/// Whether its clock was held down by what its conditions name.
+bool is_held(const Measurement& measurement);
+/// The clock of its samples and what held it down: "1.61 GHz (power cap)".
+std::string clock_text(const Measurement& measurement);
+
+/// Whether it has a time on the device besides its own.
+bool has_time_on_device(const Measurement& measurement);
+
+/// "steady", "step", "drift" or "two_levels": how its samples go on in time.
+std::string_view course_of(const Measurement& measurement);
 /// What its samples do while they are taken: "drifts from 579 us to 659 us"; empty where they keep one level.
 std::string steadiness_text(const Measurement& measurement);
 /// Half the interval of the median, "2.5 %"; "step", "drift" or "2 levels" where the samples do not keep one level.

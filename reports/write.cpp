@@ -27,6 +27,7 @@ bool is_calibration_alone(const Run& run) { return run.points.empty() && !run.ca
 
 constexpr std::array formats = {
     OutputFormat{".json", [](const Run& run) { return storage::to_json(run); }},
+    OutputFormat{".json.gz", [](const Run& run) { return storage::to_json(run); }},
     OutputFormat{".csv", [](const Run& run) { return is_calibration_alone(run) ? ceilings_csv(run) : csv(run); }},
     OutputFormat{".kernels.csv", kernels_csv},
     OutputFormat{".md",
@@ -70,13 +71,14 @@ bool can_write(const std::filesystem::path& file) { return format_of(file) != nu
 
 bool writes_run(const std::filesystem::path& file) {
   const OutputFormat* format = format_of(file);
-  return format != nullptr && format->extension == ".json";
+  return format != nullptr && (format->extension == ".json" || format->extension == ".json.gz");
 }
 
 bool is_for_another_tool(const std::filesystem::path& file) {
   const OutputFormat* format = format_of(file);
-  return format != nullptr && (format->extension.find('.', 1) != std::string_view::npos ||
-                               format->extension == ".prom" || format->text == nullptr);
+  return format != nullptr && !writes_run(file) &&
+         (format->extension.find('.', 1) != std::string_view::npos || format->extension == ".prom" ||
+          format->text == nullptr);
 }
 
 std::string known_extensions() { return joined(formats, " ", &OutputFormat::extension); }

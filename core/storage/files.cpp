@@ -5,15 +5,22 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define ZLIB_CONST
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 
+#include "core/base/text.h"
+#include "core/storage/document.h"
 #include "core/storage/storage.h"
 
 namespace gpubench::storage {
 namespace {
+
+/// Parsers may read beyond the end of a text, if its memory goes on; else they would have to copy it.
+constexpr std::size_t room_behind_text = 64;
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
@@ -81,7 +88,56 @@ void check_sticky(const std::filesystem::path& file) {
     fail_write(file, "it belongs to another user", "choose another name");
 }
 
+constexpr int gzip_format = MAX_WBITS + 16;
+
+bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+/// Stops where it would hold more than a file may have. Further members, as `cat a.gz b.gz` makes, are not read.
+std::string unzipped(const std::filesystem::path& file, std::string_view bytes) {
+  z_stream stream{};
+  if (inflateInit2(&stream, gzip_format) != Z_OK) fail_read(file, "no memory to decompress it", "close other programs");
+  stream.next_in = reinterpret_cast<const Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());  // at most max_file_bytes
+  std::string text;
+  int state = Z_OK;
+  while (state == Z_OK && text.size() <= max_file_bytes) {
+    constexpr std::size_t part = std::size_t{1} << 20;
+    text.resize(text.size() + part);
+    stream.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - part);
+    stream.avail_out = part;
+    state = inflate(&stream, Z_NO_FLUSH);
+    text.resize(text.size() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (text.size() > max_file_bytes)
+    fail_read(file, fmt::format("has over {} bytes when decompressed, which is the limit", max_file_bytes),
+              "give a file written by gpubench");
+  if (state == Z_BUF_ERROR || state == Z_OK) fail_read(file, "ends in the middle", "write or copy it again");
+  if (state != Z_STREAM_END) fail_read(file, "is not valid gzip", remedy);
+  text.reserve(text.size() + room_behind_text);
+  return text;
+}
+
+std::string zipped(const std::filesystem::path& file, std::string_view text) {
+  z_stream stream{};
+  constexpr int memory_level = 8;
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_format, memory_level, Z_DEFAULT_STRATEGY) != Z_OK)
+    fail_write(file, "no memory to compress it", "close other programs");
+  std::string bytes(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = reinterpret_cast<const Bytef*>(text.data());
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  const int state = deflate(&stream, Z_FINISH);
+  bytes.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (state != Z_STREAM_END) fail_write(file, "it could not be compressed", "write it without .gz");
+  return bytes;
+}
+
 }  // namespace
+
+bool is_gzip_name(const std::filesystem::path& file) { return lower(file.extension().string()) == ".gz"; }
 
 std::string read_text(const std::filesystem::path& file) {
   // Not blocking, so that a pipe without a writer is refused below instead of waited for.
@@ -97,8 +153,6 @@ std::string read_text(const std::filesystem::path& file) {
   if (size > max_file_bytes)
     fail_read(file, fmt::format("has {} bytes, over the limit of {}", size, max_file_bytes),
               "give a file written by gpubench");
-  // Parsers may read beyond the end of a text, if its memory goes on; else they would have to copy it.
-  constexpr std::size_t room_behind_text = 64;
   std::string text;
   text.reserve(size + room_behind_text);
   text.resize(size);
@@ -111,7 +165,7 @@ std::string read_text(const std::filesystem::path& file) {
     done += static_cast<std::size_t>(count);
   }
   text.resize(done);
-  return text;
+  return is_gzip(text) ? unzipped(file, text) : text;
 }
 
 Run read_run(const std::filesystem::path& file) { return run_from_json(read_text(file), file.string()); }
@@ -167,7 +221,7 @@ void write_for_reading(const std::filesystem::path& file, std::string_view text,
   if (text.size() > max_bytes)
     fail_write(file, fmt::format("it would have {} bytes, and no more than {} are read again", text.size(), max_bytes),
                "measure in several runs (--filter), or take fewer samples (->Iterations)");
-  write_file(file, text);
+  write_file(file, is_gzip_name(file) ? zipped(file, text) : text);
 }
 
 }  // namespace gpubench::storage

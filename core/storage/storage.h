@@ -38,7 +38,7 @@ Calibration calibration_from_json(std::string_view text, std::string_view origin
 /// Of a calibration or of a run, whose calibrations they are; a run may have none.
 std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin);
 
-/// The bytes of a regular file of at most `max_file_bytes`. Throws ReadError.
+/// The bytes of a regular file of at most `max_file_bytes`, decompressed where they are gzip. Throws ReadError.
 std::string read_text(const std::filesystem::path& file);
 Run read_run(const std::filesystem::path& file);
 Calibration read_calibration(const std::filesystem::path& file);
@@ -61,8 +61,10 @@ void write_file(const std::filesystem::path& file, std::string_view text);
 /// The same of what is too large to hold: `fill` gives its parts, in order, to what it is called with.
 using Sink = std::function<void(std::string_view part)>;
 void write_file(const std::filesystem::path& file, const std::function<void(const Sink&)>& fill);
-/// The same for what is read again: refuses what `read_text` would.
+/// The same for what is read again: refuses what `read_text` would, and compresses where the name ends in .gz.
 void write_for_reading(const std::filesystem::path& file, std::string_view text,
                        std::uintmax_t max_bytes = max_file_bytes);
+
+bool is_gzip_name(const std::filesystem::path& file);
 
 }  // namespace gpubench::storage

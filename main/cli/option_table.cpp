@@ -274,8 +274,8 @@ const std::vector<OptionRow>& option_table() {
        ".trace.json hold the timeline.",
        list(&Options::outputs)},
       {in_run | in_report | in_calibration_show, "--out", "FILE", "", "", common, repeatable,
-       "Write a report. Repeatable. The extension decides: .json .csv .md .html .gbench.json .nvbench.json .prom "
-       ".junit.xml, and for one chart .png .svg .pdf .vl.json.",
+       "Write a report. Repeatable. The extension decides: .json .json.gz .csv .md .html .gbench.json .nvbench.json "
+       ".prom .junit.xml, and for one chart .png .svg .pdf .vl.json.",
        list(&Options::outputs)},
       {in_any_comparison | in_gate_history, "--out", "FILE", "", "", common, repeatable,
        "Write the result. Repeatable. The extension decides: .json .csv .md.", list(&Options::outputs)},
@@ -333,6 +333,9 @@ const std::vector<OptionRow>& option_table() {
        "Store a calibration that was measured while others used more than a tenth of its cores. Without it: asked on a "
        "terminal, else not stored.",
        set(&Options::accept_load)},
+      {in_run, "--since", "last|off", "", "last", other, once,
+       "Show what changed since the last run of this program on these devices, which the cache keeps.",
+       choice(&Options::since_last, std::vector{true, false})},
       {in_run, "--isolate", "", "", "", other, once,
        "Measure each operation in its own process, so that a crash, a hang or a lost GPU costs one point.",
        set(&Options::isolate)},

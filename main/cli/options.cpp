@@ -159,7 +159,8 @@ std::optional<std::string> help_asked_for(const std::vector<std::string>& words,
 
 /// Whether a word can be the value of an option that may stand without one.
 bool is_value(const std::string& word) {
-  return !word.starts_with('-') && *command_of({word}).path == '\0' && !word.ends_with(".json");
+  return !word.starts_with('-') && *command_of({word}).path == '\0' && !word.ends_with(".json") &&
+         !word.ends_with(".json.gz");
 }
 
 /// For the parser: without Google Benchmark's flags, and a bare `--calibrate` with its implied value.
@@ -202,10 +203,10 @@ std::vector<std::string> prepare(const std::vector<std::string>& words, std::vec
                                  suggestion.empty() ? see_help(command, program) : suggestion));
   }
   const bool is_run = *command.path == '\0';
-  if (is_run && word.ends_with(".json")) {
+  if (is_run && (word.ends_with(".json") || word.ends_with(".json.gz"))) {
     std::vector<std::string> files;
     for (const std::string& one : unknown)
-      if (one.ends_with(".json")) files.push_back(printable(one));
+      if (one.ends_with(".json") || one.ends_with(".json.gz")) files.push_back(printable(one));
     const std::string other = files.size() == 2
                                   ? fmt::format(" To compare them: {} compare {}", program, fmt::join(files, " "))
                                   : std::string();

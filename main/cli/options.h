@@ -33,6 +33,7 @@ struct Options {
   bool drift_check = true;   ///< of a stored calibration
   bool accept_load = false;  ///< store a calibration that was measured under load
   bool isolate = false;
+  bool since_last = true;  ///< show what changed since the last run, and keep this one to be compared with
   std::optional<std::string> calibration_file;
   std::vector<Clock> clocks = {Clock::stream, Clock::device};  ///< as PointRunner::Settings::clocks
   double time_budget_seconds = 0.25;

@@ -20,7 +20,7 @@ std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& fol
   for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
     const auto& file = place->path();
     const std::string name = file.filename().string();
-    if (extension_of(file) == ".json" && !name.starts_with('.') && reports::writes_run(file)) files.push_back(file);
+    if (!name.starts_with('.') && reports::writes_run(file)) files.push_back(file);
   }
   if (error) throw UsageError(fmt::format("{}: the folder cannot be read: {}.", folder.string(), error.message()));
   if (files.empty())

@@ -28,6 +28,7 @@
 #include "main/commands/plan.h"
 #include "main/commands/run_ceilings.h"
 #include "main/embedding.h"
+#include "main/commands/since.h"
 #include "main/worker/checkpoint.h"
 #include "main/worker/isolation.h"
 #include "reports/reports.h"
@@ -245,10 +246,12 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
     embedding().finished(run);
     return exit_codes::fine;
   }
+  const auto since = options.since_last && !options.quiet ? changes_since_last(run) : std::nullopt;
   for (const std::string& warning : run.warnings) say(warning);
   google.print();
   if (!options.quiet && !options.google.format)
-    show(reports::console(run, stdout_style(options.color), options.kernels));
+    show(reports::console(run, stdout_style(options.color), options.kernels, since ? &since->changes : nullptr));
+  if (options.since_last) keep_as_last(run);
   std::vector<std::string> files = options.outputs;
   if (options.google.out) files.push_back(*options.google.out);
   write_each(files, [&](const std::string& file) {

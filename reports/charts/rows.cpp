@@ -119,6 +119,9 @@ void put_time(Json& row, const Measurement& measurement) {
   row["cache"] = measurement.cache_state;
   row["verified"] = measurement.verified;
   put(row, "clock_hz", measurement.clock_hz);
+  if (const Summary* const on_device = seconds_by(measurement, Clock::device)) put(row, "on_device", on_device->median);
+  put_text(row, "course", steadiness_text(measurement));
+  if (measurement.conditions) put_text(row, "held", printable(joined(measurement.conditions->throttle_reasons, ", ")));
   put_text(row, "clock_hz_source", printable(measurement.clock_hz_source));
   if (measurement.launch_seconds) put(row, "launch", measurement.launch_seconds->value);
   put_text(row, "launches", launches_text(measurement));
@@ -357,6 +360,7 @@ Json point_rows(const Run& run) {
     for (const auto* point : group.points) {
       auto& row = rows[ids.at(point)];
       row = row_of(*point, ids.at(point), sweep);
+      put_text(row, "of_max", printable(of_max_text(run, *point)));
       // Above 1 where a cache serves the bytes.
       if (const auto rate = bytes_per_second(point->measurement); rate && dram != nullptr)
         put(row, "of_dram", *rate / dram->value);

@@ -29,9 +29,10 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
   std::set<std::string> devices;
   std::set<Clock> clocks;
   for (const auto& point : comparison.points) devices.insert(point.device), clocks.insert(point.clock);
-  std::vector<Column> columns = {{"point"},  {"clock"},         {"base", true}, {"new", true},
-                                 {"change"}, {"95 % of ratio"}, {"regime"}};
-  for (const auto* point : by_effect(comparison)) {
+  std::vector<Column> columns = {{"point"}, {"clock"}, {"base", true}, {"new", true}, {"change"}, {"95 % of new/base"},
+                                 {"regime"}};
+  const ShownPoints shown = shown_points(comparison);
+  for (const auto* point : shown.points) {
     const bool other_regime = point->base_regime != point->new_regime;
     add_row(columns, {{printable(devices.size() > 1 ? point->name + " on " + point->device : point->name)},
                       {std::string(name_of(point->clock))},
@@ -42,7 +43,8 @@ std::string points_text(const compare::Comparison& comparison, const ConsoleStyl
                       {printable(regime_change(*point)), other_regime ? color::yellow : color::dim}});
   }
   if (clocks.size() == 1) columns.erase(columns.begin() + 1);
-  return table_text(columns, min_name, style, {{"95 % of ratio"}, {"regime"}}) + "\n";
+  return table_text(columns, min_name, style, {{"95 % of new/base"}, {"regime"}}) +
+         (shown.folded.empty() ? "" : paragraph("", shown.folded, color::dim, style)) + "\n";
 }
 
 /// Of changed points: the limit, where it is another one now, and what is known of the kernels.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,10 +27,11 @@ constexpr std::size_t min_shown_name = 16;
 
 /// Columns from the widest table to the narrowest; the first that fits the terminal is shown.
 const std::vector<std::vector<std::string_view>> layouts = {
-    {"point", "time", "\u00b1", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of max", "confidence"},
-    {"point", "time", "\u00b1", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of max"},
-    {"point", "time", "\u00b1", "on device", "rate", "regime", "limiter", "of max"},
-    {"point", "time", "rate", "regime", "limiter", "of max"},
+    {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "clock", "regime", "limiter",
+     "of max", "confidence"},
+    {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "regime", "limiter", "of max"},
+    {"point", "time", "\u00b1", "since last", "on device", "rate", "regime", "limiter", "of max"},
+    {"point", "time", "since last", "rate", "regime", "limiter", "of max"},
     {"point", "time", "regime", "limiter", "of max"},
     {"point", "time", "regime"}};
 
@@ -58,10 +60,50 @@ std::string confidence_text(const Verdict& verdict) {
   return fmt::format("{} {}{}", percent, name_of(verdict.certainty), runner_up.empty() ? "" : ", else " + runner_up);
 }
 
-std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
-  std::vector<Column> columns = {{"point"},           {"time", true},      {"\u00b1", true}, {"on device", true},
-                                 {"bandwidth", true}, {"FLOP rate", true}, {"rate", true},   {"regime"},
-                                 {"limiter"},         {"of max", true},    {"confidence"}};
+/// By device and name.
+using Changes = std::map<std::pair<std::string_view, std::string_view>, const compare::ComparedPoint*>;
+
+Changes changes_of(const compare::Comparison* since) {
+  Changes changes;
+  if (since != nullptr)
+    for (const compare::ComparedPoint& point : since->points) changes[{point.device, point.name}] = &point;
+  return changes;
+}
+
+/// "+21 %" where that is sure, "noise" where it is not.
+Cell change_cell(const Changes& changes, const Measurement& measurement) {
+  const auto found = changes.find({measurement.device, measurement.name});
+  if (found == changes.end()) return {};
+  const compare::ComparedPoint& point = *found->second;
+  switch (point.change) {
+    case compare::Change::slower: return {fmt::format("{:+.1f} %", 100.0 * (point.ratio.value - 1.0)), color::red};
+    case compare::Change::faster: return {fmt::format("{:+.1f} %", 100.0 * (point.ratio.value - 1.0)), color::green};
+    case compare::Change::same: return {"same", color::dim};
+    default: return {"noise", color::dim};
+  }
+}
+
+/// "since the last run: 1 slower, 2 the same, 190 noise"; empty without one.
+std::string since_text(const compare::Comparison* since) {
+  if (since == nullptr) return {};
+  std::vector<std::string> parts;
+  for (const auto& [change, text] : {std::pair{compare::Change::slower, "slower"},
+                                     {compare::Change::faster, "faster"},
+                                     {compare::Change::same, "the same"},
+                                     {compare::Change::inconclusive, "within noise"}})
+    if (const auto number = std::ranges::count(since->points, change, &compare::ComparedPoint::change); number > 0)
+      parts.push_back(fmt::format("{} {}", number, text));
+  return parts.empty() ? "" : "since the last run: " + joined(parts, ", ");
+}
+
+/// What a column about part of the points is for.
+bool is_empty(const Column& column) { return std::ranges::all_of(column.cells, &std::string::empty, &Cell::text); }
+
+std::vector<Column> columns_of(const std::vector<const Point*>& timed, const Changes& changes) {
+  std::vector<Column> columns = {{"point"},           {"time", true},      {"\u00b1", true},    {"since last", true},
+                                 {"on device", true}, {"bandwidth", true}, {"FLOP rate", true}, {"rate", true},
+                                 {"clock", true},     {"regime"},          {"limiter"},         {"of max", true},
+                                 {"confidence"}};
   for (const Point* point : timed) {
     const Measurement& measurement = point->measurement;
     const Summary* on_device = seconds_by(measurement, Clock::device);
@@ -70,10 +112,12 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
     add_row(columns, {{printable(label(measurement))},
                       {format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : "")},
                       {spread_text(measurement)},
+                      change_cell(changes, measurement),
                       {on_device != nullptr ? format_seconds(on_device->median, 4) : ""},
                       {bandwidth_text(measurement)},
                       {flops_text(measurement)},
                       {rate_text(*point)},
+                      is_held(measurement) ? Cell{clock_text(measurement), color::yellow} : Cell{},
                       verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
                       {verdict != nullptr ? printable(verdict->limiter) : ""},
                       {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
@@ -83,14 +127,16 @@ std::vector<Column> columns_of(const std::vector<const Point*>& timed) {
 }
 
 /// `name_width`: columns that the names of points without a time would like.
-Table fitting_table(const std::vector<const Point*>& timed, std::size_t name_width, const ConsoleStyle& style) {
-  const bool has_device = std::ranges::any_of(timed, [](const Point* point) {
-    return point->measurement.primary().clock != Clock::device &&
-           seconds_by(point->measurement, Clock::device) != nullptr;
-  });
-  std::vector<Column> all = columns_of(timed);
+Table fitting_table(const std::vector<const Point*>& timed, const Changes& changes, std::size_t name_width,
+                    const ConsoleStyle& style) {
+  const bool has_device =
+      std::ranges::any_of(timed, [](const Point* point) { return has_time_on_device(point->measurement); });
+  std::vector<Column> all = columns_of(timed, changes);
   all.front().min_width = name_width;
-  if (!has_device) std::erase_if(all, [](const Column& column) { return column.header == "on device"; });
+  std::erase_if(all, [&](const Column& column) {
+    if (column.header == "on device") return !has_device;
+    return (column.header == "since last" || column.header == "clock") && is_empty(column);
+  });
   const auto table_of = [&](const std::vector<std::string_view>& layout) {
     std::vector<Column> columns;
     std::ranges::copy_if(all, std::back_inserter(columns), [&](const Column& column) {
@@ -245,7 +291,7 @@ std::string kernel_lines(const Point& point, const ConsoleStyle& style) {
   return text;
 }
 
-std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels) {
+std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels, const Changes& changes) {
   const auto groups = groups_of(run);
   std::vector<const Point*> timed;
   std::set<std::string> devices;
@@ -254,7 +300,7 @@ std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels) 
     for (const Point* point : group.points)
       if (status_of(point->measurement) == Status::timed) timed.push_back(point);
   }
-  const Table table = fitting_table(timed, widest_untimed_name(groups), style);
+  const Table table = fitting_table(timed, changes, widest_untimed_name(groups), style);
   const std::size_t name_width =
       timed.empty() ? std::min(widest_untimed_name(groups), usable_width(style) / 2) : table.width_of(0);
 
@@ -350,14 +396,15 @@ std::string summary(const Run& run, const ConsoleStyle& style) {
 
 }  // namespace
 
-std::string console(const Run& run, const ConsoleStyle& style, bool kernels) {
+std::string console(const Run& run, const ConsoleStyle& style, bool kernels, const compare::Comparison* since) {
   std::string text = heading_of_run(run, style) +
-                     (run.program ? program_text(run, style) : table_text(run, style, kernels)) +
+                     (run.program ? program_text(run, style) : table_text(run, style, kernels, changes_of(since))) +
                      agreement_text(run, style);
   if (style.drawing) text += rooflines(run, style);
   return text + "\n" + own_figures_lines(run, style) + legend(run, style) + summary(run, style) +
-         warning_lines(run, style) + summary_line(activity_summary(run), style) +
-         summary_line(counters_summary(run), style) + "\n" + findings_text(run, style);
+         summary_line(since_text(since), style) + warning_lines(run, style) +
+         summary_line(activity_summary(run), style) + summary_line(counters_summary(run), style) + "\n" +
+         findings_text(run, style);
 }
 
 }  // namespace gpubench::reports

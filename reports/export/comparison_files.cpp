@@ -109,16 +109,22 @@ std::string markdown(const compare::Comparison& comparison) {
   if (comparison.forced) text += "**Compared by --force**, in spite of the differences below.\n\n";
   text += markdown_text(summary_of(comparison)) + "\n";
   std::vector<std::vector<std::string>> rows;
-  for (const auto* point : by_effect(comparison))
+  const ShownPoints shown = shown_points(comparison);
+  for (const auto* point : shown.points)
     rows.push_back({markdown_text(point->name), markdown_text(point->device), std::string(name_of(point->clock)),
                     format_seconds(point->base_seconds, 4), format_seconds(point->new_seconds, 4),
                     markdown_change(*point), interval_text(*point), markdown_text(limit_text(*point))});
   if (!rows.empty())
-    text +=
-        "\n" +
-        markdown_table(
-            {{"point"}, {"device"}, {"clock"}, {"base", true}, {"new", true}, {"change"}, {"95 % of ratio"}, {"limit"}},
-            rows);
+    text += "\n" + markdown_table({{"point"},
+                                   {"device"},
+                                   {"clock"},
+                                   {"base", true},
+                                   {"new", true},
+                                   {"change"},
+                                   {"95 % of new/base"},
+                                   {"limit"}},
+                                  rows);
+  if (!shown.folded.empty()) text += "\n" + markdown_text(shown.folded) + "\n";
   std::vector<std::string> left_out;
   for (const compare::LeftOutPoint& point : comparison.left_out) left_out.push_back(point.name + ": " + point.reason);
   const std::string lists =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ void add_time(CsvRecord& record, const Measurement& measurement) {
                                {"maximum_s", number(summary.maximum)},
                                {"mean_s", number(summary.mean)},
                                {"mad_s", number(summary.mad)},
-                               {"samples", seconds ? fmt::to_string(summary.count) : ""}});
+                               {"samples", seconds ? fmt::to_string(summary.count) : ""},
+                               {"course", seconds ? std::string(course_of(measurement)) : ""}});
 }
 
 void add_conditions(CsvRecord& record, const Measurement& measurement) {
@@ -53,24 +55,87 @@ void add_conditions(CsvRecord& record, const Measurement& measurement) {
                  {"gpu_share", csv_number(conditions.gpu_share)}});
 }
 
-void add_verdict(CsvRecord& record, const std::optional<Verdict>& known) {
+/// Columns that only some runs have, each named after what is in it. Values by name.
+using Named = std::map<std::string, std::string>;
+struct Lists {
+  Named arguments, flops, counters, user_counters, shares, checks;
+};
+
+Lists lists_of(const Point& point) {
+  const Measurement& measurement = point.measurement;
+  Lists lists;
+  for (std::size_t i = 0; i < measurement.arguments.size(); ++i) {
+    const Argument& argument = measurement.arguments[i];
+    lists.arguments[argument.name.empty() ? fmt::to_string(i + 1) : argument.name] = csv_text(value_text(argument));
+  }
+  for (const auto& [pipe, count] : measurement.work.flops) lists.flops[std::string(name_of(pipe))] = csv_number(count);
+  for (const Counter& counter : measurement.counters) lists.counters[counter.name] = csv_number(counter.value);
+  for (const UserCounter& counter : measurement.user_counters)
+    lists.user_counters[counter.name + (counter.unit.empty() ? "" : "_" + counter.unit)] = csv_number(counter.value);
+  if (!point.verdict) return lists;
+  for (const Share& share : point.verdict->shares) lists.shares[share.resource] = csv_number(share.fraction);
+  for (const Vote& vote : point.verdict->votes)
+    lists.checks[std::string(name_of(vote.experiment))] = std::string(name_of(vote.outcome));
+  return lists;
+}
+
+/// The names that any point of the run has.
+Lists columns_of(const Run& run) {
+  Lists all;
+  for (const Point& point : run.points) {
+    const Lists own = lists_of(point);
+    for (Named Lists::*const list :
+         {&Lists::arguments, &Lists::flops, &Lists::counters, &Lists::user_counters, &Lists::shares, &Lists::checks})
+      for (const auto& [name, value] : own.*list) (all.*list)[name];
+  }
+  return all;
+}
+
+/// One column for each of the names, empty where the point has none of it.
+void add_named(CsvRecord& record, std::string_view prefix, const Named& columns, const Named& own) {
+  for (const auto& [name, nothing] : columns) {
+    const auto value = own.find(name);
+    record.emplace_back(csv_text(fmt::format("{}_{}", prefix, name)), value == own.end() ? "" : value->second);
+  }
+}
+
+void add_on_device(CsvRecord& record, const Measurement& measurement) {
+  const Summary* const seconds = seconds_by(measurement, Clock::device);
+  const auto number = [&](double value) { return seconds != nullptr ? csv_number(value) : ""; };
+  const Summary summary = seconds != nullptr ? *seconds : Summary{};
+  record.insert(record.end(), {{"on_device_s", number(summary.median)},
+                               {"on_device_ci95_low_s", number(summary.median_ci95.low)},
+                               {"on_device_ci95_high_s", number(summary.median_ci95.high)}});
+}
+
+void add_verdict(CsvRecord& record, const Run& run, const Point& point, const Lists& columns, const Lists& own) {
+  const std::optional<Verdict>& known = point.verdict;
   const Verdict verdict = known.value_or(Verdict{});
   const auto name = [&](std::string_view text) { return known ? std::string(text) : ""; };
   const auto number = [&](const std::optional<double>& value) { return known ? csv_number(value) : ""; };
-  const auto share = [](const Share& each) { return fmt::format("{}={}", each.resource, each.fraction); };
+  const auto product = product_reach(run, point);
+  const auto reach = [&](double ProductReach::*of) { return product ? csv_number((*product).*of) : ""; };
+  const Advice advice = verdict.advice.empty() ? Advice{} : verdict.advice.front();
+  const auto& gain = advice.gain_ci95;
   record.insert(record.end(), {{"regime", name(name_of(verdict.regime))},
                                {"limiter", csv_text(verdict.limiter)},
                                {"achieved_fraction", number(verdict.achieved)},
+                               {"library_fraction", reach(&ProductReach::of_library)},
+                               {"instruction_fraction", reach(&ProductReach::of_instruction)},
                                {"speed_up_left", number(verdict.speed_up_left)},
                                {"confidence", number(verdict.confidence)},
                                {"certainty", name(name_of(verdict.certainty))},
                                {"runner_up", name(name_of(verdict.runner_up))},
                                {"runner_up_probability", number(verdict.runner_up_probability)},
-                               {"model_s", number(verdict.model_seconds)},
-                               {"shares", csv_text(joined(verdict.shares, ";", share))},
-                               {"evidence", csv_text(verdict.evidence)},
-                               {"advice", csv_text(advice_text(verdict))},
-                               {"checks", csv_text(votes_text(verdict))}});
+                               {"model_s", number(verdict.model_seconds)}});
+  add_named(record, "share", columns.shares, own.shares);
+  add_named(record, "check", columns.checks, own.checks);
+  record.insert(record.end(), {{"evidence", csv_text(verdict.evidence)},
+                               {"advice", csv_text(advice.action)},
+                               {"advice_evidence", csv_text(advice.evidence)},
+                               {"advice_gain", csv_number(advice.gain)},
+                               {"advice_gain_ci95_low", gain ? csv_number(gain->low) : ""},
+                               {"advice_gain_ci95_high", gain ? csv_number(gain->high) : ""}});
 }
 
 /// Of a kernel group, all its launches in the program; the other columns are of one launch.
@@ -86,26 +151,21 @@ void add_program(CsvRecord& record, const Program& program, const std::string& p
                                {"program_range", known ? csv_text(kernel->range) : ""}});
 }
 
-CsvRecord record_of(const Run& run, const Point& point) {
+CsvRecord record_of(const Run& run, const Point& point, const Lists& columns) {
   const Measurement& measurement = point.measurement;
   const Timing& timing = measurement.primary();
   const Work& work = measurement.work;
-  const auto argument = [](const Argument& each) {
-    return (each.name.empty() ? "" : each.name + "=") + value_text(each);
-  };
-  const auto counter = [](const UserCounter& each) {
-    return fmt::format("{}={}{}{}", each.name, each.value, each.unit.empty() ? "" : " ", each.unit);
-  };
-  const auto pipe = [](const auto& each) { return fmt::format("{}={}", name_of(each.first), each.second); };
+  const Lists own = lists_of(point);
   CsvRecord record = {{"device", csv_text(measurement.device)},
                       {"device_name", device_name(run, measurement.device)},
                       {"name", csv_text(measurement.name)},
-                      {"operation", csv_text(measurement.operation)},
-                      {"arguments", csv_text(joined(measurement.arguments, ";", argument))},
-                      {"repetition", fmt::to_string(measurement.repetition)},
-                      {"status", std::string(name_of(status_of(measurement)))},
-                      {"reason", csv_text(reason_of(measurement))}};
+                      {"operation", csv_text(measurement.operation)}};
+  add_named(record, "arg", columns.arguments, own.arguments);
+  record.insert(record.end(), {{"repetition", fmt::to_string(measurement.repetition)},
+                               {"status", std::string(name_of(status_of(measurement)))},
+                               {"reason", csv_text(reason_of(measurement))}});
   add_time(record, measurement);
+  add_on_device(record, measurement);
   const auto blocks = timing.block_sizes.size();
   const auto& launch = measurement.launch_seconds;
   record.insert(record.end(),
@@ -123,14 +183,15 @@ CsvRecord record_of(const Run& run, const Point& point) {
   record.insert(record.end(), {{"bytes_read", csv_number(work.bytes_read)},
                                {"bytes_written", csv_number(work.bytes_written)},
                                {"footprint_bytes", csv_number(work.footprint_bytes)},
-                               {"flops", csv_number(work.total_flops())},
-                               {"flops_by_pipe", joined(work.flops, ";", pipe)},
-                               {"bytes_per_s", csv_number(bytes_per_second(measurement))},
+                               {"flops", csv_number(work.total_flops())}});
+  add_named(record, "flops", columns.flops, own.flops);
+  record.insert(record.end(), {{"bytes_per_s", csv_number(bytes_per_second(measurement))},
                                {"flops_per_s", csv_number(flops_per_second(measurement))}});
-  add_verdict(record, point.verdict);
-  record.insert(record.end(), {{"label", csv_text(measurement.label)},
-                               {"items_per_s", csv_number(items_per_second(measurement))},
-                               {"user_counters", csv_text(joined(measurement.user_counters, ";", counter))}});
+  add_verdict(record, run, point, columns, own);
+  add_named(record, "counter", columns.counters, own.counters);
+  record.insert(record.end(),
+                {{"label", csv_text(measurement.label)}, {"items_per_s", csv_number(items_per_second(measurement))}});
+  add_named(record, "user", columns.user_counters, own.user_counters);
   if (run.program) add_program(record, *run.program, measurement.name);
   return record;
 }
@@ -163,7 +224,7 @@ CsvRecord record_of(const Calibration& calibration, CeilingGroup group, const Ce
           {"caveats", csv_text(joined(ceiling.caveats, "; "))}};
 }
 
-CsvRecord record_of(const Point& point, std::size_t kernel) {
+CsvRecord record_of(const Point& point, std::size_t kernel, const Named& counters) {
   const Measurement& measurement = point.measurement;
   const KernelGroup group = kernel < measurement.kernels.size() ? measurement.kernels[kernel] : KernelGroup{};
   const bool judged = kernel < point.kernel_verdicts.size() && point.kernel_verdicts[kernel];
@@ -172,43 +233,50 @@ CsvRecord record_of(const Point& point, std::size_t kernel) {
     return joined(sizes, "x", [](std::int64_t size) { return fmt::to_string(size); });
   };
   const bool launched = group.kind == CommandKind::kernel;
-  const auto counter = [](const Counter& each) { return fmt::format("{}={}", each.name, csv_number(each.value)); };
-  return {{"name", csv_text(label(measurement))},
-          {"device", csv_text(measurement.device)},
-          {"kind", std::string(command_kind_names[static_cast<std::size_t>(group.kind)])},
-          {"kernel", csv_text(short_kernel_name(group.launch.name))},
-          {"launches", fmt::to_string(group.launch.launches)},
-          {"grid", launched ? extent(group.launch.grid) : ""},
-          {"block", launched ? extent(group.launch.block) : ""},
-          {"bytes", group.bytes ? fmt::to_string(*group.bytes) : ""},
-          {"seconds_s", group.seconds ? csv_number(group.seconds->value) : ""},
-          {"ci95_low_s", group.seconds ? csv_number(group.seconds->ci95.low) : ""},
-          {"ci95_high_s", group.seconds ? csv_number(group.seconds->ci95.high) : ""},
-          {"share", csv_number(share_of_kernel(measurement, kernel))},
-          {"regime", judged ? std::string(name_of(verdict.regime)) : ""},
-          {"limiter", csv_text(verdict.limiter)},
-          {"confidence", judged ? csv_number(verdict.confidence) : ""},
-          {"counters", csv_text(joined(group.counters, ";", counter))},
-          {"full_name", csv_text(group.launch.name)}};
+  Named own;
+  for (const Counter& counter : group.counters) own[counter.name] = csv_number(counter.value);
+  CsvRecord record = {{"name", csv_text(label(measurement))},
+                      {"device", csv_text(measurement.device)},
+                      {"kind", std::string(command_kind_names[static_cast<std::size_t>(group.kind)])},
+                      {"kernel", csv_text(short_kernel_name(group.launch.name))},
+                      {"launches", fmt::to_string(group.launch.launches)},
+                      {"grid", launched ? extent(group.launch.grid) : ""},
+                      {"block", launched ? extent(group.launch.block) : ""},
+                      {"bytes", group.bytes ? fmt::to_string(*group.bytes) : ""},
+                      {"seconds_s", group.seconds ? csv_number(group.seconds->value) : ""},
+                      {"ci95_low_s", group.seconds ? csv_number(group.seconds->ci95.low) : ""},
+                      {"ci95_high_s", group.seconds ? csv_number(group.seconds->ci95.high) : ""},
+                      {"share", csv_number(share_of_kernel(measurement, kernel))},
+                      {"regime", judged ? std::string(name_of(verdict.regime)) : ""},
+                      {"limiter", csv_text(verdict.limiter)},
+                      {"confidence", judged ? csv_number(verdict.confidence) : ""},
+                      {"full_name", csv_text(group.launch.name)}};
+  add_named(record, "counter", counters, own);
+  return record;
 }
 
 }  // namespace
 
 std::string kernels_csv(const Run& run) {
-  std::string text = csv_header(record_of(Point{}, 0));
+  Named counters;
   for (const Point& point : run.points)
-    for (std::size_t i = 0; i < point.measurement.kernels.size(); ++i) text += csv_line(record_of(point, i));
+    for (const KernelGroup& kernel : point.measurement.kernels)
+      for (const Counter& counter : kernel.counters) counters[counter.name];
+  std::string text = csv_header(record_of(Point{}, 0, counters));
+  for (const Point& point : run.points)
+    for (std::size_t i = 0; i < point.measurement.kernels.size(); ++i) text += csv_line(record_of(point, i, counters));
   return text;
 }
 
 std::string csv(const Run& run) {
-  std::string text = csv_header(record_of(run, {}));
-  for (const Point& point : run.points) text += csv_line(record_of(run, point));
+  const Lists columns = columns_of(run);
+  std::string text = csv_header(record_of(run, {}, columns));
+  for (const Point& point : run.points) text += csv_line(record_of(run, point, columns));
   return text;
 }
 
 std::string ceilings_csv(const Run& run) {
-  std::string text = csv_header(record_of({}, {}, {}));
+  std::string text = csv_header(record_of(Calibration{}, CeilingGroup{}, Ceiling{}));
   for (const Calibration& calibration : run.calibrations)
     for (const auto& [group, ceilings] : ceilings_by_group(calibration))
       for (const Ceiling* const ceiling : ceilings) text += csv_line(record_of(calibration, group, *ceiling));

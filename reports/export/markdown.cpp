@@ -19,7 +19,7 @@
 namespace gpubench::reports {
 namespace {
 
-void add_verdict(const Point& point, std::vector<std::string>& cells) {
+void add_verdict(const Run& run, const Point& point, std::vector<std::string>& cells) {
   if (!point.verdict) {
     cells.insert(cells.end(), 4, "");
     return;
@@ -27,50 +27,63 @@ void add_verdict(const Point& point, std::vector<std::string>& cells) {
   const Verdict& verdict = *point.verdict;
   cells.emplace_back(name_of(verdict.regime));
   cells.push_back(markdown_text(verdict.limiter));
-  cells.push_back(verdict.achieved ? format_percent(*verdict.achieved) : "");
+  cells.push_back(markdown_text(of_max_text(run, point)));
   const std::string runner_up = verdict.certainty == Certainty::certain ? "" : runner_up_text(verdict);
   cells.push_back(verdict.regime == Regime::unknown ? ""
                                                     : fmt::format("{}{}", name_of(verdict.certainty),
                                                                   runner_up.empty() ? "" : ", else " + runner_up));
 }
 
-std::vector<std::string> row_of(const Point& point, bool with_device) {
+/// Which columns a table has besides those that all have.
+struct Shown {
+  bool device = false;     ///< there are several
+  bool on_device = false;  ///< some point has a time by that clock besides its own
+  bool clock = false;      ///< some point's clock was held down
+};
+
+std::vector<std::string> row_of(const Run& run, const Point& point, const Shown& shown) {
   const Measurement& measurement = point.measurement;
   std::vector<std::string> cells = {markdown_text(label(measurement))};
-  if (with_device) cells.push_back(markdown_text(measurement.device));
+  if (shown.device) cells.push_back(markdown_text(measurement.device));
   if (status_of(measurement) != Status::timed) {
     cells.push_back(fmt::format("**{}**: {}", name_of(status_of(measurement)), markdown_text(reason_of(measurement))));
-    cells.insert(cells.end(), 7, "");
+    cells.insert(cells.end(), 7 + (shown.on_device ? 1 : 0) + (shown.clock ? 1 : 0), "");
     return cells;
   }
   const auto bandwidth = bytes_per_second(measurement);
   const auto flops = flops_per_second(measurement);
   cells.push_back(format_seconds(measurement.seconds()->median, 4) + (share_under_load(measurement) ? " !" : ""));
   cells.push_back(spread_text(measurement));
+  if (shown.on_device) {
+    const Summary* const on_device = seconds_by(measurement, Clock::device);
+    cells.push_back(on_device != nullptr ? format_seconds(on_device->median, 4) : "");
+  }
   cells.push_back(bandwidth ? format_bytes_per_second(*bandwidth) : "");
   cells.push_back(flops ? format_flops_per_second(*flops) : "");
-  add_verdict(point, cells);
+  if (shown.clock) cells.push_back(markdown_text(clock_text(measurement)));
+  add_verdict(run, point, cells);
   return cells;
 }
 
 std::string table(const Run& run) {
   if (run.points.empty()) return "No points.\n";
-  bool several = false;
-  for (const Point& point : run.points)
-    several = several || point.measurement.device != run.points.front().measurement.device;
+  Shown shown;
+  for (const Point& point : run.points) {
+    const Measurement& measurement = point.measurement;
+    shown.device = shown.device || measurement.device != run.points.front().measurement.device;
+    shown.on_device = shown.on_device || has_time_on_device(measurement);
+    shown.clock = shown.clock || is_held(measurement);
+  }
   std::vector<Heading> headings = {{"point"}};
-  if (several) headings.push_back({"device"});
-  headings.insert(headings.end(), {{"time", true},
-                                   {"\u00b1", true},
-                                   {"bandwidth", true},
-                                   {"FLOP rate", true},
-                                   {"regime"},
-                                   {"limiter"},
-                                   {"of ceiling", true},
-                                   {"confidence"}});
+  if (shown.device) headings.push_back({"device"});
+  headings.insert(headings.end(), {{"time", true}, {"\u00b1", true}});
+  if (shown.on_device) headings.push_back({"on device", true});
+  headings.insert(headings.end(), {{"bandwidth", true}, {"FLOP rate", true}});
+  if (shown.clock) headings.push_back({"clock"});
+  headings.insert(headings.end(), {{"regime"}, {"limiter"}, {"of max"}, {"confidence"}});
   std::vector<std::vector<std::string>> rows;
   for (const Group& group : groups_of(run))
-    for (const Point* point : group.points) rows.push_back(row_of(*point, several));
+    for (const Point* point : group.points) rows.push_back(row_of(run, *point, shown));
   const bool loaded = std::ranges::any_of(
       run.points, [](const Point& point) { return share_under_load(point.measurement).has_value(); });
   return markdown_table(headings, rows) + (loaded ? "\n! measured under load\n" : "");
@@ -86,7 +99,7 @@ std::string findings(const Run& run) {
     const std::string separator = line.head.empty() || line.action.empty() ? "" : ": ";
     text += fmt::format("{}. {}{}{}", i + 1, line.head.empty() ? "" : fmt::format("**{}**", markdown_text(line.head)),
                         separator, markdown_text(line.action));
-    text += line.why.empty() ? "\n" : fmt::format("<br>{}\n", markdown_text(line.why));
+    text += line.why.empty() ? "\n" : fmt::format("  \n   {}\n", markdown_text(line.why));
   }
   return text + "\n";
 }
@@ -112,7 +125,7 @@ std::string program_text(const Run& run) {
                     format_count(static_cast<double>(kernel.launches)), format_seconds(kernel.total_seconds),
                     format_percent(kernel.share), mean ? format_seconds(*mean) : "",
                     format_seconds(kernel.p95_seconds)});
-    add_verdict(row.point != nullptr ? *row.point : Point{}, rows.back());
+    add_verdict(run, row.point != nullptr ? *row.point : Point{}, rows.back());
   }
   if (rows.empty()) return text + "No kernel was recorded.\n";
   return text + markdown_table({{"kernel"},
@@ -124,7 +137,7 @@ std::string program_text(const Run& run) {
                                 {"p95", true},
                                 {"regime"},
                                 {"limiter"},
-                                {"of ceiling", true},
+                                {"of max"},
                                 {"confidence"}},
                                rows);
 }

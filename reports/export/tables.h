@@ -18,8 +18,8 @@ std::string csv_text(std::string_view text);
 std::string csv_number(double number);
 std::string csv_number(const std::optional<double>& number);
 
-/// One line: names of columns, and fields made by the functions above.
-using CsvRecord = std::vector<std::pair<std::string_view, std::string>>;
+/// One line: names of columns and fields, those from elsewhere made by the functions above.
+using CsvRecord = std::vector<std::pair<std::string, std::string>>;
 
 /// The line of names of any record, and the line of its fields; both end in CRLF.
 std::string csv_header(const CsvRecord& record);

@@ -96,7 +96,7 @@ std::string kernel_table(const Run& run, std::span<const ProgramRow> rows) {
       "of one function with one shape in one range, by their time in all. A name leads to all that is known.</caption>"
       "<thead><tr>";
   for (const char* const title : {"kernel", "range"}) html += fmt::format("<th scope=\"col\">{}</th>", title);
-  for (const char* const title : {"launches", "total", "share", "mean", "p50", "p95", "of ceiling"})
+  for (const char* const title : {"launches", "total", "share", "mean", "p50", "p95", "of max"})
     html += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", title);
   for (const char* const title : {"regime", "limiter", "certainty"})
     html += fmt::format("<th scope=\"col\">{}</th>", title);

@@ -382,6 +382,28 @@ class CommandLine(CommandLineTest):
                 self.assertTrue(line.startswith("gpubench: "), line)
         self.assertTrue(mixed.stdout.endswith(f"gpubench: wrote {out}\n"), mixed.stdout)
 
+    def test_a_run_says_what_changed_since_the_last(self):
+        command = ["--filter=^copy/n:(1024|2048)/", "--time-budget=0.02"]
+        kept = self.folder / "cache" / "gpubench" / "last"
+        for file in kept.glob("*"):
+            file.unlink()
+        self.assertNotIn("since the last run", self.gpubench(*command, "--since=off").stdout)
+        self.assertEqual(list(kept.glob("*")), [])
+        self.assertNotIn("since the last run", self.gpubench(*command).stdout)
+        self.assertEqual(len(list(kept.glob("*.json.gz"))), 1)
+        again = self.gpubench(*command)
+        self.assertRegex(again.stdout, r"since the last run: \d+ ")
+        self.assertIn("since last", again.stdout)
+        next(kept.glob("*.json.gz")).write_bytes(b"no run")
+        self.assertEqual(self.gpubench(*command).returncode, 0)
+
+    def test_runs_are_compressed_by_name(self):
+        out = self.folder / "run.json.gz"
+        self.assertEqual(self.gpubench("--filter=^copy/n:1024/", "--time-budget=0.01", "--quiet", f"--out={out}").returncode, 0)
+        self.assertEqual(out.read_bytes()[:2], b"\x1f\x8b")
+        self.assertIn("copy/n:1024", self.gpubench("report", str(out)).stdout)
+        self.assertEqual(self.gpubench("compare", str(out), str(out)).returncode, 0)
+
     def test_google_flags(self):
         out = self.folder / "google.json"
         result = self.gpubench("--benchmark_filter=^copy/n:1024/", "--benchmark_repetitions=3", "--benchmark_format=json", f"--benchmark_out={out}")

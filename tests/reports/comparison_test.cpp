@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "compare/noise.h"
 #include "reports/comparisons.h"
 #include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
@@ -17,6 +19,7 @@ using compare::clocked;
 using compare::quiet;
 using compare::run_with;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string console_text(const gpubench::Run& base, const gpubench::Run& next,
                          const compare::CompareOptions& options = quiet()) {
@@ -111,6 +114,49 @@ TEST(HistoryText, NamesEntriesAndTheirLabels) {
   EXPECT_EQ(nlohmann::json::parse(json(history))["steps"][0]["entry"], 9);
   EXPECT_THAT(markdown(history), HasSubstr("slower"));
   EXPECT_THAT(csv(history), HasSubstr("op0,cpu,9,v9"));
+}
+
+compare::Comparison with_points(std::size_t slower, std::size_t inconclusive, double ratio) {
+  compare::Comparison comparison;
+  for (std::size_t i = 0; i < slower + inconclusive; ++i) {
+    compare::ComparedPoint& point = comparison.points.emplace_back();
+    point.name = "op" + std::to_string(i);
+    point.device = "cuda:0";
+    point.change = i < slower ? compare::Change::slower : compare::Change::inconclusive;
+    point.ratio = {i < slower ? 1.5 : ratio, {0.9, 1.6}};
+    point.base_seconds = point.new_seconds = 1e-6;
+    point.process_deviation = 0.02;
+  }
+  return comparison;
+}
+
+TEST(ComparisonText, RowsThatDecideNothingAreFolded) {
+  const auto few = with_points(2, 8, 1.05);
+  EXPECT_EQ(shown_points(few).points.size(), 10U);
+  EXPECT_EQ(shown_points(few).folded, "");
+  const auto many = with_points(2, 190, 1.05);
+  EXPECT_EQ(shown_points(many).points.size(), 5U);
+  EXPECT_EQ(shown_points(many).folded, "and 187 more inconclusive: --out=FILE.csv has them all");
+  for (const std::string& text : {console(many, {false, 100}), markdown(many)}) {
+    EXPECT_THAT(text, HasSubstr("187 more inconclusive"));
+    EXPECT_THAT(text, Not(HasSubstr("op100")));
+  }
+  EXPECT_THAT(csv(many), HasSubstr("op100"));
+}
+
+TEST(ComparisonText, SaysHowManyRunsWouldDecideThem) {
+  // At 2 % of noise and with 100 points, 5 % needs about a dozen runs; a bare 1.2 % is out of reach.
+  const auto settling = compare::runs_to_settle(with_points(0, 100, 1.05));
+  ASSERT_TRUE(settling);
+  EXPECT_EQ(settling->points, 100U);
+  EXPECT_GE(settling->runs, 5);
+  EXPECT_LE(settling->runs, 15);
+  EXPECT_GT(settling->runs, compare::runs_to_settle(with_points(0, 100, 1.10))->runs);
+  EXPECT_EQ(compare::runs_to_settle(with_points(0, 100, 1.012))->runs, 0);
+  EXPECT_FALSE(compare::runs_to_settle(with_points(3, 0, 1.0)));
+  EXPECT_THAT(
+      console(with_points(0, 100, 1.05), {false, 300}),
+      HasSubstr(fmt::format("About {} runs a side would decide 100 of the 100 inconclusive points", settling->runs)));
 }
 
 }  // namespace

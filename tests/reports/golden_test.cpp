@@ -13,6 +13,7 @@
 #include "core/storage/storage.h"
 #include "reports/comparisons.h"
 #include "reports/reports.h"
+#include "reports/shared_text.h"
 #include "tests/compare/compared_runs.h"
 #include "tests/reports/sample_run.h"
 
@@ -116,6 +117,51 @@ TEST(Files, TellWhatShareOfItsGpuAPointHad) {
   const std::string text = markdown(run);
   EXPECT_NE(text.find(" us ! |"), std::string::npos) << text;
   EXPECT_NE(text.find("\n! measured under load\n"), std::string::npos) << text;
+}
+
+TEST(Files, HaveOneColumnForEachArgumentShareCounterAndPipe) {
+  gpubench::Run run = sample_run();
+  run.points[0].measurement.counters = {{"dram_read_bytes", 8192.0, "bytes", "cupti range"}};
+  run.points[6].measurement.user_counters = {{"matrix", 128.0, "bytes"}};
+  run.points[6].measurement.arguments.push_back({"type", 0, "bf16"});
+  Timing on_device = run.points[0].measurement.primary();
+  on_device.clock = Clock::device;
+  on_device.seconds->median = 1.25e-6;
+  run.points[0].measurement.timings.push_back(on_device);
+  const std::string table = csv(run);
+  const std::string header = table.substr(0, table.find("\r\n"));
+  for (const char* const name :
+       {",arg_1,arg_n,arg_type,", ",on_device_s,", ",course,", ",flops_fp32,flops_tensor-bf16,", ",share_dram,",
+        ",check_batching,check_elasticity,check_ncu-rule,", ",counter_dram_read_bytes,", ",user_matrix_bytes",
+        ",advice,advice_evidence,advice_gain,advice_gain_ci95_low,advice_gain_ci95_high,"})
+    EXPECT_NE(header.find(name), std::string::npos) << name << " in " << header;
+  EXPECT_NE(table.find(",1.25e-06,"), std::string::npos);
+  EXPECT_NE(table.find(",4096,bf16,"), std::string::npos);
+  // No field holds a list: a point has no "name=value".
+  EXPECT_EQ(table.find("=0."), std::string::npos);
+  EXPECT_NE(markdown(run).find("| on device |"), std::string::npos);
+  EXPECT_EQ(markdown(sample_run()).find("| on device |"), std::string::npos);
+}
+
+TEST(Files, SayWhatTheShareIsOf) {
+  gpubench::Run run = sample_run();
+  EXPECT_EQ(of_max_text(run, run.points[4]), "97 % of DRAM");
+  EXPECT_EQ(of_max_text(run, run.points[0]), "");
+  EXPECT_EQ(of_max_text(run, run.points[6]), "88 % of tensor-bf16");
+  // The library's best is 650 TFLOP/s in this calibration; with the instruction's peak both are said.
+  run.calibrations[0].ceilings.push_back(run.calibrations[0].ceilings[6]);
+  run.calibrations[0].ceilings.back().resource = "wgmma-bf16";
+  run.calibrations[0].ceilings.back().value = 9.0e14;
+  EXPECT_EQ(of_max_text(run, run.points[6]), "88 % of cuBLASLt's best, 64 % of wgmma");
+  EXPECT_NE(markdown(run).find("88 % of cuBLASLt's best, 64 % of wgmma |"), std::string::npos);
+}
+
+TEST(Files, SayWhatHeldTheClock) {
+  gpubench::Run run = sample_run();
+  EXPECT_EQ(markdown(run).find("| clock |"), std::string::npos);
+  run.points[6].measurement.clock_hz = 1.61e9;
+  run.points[6].measurement.conditions.emplace().throttle_reasons = {"power cap"};
+  EXPECT_NE(markdown(run).find("| 1.61 GHz (power cap) |"), std::string::npos) << markdown(run);
 }
 
 TEST(Golden, TheStoredRunStillReads) { EXPECT_EQ(storage::read_run(folder / "run.json"), sample_run()); }

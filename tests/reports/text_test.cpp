@@ -143,5 +143,36 @@ TEST(Warnings, NamePointsThatAreNotSteady) {
   EXPECT_THAT(markdown(run), HasSubstr("| step |"));
 }
 
+TEST(Since, EachPointSaysWhatChangedOrThatItIsNoise) {
+  const gpubench::Run run = testing::sample_run();
+  compare::Comparison since;
+  const auto add = [&](std::size_t point, compare::Change change, double ratio) {
+    compare::ComparedPoint& added = since.points.emplace_back();
+    added.name = run.points[point].measurement.name;
+    added.device = "cuda:0";
+    added.change = change;
+    added.ratio.value = ratio;
+  };
+  add(0, compare::Change::slower, 1.21);
+  add(1, compare::Change::faster, 0.8);
+  add(2, compare::Change::same, 1.0);
+  add(3, compare::Change::inconclusive, 1.03);
+  const std::string text = console(run, {false, 200}, false, &since);
+  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/1024 +2.201 us +0.3 % +\\+21.0 %"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/16384 +2.301 us +0.3 % +-20.0 %"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/262144 +2.901 us +0.3 % +same"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("saxpy/4194304 +10.70 us +0.3 % +noise"));
+  EXPECT_THAT(text, HasSubstr("since the last run: 1 slower, 1 faster, 1 the same, 1 within noise\n"));
+  EXPECT_THAT(console(run, {false, 200}), ::testing::Not(HasSubstr("since")));
+}
+
+TEST(Console, ShowsTheClockThatWasHeldDown) {
+  gpubench::Run run = testing::sample_run();
+  EXPECT_THAT(console(run, {false, 200}), ::testing::Not(HasSubstr("clock")));
+  run.points[6].measurement.clock_hz = 1.61e9;
+  run.points[6].measurement.conditions.emplace().throttle_reasons = {"power cap"};
+  EXPECT_THAT(console(run, {false, 200}), HasSubstr("1.61 GHz (power cap)"));
+}
+
 }  // namespace
 }  // namespace gpubench::reports

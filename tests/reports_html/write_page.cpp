@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "core/storage/storage.h"
 #include "reports/reports.h"
 #include "reports/timelines.h"
 #include "tests/reports/program_run.h"
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
     run = testing::synthetic_run();
   } else if (kind == "two") {
     run = testing::synthetic_run_two_devices();
-  } else if (kind == "large") {
+  } else if (kind == "large" || kind == "large-json") {
     run = testing::synthetic_run_of(10000);
   } else if (kind == "hostile") {
     run = testing::synthetic_hostile_run();
@@ -87,12 +88,14 @@ int main(int argc, char** argv) {
     run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
     std::cerr << "usage: write_page "
-                 "one|two|runs|large|program|hostile|hostile-runs|uncalibrated|empty|timeline|flame|... FILE\n";
+                 "one|two|runs|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|timeline|flame|... FILE\n";
     return 64;
   }
   std::ofstream file(argv[2], std::ios::binary);
   using gpubench::reports::join;
-  if (kind == "runs") {
+  if (kind == "large-json") {
+    file << gpubench::storage::to_json(run);
+  } else if (kind == "runs") {
     auto later = run;
     for (auto& point : later.points)
       if (auto& seconds = point.measurement.make_primary().seconds)

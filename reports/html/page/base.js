@@ -36,8 +36,8 @@ function quantity(value, unit) {
 
 /** Everything known about a point as [name, text, wide]; what is not known is left out. */
 function facts(row) {
-  const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["95 % interval", row.seconds ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
-    ["limiter", row.limiter], ["of its ceiling", percent(row.achieved)],
+  const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["not steady", row.course && row.course + " while it was sampled"], ["on device", seconds(row.on_device, 4)], ["95 % interval", row.seconds && !row.course ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
+    ["limiter", row.limiter], ["of max", row.of_max],
     ["speed-up left", row.speed_up_left === undefined ? "" : digits(row.speed_up_left) + "x"],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
@@ -48,7 +48,7 @@ function facts(row) {
     ["samples", row.samples ? count(row.samples) + " x " + count(row.executions) + (row.blocks ? " in " + count(row.blocks) + " blocks" : "") + ", stopped by " + row.stop : ""],
     ["dropped samples", row.dropped ? count(row.dropped) + ", under a throttled clock" : ""], ["host's launch", seconds(row.launch, 4)],
     ["launches", row.launches],
-    ["device clock", withPrefix(row.clock_hz, "Hz")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
+    ["device clock", withPrefix(row.clock_hz, "Hz") + (row.held ? " (" + row.held + ")" : "")], ["cache", row.cache], ["result checked", row.seconds ? (row.verified ? "yes" : "no") : ""],
     ["time goes to", (row.shares || []).map(([name, part]) => name + " " + percent(part)).join(", "), true],
     ["advice", row.advice, true], ["checks", row.checks, true],
     ["counted", (row.counters || []).map(([name, value, unit]) => name + " " + quantity(value, unit)).join(", "), true],

@@ -11,20 +11,28 @@
     {title: "regime", key: (row) => row.regime || row.status, cell: (row) =>
       row.regime ? make("span", {class: "regime"}, sign(row.regime), row.regime) : make("span", {class: "regime"}, row.status)},
     {title: "limiter", key: (row) => row.limiter || "", text: (row) => row.limiter || ""},
-    number("of ceiling", (row) => row.achieved),
+    number("of max", (row) => row.achieved),
     number("confidence", (row) => row.confidence, (row) => confidence(row.confidence)),
     number("time", (row) => row.seconds, (row) => seconds(row.seconds)),
-    number("\u00b1 95 %", spread, (row) => { const part = spread(row); return part === undefined ? "" : percent(part); }),
+    number("\u00b1 95 %", spread, (row) => {
+      if (row.course) return row.course.split(" ")[0] === "has" ? "2 levels" : row.course.split(" ")[0].replace(/s$/, "");
+      const part = spread(row);
+      return part === undefined ? "" : percent(part);
+    }),
+    ...(points.some((row) => row.on_device && row.clock !== "device") ? [number("on device", (row) => row.on_device, (row) => seconds(row.on_device))] : []),
     number("bandwidth", (row) => row.bytes_per_second, (row) => withPrefix(row.bytes_per_second, "B/s")),
     number("speed", (row) => row.flops_per_second, (row) => withPrefix(row.flops_per_second, "FLOP/s")),
+    ...(points.some((row) => row.clock_hz) ? [{title: "clock", key: (row) => row.clock_hz, numeric: true, cell: (row) =>
+      make("span", row.held ? {class: "held"} : {}, withPrefix(row.clock_hz, "Hz"), row.held ? make("small", {}, row.held) : null)}] : []),
     number("working set", (row) => row.working_set, (row) => bytes(row.working_set)),
     number("samples", (row) => row.samples, (row) => count(row.samples)),
   ];
-  columns.find((column) => column.title === "of ceiling").cell = (row) => {
+  columns.find((column) => column.title === "of max").cell = (row) => {
     if (row.achieved === undefined) return "";
     const fill = make("i", {class: regimeNames.includes(row.regime) ? row.regime : "unknown"});
     fill.style.width = Math.min(100, 100 * row.achieved) + "%";
-    return make("span", {}, make("span", {class: "meter", "aria-hidden": "true"}, fill), percent(row.achieved));
+    const [reached, what] = /^(\S+ %) (.*)$/.exec(row.of_max || "")?.slice(1) || [percent(row.achieved), ""];
+    return make("span", {}, make("span", {class: "meter", "aria-hidden": "true"}, fill), reached, make("small", {}, what));
   };
 
   const table = byId("points-table");
@@ -60,7 +68,7 @@
     if (window.drawSamples) drawSamples(about, row);
   }
   function rowOf(row) {
-    const tr = make("tr", {id: "p" + row.id});
+    const tr = make("tr", {id: "p" + row.id, ...(row.limiter === "power" || row.course ? {class: "marked"} : {})});
     const button = make("button", {type: "button", "aria-expanded": "false"}, row.name);
     button.addEventListener("click", () => toggle(tr, row, button));
     tr.append(make("th", {scope: "row"}, button));

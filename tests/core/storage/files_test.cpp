@@ -84,6 +84,30 @@ TEST_F(Files, RunsAndCalibrationsComeBack) {
   EXPECT_EQ(read_calibration(folder_ / "c.json"), calibration);
 }
 
+TEST_F(Files, NamesThatEndInGzAreCompressedAndReadAgain) {
+  const auto file = folder_ / "run.json.gz";
+  const std::string text = to_json(gpubench::testing::random_run(5));
+  write_for_reading(file, text);
+  EXPECT_LT(fs::file_size(file), text.size());
+  EXPECT_EQ(read_text(file), text);
+  EXPECT_EQ(read_run(file), gpubench::testing::random_run(5));
+  EXPECT_EQ(read_slim_run(file), slim(gpubench::testing::random_run(5)));
+  fs::rename(file, folder_ / "run.json");
+  EXPECT_EQ(read_text(folder_ / "run.json"), text) << "the bytes decide, not the name";
+}
+
+TEST_F(Files, GzipThatIsCutOffOrDamagedIsOneClearSentence) {
+  const auto file = folder_ / "run.json.gz";
+  write_for_reading(file, to_json(gpubench::testing::random_run(5)));
+  std::string bytes = contents(file);
+  write_file(file, bytes.substr(0, bytes.size() / 2));
+  EXPECT_THAT(message_of<ReadError>([&] { static_cast<void>(read_text(file)); }), HasSubstr("ends in the middle"));
+  bytes[bytes.size() / 2] ^= 0x55;
+  bytes[bytes.size() - 8] ^= 0x55;  // the check sum
+  write_file(file, bytes);
+  EXPECT_THAT(message_of<ReadError>([&] { static_cast<void>(read_text(file)); }), HasSubstr("not valid gzip"));
+}
+
 TEST_F(Files, WriteMakesFoldersAndLeavesOnlyTheFile) {
   write_file(folder_ / "a" / "b" / "run.json", "text");
   EXPECT_EQ(contents(folder_ / "a" / "b" / "run.json"), "text");
