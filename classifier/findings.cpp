@@ -46,11 +46,18 @@ struct Limit {
   std::int64_t points = 0;
 };
 
+/// What the unit itself leaves: arithmetic that must be done is not saved by relieving its pipe, only by filling it.
+double gain_left(const Verdict& verdict, const Advice& advice, double gain) {
+  const bool pipe = verdict.regime == Regime::compute && advice.code == AdviceCode::relieve_unit;
+  return pipe && verdict.achieved && *verdict.achieved > 0.0 ? std::min(gain, std::max(1.0 / *verdict.achieved, 1.0))
+                                                             : gain;
+}
+
 double part_saved(double gain) { return gain > 1.0 ? 1.0 - 1.0 / gain : 0.0; }
 
 void add(const Point& point, const Advice& advice, Limit& limit) {
   const double seconds = point.measurement.seconds()->median;
-  const double saved = seconds * part_saved(advice.gain.value_or(1.0));
+  const double saved = seconds * part_saved(gain_left(*point.verdict, advice, advice.gain.value_or(1.0)));
   const double score = saved * point.verdict->confidence;
   limit.saved += saved;
   limit.score += score;
@@ -103,8 +110,9 @@ void add_limit(const Group& group, std::vector<Ranked>& found) {
   finding.action = best->advice->action;
   finding.code = best->advice->code;
   finding.kernel = best->advice->kernel;
-  finding.gain = best->advice->gain;
-  finding.gain_ci95 = best->advice->gain_ci95;
+  const auto left = [&](double gain) { return gain_left(verdict, *best->advice, gain); };
+  if (best->advice->gain) finding.gain = left(*best->advice->gain);
+  if (const auto& ci95 = best->advice->gain_ci95) finding.gain_ci95 = Interval{left(ci95->low), left(ci95->high)};
   if (known) finding.saved = std::min(best->saved / all, 1.0);
   finding.confidence = verdict.confidence;
   finding.points = best->points;

@@ -14,7 +14,7 @@ inline constexpr std::size_t max_findings = 5;
 inline constexpr double min_saved = 0.05;
 /// From this part of its limiter's ceiling on a point has nothing to fix in itself: advice that changes what is
 /// computed, or what runs beside it, does not count there.
-inline constexpr double well_used = 0.9;
+inline constexpr double well_used = 0.8;
 
 /// At most five, at most one limit of an operation on a device. Wrong results come first, then other failures.
 ///

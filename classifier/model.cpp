@@ -311,16 +311,20 @@ double Prediction::work_seconds() const {
   return sum.value();
 }
 
+// Most of the time of judging a run goes to these powers: those whose result is known are left out.
 void OverlapSum::add(double seconds) {
   if (seconds <= 0.0) return;
+  // To the third power or more it is lost in the rounding of a sum of one or more.
+  const double negligible = exponent_ >= 3.0 ? 2e-6 : 0.0;
   if (seconds > largest_) {
-    sum_ = sum_ * std::pow(largest_ / seconds, exponent_) + 1.0;
+    const double ratio = largest_ / seconds;
+    sum_ = ratio <= negligible ? 1.0 : sum_ * std::pow(ratio, exponent_) + 1.0;
     largest_ = seconds;
-  } else {
-    sum_ += std::pow(seconds / largest_, exponent_);
+  } else if (const double ratio = seconds / largest_; ratio > negligible) {
+    sum_ += std::pow(ratio, exponent_);
   }
 }
 
-double OverlapSum::value() const { return largest_ * std::pow(sum_, 1.0 / exponent_); }
+double OverlapSum::value() const { return sum_ == 1.0 ? largest_ : largest_ * std::pow(sum_, 1.0 / exponent_); }
 
 }  // namespace gpubench::classifier

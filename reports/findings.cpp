@@ -57,7 +57,9 @@ FindingLine finding_line(const Run& run, const OperationFinding& finding, bool s
   line.action = (finding.kernel.empty() ? "" : "in " + finding.kernel + ", ") + finding.action;
   const std::string more =
       finding.points > 1 ? fmt::format(" and {} more of its {} points", finding.points - 1, finding.all_points) : "";
-  const std::string limiter(finding.limiter.empty() ? name_of(finding.regime) : label_of(finding.limiter));
+  const std::string limiter(finding.limiter == resource::power ? resource::power
+                            : finding.limiter.empty()          ? name_of(finding.regime)
+                                                               : label_of(finding.limiter));
   line.why = fmt::format("{} limits {}{} ({}): {}", limiter, name, more, sureness(finding.confidence), finding.why);
   line.why += finding.saved
                   ? fmt::format(". This saves up to {} of the operation's time", format_percent(*finding.saved))
@@ -103,8 +105,8 @@ std::string no_findings_text(const Run& run) {
     return counts.points == 0
                ? "There is nothing to fix: no point was measured."
                : "What to fix is not known: no point has a verdict, because its device has no calibration.";
-  return fmt::format("Nothing stands out: no operation could save {} of its time by what is known.",
-                     format_percent(classifier::min_saved));
+  return fmt::format("Nothing stands out: no operation could save {:.0f} % of its time by what is known.",
+                     100.0 * classifier::min_saved);
 }
 
 std::string address_of(const Run& run, const Point& point) {

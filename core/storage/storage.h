@@ -66,5 +66,7 @@ void write_for_reading(const std::filesystem::path& file, std::string_view text,
                        std::uintmax_t max_bytes = max_file_bytes);
 
 bool is_gzip_name(const std::filesystem::path& file);
+/// As gzip. Throws std::bad_alloc.
+std::string compressed(std::string_view text);
 
 }  // namespace gpubench::storage

@@ -361,7 +361,7 @@ std::string findings_text(const Run& run, const ConsoleStyle& style) {
     const std::string separator = line.head.empty() || line.action.empty() ? "" : ": ";
     text += paragraph(lead, printable(line.head + separator + line.action), line.is_failure ? color::red : color::none,
                       style);
-    text += paragraph(std::string(lead.size(), ' '), printable(line.why), color::dim, style);
+    if (!line.why.empty()) text += paragraph(std::string(lead.size(), ' '), printable(line.why), color::dim, style);
   }
   return text;
 }

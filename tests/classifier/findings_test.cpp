@@ -52,7 +52,7 @@ std::vector<std::string> names_of(const std::vector<OperationFinding>& findings)
 using Names = std::vector<std::string>;
 
 TEST(Findings, RankByTheTimeOfAnOperationNotByItsTiniestPoint) {
-  Run run;
+  gpubench::Run run;
   // 20x at a microsecond of an operation that takes a second; 1.5x of all of another.
   add_point(run, "tiny", 1, 1e-6, {advice(AdviceCode::batch_launches, 20.0, "batch")}, 1.0, {}, Regime::overhead);
   add_point(run, "tiny", 2, 1.0, {advice(AdviceCode::coalesce, 1.2, "coalesce")}, 1.0, 0.8, Regime::memory);
@@ -72,14 +72,14 @@ TEST(Findings, RankByTheTimeOfAnOperationNotByItsTiniestPoint) {
 }
 
 TEST(Findings, WeighByConfidence) {
-  Run run;
+  gpubench::Run run;
   add_point(run, "unsure", 1, 1.0, {advice(AdviceCode::coalesce, 4.0, "coalesce")}, 0.4);
   add_point(run, "sure", 1, 1e-6, {advice(AdviceCode::coalesce, 2.0, "coalesce")}, 0.99);
   EXPECT_EQ(names_of(findings_of(run)), (Names{"sure/1", "unsure/1"}));
 }
 
 TEST(Findings, AreAtMostFiveWithFailuresFirst) {
-  Run run;
+  gpubench::Run run;
   for (const char* const name : {"a", "b", "c", "d", "e", "f"})
     add_point(run, name, 1, 1.0, {advice(AdviceCode::coalesce, 2.0, "coalesce")});
   EXPECT_EQ(findings_of(run).size(), max_findings);
@@ -96,7 +96,7 @@ TEST(Findings, AreAtMostFiveWithFailuresFirst) {
 }
 
 TEST(Findings, LeaveAloneWhatRunsAtItsCeiling) {
-  Run run;
+  gpubench::Run run;
   const auto fuse = advice(AdviceCode::fuse, 2.0, "fuse");
   add_point(run, "copy", 1, 1.0, {fuse}, 1.0, 0.97, Regime::memory);
   EXPECT_TRUE(findings_of(run).empty());
@@ -106,8 +106,22 @@ TEST(Findings, LeaveAloneWhatRunsAtItsCeiling) {
   EXPECT_EQ(names_of(findings_of(run)), (Names{"scan/1", "gather/1"}));
 }
 
+TEST(Findings, APipeIsFilledNotSaved) {
+  gpubench::Run run;
+  const auto relieve = advice(AdviceCode::relieve_unit, 7.6, "fewer instructions");
+  add_point(run, "product", 1, 1.0, {relieve}, 1.0, 0.87, Regime::compute);
+  add_point(run, "loop", 1, 1.0, {relieve}, 1.0, 0.5, Regime::compute);
+  add_point(run, "cache", 1, 1.0, {relieve}, 1.0, 0.95, Regime::memory);
+  const auto findings = findings_of(run);
+  EXPECT_EQ(names_of(findings), (Names{"cache/1", "loop/1", "product/1"}));
+  EXPECT_EQ(findings[0].gain, 7.6);
+  EXPECT_EQ(findings[1].gain, 2.0);
+  EXPECT_NEAR(*findings[2].gain, 1.0 / 0.87, 1e-12);
+  EXPECT_LE(findings[2].gain_ci95->high, 1.0 / 0.87);
+}
+
 TEST(Findings, PutUnknownGainsLastAndSmallOnesNowhere) {
-  Run run;
+  gpubench::Run run;
   add_point(run, "unknown", 1, 5.0, {advice(AdviceCode::more_bytes_in_flight, std::nullopt, "more")});
   add_point(run, "small", 1, 1.0, {advice(AdviceCode::coalesce, 1.04, "coalesce")});
   add_point(run, "some", 1, 1e-6, {advice(AdviceCode::coalesce, 1.1, "coalesce")});
@@ -118,7 +132,7 @@ TEST(Findings, PutUnknownGainsLastAndSmallOnesNowhere) {
 }
 
 TEST(Findings, StandInAClassifiedRun) {
-  Run run;
+  gpubench::Run run;
   run.calibrations = {gpu()};
   run.points.push_back({measured(22e-6, streaming(20e6, 20e6)), std::nullopt});
   classify(run);

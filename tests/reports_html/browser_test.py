@@ -239,6 +239,50 @@ def test_hostile(page, folder):
     expect("the policy stops inline handlers", page.evaluate("document.documentElement.dataset.hacked") is None)
 
 
+def test_tooltips_fit(page, folder):
+    """At most six lines, and all of it in the window, at the first and the last point of charts."""
+    for width in (390, 1400):
+        page.open(folder + "/one.html", width)
+        for chart, selector in (("map", ".mark-rect"), ("roofline", ".mark-symbol"), ("overview", ".mark-symbol"), ("time", ".mark-symbol")):
+            for which in ("0", "all.length - 1"):
+                page.evaluate(f"document.querySelector('#chart-{chart}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
+                place = page.evaluate(f"(() => {{ const all = document.querySelectorAll('#chart-{chart} {selector}.role-mark path'); const box = all[{which}]"
+                                      ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+                for step in range(50):
+                    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + step % 2, y=place[1])
+                    if page.evaluate("!document.getElementById('tip').hidden"):
+                        break
+                    time.sleep(0.05)
+                what = f"tooltip of {chart} at {width} px"
+                expect(f"{what}: six lines", page.evaluate("(() => { const tip = document.getElementById('tip'); return tip.children.length >= 3 && tip.children.length <= 6"
+                                                           " && tip.offsetHeight < 6 * 2 * parseFloat(getComputedStyle(tip).fontSize) + 24; })()"))
+                expect(f"{what}: in the window", page.evaluate("(() => { const box = document.getElementById('tip').getBoundingClientRect();"
+                                                               " return box.left >= 0 && box.top >= 0 && box.right <= innerWidth && box.bottom <= innerHeight; })()"))
+                page.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+                page.evaluate("document.getElementById('tip').hidden = true")
+        quiet(page, f"tooltips at {width} px")
+
+
+def test_findings(page, folder):
+    """The first thing on the page, and each line leads to its point, by an address that another run has too."""
+    page.open(folder + "/one.html", 1000)
+    expect("findings before all else", page.evaluate("document.querySelector('main section').id") == "findings")
+    links = page.evaluate("[...document.querySelectorAll('.findings a')].map((a) => a.getAttribute('href'))")
+    expect(f"findings with addresses, got {links}", 1 <= len(links) <= 5 and all(link.startswith("#") for link in links))
+    page.evaluate("document.querySelector('.findings a').click()")
+    page.until("!!document.querySelector('tr.target')")
+    expect("the link opens its point", page.evaluate(
+        "decodeURIComponent(document.querySelector('.findings a').getAttribute('href').slice(1)) === document.querySelector('tr.target th').textContent"))
+    page.open(folder + "/one.html", 1000, fragment=links[0])
+    page.until("!!document.querySelector('tr.target + tr.about')")
+    page.open(folder + "/one.html", 1000, fragment="#no/such:point")
+    quiet(page, "findings")
+    page.open(folder + "/large.html", 1000)
+    expect("10 000 points in at most 6 MB", os.path.getsize(folder + "/large.html") <= 6e6)
+    expect("a long page is unpacked", page.evaluate("byId('data').type") == "application/gzip" and page.evaluate("points.length") >= 10000)
+    quiet(page, "unpacked")
+
+
 def test_tooltip(page, folder):
     page.open(folder + "/hostile.html", 1000)
     page.evaluate("document.querySelector('#chart-time').scrollIntoView({block: 'center', behavior: 'instant'})")
@@ -457,6 +501,8 @@ def main():
                 test_runs(page, folder, pictures)
                 test_print(page, folder)
                 test_tooltip(page, folder)
+                test_tooltips_fit(page, folder)
+                test_findings(page, folder)
                 test_large(page, folder)
                 test_odd_runs(page, folder)
                 test_program(page, folder, pictures)

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "classifier/findings.h"
+
 namespace gpubench::testing {
 namespace {
 
@@ -202,6 +204,8 @@ Verdict verdict_of(const Parts& parts, double seconds) {
   } else if (unexplained > binding) {
     verdict.regime = Regime::latency;
     verdict.limiter = "latency";
+    verdict.advice = {{"keep more bytes in flight", "most of its warps wait for memory", 1.8,
+                       AdviceCode::more_bytes_in_flight, Interval{1.6, 2.0}}};
   }
   verdict.confidence = std::min(0.999, 0.55 + 0.25 * std::abs(std::log(parts.launch / binding)));
   verdict.certainty = verdict.confidence >= 0.95  ? Certainty::certain
@@ -335,6 +339,7 @@ Run synthetic_run() {
   run.points.push_back(failed);
   run.points.push_back(skipped);
   run.warnings = {"The SM clock fell to 1.71 GHz during gemm/8192/8192/8192; 4 samples were dropped."};
+  run.findings = classifier::findings_of(run);
   return run;
 }
 
@@ -343,6 +348,7 @@ Run synthetic_run_two_devices() {
   run.devices.push_back(cpu());
   run.calibrations.push_back(cpu_calibration());
   put_sweeps(run, run.calibrations[1], 1 << 22);
+  run.findings = classifier::findings_of(run);
   return run;
 }
 
@@ -359,6 +365,7 @@ Run synthetic_run_of(int points) {
                                  run.calibrations[0], random));
     }
   }
+  run.findings = classifier::findings_of(run);
   return run;
 }
 
@@ -381,7 +388,9 @@ Run synthetic_hostile_run() {
     point.verdict->evidence += text;
     point.verdict->limiter += text;
     for (auto& share : point.verdict->shares) share.resource += text;
+    for (auto& advice : point.verdict->advice) advice.action += text, advice.evidence += text;
   }
+  run.findings = classifier::findings_of(run);
   for (auto& boundary : run.boundaries)
     boundary.operation += text, boundary.from += text, boundary.to += text, boundary.argument += text;
   run.context = {text, text, text, text, {text}, {{text, text}}};

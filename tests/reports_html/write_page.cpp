@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
     run = testing::synthetic_run();
     run.calibrations.clear();
     run.boundaries.clear();
+    run.findings.clear();
     for (auto& point : run.points) point.verdict.reset();
   } else if (kind == "runs" || kind == "hostile-runs") {
     run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();

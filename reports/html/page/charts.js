@@ -81,15 +81,26 @@
 
   // Tooltips: text alone, built here, so that no name in a run can become markup.
   const tip = byId("tip");
+  /** A name and five lines: the rest opens by a click. */
+  function shortFacts(row, datum) {
+    const part = spread(row);
+    const time = seconds(row.seconds, 4) + (row.course ? ", " + row.course : part === undefined ? "" : " \u00b1 " + percent(part))
+      + (row.on_device && row.clock !== "device" ? ", on device " + seconds(row.on_device, 4) : "");
+    const limit = [row.limiter, row.of_max, row.confidence === undefined ? "" : confidence(row.confidence) + " sure"];
+    const rates = [withPrefix(row.bytes_per_second, "B/s"), withPrefix(row.flops_per_second, "FLOP/s"),
+      row.held ? withPrefix(row.clock_hz, "Hz") + " (" + row.held + ")" : ""];
+    const list = (texts) => texts.filter(Boolean).join(", ");
+    return [datum.ratio_text && datum.ratio_text + (datum.bounds ? ": " + datum.bounds : ""), time, list(limit), list(rates), row.evidence]
+      .filter(Boolean).map((text) => make("p", {}, text));
+  }
   function showTip(handler, event, item, value) {
     if (!value || !event || event.vegaType === "mouseout") { tip.hidden = true; return; }
     const row = item && item.datum && item.datum.id !== undefined ? points[item.datum.id] : null;
     if (row) {
       tip.replaceChildren(make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)),
-        item.datum.ratio_text ? make("p", {}, item.datum.ratio_text + (item.datum.bounds ? ": " + item.datum.bounds : "")) : "",
-        make("p", {}, row.evidence || ""), pairs(facts(row)));
+        ...shortFacts(row, item.datum));
     } else {
-      tip.replaceChildren(...(typeof value === "object" ? Object.values(value) : [value]).map((text, i) => make(i ? "p" : "div", i ? {} : {class: "head"}, String(text))));
+      tip.replaceChildren(...(typeof value === "object" ? Object.values(value) : [value]).slice(0, 6).map((text, i) => make(i ? "p" : "div", i ? {} : {class: "head"}, String(text))));
     }
     tip.hidden = false;
     const margin = 12;
