@@ -58,6 +58,9 @@ void write_each(const std::vector<std::string>& files, const std::function<void(
 /// The runs of files, and of all *.json in folders. Throws storage::ReadError; UsageError for an empty folder.
 std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
 
+/// Leaves out the points whose names --filter does not match. Throws UsageError where none is left.
+void keep_matching(const std::string& filter, Run& run);
+
 compare::CompareOptions compare_options(const Options& options);
 
 /// Refuses what a comparison cannot be written as. Throws UsageError or storage::WriteError.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <future>
+#include <regex>
 #include <utility>
 
 #include "core/base/text.h"
@@ -70,6 +71,26 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   return runs;
 }
 
+void keep_matching(const std::string& filter, Run& run) {
+  if (filter.empty()) return;
+  const bool inverts = filter.front() == '-';
+  try {
+    const std::regex regex(filter.substr(inverts ? 1 : 0), std::regex::extended);
+    // Filters of a run see Google Benchmark's names.
+    std::erase_if(run.points, [&](const Point& point) {
+      return std::regex_search(point.measurement.name + "/manual_time", regex) == inverts;
+    });
+  } catch (const std::regex_error& error) {
+    throw UsageError(fmt::format("--filter={} is no regular expression: {}.", filter, error.what()));
+  }
+  if (run.points.empty()) throw UsageError(fmt::format("No point of the run matches the filter '{}'.", filter));
+  std::erase_if(run.boundaries, [&](const Boundary& boundary) {
+    return std::ranges::none_of(run.points, [&](const Point& point) {
+      return point.measurement.operation == boundary.operation && point.measurement.device == boundary.device;
+    });
+  });
+}
+
 compare::CompareOptions compare_options(const Options& options) {
   return {options.min_effect, options.process_deviation, options.force, options.paired, options.compared_clock};
 }
@@ -92,7 +113,9 @@ int report_comparison(const compare::Comparison& comparison, const Options& opti
 int compare_command(const Options& options) {
   check_comparison_outputs(options);
   const auto [base_names, new_names] = sides_of(options);
-  const auto [old, next] = read_sides(base_names, new_names);
+  auto [old, next] = read_sides(base_names, new_names);
+  for (auto* const side : {&old, &next})
+    for (Run& run : *side) keep_matching(options.filter, run);
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, at least two. It got {} and {}.",
                                  old.size(), next.size()));

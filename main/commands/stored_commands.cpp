@@ -6,6 +6,7 @@
 
 #include "calibrate/check/health.h"
 #include "classifier/classifier.h"
+#include "classifier/findings.h"
 #include "core/base/table.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
@@ -28,6 +29,13 @@ void judge_anew(const std::optional<std::string>& file, Run& run) {
                                  calibration.device.kind == DeviceKind::cuda ? "GPU" : "CPU"));
 }
 
+/// Verdicts and boundaries are those of the whole run; findings are of the points that are left.
+void filter_findings(const std::string& filter, Run& run) {
+  if (filter.empty()) return;
+  keep_matching(filter, run);
+  run.findings = classifier::findings_of(run);
+}
+
 /// Several runs: each as a table, or all in one page or picture.
 int report_several(const Options& options) {
   for (const std::string& output : options.outputs)
@@ -42,6 +50,7 @@ int report_several(const Options& options) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     runs.push_back({labels[i], storage::read_run(files[i])});
     judge_anew(options.calibration_file, runs.back().run);
+    filter_findings(options.filter, runs.back().run);
   }
   if (!options.quiet && options.outputs.empty()) {
     const ConsoleStyle style = stdout_style(options.color);
@@ -64,6 +73,7 @@ int report_command(const Options& options) {
   if (options.inputs.size() > 1) return report_several(options);
   Run run = storage::read_run(options.inputs.at(0));
   judge_anew(options.calibration_file, run);
+  filter_findings(options.filter, run);
   if (!options.quiet && options.outputs.empty())
     show(reports::console(run, stdout_style(options.color), options.kernels));
   write_each(options.outputs, [&](const std::string& file) { reports::write(run, file, options.chart); });

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -169,24 +168,12 @@ charts::Json columns_of(const charts::Json& rows) {
   return {{"count", rows.size()}, {"columns", std::move(columns)}, {"texts", std::move(texts)}};
 }
 
-std::string in_base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      three = three << 8U | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += i + k <= bytes.size() ? digits[three >> (18U - 6U * k) & 63U] : '=';
-  }
-  return text;
-}
-
 /// As JSON; where that is long as compressed JSON, which base.js unpacks: a twelfth of the size.
 std::string data_script(const charts::Json& data) {
   constexpr std::size_t long_text = std::size_t{1} << 20;
   const std::string text = markup::script_json(data);
   if (text.size() < long_text) return "<script type=\"application/json\" id=\"data\">" + text + "</script>";
-  return "<script type=\"application/gzip\" id=\"data\">" + in_base64(storage::compressed(text)) + "</script>";
+  return "<script type=\"application/gzip\" id=\"data\">" + charts::base64(storage::compressed(text)) + "</script>";
 }
 
 charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets) {

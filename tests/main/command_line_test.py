@@ -397,6 +397,18 @@ class CommandLine(CommandLineTest):
         next(kept.glob("*.json.gz")).write_bytes(b"no run")
         self.assertEqual(self.gpubench(*command).returncode, 0)
 
+    def test_stored_runs_are_filtered(self):
+        out = self.folder / "filtered.json"
+        self.assertEqual(self.gpubench("--filter=^copy/n:(1024|2048)/", "--time-budget=0.01", "--quiet", f"--out={out}").returncode, 0)
+        shown = self.gpubench("report", str(out), "--filter=n:1024/").stdout
+        self.assertIn("copy/n:1024", shown)
+        self.assertNotIn("copy/n:2048", shown)
+        compared = self.gpubench("compare", str(out), str(out), "--filter=-n:1024/").stdout
+        self.assertNotIn("copy/n:1024", compared)
+        self.assertIn("1 point compared", compared)
+        self.assert_refused(self.gpubench("report", str(out), "--filter=nothing"), "No point", "nothing")
+        self.assert_refused(self.gpubench("report", str(out), "--filter=("), "regular expression")
+
     def test_runs_are_compressed_by_name(self):
         out = self.folder / "run.json.gz"
         self.assertEqual(self.gpubench("--filter=^copy/n:1024/", "--time-budget=0.01", "--quiet", f"--out={out}").returncode, 0)

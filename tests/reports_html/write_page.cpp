@@ -88,8 +88,9 @@ int main(int argc, char** argv) {
   } else if (kind == "runs" || kind == "hostile-runs") {
     run = kind == "runs" ? testing::synthetic_run() : testing::synthetic_hostile_run();
   } else if (kind != "empty") {
-    std::cerr << "usage: write_page "
-                 "one|two|runs|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|timeline|flame|... FILE\n";
+    std::cerr
+        << "usage: write_page "
+           "one|two|runs|large|large-json|program|hostile|hostile-runs|uncalibrated|empty|timeline|flame|... FILE\n";
     return 64;
   }
   std::ofstream file(argv[2], std::ios::binary);
