@@ -112,7 +112,10 @@ void add_limit(const Group& group, std::vector<Ranked>& found) {
   finding.kernel = best->advice->kernel;
   const auto left = [&](double gain) { return gain_left(verdict, *best->advice, gain); };
   if (best->advice->gain) finding.gain = left(*best->advice->gain);
-  if (const auto& ci95 = best->advice->gain_ci95) finding.gain_ci95 = Interval{left(ci95->low), left(ci95->high)};
+  if (const auto& ci95 = best->advice->gain_ci95) {
+    const Interval both{left(ci95->low), left(ci95->high)};
+    if (both.low < both.high) finding.gain_ci95 = both;  // what is capped at both ends has no interval
+  }
   if (known) finding.saved = std::min(best->saved / all, 1.0);
   finding.confidence = verdict.confidence;
   finding.points = best->points;

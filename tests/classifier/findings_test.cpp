@@ -87,7 +87,7 @@ TEST(Findings, AreAtMostFiveWithFailuresFirst) {
   add_failure(run, "h", FailureKind::out_of_memory);
   add_failure(run, "m", FailureKind::wrong_result);
   auto findings = findings_of(run);
-  EXPECT_EQ(names_of(findings), (Names{"m", "h", "g", "a", "b"}));
+  EXPECT_EQ(names_of(findings), (Names{"m", "h", "g", "a/1", "b/1"}));
   EXPECT_EQ(findings[1].points, 2);
   EXPECT_EQ(findings[1].why, "because");
   EXPECT_EQ(findings[1].failure, FailureKind::out_of_memory);
@@ -117,7 +117,7 @@ TEST(Findings, APipeIsFilledNotSaved) {
   EXPECT_EQ(findings[0].gain, 7.6);
   EXPECT_EQ(findings[1].gain, 2.0);
   EXPECT_NEAR(*findings[2].gain, 1.0 / 0.87, 1e-12);
-  EXPECT_LE(findings[2].gain_ci95->high, 1.0 / 0.87);
+  EXPECT_FALSE(findings[2].gain_ci95);
 }
 
 TEST(Findings, PutUnknownGainsLastAndSmallOnesNowhere) {

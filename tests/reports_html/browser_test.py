@@ -243,11 +243,11 @@ def test_tooltips_fit(page, folder):
     """At most six lines, and all of it in the window, at the first and the last point of charts."""
     for width in (390, 1400):
         page.open(folder + "/one.html", width)
-        for chart, selector in (("map", ".mark-rect"), ("roofline", ".mark-symbol"), ("overview", ".mark-symbol"), ("time", ".mark-symbol")):
+        for chart, selector in (("roofline", ".mark-symbol"), ("overview", ".mark-symbol"), ("time", ".mark-symbol")):
             for which in ("0", "all.length - 1"):
                 page.evaluate(f"document.querySelector('#chart-{chart}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
                 place = page.evaluate(f"(() => {{ const all = document.querySelectorAll('#chart-{chart} {selector}.role-mark path'); const box = all[{which}]"
-                                      ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+                                      f".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }})()")
                 for step in range(50):
                     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + step % 2, y=place[1])
                     if page.evaluate("!document.getElementById('tip').hidden"):
