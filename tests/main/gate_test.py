@@ -285,7 +285,7 @@ class Commands(unittest.TestCase):
         self.gpubench("gate", "update", base, f"--store={folder}")
         (entry,) = folder.glob("*/000001.json")
         text = entry.read_text()
-        for content in ("", "{}", text[: len(text) // 2], SAMPLE.read_text(), text.replace('"version": 2', '"version": 77', 1)):
+        for content in ("", "{}", text[: len(text) // 2], SAMPLE.read_text(), text.replace('"version":2', '"version":77', 1)):
             entry.write_text(content)
             self.assert_refused(self.gpubench("gate", "check", base, f"--store={folder}"), "000001.json")
             self.assertEqual(entry.read_text(), content)

@@ -151,7 +151,7 @@ TEST_F(Baselines, ForeignAndNewerEntriesAreRefused) {
   EXPECT_NE(refusal("").find("is empty; give a file written by gpubench gate update"), std::string::npos);
   EXPECT_NE(refusal(to_json(testing::random_run(1))).find("not a gpubench baseline"), std::string::npos);
   std::string newer = text;
-  newer.replace(newer.find("\"version\": "), 12, "\"version\": 9");
+  newer.replace(newer.find("\"version\":"), 11, "\"version\":9");
   EXPECT_NE(refusal(newer).find("newer gpubench"), std::string::npos);
   std::string moved = text;
   moved.replace(moved.find("GPU-1"), 5, "GPU-9");

@@ -58,9 +58,8 @@ TEST(Json, ReadsBackWhatItWroteForAnyCalibration) {
 }
 
 TEST(Json, NamesItsSchemaFirst) {
-  EXPECT_THAT(to_json(gpubench::Run{}),
-              StartsWith("{\n \"schema\": {\n  \"name\": \"gpubench-run\",\n  \"version\": 2\n }"));
-  EXPECT_THAT(to_json(Calibration{}), HasSubstr("\"name\": \"gpubench-calibration\""));
+  EXPECT_THAT(to_json(gpubench::Run{}), StartsWith("{\n\"schema\": {\"name\":\"gpubench-run\",\"version\":2},\n"));
+  EXPECT_THAT(to_json(Calibration{}), HasSubstr("\"name\":\"gpubench-calibration\""));
 }
 
 TEST(Json, WritesManyEntriesInProportion) {
@@ -210,7 +209,7 @@ TEST(Json, ChecksWhatBelongsTogether) {
 TEST(Json, ReadsTextArguments) {
   gpubench::Run run;
   run.points.emplace_back().measurement.arguments = {{"n", 4, {}}, {"dtype", 0, "bf16"}};
-  EXPECT_THAT(to_json(run), HasSubstr("\"text\": \"bf16\""));
+  EXPECT_THAT(to_json(run), HasSubstr("\"text\":\"bf16\""));
   EXPECT_EQ(run_from_json(to_json(run), "run.json"), run);
 }
 
