@@ -118,16 +118,18 @@ nb::dict device_memory() {
 /// A range with Python's `with`.
 class Range {
  public:
-  Range(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {
-    if (!profile::range_type(type_))
-      throw std::invalid_argument("a range's type is CONCURRENT_KERNEL or MEMORY, not '" + type_ + "'");
+  explicit Range(std::string name) : name_(std::move(name)) {}
+  Range(std::string name, const std::string& type) : name_(std::move(name)) {
+    const auto known = profile::range_type(type);
+    if (!known) throw std::invalid_argument("a range's type is CONCURRENT_KERNEL or MEMORY, not '" + type + "'");
+    type_ = *known;
   }
   void enter() { range_.emplace(name_, type_); }
   void exit() { range_.reset(); }
 
  private:
   std::string name_;
-  std::string type_;
+  profile::RangeType type_ = profile::RangeType::kernels;
   std::optional<profile::Range> range_;
 };
 
@@ -193,13 +195,12 @@ void bind_profile(nb::module_& module) {
       .def("report", &profile::MemoryTracker::report)
       .def("reset", &profile::MemoryTracker::reset);
   nb::class_<Range>(module, "Range", "A stretch of the program that its author named.")
-      .def(nb::init<std::string, std::string>(), "name"_a, "type"_a = "CONCURRENT_KERNEL")
-      .def("__enter__",
-           [](nb::object self) {
-             nb::inst_ptr<Range>(self)->enter();
-             return self;
-           })
-      .def("__exit__", [](Range& self, const nb::args&) { self.exit(); });
+      .def(nb::init<std::string>(), "name"_a)
+      .def(nb::init<std::string, std::string>(), "name"_a, "type"_a)
+      .def("__enter__", &Range::enter)
+      .def(
+          "__exit__", [](Range& self, nb::handle, nb::handle, nb::handle) { self.exit(); }, "kind"_a.none(),
+          "error"_a.none(), "trace"_a.none());
   module.def(
       "enable",
       [](const std::vector<std::string>& metrics, bool memory) {

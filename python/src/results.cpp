@@ -21,7 +21,6 @@
 #include "core/model/run.h"
 #include "core/storage/baselines.h"
 #include "core/storage/storage.h"
-#include "doctor/doctor.h"
 #include "gpubench/version.h"
 #include "main/cli/options.h"
 #include "main/commands/commands.h"
@@ -234,9 +233,6 @@ void bind_results(nb::module_& module) {
         return nb::bytes(picture.data(), picture.size());
       },
       "specification"_a, "format"_a, "A Vega-Lite specification as png, svg or pdf.");
-  module.def(
-      "doctor", [] { return doctor::json(doctor::judge(doctor::gather()), gather_context("gpubench", {})); },
-      "What works on this machine, as JSON.", Release());
 }
 
 }  // namespace gpubench::python

@@ -100,9 +100,6 @@ def calibration_table(json: str, color: bool = False, width: int = 120) -> str: 
 def draw(specification: str, format: str) -> bytes:
     """A Vega-Lite specification as png, svg or pdf."""
 
-def doctor() -> str:
-    """What works on this machine, as JSON."""
-
 class FlameGraph:
     """Time by stack."""
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from collections.abc import Sequence
+from typing import overload
 
 
 class KernelTimer:
@@ -46,11 +47,15 @@ class MemoryTracker:
 class Range:
     """A stretch of the program that its author named."""
 
-    def __init__(self, name: str, type: str = 'CONCURRENT_KERNEL') -> None: ...
+    @overload
+    def __init__(self, name: str) -> None: ...
 
-    def __enter__(self) -> object: ...
+    @overload
+    def __init__(self, name: str, type: str) -> None: ...
 
-    def __exit__(self, *args: object) -> None: ...
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object | None, error: object | None, trace: object | None) -> None: ...
 
 def enable(metrics: Sequence[str], memory: bool = True) -> dict[str, Any]: ...
 
