@@ -36,9 +36,8 @@ __global__ void sum_rows(const float* values, const int* starts, int rows, float
     for (int k = starts[row] + static_cast<int>(threadIdx.x); k < starts[row + 1]; k += threads) sum += values[k];
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xFFFFFFFF, sum, offset);
     if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sum;
-    trace.swap(row_sum, barrier);
-    __syncthreads();
-    trace.end(barrier);
+    trace.end(row_sum);
+    trace.sync_block(barrier);  // __syncthreads(), as a range
     if (threadIdx.x < 32) {
       const auto scope = trace.scope(combine);
       sum = threadIdx.x < threads / 32 ? parts[threadIdx.x] : 0.0F;

@@ -53,7 +53,7 @@ void add_lines(std::span<const ClockPair> pairs, const Rate& other, std::int64_t
   // Each reading is up to a step early: the true line lies between the highest reading and the lowest one plus a step.
   const double half = static_cast<double>(step_ns) / 2.0;
   const double residual = (most - least) / 2.0;
-  if (residual > 2.0 * static_cast<double>(step_ns) && pairs.size() >= 8) {
+  if (residual > 4.0 * static_cast<double>(step_ns) && pairs.size() >= 8) {
     const std::size_t middle = pairs.size() / 2;
     if (pairs[middle].clock > first.clock) {
       add_lines(pairs.first(middle), other, step_ns, fit);

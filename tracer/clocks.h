@@ -47,7 +47,7 @@ std::int64_t timer_step(std::span<const std::int64_t> readings_ns);
 std::optional<Rate> pooled_rate(std::span<const std::vector<ClockPair>> groups, std::int64_t step_ns);
 
 /// A line through the pairs of one SM. Their own rate is taken where it is surer than the other, or where it differs
-/// from it by more than four deviations. Where pairs are over two steps off, the clock changed meanwhile: pieces then.
+/// from it by more than four deviations. Where pairs are over four steps off, the clock changed meanwhile: pieces then.
 ClockFit fit_clock(std::vector<ClockPair> pairs, const Rate& other, std::int64_t step_ns);
 
 }  // namespace gpubench::kernel_trace

@@ -507,7 +507,7 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
   warn(recording, unplaced, "warp recorded nothing for over 2^32 clocks: its events before may be as much earlier.",
        "warps recorded nothing for over 2^32 clocks: their events before may be as much earlier.");
   for (const LaunchRecord& launch : recording.launches)
-    if (launch.residual_ns > 2.0 * static_cast<double>(recording.step_ns)) {
+    if (launch.residual_ns > 8.0 * static_cast<double>(recording.step_ns)) {
       recording.warnings.push_back(fmt::format(
           "The clock of an SM changed during a launch of {}: times are up to {:.0f} ns off. Call place() now and then.",
           launch.kernel, launch.residual_ns));

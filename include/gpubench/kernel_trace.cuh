@@ -200,6 +200,14 @@ class BasicWarp<true, when> {
   __device__ __forceinline__ void flow_in(std::uint32_t id, std::uint32_t token) {
     record(event_word(Kind::flow_in, id, token));
   }
+  /// __syncthreads() as a range. Its end waits for the barrier: an event right behind a plain __syncthreads() may read
+  /// the clock too early, because the barrier holds memory operations back and not the clock.
+  __device__ __forceinline__ void sync_block(std::uint32_t id) {
+    begin(id);
+    __syncthreads();
+    if (last_ != 0 && (when == When::latest || static_cast<std::uint32_t>(slot_) < last_)) hold();
+    end(id);
+  }
   /// Ties the SM's clock to the global timer once more, for kernels that run for many milliseconds while the GPU
   /// changes its clock. Three slots.
   __device__ __forceinline__ void place() {
@@ -250,6 +258,11 @@ class BasicWarp<true, when> {
     asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
     store(now, word);
     (store(contents, event_word(Kind::more, 0)), ...);
+  }
+  /// A store where the next event goes: it waits for a barrier before it.
+  __device__ __forceinline__ void hold() {
+    const unsigned long long slot = when == When::latest ? slot_ + (count_ & (ring_slots(slots_) - 1)) * 8ULL : slot_;
+    asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(slot), "r"(0) : "memory");
   }
   // Five instructions on sm_90 with the clock, and no branch: nothing is stored behind the slots, and the address stays
   // far from where its low half would begin anew.
@@ -303,6 +316,7 @@ class BasicWarp<false, when> {
   __device__ __forceinline__ void end_async(std::uint32_t, std::uint32_t) {}
   __device__ __forceinline__ void flow_out(std::uint32_t, std::uint32_t) {}
   __device__ __forceinline__ void flow_in(std::uint32_t, std::uint32_t) {}
+  __device__ __forceinline__ void sync_block(std::uint32_t) { __syncthreads(); }
   __device__ __forceinline__ void place() {}
   struct Scope {};
   [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t, std::uint32_t = 0) { return {}; }

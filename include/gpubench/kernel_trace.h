@@ -141,7 +141,9 @@ class Trace {
   /// A timeline (.perfetto-trace or .json), or statistics (.csv, .stats.json, .txt), as the name ends. Throws
   /// std::runtime_error.
   void write(const std::filesystem::path& file) const;
-  [[nodiscard]] const Recording& recording() const { return *recording_; }
+  /// Lives as long as the trace.
+  [[nodiscard]] const Recording& recording() const& { return *recording_; }
+  const Recording& recording() const&& = delete;
 
  private:
   std::shared_ptr<const Recording> recording_;

@@ -29,6 +29,11 @@ __device__ __forceinline__ void work(float* values, int count, [[maybe_unused]] 
     CALL(trace.end(2);)
     CALL(trace.value(3, sum);)
     CALL(trace.value(3, i);)
+#ifdef WITH_CALLS
+    trace.sync_block(7);
+#else
+    __syncthreads();
+#endif
     if (sum < 0.0F) {
       CALL(trace.instant(4);)
       return;

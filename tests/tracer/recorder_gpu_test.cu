@@ -102,7 +102,8 @@ TEST_F(KernelTrace, records_clusters_and_cooperative_kernels) {
   void* arguments[] = {&view};
   GPUBENCH_TRACE_CHECK(
       cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(cooperative), 8, 64, arguments, 0, nullptr));
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   EXPECT_THAT(recording.warnings, IsEmpty());
   ASSERT_THAT(recording.launches, SizeIs(2));
   EXPECT_EQ(recording.launches[1].kernel, "cooperative");
@@ -142,7 +143,8 @@ TEST_F(KernelTrace, records_where_lanes_leave_and_diverge) {
   leaves_early<<<2, 128>>>(buffer.view());
   leader_is_not_lane_0<<<2, 128>>>(buffer.view());
   launched();
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   EXPECT_THAT(recording.warnings, IsEmpty()) << recording.warnings[0];
   EXPECT_THAT(recording.warps, SizeIs(16));
   EXPECT_THAT(recording.spans, SizeIs(2 * 3 * 2 + 8 * 3));
@@ -168,7 +170,8 @@ TEST_F(KernelTrace, records_recursion) {
   GPUBENCH_TRACE_CHECK(cudaMalloc(&result, sizeof(int)));
   recursive<<<1, 32>>>(buffer.view(), 20, result);
   launched();
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   (void)cudaFree(result);
   EXPECT_THAT(recording.warnings, IsEmpty());
   ASSERT_THAT(recording.spans, SizeIs(21));
@@ -188,7 +191,8 @@ TEST_F(KernelTrace, counts_what_does_not_fit) {
   Buffer buffer({.blocks = 4, .warps = 2, .events = 10});
   many<When::first><<<4, 64>>>(buffer.view(), 50);
   launched();
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   EXPECT_EQ(recording.dropped, 4 * 2 * 90);
   for (const WarpRecord& warp : recording.warps) EXPECT_EQ(warp.dropped, 90);
   EXPECT_THAT(recording.spans, SizeIs(4 * 2 * 5));
@@ -199,7 +203,8 @@ TEST_F(KernelTrace, keeps_the_latest_in_a_ring) {
   Buffer buffer({.blocks = 4, .warps = 2, .events = 10});
   many<When::latest><<<4, 64>>>(buffer.view(), 50);
   launched();
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   EXPECT_EQ(recording.dropped, 4 * 2 * 92) << "a ring has 8 slots here";
   EXPECT_THAT(recording.spans, SizeIs(4 * 2 * 4));
   for (const Span& span : recording.spans) EXPECT_GE(span.payload, 46);
@@ -209,7 +214,8 @@ TEST_F(KernelTrace, counts_warps_beyond_the_declared_ones) {
   Buffer buffer({.blocks = 2, .warps = 2, .events = 8});
   plain<<<5, 96>>>(buffer.view());
   launched();
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   EXPECT_THAT(recording.warps, SizeIs(4));
   EXPECT_EQ(recording.refused, 5 * 3 - 4);
   EXPECT_THAT(recording.warnings, Contains(HasSubstr("11 times a warp found no place")));
@@ -219,7 +225,8 @@ TEST_F(KernelTrace, samples_blocks_warps_and_sms) {
   Buffer buffer({.blocks = 5, .warps = 2, .events = 8, .every_block = 10, .every_warp = 3});
   plain<<<50, 192>>>(buffer.view());
   launched();
-  const Recording& recording = buffer.read().recording();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
   EXPECT_THAT(recording.warnings, IsEmpty());
   EXPECT_THAT(places_of(recording), SizeIs(10));
   for (const WarpRecord& warp : recording.warps) {
@@ -230,7 +237,8 @@ TEST_F(KernelTrace, samples_blocks_warps_and_sms) {
   plain<<<1000, 32>>>(of_sms.view());
   launched();
   std::set<std::uint32_t> sms;
-  for (const WarpRecord& warp : of_sms.read().recording().warps) sms.insert(warp.sm);
+  const Trace some = of_sms.read();
+  for (const WarpRecord& warp : some.recording().warps) sms.insert(warp.sm);
   EXPECT_THAT(sms, ::testing::IsSubsetOf({2U, 3U}));
   EXPECT_FALSE(sms.empty());
 }
@@ -241,7 +249,8 @@ TEST_F(KernelTrace, records_nothing_where_it_is_off) {
   plain<<<4, 64>>>(off.view());
   plain<<<4, 64>>>(View());
   launched();
-  EXPECT_THAT(off.read().recording().warps, IsEmpty());
+  const Trace nothing = off.read();
+  EXPECT_THAT(nothing.recording().warps, IsEmpty());
   GPUBENCH_TRACE_CHECK(cudaDeviceSynchronize());
 }
 
@@ -269,7 +278,8 @@ TEST_F(KernelTrace, adds_up_launches_and_replays_of_a_graph) {
     }
   }
   for (int i = 0; i < 2; ++i) GPUBENCH_TRACE_CHECK(cudaGraphLaunch(exec, stream));
-  EXPECT_EQ(buffer.read(stream).recording().refused, 16) << "two launches more than there is room for";
+  const Trace more = buffer.read(stream);
+  EXPECT_EQ(more.recording().refused, 16) << "two launches more than there is room for";
   (void)cudaGraphExecDestroy(exec);
   (void)cudaGraphDestroy(graph);
 
@@ -281,7 +291,8 @@ TEST_F(KernelTrace, adds_up_launches_and_replays_of_a_graph) {
   GPUBENCH_TRACE_CHECK(cudaStreamEndCapture(stream, &graph));
   GPUBENCH_TRACE_CHECK(cudaGraphInstantiate(&exec, graph, 0));
   for (int i = 0; i < 9; ++i) GPUBENCH_TRACE_CHECK(cudaGraphLaunch(exec, stream));
-  EXPECT_THAT(buffer.read(stream).recording().launches, SizeIs(1));
+  const Trace last = buffer.read(stream);
+  EXPECT_THAT(last.recording().launches, SizeIs(1));
   (void)cudaGraphExecDestroy(exec);
   (void)cudaGraphDestroy(graph);
   (void)cudaStreamDestroy(stream);
@@ -307,7 +318,7 @@ TEST_F(KernelTrace, takes_several_kernels_and_streams_at_a_time) {
 
 /// Warp 0 fills stages that the others empty.
 __global__ void pipeline(View view, int tiles, int* sink) {
-  __shared__ volatile int full, empty;
+  __shared__ int full, empty;
   Warp trace(view);
   if (threadIdx.x == 0) {
     empty = 0;
@@ -323,16 +334,16 @@ __global__ void pipeline(View view, int tiles, int* sink) {
       trace.value(3, 0.5F * static_cast<float>(tile));
       trace.flow_out(1, token);
       __syncwarp();
-      if (threadIdx.x == 0) full = tile + 1;
-      while (empty <= tile) {
+      if (threadIdx.x == 0) atomicExch(&full, tile + 1);
+      while (atomicAdd(&empty, 0) <= tile) {
       }
     } else {
-      while (full <= tile) {
+      while (atomicAdd(&full, 0) <= tile) {
       }
       trace.flow_in(1, token);
       trace.end_async(0, token);
       __syncwarp();
-      if (threadIdx.x == 32) empty = tile + 1;
+      if (threadIdx.x == 32) atomicExch(&empty, tile + 1);
     }
   }
   if (threadIdx.x == 0) *sink = full;
@@ -355,6 +366,31 @@ TEST_F(KernelTrace, ties_producers_to_consumers) {
   EXPECT_EQ(recording.values[78].value, 39);
   EXPECT_EQ(recording.values[79].value, 19.5);
   (void)cudaFree(sink);
+}
+
+/// Warp 0 comes to the barrier last.
+__global__ void late_at_barrier(View view) {
+  Warp trace(view);
+  if (threadIdx.x < 32) {
+    trace.begin(1);
+    const long long start = clock64();
+    while (clock64() - start < 100'000) {
+    }
+    trace.end(1);
+  }
+  trace.sync_block(0);
+}
+
+TEST_F(KernelTrace, shows_the_wait_at_a_barrier) {
+  Buffer buffer({.blocks = 2, .warps = 4, .events = 8});
+  late_at_barrier<<<2, 128>>>(buffer.view());
+  launched();
+  const Trace trace = buffer.read();
+  const Recording& recording = trace.recording();
+  for (const Span& span : recording.spans)
+    for (const Span& late : recording.spans)
+      if (late.id == 1 && span.id == 0 && recording.warps[late.warp].block == recording.warps[span.warp].block)
+        EXPECT_GE(span.end_ns() + 64, late.end_ns()) << "no warp passes before the last one comes";
 }
 
 TEST_F(KernelTrace, is_on_the_hosts_clock) {
