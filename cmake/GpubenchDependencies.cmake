@@ -9,7 +9,7 @@ endfunction()
 
 # Libraries that programs of one's own link: the installed package looks for them too.
 set(GPUBENCH_LINKED Threads benchmark fmt simdjson ZLIB)
-set(GPUBENCH_DEBIAN_LINKED "libbenchmark-dev, libfmt-dev, libsimdjson-dev, zlib1g-dev, libzstd-dev, libsqlite3-dev")
+set(GPUBENCH_DEBIAN_LINKED "libbenchmark-dev, libfmt-dev, libsimdjson-dev, zlib1g-dev, libzstd-dev, libsqlite3-dev, libcpp-httplib-dev")
 
 gpubench_need(benchmark libbenchmark-dev)
 gpubench_need(fmt libfmt-dev)
@@ -27,6 +27,14 @@ function(gpubench_may_have name header library debian what)
 endfunction()
 gpubench_may_have(ZSTD zstd.h zstd libzstd-dev "traces packed by Zstandard")
 gpubench_may_have(SQLITE sqlite3.h sqlite3 libsqlite3-dev "traces of Nsight Systems")
+# For `gpubench serve`, which says so without it. Its package's own flags matter: they are part of its binary interface.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(GPUBENCH_HTTPLIB QUIET cpp-httplib)
+endif()
+if(NOT GPUBENCH_HTTPLIB_FOUND)
+  message(STATUS "gpubench: 'gpubench serve' is left out, because cpp-httplib is missing; 'apt-get install libcpp-httplib-dev pkg-config' adds it.")
+endif()
 gpubench_need(CLI11 libcli11-dev)
 gpubench_need(Threads libc6-dev)
 find_package(OpenMP QUIET COMPONENTS CXX)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines as pages and pictures.
+// Timelines as pages and pictures, and the page of a folder.
 #pragma once
 
 #include <string>
@@ -20,6 +20,10 @@ struct AboutTrace {
 std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& about);
 std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about);
 std::string flame_html(const traces::FlameDiff& diff, const AboutTrace& about);
+
+/// The page of `gpubench serve`, which asks the server for the rest; and a page of lines as they are.
+std::string folder_html(const std::string& folder, const std::string& version);
+std::string text_html(const std::string& title, const std::string& lines, const std::string& version);
 
 /// For papers, drawn by vl-convert as pictures of charts are. Throws PictureError.
 std::string flame_svg(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about);

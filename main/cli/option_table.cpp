@@ -160,6 +160,8 @@ const std::vector<CommandRow>& command_table() {
        "gpubench report run.json --out=run.html\n"
        "gpubench report a.json b.json --out=both-roofline.svg",
        report_command},
+      {in_serve, "serve", "Show a folder of runs and traces in a browser", "DIR",
+       "A folder with runs, calibrations, traces.", 1, 1, "gpubench serve results/", serve_command},
       {in_doctor, "doctor", "Say what works on this machine, what does not, and how to put it right", "", "", 0, 0,
        "gpubench doctor\n"
        "gpubench doctor --out=doctor.json",
@@ -310,6 +312,11 @@ const std::vector<OptionRow>& option_table() {
       {in_trace_flame | in_trace_diff, "--group-small-kernels", "yes|no", "", "yes", other, once,
        "Show kernels of one caller with less than 0.1 % of all GPU time each as one frame, \"N other kernels\".",
        choice(&Options::group_small_kernels, std::vector{true, false})},
+      {in_serve, "--port", "PORT", "", "6970", common, once, "Where to listen; 0 takes any port that is free.",
+       count(&Options::serve_port, 0, 65535)},
+      {in_serve, "--host", "ADDRESS", "", "127.0.0.1", common, once,
+       "The address to listen on. Beyond loopback, whoever reaches this machine can read the folder's results.",
+       text(&Options::serve_host)},
       {in_doctor, "--out", "FILE.json", "", "", common, repeatable, "Write what was found as JSON.",
        list(&Options::outputs)},
       {in_run, "--time-budget", "SECONDS", "", "0.25", other, once, "Maximum time to sample one point.",

@@ -38,6 +38,7 @@ enum Scope : unsigned {
   in_trace_critical_path = 1U << 20U,
   in_trace_diff = 1U << 21U,
   in_trace_convert = 1U << 22U,
+  in_serve = 1U << 24U,
   in_gate = in_gate_update | in_gate_check | in_gate_history,
   in_trace_tables =
       in_trace_summary | in_trace_idle | in_trace_kernels | in_trace_memory | in_trace_critical_path | in_trace_diff,

@@ -85,6 +85,10 @@ struct Options {
   std::size_t max_depth = 512;
   bool group_small_kernels = true;
 
+  // serve
+  std::string serve_host = "127.0.0.1";
+  int serve_port = 6970;
+
   // gate
   std::string store = ".gpubench";
   std::string label;

@@ -43,6 +43,8 @@ int show_calibrations(const Options& options);
 int export_calibration(const Options& options);
 int import_calibration(const Options& options);
 int diff_calibrations(const Options& options);
+/// A folder of runs and traces as a page, on this machine. Returns after Ctrl-C.
+int serve_command(const Options& options);
 /// Says what works here, what does not, and the remedy; exit code 2 when something does not.
 int doctor_command(const Options& options);
 

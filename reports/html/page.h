@@ -34,6 +34,8 @@ std::string_view script_charts();
 std::string_view script_charts_hash();
 std::string_view script_trace();
 std::string_view script_trace_hash();
+std::string_view script_serve();
+std::string_view script_serve_hash();
 std::string_view script_flame();
 std::string_view script_flame_hash();
 std::string_view vega();  ///< empty when built without the bundle

@@ -68,6 +68,7 @@ struct Part {
 struct Scripts {
   std::vector<std::pair<std::string_view, std::string_view>> own;
   bool draws_charts = false;
+  std::string_view further_policy = {};
 };
 
 std::string page_of(const AboutTrace& about, const std::string& summary, const std::string& notices,
@@ -86,7 +87,7 @@ std::string page_of(const AboutTrace& about, const std::string& summary, const s
   std::string warnings = notices;
   for (const std::string& warning : about.warnings)
     warnings += fmt::format("<p class=\"notice warn\">{}</p>\n", escape(warning));
-  return markup::fill(page::look(), {{"policy", page::policy(hashes)},
+  return markup::fill(page::look(), {{"policy", page::policy(hashes) + std::string(scripts.further_policy)},
                                      {"style", std::string(page::style())},
                                      {"title", escape(about.title)},
                                      {"version", escape(about.version)},
@@ -317,6 +318,37 @@ std::string flame_html(const traces::FlameDiff& diff, const AboutTrace& about) {
       names_table({"before", "after", "change"}, "Frames by how much the time of their own changed.");
   return page_of(about, summary, left_out_notice(table.left_out), body,
                  {{"data", "application/json", markup::script_json(data)}}, flame_scripts);
+}
+
+std::string folder_html(const std::string& folder, const std::string& version) {
+  const std::string body =
+      "<p id=\"state\" role=\"status\"></p><section id=\"shown\" hidden><div class=\"controls\"><h2 "
+      "id=\"shown-title\"></h2>"
+      "<a id=\"alone\" target=\"_blank\" rel=\"noopener\">Open alone</a><button type=\"button\" "
+      "id=\"close\">Close</button></div><iframe id=\"frame\" sandbox=\"allow-scripts\" title=\"What is "
+      "shown\"></iframe>"
+      "<div id=\"compile\"></div></section><div class=\"controls\" id=\"view\"><label>Search <input id=\"search\" "
+      "type=\"search\" placeholder=\"name &#8230;\" autocomplete=\"off\"></label></div><div class=\"controls\" "
+      "id=\"diff\" "
+      "hidden><label>Before <select id=\"before\"></select></label><label>after <select id=\"after\"></select></label>"
+      "<button type=\"button\" id=\"compare\">What changed</button></div><div id=\"lists\"></div>";
+  return page_of({folder, version, {}}, "What lies in this folder, as it changes.", "", body, {},
+                 {{{page::script_page(), page::script_page_hash()}, {page::script_serve(), page::script_serve_hash()}},
+                  false,
+                  "; connect-src 'self'; frame-src 'self'"});
+}
+
+std::string text_html(const std::string& title, const std::string& lines, const std::string& version) {
+  std::string text;
+  for (std::size_t from = 0; from < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', from), lines.size());
+    text += escape(std::string_view(lines).substr(from, end - from)) + "\n";
+    from = end + 1;
+  }
+  return page_of({title, version, {}}, "", "",
+                 "<div class=\"scroll\" id=\"view\" role=\"region\" tabindex=\"0\" aria-label=\"Text\"><pre>" + text +
+                     "</pre></div>\n",
+                 {}, {{{page::script_page(), page::script_page_hash()}}});
 }
 
 std::string flame_svg(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about) {

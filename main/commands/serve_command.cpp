@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpubench serve: a folder of runs and traces as a page. Reads only.
+#include <fmt/format.h>
+
+#include "gpubench/version.h"
+#include "main/cli/terminal.h"
+#include "main/commands/commands.h"
+#include "main/commands/serve_folder.h"
+#include "main/commands/trace_command.h"
+
+#ifdef GPUBENCH_WITH_HTTPLIB
+#include <httplib.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <unordered_map>
+
+#include "compare/gate.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/storage/baselines.h"
+#include "reports/comparisons.h"
+#include "reports/timelines.h"
+#include "traces/analyses.h"
+#include "traces/breakdown.h"
+#include "traces/kernels.h"
+#include "traces/rows.h"
+
+namespace gpubench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using serve::FileKind;
+using serve::ServedFile;
+
+constexpr std::size_t kept_timelines = 3;
+constexpr std::size_t max_bars_of_json = 20'000;
+constexpr std::size_t top_kernels = 10;
+
+/// What a request cannot have; what() is for the one who asked.
+struct Refused : std::runtime_error {
+  Refused(int code, const std::string& text) : std::runtime_error(text), status(code) {}
+  int status;
+};
+
+std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+double microseconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
+
+/// 64-bit FNV-1a.
+std::string tag_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return fmt::format("\"{:016x}\"", hash);
+}
+
+using Timeline = std::shared_ptr<const traces::Timeline>;
+
+class Site {
+ public:
+  explicit Site(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  Json runs() {
+    Json files = Json::array();
+    for (const ServedFile& file : serve::served_files(folder_)) {
+      Json one = {{"kind", serve::file_kind_names[static_cast<std::size_t>(file.kind)]},
+                  {"path", printable(file.path)},
+                  {"bytes", file.bytes},
+                  {"modified_utc", file.modified_utc},
+                  {"stamp", file.stamp}};
+      if (file.kind == FileKind::run || file.kind == FileKind::calibration) one.update(about(file));
+      files.push_back(std::move(one));
+    }
+    return {{"folder", printable(folder_.filename().string())}, {"files", std::move(files)}};
+  }
+
+  /// The file that a parameter names; without one, where `or_newest`, the newest of its kind.
+  ServedFile file(const httplib::Request& request, std::initializer_list<FileKind> kinds, bool or_newest = false,
+                  const char* parameter = "file") const {
+    const auto fits = [&](const ServedFile& one) { return std::ranges::find(kinds, one.kind) != kinds.end(); };
+    if (!request.has_param(parameter)) {
+      if (!or_newest) throw Refused(400, fmt::format("Say which file: ?{}=PATH, as /api/runs lists it.", parameter));
+      for (const ServedFile& one : serve::served_files(folder_))
+        if (fits(one)) return one;
+      throw Refused(404, "The folder has no file of this kind.");
+    }
+    const auto found = serve::served_file(folder_, request.get_param_value(parameter));
+    if (!found || !fits(*found))
+      throw Refused(404, "The folder has no such file of this kind; /api/runs lists what it has.");
+    return *found;
+  }
+
+  Timeline timeline(const ServedFile& file) {
+    const std::scoped_lock lock(reading_);
+    const std::string key = file.path + file.stamp;
+    for (auto place = timelines_.begin(); place != timelines_.end(); ++place)
+      if (place->first == key) {
+        timelines_.splice(timelines_.begin(), timelines_, place);
+        return place->second;
+      }
+    auto read = std::make_shared<const traces::Timeline>(read_traces({place_of(file).string()}));
+    timelines_.emplace_front(key, read);
+    if (timelines_.size() > kept_timelines) timelines_.pop_back();
+    return read;
+  }
+
+  [[nodiscard]] std::filesystem::path place_of(const ServedFile& file) const { return folder_ / file.path; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  /// What a run is, in a few words; kept as long as the file is the same.
+  Json about(const ServedFile& file) {
+    const std::scoped_lock lock(describing_);
+    auto& [stamp, known] = abouts_[file.path];
+    if (stamp == file.stamp) return known;
+    stamp = file.stamp;
+    try {
+      if (file.kind == FileKind::calibration) {
+        const Calibration calibration = storage::read_calibration(place_of(file));
+        known = {{"about", printable(fmt::format("{}, {}", calibration.device.name, calibration.created_utc))}};
+      } else {
+        const Run run = storage::read_slim_run(place_of(file));
+        std::string text = run.context.program;
+        for (const Device& device : run.devices) text += ", " + device.name;
+        text += fmt::format(", {}, {}", plural(static_cast<long long>(run.points.size()), "point"),
+                            run.context.created_utc);
+        known = {{"about", printable(text)}, {"points", run.points.size()}};
+      }
+    } catch (const std::exception& error) {
+      known = {{"trouble", printable(error.what())}};
+    }
+    return known;
+  }
+
+  std::filesystem::path folder_;
+  std::mutex reading_, describing_;
+  std::list<std::pair<std::string, Timeline>> timelines_;  // the latest used first
+  std::unordered_map<std::string, std::pair<std::string, Json>> abouts_;
+};
+
+reports::AboutTrace about_trace(const ServedFile& file, const traces::Timeline& timeline) {
+  return {printable(std::filesystem::path(file.path).filename().string()), std::string(version), timeline.warnings};
+}
+
+traces::FlameWeight weight_of(const httplib::Request& request, const traces::FlameGraph& graph) {
+  const std::string wanted = request.get_param_value("time");
+  if (!wanted.empty() && wanted != "gpu" && wanted != "host") throw Refused(400, "time is gpu or host.");
+  return wanted.empty()    ? graph.natural_weight()
+         : wanted == "gpu" ? traces::FlameWeight::gpu
+                           : traces::FlameWeight::host;
+}
+
+// The six JSONs of /api/profiler (docs/flame-graphs-and-timelines.md).
+
+Json timeline_json(const traces::Timeline& timeline) {
+  const traces::Activity activity = traces::activity(timeline);
+  const traces::Rows rows = traces::rows(timeline, {.max_bars = max_bars_of_json});
+  Json tracks = Json::array();
+  for (const traces::BarRow& row : rows.rows) {
+    Json slices = Json::array();
+    for (const traces::Bar& bar : row.bars)
+      slices.push_back({{"name", printable(timeline.names.text(bar.name))},
+                        {"kind", traces::name_of(bar.kind)},
+                        {"start_us", microseconds(bar.start_ns)},
+                        {"duration_us", microseconds(bar.end_ns - bar.start_ns)},
+                        {"count", bar.count}});
+    tracks.push_back({{"name", printable(row.name)}, {"level", row.level}, {"slices", std::move(slices)}});
+  }
+  return {{"total_time_us", microseconds(activity.total_ns)},    {"cpu_active_time_us", microseconds(activity.host_ns)},
+          {"gpu_active_time_us", microseconds(activity.gpu_ns)}, {"overlap_time_us", microseconds(activity.both_ns)},
+          {"joined_below_us", microseconds(rows.step_ns)},       {"tracks", std::move(tracks)}};
+}
+
+Json kernels_json(const traces::Timeline& timeline, std::size_t most) {
+  Json list = Json::array();
+  for (const traces::KernelTime& kernel : traces::kernel_times(timeline, traces::KernelsBy::name)) {
+    if (list.size() == most) break;
+    list.push_back({{"name", printable(timeline.names.text(kernel.name))},
+                    {"kind", traces::name_of(kernel.kind)},
+                    {"cuda_time_us", microseconds(kernel.total_ns)},
+                    {"time_us", microseconds(kernel.total_ns)},
+                    {"self_time_us", microseconds(kernel.self_ns)},
+                    {"count", kernel.durations_ns.count},
+                    {"p50_us", kernel.durations_ns.p50 / 1e3},
+                    {"p95_us", kernel.durations_ns.p95 / 1e3},
+                    {"p99_us", kernel.durations_ns.p99 / 1e3}});
+  }
+  return list;
+}
+
+Json hta_json(const traces::Timeline& timeline) {
+  const traces::Breakdown all = traces::together(traces::breakdowns(timeline));
+  const Program program = traces::analyze(timeline);
+  Json result;
+  // Without work on a GPU there is no percentage, rather than zero.
+  const auto percent = [&](std::int64_t part) {
+    return all.span_ns() > 0 ? Json(100.0 * static_cast<double>(part) / static_cast<double>(all.span_ns())) : Json();
+  };
+  result["gpu_idle_time_pct"] = percent(all.idle_ns());
+  result["compute_time_pct"] = percent(all.compute_ns());
+  result["communication_time_pct"] = percent(all.communication_ns());
+  result["memory_time_pct"] = percent(all.memory_ns());
+  if (all.span_ns() <= 0) result["reason"] = "no work on a GPU was recorded";
+  result["top_kernels"] = kernels_json(timeline, top_kernels);
+  result["recommendations"] = Json::array();
+  for (const Finding& finding : program.findings) result["recommendations"].push_back(printable(finding.text));
+  result["bottlenecks"] = Json::array();
+  for (const GpuTime& gpu : program.gpus)
+    for (const Idle& idle : gpu.idle)
+      result["bottlenecks"].push_back(
+          {{"device", gpu.device}, {"idle_because", name_of(idle.cause)}, {"time_us", idle.seconds * 1e6}});
+  return result;
+}
+
+Json memory_json(const traces::Timeline& timeline) {
+  const Program program = traces::analyze(timeline);
+  Json list = Json::array();
+  for (const ProgramMemory& memory : program.memory) {
+    Json points = Json::array();
+    for (std::size_t i = 0; i < memory.curve_seconds.size(); ++i)
+      points.push_back({{"time_ms", memory.curve_seconds[i] * 1e3},
+                        {"allocated_mb", static_cast<double>(memory.curve_bytes[i]) / 1e6}});
+    list.push_back({{"process", printable(memory.process)},
+                    {"kind", memory.kind},
+                    {"peak_allocated_mb", static_cast<double>(memory.peak_bytes) / 1e6},
+                    {"peak_time_ms", memory.peak_seconds * 1e3},
+                    {"allocations", memory.allocations},
+                    {"never_freed_mb", static_cast<double>(memory.never_freed_bytes) / 1e6},
+                    {"timeline", std::move(points)}});
+  }
+  Json result = {{"memory", std::move(list)}};
+  if (program.memory.empty()) result["reason"] = "the trace has no allocations; record with profile_memory=True";
+  return result;
+}
+
+std::string history_text(const std::filesystem::path& folder) {
+  const storage::BaselineStore store(folder);
+  ConsoleStyle style;
+  style.width = 110;
+  std::string text;
+  for (const storage::BaselineEntry& machine : store.newest_of_each()) {
+    for (const auto& [key, value] : machine.fingerprint)
+      text += fmt::format("{}: {}\n", printable(key), printable(value));
+    text +=
+        "\n" + reports::console(compare::history_of(store.entries(machine.fingerprint, 10'000), 0.01), style) + "\n";
+  }
+  return text;
+}
+
+class Http {
+ public:
+  Http(Site& site, std::string host) : site_(site), host_(std::move(host)) { route(); }
+
+  httplib::Server& server() { return server_; }
+
+ private:
+  using Body = std::function<std::string(const httplib::Request&)>;
+
+  /// Answers with a tag of the content, or that what the browser has is still right.
+  void get(const char* path, const char* type, Body body) {
+    server_.Get(path, [body = std::move(body), type](const httplib::Request& request, httplib::Response& response) {
+      const bool is_json = std::string_view(type).starts_with("application/json");
+      const auto refuse = [&](int code, std::string_view why) {
+        response.status = code;
+        if (is_json)
+          response.set_content(dumped({{"error", why}}), type);
+        else
+          response.set_content(std::string(why) + "\n", "text/plain; charset=utf-8");
+      };
+      try {
+        std::string text = body(request);
+        const std::string tag = tag_of(text);
+        response.set_header("ETag", tag);
+        if (request.get_header_value("If-None-Match") == tag) {
+          response.status = 304;
+          return;
+        }
+        // A provider, because the library packs plain content by brotli at its slowest: seconds for a page.
+        const auto content = std::make_shared<const std::string>(std::move(text));
+        response.set_content_provider(content->size(), type,
+                                      [content](std::size_t from, std::size_t count, httplib::DataSink& sink) {
+                                        return sink.write(content->data() + from, count);
+                                      });
+      } catch (const Refused& error) {
+        refuse(error.status, error.what());
+      } catch (const storage::ReadError& error) {
+        refuse(422, error.what());
+      } catch (const std::exception& error) {
+        refuse(500, error.what());
+      }
+    });
+  }
+  void get_json(const char* path, std::function<Json(const httplib::Request&)> make) {
+    get(path, "application/json; charset=utf-8",
+        [make = std::move(make)](const auto& request) { return dumped(make(request)); });
+  }
+  /// JSON of the trace that is asked for, or of the newest.
+  void get_of_trace(const char* path, std::function<Json(const traces::Timeline&)> make) {
+    get_json(path, [this, make = std::move(make)](const auto& request) {
+      return make(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
+    });
+  }
+
+  void route() {
+    server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      for (const auto& [name, value] :
+           {std::pair("X-Content-Type-Options", "nosniff"), std::pair("X-Frame-Options", "SAMEORIGIN"),
+            std::pair("Cross-Origin-Resource-Policy", "same-origin"), std::pair("Referrer-Policy", "no-referrer"),
+            std::pair("Cache-Control", "no-cache")})
+        response.set_header(name, value);
+      if (request.method != "GET" && request.method != "HEAD") {
+        response.status = 405;
+        response.set_header("Allow", "GET, HEAD");
+        response.set_content("This server only shows; nothing can be changed through it.\n",
+                             "text/plain; charset=utf-8");
+        return httplib::Server::HandlerResponse::Handled;
+      }
+      if (serve::is_own_host(request.get_header_value("Host"), host_))
+        return httplib::Server::HandlerResponse::Unhandled;
+      response.status = 403;
+      response.set_content(
+          "This server answers to localhost and to the address that --host gave it, and to no other name.\n",
+          "text/plain; charset=utf-8");
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    constexpr const char* html = "text/html; charset=utf-8";
+    get("/", html, [this](const auto&) {
+      return reports::folder_html(printable(site_.folder().filename().string()), std::string(version));
+    });
+    get("/report", html, [this](const auto& request) {
+      const ServedFile file = site_.file(request, {FileKind::run, FileKind::calibration});
+      if (file.kind == FileKind::run) return reports::html(storage::read_run(site_.place_of(file)));
+      Run run;
+      run.calibrations = {storage::read_calibration(site_.place_of(file))};
+      run.devices = {run.calibrations.front().device};
+      run.context.created_utc = run.calibrations.front().created_utc;
+      run.context.gpubench_version = run.calibrations.front().gpubench_version;
+      return reports::html(run);
+    });
+    get("/timeline", html, [this](const auto& request) {
+      const ServedFile file = site_.file(request, {FileKind::trace});
+      const Timeline timeline = site_.timeline(file);
+      return reports::timeline_html(*timeline, about_trace(file, *timeline));
+    });
+    get("/flame", html, [this](const auto& request) {
+      const ServedFile file = site_.file(request, {FileKind::trace});
+      const Timeline timeline = site_.timeline(file);
+      const traces::FlameGraph graph = traces::flame(*timeline);
+      return reports::flame_html(graph, weight_of(request, graph), about_trace(file, *timeline));
+    });
+    get("/diff", html, [this](const auto& request) {
+      const ServedFile base = site_.file(request, {FileKind::trace}, false, "base");
+      const ServedFile next = site_.file(request, {FileKind::trace}, false, "new");
+      const Timeline before = site_.timeline(base), after = site_.timeline(next);
+      const traces::FlameGraph first = traces::flame(*before, {.by_thread = false}),
+                               second = traces::flame(*after, {.by_thread = false});
+      reports::AboutTrace about = about_trace(next, *after);
+      about.title += " against " + about_trace(base, *before).title;
+      return reports::flame_html(traces::diff(first, second, weight_of(request, first)), about);
+    });
+    get("/history", html, [this](const auto& request) {
+      const ServedFile file = site_.file(request, {FileKind::gate});
+      return reports::text_html("Gate history of " + file.path, history_text(site_.place_of(file)),
+                                std::string(version));
+    });
+    get_json("/api/runs", [this](const auto&) { return site_.runs(); });
+    get("/api/profiler/flame", "application/json; charset=utf-8", [this](const auto& request) {
+      const traces::FlameGraph graph = traces::flame(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
+      return traces::flame_json(graph, weight_of(request, graph)) + "\n";
+    });
+    get_of_trace("/api/profiler/timeline", timeline_json);
+    get_of_trace("/api/profiler/memory", memory_json);
+    get_of_trace("/api/profiler/hta", hta_json);
+    get_of_trace("/api/profiler/kernels", [](const traces::Timeline& timeline) {
+      return Json{{"kernels", kernels_json(timeline, std::numeric_limits<std::size_t>::max())}};
+    });
+    get_json("/api/profiler/compile", [this](const auto& request) {
+      const ServedFile file = site_.file(request, {FileKind::compile}, true);
+      const Json json = Json::parse(storage::read_text(site_.place_of(file)), nullptr, false);
+      if (!json.is_object()) throw Refused(422, printable(file.path) + " is not a JSON object; write it anew.");
+      return json;
+    });
+    server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      if (response.body.empty() && response.status == 404)
+        response.set_content("There is nothing at this address; / lists what there is.\n", "text/plain; charset=utf-8");
+    });
+    server_.set_keep_alive_timeout(1);
+    server_.set_payload_max_length(0);
+    // Not SO_REUSEPORT, the library's choice: a second server on the same port would share its requests.
+    server_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+  }
+
+  Site& site_;
+  std::string host_;
+  httplib::Server server_;
+};
+
+}  // namespace
+
+int serve_command(const Options& options) {
+  const std::string folder = options.inputs.front();
+  std::error_code error;
+  const auto real = std::filesystem::canonical(folder, error);
+  if (error || !std::filesystem::is_directory(real, error))
+    throw UsageError(fmt::format("{} is no folder; give one with runs or traces.", folder));
+  Site site(real);
+  Http http(site, options.serve_host);
+  const std::string host = options.serve_host;
+  const Interruption interruption(nullptr);
+  errno = 0;
+  const int port = options.serve_port == 0                                ? http.server().bind_to_any_port(host)
+                   : http.server().bind_to_port(host, options.serve_port) ? options.serve_port
+                                                                          : -1;
+  if (port <= 0) {
+    const int reason = errno;
+    throw UsageError(
+        reason == EADDRINUSE
+            ? fmt::format("port {} of {} is in use; give another with --port, or 0 for any that is free.",
+                          options.serve_port, host)
+        : reason == EACCES
+            ? fmt::format("port {} is for root alone; give one from 1024 on with --port.", options.serve_port)
+            : fmt::format("{} cannot be listened on{}; give an address of this machine with --host.", host,
+                          reason == 0 ? "" : fmt::format(" ({})", std::generic_category().message(reason))));
+  }
+  if (!serve::is_loopback(host))
+    say(fmt::format("--host={}: whoever reaches this machine can read what lies in {}.", host, folder));
+  const std::string shown = host == "0.0.0.0" || host == "::"     ? "localhost"
+                            : host.find(':') != std::string::npos ? "[" + host + "]"
+                                                                  : host;
+  show(fmt::format("{} is at http://{}:{}/ until Ctrl-C.\n", printable(folder), shown, port));
+  std::fflush(stdout);
+  std::atomic<bool> ended = false;
+  std::thread listener([&] {
+    http.server().listen_after_bind();
+    ended = true;
+  });
+  while (Interruption::noted() == 0 && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  http.server().stop();
+  listener.join();
+  return exit_codes::fine;
+}
+
+}  // namespace gpubench
+
+#else
+
+namespace gpubench {
+
+int serve_command(const Options&) {
+  throw UsageError(
+      "This gpubench was built without cpp-httplib and cannot serve. Install libcpp-httplib-dev and pkg-config, and "
+      "build it again.");
+}
+
+}  // namespace gpubench
+
+#endif
