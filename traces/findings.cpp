@@ -158,11 +158,27 @@ class Rules {
     called.ns += slice.duration_ns;
   }
 
-  void put(Rule rule, std::optional<double> gain, double wall, std::string text) {
+  void put(Rule rule, std::optional<double> gain, double wall, std::string evidence, std::string advice,
+           std::string_view threshold = "") {
     if (gain && *gain < min_share * wall) return;
     Candidate& candidate = candidates_[rule];
-    if (candidate.gpus++ == 0 || gain.value_or(0.0) > candidate.finding.gain_seconds.value_or(0.0))
-      candidate.finding = {std::move(text), gain};
+    if (candidate.gpus++ > 0 && gain.value_or(0.0) <= candidate.finding.gain_seconds.value_or(0.0)) return;
+    Finding& finding = candidate.finding;
+    finding.text = evidence + " " + advice;
+    if (gain && rule != Rule::tiny) finding.text += fmt::format(" This saves up to {}.", of_wall(*gain, wall));
+    finding.gain_seconds = gain;
+    finding.code = code_of(rule);
+    finding.evidence = std::move(evidence);
+    finding.advice = std::move(advice);
+    finding.threshold =
+        threshold.empty() ? fmt::format("a gain of {} of the time", format_percent(min_share)) : std::string(threshold);
+  }
+
+  static std::string_view code_of(Rule rule) {
+    constexpr std::array<std::string_view, 9> codes = {"idle.launch",  "idle.host",      "idle.synchronization",
+                                                       "idle.copy",    "overlap.memory", "overlap.communication",
+                                                       "memory.churn", "kernels.tiny",   "memory.grows"};
+    return codes[static_cast<std::size_t>(rule)];
   }
 
   void of_gpu(const GpuTime& gpu, std::uint32_t process, const TinyKernels& kernels) {
@@ -171,34 +187,30 @@ class Rules {
     const std::string name = gpu.process.empty() ? gpu.device : fmt::format("{} of {}", gpu.device, gpu.process);
     if (const double idle = idle_of(gpu, IdleCause::launch); idle > 0.0)
       put(Rule::launch, idle, wall,
-          fmt::format("{} is idle {} of the time because the host launches too slowly: {} launches{}. Capture what "
-                      "repeats in a CUDA graph, or fuse kernels. This saves up to {}.",
-                      name, format_percent(idle / wall), format_count(static_cast<double>(gpu.launches)),
+          fmt::format("{} is idle {} of the time because the host launches too slowly: {} launches{}.", name,
+                      format_percent(idle / wall), format_count(static_cast<double>(gpu.launches)),
                       gpu.launch_period_seconds
                           ? fmt::format(", one every {} of host time", format_seconds(*gpu.launch_period_seconds))
-                          : "",
-                      of_wall(idle, wall)));
+                          : ""),
+          "Capture what repeats in a CUDA graph, or fuse kernels.");
     if (const double idle = idle_of(gpu, IdleCause::host); idle > 0.0) {
       const auto gaps = std::ranges::find(gpu.idle, IdleCause::host, &Idle::cause)->gaps;
       put(Rule::host, idle, wall,
-          fmt::format(
-              "{} is idle {} of the time because the host does other work for more than a millisecond at a time, "
-              "{}: loading, set-up, Python. Do it on another thread while the GPU works, or before. This saves "
-              "up to {}.",
-              name, format_percent(idle / wall), plural(gaps, "time"), of_wall(idle, wall)));
+          fmt::format("{} is idle {} of the time because the host does other work for more than a millisecond at a "
+                      "time, {}: loading, set-up, Python.",
+                      name, format_percent(idle / wall), plural(gaps, "time")),
+          "Do it on another thread while the GPU works, or before.");
     }
     if (const double idle = idle_of(gpu, IdleCause::synchronization); idle > 0.0)
       put(Rule::synchronization, idle, wall,
-          fmt::format("{} is idle {} of the time because the host waited for it before it launched more: {}. Leave out "
-                      "waits within steps, such as reading a result to print it. This saves up to {}.",
-                      name, format_percent(idle / wall), Calls::text(timeline_.names, calls.waits),
-                      of_wall(idle, wall)));
+          fmt::format("{} is idle {} of the time because the host waited for it before it launched more: {}.", name,
+                      format_percent(idle / wall), Calls::text(timeline_.names, calls.waits)),
+          "Leave out waits within steps, such as reading a result to print it.");
     if (const double idle = idle_of(gpu, IdleCause::copy); idle > 0.0)
       put(Rule::copy, idle, wall,
-          fmt::format("{} is idle {} of the time because the host waited for copies: {}. Use asynchronous copies and "
-                      "pinned memory, and launch the next work before waiting. This saves up to {}.",
-                      name, format_percent(idle / wall), Calls::text(timeline_.names, calls.copies),
-                      of_wall(idle, wall)));
+          fmt::format("{} is idle {} of the time because the host waited for copies: {}.", name,
+                      format_percent(idle / wall), Calls::text(timeline_.names, calls.copies)),
+          "Use asynchronous copies and pinned memory, and launch the next work before waiting.");
     overlap(Rule::memory_overlap, gpu, name, "Copies and fills", gpu.memory_seconds, gpu.memory_overlap_seconds,
             "Put copies on a stream of their own, with pinned memory, so that they run during kernels.");
     overlap(Rule::communication_overlap, gpu, name, "Communication", gpu.communication_seconds,
@@ -206,15 +218,17 @@ class Rules {
             "Start it earlier, in smaller parts, on a stream of its own, so that it runs during kernels.");
     if (const Called all = Calls::sum(calls.allocations); all.count >= churning)
       put(Rule::churn, seconds_of(all.ns), wall,
-          fmt::format("Between its launches the host allocates and frees GPU memory: {}. Allocate once before the "
-                      "loop, or use cudaMallocAsync with a pool. This saves up to {}.",
-                      Calls::text(timeline_.names, calls.allocations), of_wall(seconds_of(all.ns), wall)));
+          fmt::format("Between its launches the host allocates and frees GPU memory: {}.",
+                      Calls::text(timeline_.names, calls.allocations)),
+          "Allocate once before the loop, or use cudaMallocAsync with a pool.");
     if (kernels.tiny >= min_tiny && static_cast<double>(kernels.tiny) >= many_tiny * static_cast<double>(kernels.all))
       put(Rule::tiny, kernels.short_gaps_ns > 0 ? std::optional(seconds_of(kernels.short_gaps_ns)) : std::nullopt, wall,
-          fmt::format("{} of {} kernels on {} take less than {}. Fuse neighbouring kernels: each starts and ends on "
-                      "its own, and reads again what the one before has written.",
-                      format_count(static_cast<double>(kernels.tiny)), format_count(static_cast<double>(kernels.all)),
-                      name, format_seconds(seconds_of(tiny_kernel_ns))));
+          fmt::format("{} of {} kernels on {} take less than {}.", format_count(static_cast<double>(kernels.tiny)),
+                      format_count(static_cast<double>(kernels.all)), name, format_seconds(seconds_of(tiny_kernel_ns))),
+          "Fuse neighbouring kernels: each starts and ends on its own, and reads again what the one before has "
+          "written.",
+          fmt::format("{} of the kernels shorter than {}, and {} of them", format_percent(many_tiny),
+                      format_seconds(seconds_of(tiny_kernel_ns)), min_tiny));
   }
 
   void overlap(Rule rule, const GpuTime& gpu, const std::string& name, std::string_view what, double seconds,
@@ -222,9 +236,10 @@ class Rules {
     const double gain = std::min(seconds - overlapped, gpu.compute_seconds - overlapped);
     if (gain <= 0.0) return;
     put(rule, gain, gpu.wall_seconds,
-        fmt::format("{} on {} {} {}, of which {} runs during kernels. {} This saves up to {}.", what, name,
+        fmt::format("{} on {} {} {}, of which {} runs during kernels.", what, name,
                     what == "Communication" ? "takes" : "take", format_seconds(seconds),
-                    format_percent(overlapped / seconds), advice, of_wall(gain, gpu.wall_seconds)));
+                    format_percent(overlapped / seconds)),
+        std::string(advice));
   }
 
   /// Memory that grows: taken after the middle one of all the work on GPUs and kept. Frameworks take theirs in the
@@ -258,10 +273,12 @@ class Rules {
     if (most == nullptr) return;
     const std::string& source = timeline_.names.text(most->first);
     put(Rule::never_freed, std::nullopt, 0.0,
-        fmt::format("GPU memory grows: in the second half of its work {} took {} ({}) that it never gave back. "
-                    "Free what a step allocates, or keep it for the next step.",
+        fmt::format("GPU memory grows: in the second half of its work {} took {} ({}) that it never gave back.",
                     source.empty() ? "the program" : source, plural(most->second.first, "allocation"),
-                    format_bytes(static_cast<double>(most->second.second))));
+                    format_bytes(static_cast<double>(most->second.second))),
+        "Free what a step allocates, or keep it for the next step.",
+        fmt::format("{} of one source in the second half, of {} together", plural(leaking, "allocation"),
+                    format_bytes(static_cast<double>(leaking_bytes))));
   }
 
   const Timeline& timeline_;

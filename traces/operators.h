@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/timeline.h"
@@ -20,5 +23,28 @@ struct OperatorTime {
 };
 /// By falling time on the GPU, then on the host. Throws std::invalid_argument as `analyze`.
 std::vector<OperatorTime> operator_times(const Timeline& timeline);
+
+/// An operator's call that launched work itself.
+struct OperatorCall {
+  std::uint32_t slice = 0;
+  std::int64_t device = -1;  ///< of its first work
+  std::int64_t works = 0;
+  std::int64_t kernels = 0;  ///< of them, with their blocks
+  std::int64_t blocks = 0;
+  std::int64_t gpu_ns = 0;
+};
+/// By time. Throws likewise.
+std::vector<OperatorCall> operator_calls(const Timeline& timeline);
+
+/// What a call does at least, by the shapes of its inputs.
+struct OperatorWork {
+  double flops = 0.0;  ///< as PyTorch counts them (with_flops): 2 m n k of a product of matrices, one for an element
+  double bytes_read = 0.0, bytes_written = 0.0;
+  bool matrix = false;  ///< a product of matrices
+  std::string type;     ///< of its elements: "float", "c10::BFloat16"
+};
+/// `inputs` as in Slice::detail: shapes and types, as Kineto's "Input Dims" and "Input type". Absent for operators
+/// whose work these do not tell.
+std::optional<OperatorWork> operator_work(std::string_view name, std::string_view inputs);
 
 }  // namespace gpubench::traces

@@ -75,7 +75,8 @@ struct Slice {
   bool in_graph = false;  ///< part of a CUDA graph's launch
   bool counted = false;   ///< a kernel launch around which counters were read: its time is not its own
   bool open = false;      ///< never ended: its end is that of the recording
-  /// Of a kernel its place in Timeline::shapes, of a copy or fill its bytes; -1 where that is not known.
+  /// Of a kernel its place in Timeline::shapes, of a copy or fill its bytes, of an operator its inputs in
+  /// Timeline::names ("[[8, 256], []][\"float\", \"\"]": shapes and types); -1 where that is not known.
   std::int64_t detail = -1;
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }
 };
@@ -118,6 +119,10 @@ struct CounterSample {
   std::int64_t time_ns = 0;
   double value = 0.0;
 };
+
+/// How the counters begin in which PyTorch's allocator says what it has handed out, and what it holds.
+inline constexpr std::string_view allocated_counter = "PyTorch allocated";
+inline constexpr std::string_view reserved_counter = "PyTorch reserved";
 
 struct CounterTrack {
   std::uint32_t process = 0;

@@ -55,6 +55,10 @@ struct GpuTime {
 struct Finding {
   std::string text;                    ///< what is, why, and what to do
   std::optional<double> gain_seconds;  ///< of the wall time, at most
+  std::string code = {};               ///< which rule said it: "idle.launch"; empty in older runs, as the following
+  std::string evidence = {};           ///< the part of the text that says what is
+  std::string advice = {};             ///< the part that says what to do
+  std::string threshold = {};          ///< beyond which the rule speaks
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 

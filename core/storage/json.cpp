@@ -414,7 +414,10 @@ PLAIN(Idle, OF(cause), OF(seconds), OF(gaps))
 PLAIN(GpuTime, OF(device), OF(process), OF(wall_seconds), OF(busy_seconds), OF(compute_seconds), OF(memory_seconds),
       OF(communication_seconds), OF(memory_overlap_seconds), OF(communication_overlap_seconds), OF(idle), OF(launches),
       OF(launch_call_seconds), OF(launch_period_seconds))
-PLAIN(Finding, OF(text), OF(gain_seconds))
+void describe(auto& visit, is_a<Finding> auto& it) {
+  fields(visit, OF(text), OF(gain_seconds));
+  filled(visit, OF(code), OF(evidence), OF(advice), OF(threshold));
+}
 PLAIN(ProgramKernel, OF(point), OF(range), OF(launches), OF(counted), OF(total_seconds), OF(p50_seconds),
       OF(p95_seconds), OF(share))
 PLAIN(ProgramRange, OF(process), OF(path), OF(depth), OF(count), OF(host_seconds), OF(kernel_seconds),

@@ -13,6 +13,7 @@
 #include "calibrate/calibrate.h"
 #include "compare/compare.h"
 #include "main/cli/terminal.h"
+#include "reports/trace.h"
 
 namespace gpubench {
 
@@ -78,6 +79,7 @@ struct Options {
 
   // trace
   bool json = false;  ///< the result as JSON instead of text
+  reports::KernelTable kernel_table = reports::KernelTable::name;
 
   // trace flame and diff
   std::string flame_weight;  ///< "gpu" or "host"; empty: GPU time where there is any

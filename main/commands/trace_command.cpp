@@ -8,20 +8,26 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <functional>
+#include <future>
 #include <optional>
 #include <utility>
 
+#include "calibrate/check/health.h"
+#include "classifier/classifier.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
+#include "profile/operators.h"
 #include "profile/spool.h"
-#include "reports/program.h"
+#include "reports/trace.h"
 #include "traces/analyses.h"
-#include "traces/kernels.h"
+#include "traces/critical_path.h"
+#include "traces/difference.h"
 #include "traces/readers.h"
+#include "traces/summary.h"
 #include "traces/writers.h"
 
 namespace gpubench {
@@ -49,8 +55,61 @@ void say_warnings(const traces::Timeline& timeline) {
   for (const std::string& warning : timeline.warnings) say(warning);
 }
 
-[[noreturn]] void not_yet(std::string_view what) {
-  throw UsageError(fmt::format("'{}' is not in this version.", what));
+bool has_gpu_work(const traces::Timeline& timeline) {
+  return std::ranges::any_of(timeline.slices, [](const traces::Slice& slice) { return occupies_gpu(slice.kind); });
+}
+
+std::string why_no_gpu(const traces::Timeline& timeline) {
+  return fmt::format(
+      "The trace has {} of the host, but no work of a GPU. Record with ProfilerActivity.CUDA, on a machine with a GPU.",
+      plural(static_cast<long long>(timeline.slices.size()), "event"));
+}
+
+/// The traces, with what is wrong with them said.
+traces::Timeline read_for(const Options& options, const std::vector<std::string>& extensions) {
+  check_trace_outputs(options, extensions);
+  traces::Timeline timeline = read_traces(options.inputs);
+  say_warnings(timeline);
+  return timeline;
+}
+
+/// On the console, or as files. `json` makes what goes into a file; it is given the file's name.
+void put(const Options& options, const std::function<std::string(const ConsoleStyle&)>& text,
+         const std::function<std::string(const std::string&)>& file_text) {
+  if (options.outputs.empty() && options.json) {
+    const std::string json = file_text("");
+    show(json);
+  } else if (options.outputs.empty() && !options.quiet) {
+    show(text(stdout_style(options.color)));
+  }
+  write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, file_text(file)); });
+}
+
+/// Of operators whose shapes the trace tells what they reach of the ceilings in this file.
+reports::OperatorVerdicts verdicts_of(const traces::Timeline& timeline, const std::string& file) {
+  Device gpu;
+  gpu.kind = DeviceKind::cuda;
+  const Calibration calibration = storage::read_calibration_for(file, {gpu});
+  if (calibration.device.kind != DeviceKind::cuda)
+    throw UsageError(
+        fmt::format("--calibration={} has the ceilings of a CPU. Give those of the GPU of the trace.", file));
+  if (const auto reason = calibrate::why_not_acceptable(calibration))
+    throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
+  profile::OperatorShare share;
+  reports::OperatorVerdicts verdicts{profile::run_of_operators(timeline, calibration, share), {}, {}, {}};
+  verdicts.calls = std::move(share.calls);
+  verdicts.total_seconds = std::move(share.total_seconds);
+  if (!verdicts.run.points.empty()) classifier::classify(verdicts.run);
+  const double all = share.judged_seconds + share.without_shapes + share.unknown_work + share.without_operator;
+  const auto part = [&](double seconds) { return format_percent(all > 0.0 ? seconds / all : 0.0); };
+  verdicts.rest = fmt::format(
+      "By the ceilings of {}. Verdicts cover {} of the work on the GPU. None have: {} launched by operators whose "
+      "shapes "
+      "do not tell their work, {} by operators without shapes, {} by no operator.{}",
+      printable(calibration.device.name), part(share.judged_seconds), part(share.unknown_work),
+      part(share.without_shapes), part(share.without_operator),
+      share.judged_seconds > 0.0 ? "" : " Record with record_shapes=True.");
+  return verdicts;
 }
 
 }  // namespace
@@ -68,84 +127,85 @@ traces::Timeline read_traces(const std::vector<std::string>& files_and_folders) 
 }
 
 int trace_summary(const Options& options) {
-  check_trace_outputs(options, {".json"});
-  const traces::Timeline timeline = read_traces(options.inputs);
-  say_warnings(timeline);
-  const Program program = traces::analyze(timeline);
-  const ConsoleStyle style = stdout_style(options.color);
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(program.findings.size(), 3); ++i)
-    text += paragraph(fmt::format("{}. ", i + 1), printable(program.findings[i].text), color::none, style);
-  for (const GpuTime& gpu : program.gpus) {
-    const std::string lead = printable(reports::name_of(gpu)) + ": ";
-    text += paragraph(lead, reports::busy_text(gpu), color::none, style) +
-            paragraph(std::string(display_width(lead), ' '), reports::idle_text(gpu), color::none, style);
-  }
-  if (!options.quiet) show(text);
-  return exit_codes::fine;
-}
-
-int trace_critical_path(const Options&) { not_yet("trace critical-path"); }
-int trace_diff(const Options& options) {
-  if (options.outputs.empty()) throw UsageError("trace diff needs --out=FILE, with .html or .svg.");
-  check_trace_outputs(options, {".html", ".svg"});
-  const traces::Timeline base = read_traces({options.inputs.front()}), next = read_traces({options.inputs.back()});
-  say_warnings(base);
-  say_warnings(next);
-  write_each(options.outputs, [&](const std::string& file) {
-    if (is_diff_page(file)) storage::write_file(file, diff_page(options, base, next, file));
-  });
+  const traces::Timeline timeline = read_for(options, {".json"});
+  const traces::Summary summary = traces::summarize(timeline);
+  if (summary.gpus.empty()) say(why_no_gpu(timeline));
+  const auto verdicts =
+      options.calibration_file ? std::optional(verdicts_of(timeline, *options.calibration_file)) : std::nullopt;
+  put(
+      options,
+      [&](const ConsoleStyle& style) {
+        return reports::trace_summary_text(timeline, summary, style) +
+               (verdicts ? reports::operator_verdicts_text(*verdicts, style) : "");
+      },
+      [&](const std::string&) {
+        return reports::trace_summary_json(timeline, summary, options.inputs, verdicts ? &*verdicts : nullptr);
+      });
   return exit_codes::fine;
 }
 
 int trace_idle(const Options& options) {
-  check_trace_outputs(options, {".json"});
-  const traces::Timeline timeline = read_traces(options.inputs);
-  say_warnings(timeline);
-  const Program program = traces::analyze(timeline);
-  std::vector<Column> columns = {{"why"}, {"time", true}, {"of all", true}, {"gaps", true}};
-  std::string text;
-  const ConsoleStyle style = stdout_style(options.color);
-  for (const GpuTime& gpu : program.gpus) {
-    std::vector<Column> table = columns;
-    for (const Idle& idle : gpu.idle)
-      add_row(table, {{std::string(reports::text_of(idle.cause))},
-                      {format_seconds(idle.seconds)},
-                      {format_percent(idle.seconds / gpu.wall_seconds)},
-                      {format_count(static_cast<double>(idle.gaps))}});
-    text += paragraph("", printable(reports::name_of(gpu)), color::bold, style) + table_text(table, 16, style);
+  const traces::Timeline timeline = read_for(options, {".json"});
+  const traces::Summary summary = traces::summarize(timeline);
+  if (summary.gpus.empty()) {
+    say(why_no_gpu(timeline));
+    return exit_codes::operation_failed;
   }
-  if (!options.quiet) show(text);
+  put(
+      options, [&](const ConsoleStyle& style) { return reports::trace_idle_text(timeline, summary, style); },
+      [&](const std::string&) { return reports::trace_idle_json(timeline, summary); });
   return exit_codes::fine;
 }
 
 int trace_kernels(const Options& options) {
-  check_trace_outputs(options, {".json", ".csv"});
-  const traces::Timeline timeline = read_traces(options.inputs);
-  say_warnings(timeline);
-  std::vector<Column> table = {{"name"}, {"calls", true}, {"total", true}, {"p50", true}, {"p95", true}, {"p99", true}};
-  for (const traces::KernelTime& kernel : traces::kernel_times(timeline, traces::KernelsBy::name))
-    add_row(table, {{printable(timeline.names.text(kernel.name))},
-                    {format_count(static_cast<double>(kernel.durations_ns.count))},
-                    {format_seconds(static_cast<double>(kernel.total_ns) / 1e9)},
-                    {format_seconds(kernel.durations_ns.p50 / 1e9)},
-                    {format_seconds(kernel.durations_ns.p95 / 1e9)},
-                    {format_seconds(kernel.durations_ns.p99 / 1e9)}});
-  if (!options.quiet) show(table_text(table, 16, stdout_style(options.color)));
+  const traces::Timeline timeline = read_for(options, {".json", ".csv"});
+  if (options.kernel_table != reports::KernelTable::operation && !has_gpu_work(timeline)) {
+    say(why_no_gpu(timeline));
+    return exit_codes::operation_failed;
+  }
+  put(
+      options,
+      [&](const ConsoleStyle& style) { return reports::trace_kernels_text(timeline, options.kernel_table, style); },
+      [&](const std::string& file) {
+        return !options.json && extension_of(file) == ".csv"
+                   ? reports::trace_kernels_csv(timeline, options.kernel_table)
+                   : reports::trace_kernels_json(timeline, options.kernel_table);
+      });
   return exit_codes::fine;
 }
 
 int trace_memory(const Options& options) {
-  check_trace_outputs(options, {".json"});
-  const traces::Timeline timeline = read_traces(options.inputs);
-  say_warnings(timeline);
+  const traces::Timeline timeline = read_for(options, {".json"});
   const Program program = traces::analyze(timeline);
-  const ConsoleStyle style = stdout_style(options.color);
-  std::string text;
-  for (const ProgramMemory& memory : program.memory)
-    text +=
-        paragraph(printable(reports::name_of(memory)) + " memory: ", reports::memory_text(memory), color::none, style);
-  if (!options.quiet) show(text);
+  put(
+      options, [&](const ConsoleStyle& style) { return reports::trace_memory_text(program, style); },
+      [&](const std::string&) { return reports::trace_memory_json(timeline, program); });
+  return exit_codes::fine;
+}
+
+int trace_critical_path(const Options& options) {
+  const traces::Timeline timeline = read_for(options, {".json"});
+  const traces::CriticalPath path = traces::critical_path(timeline);
+  put(
+      options, [&](const ConsoleStyle& style) { return reports::critical_path_text(timeline, path, style); },
+      [&](const std::string&) { return reports::critical_path_json(timeline, path); });
+  return exit_codes::fine;
+}
+
+int trace_diff(const Options& options) {
+  check_trace_outputs(options, {".json", ".html", ".svg"});
+  auto base = std::async(std::launch::async | std::launch::deferred, [&] { return read_traces({options.inputs[0]}); });
+  const traces::Timeline next = read_traces({options.inputs[1]});
+  const traces::Timeline old = base.get();
+  say_warnings(old);
+  say_warnings(next);
+  const traces::Difference difference = traces::difference(old, next);
+  put(
+      options, [&](const ConsoleStyle& style) { return reports::difference_text(difference, style); },
+      [&](const std::string& file) {
+        return !options.json && is_diff_page(file) ? diff_page(options, old, next, file)
+                                                   : reports::difference_json(difference);
+      });
   return exit_codes::fine;
 }
 

@@ -118,6 +118,7 @@ class Checker:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="page-", dir=self.work))
         for name in ("docs", "examples"):
             shutil.copytree(self.source / name, folder / name)
+        shutil.copytree(self.source / "tests" / "traces" / "data", folder / "traces")
         kept = folder / "docs" / "results" / "h200" / "run.json"
         for name in ("base-gpu.json", "new-gpu.json", "h200.json"):
             shutil.copy(kept, folder / name)

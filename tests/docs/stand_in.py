@@ -11,7 +11,7 @@ import sys
 
 real = os.environ["GPUBENCH_REAL"]
 arguments = sys.argv[1:]
-command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "help") if word in arguments[:1]), None)
+command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "help") if word in arguments[:1]), None)
 
 
 def has(*flags):

@@ -69,7 +69,7 @@ class Bash(unittest.TestCase):
         flags = [line.split("`")[1].split("=")[0].split("[")[0] for line in table.splitlines() if line.startswith("| `--")]
         self.assertGreater(len(flags), 15)
         asked = set()
-        for command in ("", "compare", "ab", "gate update", "gate check", "gate history", "report", "profile", "trace summary", "trace convert", "trace flame", "trace timeline", "trace diff", "serve", "doctor", "calibration show"):
+        for command in ("", "compare", "ab", "gate update", "gate check", "gate history", "report", "profile", "trace summary", "trace kernels", "trace convert", "trace flame", "trace timeline", "trace diff", "serve", "doctor", "calibration show"):
             text = subprocess.run([PROGRAM, "--complete", *command.split(), "-"], capture_output=True, text=True, check=True).stdout
             asked |= {line.split("\t")[0].rstrip("=") for line in text.splitlines()}
         self.assertEqual(asked - {"--help"}, set(flags))

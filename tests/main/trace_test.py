@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench trace as its user meets it. Arguments: the program, a folder with traces of PyTorch."""
+"""gpubench trace as its user meets it. Arguments: the program, two folders with traces of PyTorch, a
+calibration of an H200."""
 
 import json
 import os
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM, TRACES = sys.argv[1], pathlib.Path(sys.argv[2])
+PROGRAM, TRACES, DATA, CALIBRATION = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
 KINETO = str(TRACES / "kineto.json")
 
 
@@ -66,6 +67,96 @@ class Trace(unittest.TestCase):
     def test_files_that_are_none(self):
         self.assertIn("No such file", self.refused("trace", "summary", self.folder / "none.json"))
         self.assertIn("this folder has no trace", self.refused("trace", "summary", self.folder))
+
+
+class Kept(Trace):
+    """Two ranks and a training step on an H200, as PyTorch 2.11 recorded them."""
+
+    ranks = [str(DATA / f"ddp_rank{rank}.json.gz") for rank in (0, 1)]
+    train = str(DATA / "train.json.gz")
+
+    def test_summary_leads_with_what_to_do(self):
+        lines = self.fine("trace", "summary", *self.ranks).splitlines()
+        self.assertEqual(lines[0], "What to do first")
+        self.assertTrue(lines[1].startswith("1. "))
+        self.assertTrue(any("entered last" in line for line in lines))
+
+    def test_json_has_the_fields_of_the_seed(self):
+        summary = json.loads(self.fine("hta", self.train, "--json"))
+        for field in ("gpu_idle_time_pct", "compute_time_pct", "communication_time_pct", "total_time_ms", "cuda_time_ms", "cpu_time_ms", "peak_memory_mb",
+                      "allocated_memory_mb", "reserved_memory_mb", "total_time_us", "cpu_active_time_us", "gpu_active_time_us", "overlap_time_us"):
+            self.assertIsInstance(summary[field], (int, float), field)
+        self.assertAlmostEqual(summary["cuda_time_ms"], 6.727, delta=0.007)  # PyTorch's table: no two kernels overlap
+        self.assertAlmostEqual(summary["reserved_memory_mb"], 880.80384)
+        self.assertEqual(summary["total_time_us"], 1000 * summary["total_time_ms"])
+        self.assertLessEqual(summary["overlap_time_us"], summary["gpu_active_time_us"])
+        self.assertEqual(set(summary["top_kernels"][0]), {"name", "time_us"})
+        self.assertAlmostEqual(summary["kernels"][0]["cuda_time_us"], 578.502)
+        self.assertEqual(len(summary["bottlenecks"]), len(summary["recommendations"]))
+        self.assertEqual(summary["flame_graph_data"]["name"], "all")
+        for finding in summary["findings"]:
+            self.assertTrue(all(finding[key] for key in ("code", "text", "evidence", "advice", "threshold")), finding)
+        ranks = json.loads(self.fine("trace", "summary", *self.ranks, "--json"))
+        self.assertEqual([gpu["rank"] for gpu in ranks["gpus"]], [0, 1])
+        self.assertAlmostEqual(ranks["gpus"][0]["communication_seconds"], 18239.037e-6)
+
+    def test_every_command_writes_json(self):
+        for command, field in (("summary", "gpus"), ("idle", "queues"), ("kernels", "kernels"), ("memory", "memory"), ("critical-path", "sums")):
+            printed = json.loads(self.fine("trace", command, self.train, "--json"))
+            self.assertIn(field, printed)
+            file = self.folder / f"{command}.json"
+            self.assertEqual(self.fine("trace", command, self.train, "-o", file), "")
+            self.assertEqual(json.loads(file.read_text()), printed)
+
+    def test_text_fits_80_columns_on_a_terminal_without_escapes_in_pipes(self):
+        for command in ("summary", "idle", "kernels", "memory", "critical-path"):
+            self.assertNotIn("\x1b", self.fine("trace", command, self.train))
+        self.assertIn("\x1b[1m", self.fine("trace", "summary", self.train, "--color=always"))
+
+    def test_kernels_by(self):
+        self.assertIn("aten::mm", self.fine("trace", "kernels", self.train, "--by=operator"))
+        self.assertIn("stream 7", self.fine("trace", "kernels", self.ranks[0], "--by=stream"))
+        file = self.folder / "kernels.csv"
+        self.fine("trace", "kernels", self.train, f"--out={file}")
+        self.assertTrue(file.read_text().startswith("name,kind,count,total_seconds,"))
+
+    def test_diff(self):
+        difference = json.loads(self.fine("trace", "diff", *self.ranks, "--json"))
+        self.assertEqual((difference["iterations_by"], difference["base_iterations"], difference["reason"]), ("ProfilerStep", 3, ""))
+        low, high = difference["iteration"]["difference_ci95_seconds"]
+        self.assertLess(low, high)
+        self.assertIn("needs more arguments", self.refused("trace", "diff", self.train))
+
+    def test_verdicts_where_shapes_are_known(self):
+        text = self.fine("trace", "summary", self.train, f"--calibration={CALIBRATION}")
+        self.assertIn("By the ceilings of NVIDIA H200", text)
+        summary = json.loads(self.fine("trace", "summary", self.train, f"--calibration={CALIBRATION}", "--json"))
+        product = next(row for row in summary["verdicts"] if row["operator"] == "aten::mm")
+        self.assertGreater(product["flops"], 0)
+        self.assertIn(product["regime"], ("compute", "memory", "latency", "overhead"))
+        without = json.loads(self.fine("trace", "summary", self.ranks[0], f"--calibration={CALIBRATION}", "--json"))
+        self.assertEqual(without["verdicts"], [])
+        self.assertIn("record_shapes=True", without["verdicts_rest"])
+
+    def test_what_can_be_read_is_kept(self):
+        import gzip
+        cut = self.folder / "cut.json"
+        text = gzip.open(self.train).read()
+        cut.write_bytes(text[: len(text) * 9 // 10])
+        result = self.gpubench("trace", "summary", cut)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("What to do first", result.stdout)
+        self.assertIn("what came before is kept", result.stderr)
+
+    def test_a_trace_of_a_cpu_alone(self):
+        event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.0, "dur": 5.0}
+        file = self.folder / "cpu.json"
+        file.write_text(json.dumps({"traceEvents": [event]}))
+        result = self.gpubench("trace", "summary", file)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("no work of a GPU", result.stderr)
+        for command in ("idle", "kernels"):
+            self.assertIn("no work of a GPU", self.refused("trace", command, file, code=2))
 
 
 if __name__ == "__main__":

@@ -299,6 +299,49 @@ TEST(Operators, own_what_they_launch) {
   EXPECT_EQ(all.at("").gpu_self_ns, 10);
 }
 
+TEST(OperatorWork, is_what_shapes_tell) {
+  const auto mm = traces::operator_work("aten::mm", R"([[8, 256], [256, 512]]["c10::BFloat16", "c10::BFloat16"])");
+  ASSERT_TRUE(mm);
+  EXPECT_DOUBLE_EQ(mm->flops, 2.0 * 8 * 256 * 512);
+  EXPECT_DOUBLE_EQ(mm->bytes_read, 2.0 * (8 * 256 + 256 * 512));
+  EXPECT_DOUBLE_EQ(mm->bytes_written, 2.0 * 8 * 512);
+  EXPECT_TRUE(mm->matrix);
+  const auto addmm = traces::operator_work(
+      "aten::addmm", R"([[512], [8, 256], [256, 512], [], []]["float", "float", "float", "Scalar", "Scalar"])");
+  ASSERT_TRUE(addmm);
+  EXPECT_DOUBLE_EQ(addmm->bytes_read, 4.0 * (512 + 8 * 256 + 256 * 512));
+  const auto bmm = traces::operator_work("aten::bmm", R"([[4, 8, 16], [4, 16, 32]]["c10::Half", "c10::Half"])");
+  EXPECT_DOUBLE_EQ(bmm->flops, 2.0 * 4 * 8 * 16 * 32);
+  const auto copy =
+      traces::operator_work("aten::copy_", R"([[100, 10], [100, 10], []]["c10::BFloat16", "float", "Scalar"])");
+  EXPECT_DOUBLE_EQ(copy->bytes_read, 4000);
+  EXPECT_DOUBLE_EQ(copy->bytes_written, 2000);
+  EXPECT_DOUBLE_EQ(copy->flops, 0);
+  EXPECT_DOUBLE_EQ(traces::operator_work("aten::mul_", R"([[10], []]["float", "double"])")->flops, 10);
+  // What does not fit, or is not known, has no work.
+  EXPECT_FALSE(traces::operator_work("aten::mm", R"([[8, 256], [255, 512]]["float", "float"])"));
+  EXPECT_FALSE(traces::operator_work("aten::mm", R"([[8, 256], [256, 512]]["float", "double"])"));
+  EXPECT_FALSE(traces::operator_work("aten::mm", R"([[8, 256]]["float"])"));
+  EXPECT_FALSE(traces::operator_work("aten::mm", "[[8, 256], [256"));
+  EXPECT_FALSE(traces::operator_work("aten::mm", ""));
+  EXPECT_FALSE(traces::operator_work("aten::mm", R"([[-1, 2], [2, 1e300]]["float", "float"])"));
+  EXPECT_FALSE(traces::operator_work("aten::unheard_of", R"([[8]]["float"])"));
+}
+
+TEST(OperatorCalls, are_those_that_launch) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 500, "aten::linear");
+  sample.slice(SliceKind::other, sample.thread, 200, 400, "aten::mm");
+  sample.kernel(250, 300, 600, 700, "gemm");
+  sample.kernel(310, 320, 700, 730, "split-k");
+  const auto all = traces::operator_calls(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].works, 2);
+  EXPECT_EQ(all[0].kernels, 2);
+  EXPECT_EQ(all[0].gpu_ns, 130);
+  EXPECT_EQ(all[0].device, 0);
+}
+
 TEST(Iterations, are_the_steps_of_the_profiler) {
   Sample sample;
   sample.slice(SliceKind::range, sample.ranges, 0, 100, "ProfilerStep#3");

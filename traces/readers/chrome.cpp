@@ -28,6 +28,7 @@ namespace {
 namespace json = simdjson::ondemand;
 using storage::ReadError;
 
+constexpr std::size_t max_inputs = 100'000;  ///< different shapes of operators' inputs
 constexpr std::size_t max_event_bytes = std::size_t{1} << 26;
 constexpr std::size_t max_field_bytes = std::size_t{1} << 28;  ///< of what stands beside the events
 
@@ -105,6 +106,14 @@ std::string_view string_in(json::value value) {
   return value.get_string().get(text) == simdjson::SUCCESS ? text : std::string_view();
 }
 
+/// An array as written; empty for what is none.
+std::string_view array_text(json::value value) {
+  json::array array;
+  std::string_view text;
+  if (value.get_array().get(array) != simdjson::SUCCESS || array.raw_json().get(text) != simdjson::SUCCESS) return {};
+  return text;
+}
+
 /// As it stands in the text: no key that is known has an escape.
 std::string_view key_of(json::field& field) {
   const char* const begin = field.key().raw();
@@ -120,9 +129,11 @@ struct Event {
   std::string_view name, category, thread_text, process_text;
   std::optional<std::int64_t> time, length, process, thread;
   std::optional<std::int64_t> correlation, device, stream, bytes, address, device_type;
-  std::string_view id, bind_id;           // as written
-  std::string_view given_name;            // args.name of metadata
-  std::string_view kernel_details, copy;  // of XLA
+  std::optional<std::int64_t> allocated, reserved;
+  std::string_view input_dims, input_types;  // of an operator, as written
+  std::string_view id, bind_id;              // as written
+  std::string_view given_name;               // args.name of metadata
+  std::string_view kernel_details, copy;     // of XLA
   LaunchShape shape;
 };
 
@@ -521,13 +532,19 @@ class ChromeReader {
           if (key == "shared memory") event.shape.dynamic_shared_bytes = to_uint32(whole(value));
           if (key == "graph node id") event.in_graph = whole(value).value_or(0) > 0;
           break;
+        case 10:
+          if (key == "Input Dims" && event.category == "cpu_op") event.input_dims = array_text(value);
+          if (key == "Input type" && event.category == "cpu_op") event.input_types = array_text(value);
+          break;
         case 14:
+          if (key == "Total Reserved") event.reserved = whole(value);
           if (key == "correlation_id") event.correlation = whole(value);
           if (key == "kernel_details") event.kernel_details = string_in(value);
           if (key == "memcpy_details" || key == "memset_details") event.copy = string_in(value);
           break;
         case 15:
           if (key == "static shared B") static_shared_ = to_uint32(whole(value));
+          if (key == "Total Allocated") event.allocated = whole(value);
           break;
         case 16:
           if (key == "local B a thread") event.shape.local_bytes = to_uint32(whole(value));
@@ -670,6 +687,15 @@ class ChromeReader {
     return kind_of_category(event_.category, event_.name);
   }
 
+  std::int64_t inputs_number() {
+    inputs_text_.assign(event_.input_dims.substr(0, max_name_bytes))
+        .append(event_.input_types.substr(0, max_name_bytes));
+    const std::size_t before = timeline_.names.size();
+    const std::uint32_t number = timeline_.names.number(inputs_text_);
+    if (timeline_.names.size() > before) ++inputs_;
+    return number;
+  }
+
   bool add(std::uint32_t thread, std::int64_t length, SliceKind kind) {
     const auto track =
         length > max_time_ns || timeline_.slices.size() >= max_slices ? std::nullopt : track_of(thread, kind);
@@ -699,6 +725,8 @@ class ChromeReader {
     const bool is_kernel = kind == SliceKind::kernel || kind == SliceKind::communication;
     if ((is_kernel && event_.has_shape) || xla)
       slice.detail = shape_number(event_.shape);
+    else if (kind == SliceKind::other && !event_.input_dims.empty() && inputs_ < max_inputs)
+      slice.detail = inputs_number();
     else if (!is_kernel && occupies_gpu(kind))
       slice.detail = event_.bytes.value_or(-1);
     if (event_.name.empty()) ++unnamed_;
@@ -809,6 +837,20 @@ class ChromeReader {
                                     event_.device.value_or(-1), -1, std::numeric_limits<std::int16_t>::max())),
                                 .kind = MemoryKind::pool});
     first_ns_ = std::min(first_ns_, *event_.time);
+    if (event_.allocated) allocator_says(allocated_counter, *event_.allocated);
+    if (event_.reserved) allocator_says(reserved_counter, *event_.reserved);
+  }
+
+  void allocator_says(std::string_view what, std::int64_t bytes) {
+    const std::uint32_t process = process_of(thread_key());
+    const std::string name = fmt::format("{} on cuda:{}", what, event_.device.value_or(0));
+    const auto [place, added] = counters_.emplace(std::pair(process, name), timeline_.counters.size());
+    if (added && timeline_.counters.size() >= max_tracks) {
+      counters_.erase(place);
+      return;
+    }
+    if (added) timeline_.counters.push_back({process, name, "B", {}});
+    timeline_.counters[place->second].samples.push_back({*event_.time, static_cast<double>(bytes)});
   }
 
   void metadata() {
@@ -1085,6 +1127,8 @@ class ChromeReader {
   std::vector<bool> of_nobody_;
   std::map<LaunchShape, std::int64_t> shapes_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> counters_;
+  std::string inputs_text_;
+  std::size_t inputs_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> async_;
   std::vector<End> ends_;
   std::vector<FlowPoint> points_;

@@ -202,6 +202,9 @@ void add(Timeline& all, Timeline other, std::int64_t shift) {
     slice.track += first_track;
     if (slice.detail >= 0 && (slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication))
       slice.detail += first_shape;
+    else if (slice.kind == SliceKind::other && slice.detail >= 0 &&
+             slice.detail < static_cast<std::int64_t>(names.size()))
+      slice.detail = names[static_cast<std::size_t>(slice.detail)];
     all.slices.push_back(slice);
   }
   for (const Flow& flow : other.flows)

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/statistics/statistics.h"
+#include "profile/groups.h"
+#include "traces/operators.h"
+
+namespace gpubench::profile {
+namespace {
+
+constexpr std::size_t max_samples = 200;    // of a point
+constexpr std::size_t max_operators = 500;  // points
+constexpr double min_seconds = 16e-9;       // half a step of the records' clock
+
+double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+/// The pipe that a type is calculated in.
+std::optional<Pipe> pipe_of(const traces::OperatorWork& work) {
+  if (work.type == "float") return Pipe::fp32;
+  if (work.type == "double") return work.matrix ? Pipe::tensor_fp64 : Pipe::fp64;
+  if (work.type == "c10::Half") return work.matrix ? Pipe::tensor_fp16 : Pipe::fp32;
+  if (work.type == "c10::BFloat16") return work.matrix ? Pipe::tensor_bf16 : Pipe::fp32;
+  return std::nullopt;
+}
+
+/// "[2048,512][512,1536]" of "[[2048, 512], [512, 1536], []]...".
+std::string shapes_text(std::string_view inputs) {
+  std::string text;
+  int depth = 0;
+  for (const char c : inputs) {
+    if (c == '[') ++depth;
+    if (depth > 1 && c != ' ') text += c;
+    if (c == ']' && --depth == 0) break;
+    if (text.ends_with("[]")) text.resize(text.size() - 2);  // a scalar has no shape
+  }
+  return text;
+}
+
+}  // namespace
+
+Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibration, OperatorShare& share) {
+  using Key = std::tuple<std::int64_t, std::uint32_t, std::int64_t>;  // device, name, inputs
+  struct Group {
+    traces::OperatorWork work;
+    std::vector<traces::OperatorCall> calls;
+    std::int64_t total_ns = 0;
+  };
+  std::map<Key, Group> groups;
+  std::set<std::int64_t> devices;
+  std::int64_t all = 0, of_operators = 0;
+  for (const traces::Slice& slice : timeline.slices)
+    if (occupies_gpu(slice.kind) && timeline.tracks[slice.track].kind == traces::TrackKind::stream)
+      all += slice.duration_ns;
+  for (const traces::OperatorCall& call : traces::operator_calls(timeline)) {
+    const traces::Slice& slice = timeline.slices[call.slice];
+    of_operators += call.gpu_ns;
+    if (slice.detail < 0 || slice.detail >= static_cast<std::int64_t>(timeline.names.size())) {
+      share.without_shapes += seconds_of(call.gpu_ns);
+      continue;
+    }
+    Group& group = groups[{call.device, slice.name, slice.detail}];
+    group.calls.push_back(call);
+    group.total_ns += call.gpu_ns;
+  }
+  share.without_operator = seconds_of(all - of_operators);
+  std::vector<std::pair<Key, Group*>> order;
+  for (auto& [key, group] : groups) {
+    const auto& [device, name, inputs] = key;
+    const auto work =
+        traces::operator_work(timeline.names.text(name), timeline.names.text(static_cast<std::uint32_t>(inputs)));
+    if (!work) {
+      share.unknown_work += seconds_of(group.total_ns);
+      continue;
+    }
+    group.work = *work;
+    share.judged_seconds += seconds_of(group.total_ns);
+    devices.insert(device);
+    order.emplace_back(key, &group);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& one) { return one.second->total_ns; });
+  if (order.size() > max_operators) order.resize(max_operators);
+  Run run;
+  for (const std::int64_t number : devices) {
+    Calibration own = calibration;
+    own.device.id = fmt::format("cuda:{}", std::max<std::int64_t>(number, 0));
+    run.devices.push_back(own.device);
+    run.calibrations.push_back(std::move(own));
+  }
+  const auto costs = fixed_costs_of(calibration);
+  for (const auto& [key, group] : order) {
+    const auto& [device, name, inputs] = key;
+    Measurement measurement;
+    measurement.operation = timeline.names.text(name);
+    measurement.device = fmt::format("cuda:{}", std::max<std::int64_t>(device, 0));
+    measurement.cache_state = "as in the program";
+    measurement.arguments.push_back(
+        {.name = "in", .value = 0, .text = shapes_text(timeline.names.text(static_cast<std::uint32_t>(inputs)))});
+    measurement.arguments.push_back({.name = "type", .value = 0, .text = group->work.type});
+    measurement.name = fmt::format("{}/in:{}/type:{}", measurement.operation, *measurement.arguments[0].text,
+                                   *measurement.arguments[1].text);
+    measurement.work.bytes_read = group->work.bytes_read;
+    measurement.work.bytes_written = group->work.bytes_written;
+    if (const auto pipe = pipe_of(group->work); pipe && group->work.flops > 0.0)
+      measurement.work.flops[*pipe] = group->work.flops;
+    const traces::OperatorCall& first = group->calls.front();
+    measurement.launches = Launches{first.works, first.blocks,
+                                    std::max<std::int64_t>(first.blocks - first.kernels * calibration.device.units, 0)};
+    Timing timing;
+    timing.clock = Clock::device;
+    timing.stop_reason = StopReason::count;
+    timing.executions_per_sample = 1;
+    timing.method = "the trace's records of what the operator launched";
+    const double overhead = costs ? costs->record_seconds * static_cast<double>(first.kernels) : 0.0;
+    const std::size_t stride = group->calls.size() / max_samples + 1;
+    for (std::size_t i = 0; i < group->calls.size(); i += stride)
+      timing.samples_seconds.push_back(std::max(seconds_of(group->calls[i].gpu_ns) - overhead, min_seconds));
+    timing.block_sizes = {static_cast<std::int64_t>(timing.samples_seconds.size())};
+    timing.seconds = statistics::summarize(timing.samples_seconds);
+    if (costs) {
+      timing.kernel_overhead_seconds = Estimate{overhead, {overhead, overhead}};
+      timing.method += ", less the calibrated kernel overhead";
+      Timing stream = timing;
+      stream.clock = Clock::stream;
+      stream.samples_seconds.clear();
+      stream.block_sizes.clear();
+      stream.kernel_overhead_seconds = std::nullopt;
+      const double launch = costs->launch_seconds * static_cast<double>(first.works);
+      for (double* const value :
+           {&stream.seconds->median, &stream.seconds->mean, &stream.seconds->minimum, &stream.seconds->maximum,
+            &stream.seconds->lower_quartile, &stream.seconds->upper_quartile, &stream.seconds->median_ci95.low,
+            &stream.seconds->median_ci95.high})
+        *value += launch;
+      stream.method = "the device time and the calibrated cost of launches in a full stream: estimated, not measured";
+      measurement.timings = {std::move(timing), std::move(stream)};
+    } else {
+      measurement.timings = {std::move(timing)};
+    }
+    share.calls.push_back(static_cast<std::int64_t>(group->calls.size()));
+    share.total_seconds.push_back(seconds_of(group->total_ns));
+    run.points.push_back({.measurement = std::move(measurement), .verdict = std::nullopt});
+  }
+  return run;
+}
+
+}  // namespace gpubench::profile

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/model/points.h"
+#include "reports/console/plots.h"
+#include "reports/program.h"
+#include "reports/shared_text.h"
+#include "traces/analyses.h"
+
+namespace gpubench::reports {
+namespace {
+
+using traces::Timeline;
+
+constexpr std::size_t shown_findings = 3;
+constexpr std::size_t shown_kernels = 10;
+constexpr std::size_t shown_rows = 20;
+constexpr std::size_t shown_lines = 8;
+constexpr std::size_t min_name = 16;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+std::string time(std::int64_t ns) { return format_seconds(seconds(ns)); }
+std::string share(double part, double whole) { return whole > 0.0 ? format_percent(part / whole) : ""; }
+std::string share(std::int64_t part, std::int64_t whole) {
+  return share(static_cast<double>(part), static_cast<double>(whole));
+}
+std::string count(std::int64_t number) { return format_count(static_cast<double>(number)); }
+
+std::string name_of(const Timeline& timeline, std::uint32_t name) {
+  const std::string& text = timeline.names.text(name);
+  return printable(text.empty() ? "(none)" : short_kernel_name(text));
+}
+
+std::string heading(std::string_view text, const ConsoleStyle& style) {
+  return "\n" + paragraph("", text, color::bold, style);
+}
+
+std::string rest(std::size_t all, std::size_t shown, std::int64_t left, std::int64_t whole, const ConsoleStyle& style) {
+  if (all <= shown) return {};
+  return paragraph("", fmt::format("and {} more, {} of the time", all - shown, share(left, whole)), color::dim, style);
+}
+
+std::string findings_text(const Program& program, const ConsoleStyle& style) {
+  if (program.findings.empty()) return paragraph("", "Nothing stands out.", color::bold, style);
+  std::string text = paragraph("", "What to do first", color::bold, style);
+  for (std::size_t i = 0; i < std::min(program.findings.size(), shown_findings); ++i)
+    text += paragraph(fmt::format("{}. ", i + 1), printable(program.findings[i].text), color::none, style);
+  if (program.findings.size() > shown_findings)
+    text += paragraph("", fmt::format("and {} more in --json", program.findings.size() - shown_findings), color::dim,
+                      style);
+  return text;
+}
+
+std::string gpu_table(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+  std::vector<Column> columns = {{"GPU"},         {"time", true},   {"compute", true}, {"communication", true},
+                                 {"alone", true}, {"copies", true}, {"idle", true}};
+  for (const traces::Breakdown& gpu : summary.gpus) {
+    const std::int64_t span = gpu.span_ns();
+    add_row(columns, {{printable(traces::gpu_name(timeline, gpu.process, gpu.device))},
+                      {time(span)},
+                      {share(gpu.compute_ns(), span)},
+                      {share(gpu.communication_ns(), span)},
+                      {share(gpu.exposed_communication_ns(), span)},
+                      {share(gpu.memory_ns(), span)},
+                      {share(gpu.idle_ns(), span), gpu.idle_ns() * 2 > span ? color::yellow : color::none}});
+  }
+  return heading("Time of the GPUs, from first to last work", style) +
+         table_text(columns, min_name, style, {{"copies"}, {"alone"}});
+}
+
+std::string kernel_rows(const Timeline& timeline, const std::vector<traces::KernelTime>& kernels, std::size_t shown,
+                        const std::vector<std::string>& places, std::string_view place_header,
+                        const ConsoleStyle& style) {
+  std::vector<Column> columns = {{"kernel, copy or fill"}};
+  if (!places.empty()) columns.push_back({std::string(place_header)});
+  for (const char* header : {"calls", "total", "share", "self", "p50", "p95", "p99"}) columns.push_back({header, true});
+  std::int64_t all = 0, left = 0;
+  for (const auto& kernel : kernels) all += kernel.total_ns;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto& kernel = kernels[i];
+    if (i >= shown) {
+      left += kernel.total_ns;
+      continue;
+    }
+    std::vector<Cell> row = {{name_of(timeline, kernel.name)}};
+    if (!places.empty()) row.push_back({printable(places[i])});
+    const auto of = [](double ns) { return Cell{format_seconds(ns / 1e9)}; };
+    row.insert(row.end(), {{count(kernel.durations_ns.count)},
+                           {time(kernel.total_ns)},
+                           {share(kernel.total_ns, all)},
+                           {time(kernel.self_ns)},
+                           of(kernel.durations_ns.p50),
+                           of(kernel.durations_ns.p95),
+                           of(kernel.durations_ns.p99)});
+    add_row(columns, std::move(row));
+  }
+  return table_text(columns, min_name, style, {{"p99"}, {"self"}, {"p95"}, {"p50"}}) +
+         rest(kernels.size(), shown, left, all, style);
+}
+
+std::string iteration_lines(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+  if (summary.iterations.empty()) return {};
+  const auto labels = traces::process_labels(timeline);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(summary.iterations.size(), shown_lines); ++i) {
+    const traces::Iterations& one = summary.iterations[i];
+    const auto& took = one.duration_ns;
+    text += paragraph("",
+                      printable(fmt::format("{}{}{} iterations ({}): median {}, from {} to {}", labels[one.process],
+                                            labels[one.process].empty() ? "" : ": ", one.all.size(), one.by,
+                                            format_seconds(took.p50 / 1e9), format_seconds(took.min / 1e9),
+                                            format_seconds(took.max / 1e9))),
+                      color::none, style);
+  }
+  return heading("Iterations", style) + text;
+}
+
+std::string rank_table(const Timeline& timeline, const traces::Stragglers& all, const ConsoleStyle& style) {
+  if (all.collectives.empty()) return {};
+  const auto labels = traces::process_labels(timeline);
+  std::vector<Column> columns = {{"rank"}, {"entered last", true}, {"waited", true}, {"kept others waiting", true}};
+  bool clocks = false;
+  for (const traces::RankWait& rank : all.ranks) {
+    clocks = clocks || rank.clock_ns != 0;
+    add_row(columns, {{printable(labels[rank.process])},
+                      {fmt::format("{} of {}", rank.last, all.collectives.size())},
+                      {time(rank.waited_ns)},
+                      {time(rank.kept_waiting_ns)}});
+  }
+  std::string text = heading("Collectives: who waits for whom", style) + table_text(columns, min_name, style);
+  if (clocks)
+    text += paragraph("", "The ranks' clocks differ; they are set by the ends of the collectives.", color::dim, style);
+  if (all.unmatched > 0)
+    text += paragraph(
+        "", fmt::format("{} found no partner in every rank and are left out.", plural(all.unmatched, "collective")),
+        color::dim, style);
+  return text;
+}
+
+std::string copy_table(const traces::Summary& summary, const Timeline& timeline, const ConsoleStyle& style) {
+  if (summary.copies.empty()) return {};
+  std::vector<Column> columns = {{"copies and fills"}, {"count", true},  {"time", true},
+                                 {"bytes", true},      {"median", true}, {"max", true}};
+  for (std::size_t i = 0; i < std::min(summary.copies.size(), shown_lines); ++i) {
+    const traces::CopyTimes& copy = summary.copies[i];
+    const bool one = summary.gpus.size() < 2;
+    const auto rate = [&](double value) {
+      return Cell{copy.bytes_per_second.count > 0 ? format_bytes_per_second(value) : ""};
+    };
+    add_row(columns,
+            {{printable(one ? copy.name
+                            : fmt::format("{}, {}", copy.name, traces::gpu_name(timeline, copy.process, copy.device)))},
+             {count(copy.count)},
+             {time(copy.time_ns)},
+             {copy.count > copy.without_bytes ? format_bytes(static_cast<double>(copy.bytes)) : ""},
+             rate(copy.bytes_per_second.p50),
+             rate(copy.bytes_per_second.max)});
+  }
+  return "\n" + table_text(columns, min_name, style, {{"median"}});
+}
+
+}  // namespace
+
+std::string operator_verdicts_text(const OperatorVerdicts& verdicts, const ConsoleStyle& style) {
+  std::vector<Column> columns = {{"operator and shapes"}, {"calls", true}, {"total", true}, {"median", true},
+                                 {"of max", true},        {"regime"},      {"limiter"}};
+  for (std::size_t i = 0; i < std::min(verdicts.run.points.size(), shown_rows); ++i) {
+    const Point& point = verdicts.run.points[i];
+    const Verdict* const verdict = point.verdict ? &*point.verdict : nullptr;
+    const auto& seconds = point.measurement.seconds();
+    add_row(columns, {{printable(fmt::format("{} {} {}", point.measurement.operation,
+                                             point.measurement.arguments.at(0).text.value_or(""),
+                                             point.measurement.arguments.at(1).text.value_or("")))},
+                      {count(verdicts.calls.at(i))},
+                      {format_seconds(verdicts.total_seconds.at(i))},
+                      {seconds ? format_seconds(seconds->median) : ""},
+                      {verdict != nullptr && verdict->achieved ? format_percent(*verdict->achieved) : ""},
+                      verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
+                      {verdict != nullptr ? printable(verdict->limiter) : ""}});
+  }
+  std::string text = heading("What limits the operators, by their shapes", style);
+  if (!verdicts.run.points.empty()) text += table_text(columns, 28, style, {{"median"}, {"calls"}, {"limiter"}});
+  if (verdicts.run.points.size() > shown_rows)
+    text +=
+        paragraph("", fmt::format("and {} more in --json", verdicts.run.points.size() - shown_rows), color::dim, style);
+  return text + paragraph("", verdicts.rest, color::none, style);
+}
+
+std::string trace_memory_text(const Program& program, const ConsoleStyle& style) {
+  if (program.memory.empty())
+    return paragraph("", "The trace tells nothing of memory. PyTorch's profiler does with profile_memory=True.",
+                     color::none, style);
+  std::string text;
+  for (const ProgramMemory& memory : program.memory)
+    text += paragraph(printable(name_of(memory)) + " memory: ", memory_text(memory), color::none, style);
+  for (std::size_t i = 0; i < std::min(program.never_freed.size(), shown_lines); ++i)
+    text += paragraph("never freed: ", printable(never_freed_text(program.never_freed[i])), color::none, style);
+  return text;
+}
+
+std::string trace_summary_text(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+  std::string text = findings_text(summary.program, style);
+  if (!summary.gpus.empty()) text += gpu_table(timeline, summary, style);
+  for (std::size_t i = 0; i < std::min(summary.program.gpus.size(), shown_lines); ++i) {
+    const GpuTime& gpu = summary.program.gpus[i];
+    text += paragraph(printable(name_of(gpu)) + ": ", idle_text(gpu) + " (of all time recorded)", color::none, style);
+  }
+  if (!summary.kernels.empty())
+    text += "\n" + kernel_rows(timeline, summary.kernels, shown_kernels, {}, "", style);
+  text += copy_table(summary, timeline, style) + iteration_lines(timeline, summary, style) +
+          rank_table(timeline, summary.stragglers, style);
+  if (!summary.program.memory.empty()) text += heading("Memory", style) + trace_memory_text(summary.program, style);
+  return text;
+}
+
+std::string trace_idle_text(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+  std::string text;
+  for (const GpuTime& gpu : summary.program.gpus) {
+    std::vector<Column> columns = {
+        {"why " + printable(name_of(gpu)) + " was idle"}, {"time", true}, {"of all", true}, {"gaps", true}};
+    for (const Idle& idle : gpu.idle)
+      add_row(columns, {{std::string(text_of(idle.cause))},
+                        {format_seconds(idle.seconds)},
+                        {share(idle.seconds, gpu.wall_seconds)},
+                        {count(idle.gaps)}});
+    text += (text.empty() ? "" : "\n") + table_text(columns, min_name, style);
+  }
+  std::vector<Column> columns = {
+      {"stream, by HTA's causes"}, {"host wait", true}, {"kernel wait", true}, {"other", true}};
+  for (const traces::StreamIdle& idle : summary.idle) {
+    const traces::Track& track = timeline.tracks[idle.track];
+    add_row(columns, {{printable(fmt::format("{} {}", traces::gpu_name(timeline, track.process, track.device),
+                                             track.name.empty() ? fmt::format("stream {}", track.id) : track.name))},
+                      {time(idle.host_ns)},
+                      {time(idle.kernel_ns)},
+                      {time(idle.other_ns)}});
+  }
+  text += "\n" + table_text(columns, min_name, style);
+  for (const traces::LaunchTimes& launch : summary.launches) {
+    if (launch.call_ns.count == 0) continue;
+    const std::string lead = printable(traces::gpu_name(timeline, launch.process, launch.device)) + " launches: ";
+    text += (&launch == summary.launches.data() ? "\n" : "") +
+            paragraph(lead,
+                      fmt::format("{}; a call takes {} (median), its work starts {} after it and lasts {}; {} of the "
+                                  "work is shorter than its call, {} started more than {} late",
+                                  count(launch.call_ns.count), format_seconds(launch.call_ns.p50 / 1e9),
+                                  format_seconds(launch.delay_ns.p50 / 1e9), format_seconds(launch.work_ns.p50 / 1e9),
+                                  share(launch.shorter_work, launch.call_ns.count), count(launch.late_starts),
+                                  time(traces::late_start_ns)),
+                      color::none, style);
+  }
+  if (!summary.launch_bound.empty()) {
+    std::vector<Column> bound = {{"bound by launches"}, {"from", true}, {"for", true}, {"works", true}, {"idle", true}};
+    for (std::size_t i = 0; i < std::min(summary.launch_bound.size(), shown_lines); ++i) {
+      const traces::LaunchBound& one = summary.launch_bound[i];
+      add_row(bound, {{printable(traces::gpu_name(timeline, one.process, one.device))},
+                      {time(one.start_ns)},
+                      {time(one.end_ns - one.start_ns)},
+                      {count(one.works)},
+                      {share(one.idle_ns, one.end_ns - one.start_ns)}});
+    }
+    text += "\n" + table_text(bound, min_name, style);
+    if (summary.launch_bound.size() > shown_lines)
+      text += paragraph("", fmt::format("and {} more", summary.launch_bound.size() - shown_lines), color::dim, style);
+  }
+  return text;
+}
+
+std::string trace_kernels_text(const Timeline& timeline, KernelTable by, const ConsoleStyle& style) {
+  if (by != KernelTable::operation) {
+    traces::Names paths;
+    const auto kernels = kernel_times(timeline,
+                                      by == KernelTable::name     ? traces::KernelsBy::name
+                                      : by == KernelTable::stream ? traces::KernelsBy::stream
+                                                                  : traces::KernelsBy::range,
+                                      &paths);
+    std::vector<std::string> places;
+    for (const auto& kernel : kernels) {
+      if (by == KernelTable::range) places.push_back(kernel.place == 0 ? "(none)" : paths.text(kernel.place));
+      if (by != KernelTable::stream) continue;
+      const traces::Track& track = timeline.tracks[kernel.place];
+      places.push_back(fmt::format("{} {}", traces::gpu_name(timeline, track.process, track.device),
+                                   track.name.empty() ? fmt::format("stream {}", track.id) : track.name));
+    }
+    return kernel_rows(timeline, kernels, shown_rows, places, by == KernelTable::stream ? "stream" : "range", style);
+  }
+  const auto operators = traces::operator_times(timeline);
+  std::vector<Column> columns = {{"operator"},        {"calls", true}, {"GPU self", true},  {"share", true},
+                                 {"GPU total", true}, {"works", true}, {"host self", true}, {"host total", true}};
+  std::int64_t all = 0, left = 0;
+  for (const auto& one : operators) all += one.gpu_self_ns;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const auto& one = operators[i];
+    if (i >= shown_rows) {
+      left += one.gpu_self_ns;
+      continue;
+    }
+    add_row(columns, {{one.name == 0 ? "(no operator)" : printable(timeline.names.text(one.name))},
+                      {count(one.count)},
+                      {time(one.gpu_self_ns)},
+                      {share(one.gpu_self_ns, all)},
+                      {time(one.gpu_ns)},
+                      {count(one.works)},
+                      {time(one.host_self_ns)},
+                      {time(one.host_ns)}});
+  }
+  return table_text(columns, min_name, style, {{"works"}, {"host total"}, {"GPU total"}}) +
+         rest(operators.size(), shown_rows, left, all, style);
+}
+
+std::string critical_path_text(const Timeline& timeline, const traces::CriticalPath& path, const ConsoleStyle& style) {
+  const std::int64_t whole = path.end_ns - path.start_ns;
+  if (path.parts.empty()) return paragraph("", "The trace holds no work and no call.", color::none, style);
+  std::string text = paragraph(
+      "",
+      fmt::format(
+          "{} from the first call to the end, in {} parts. What is not on this path could take longer for free.",
+          time(whole), count(static_cast<std::int64_t>(path.parts.size()))),
+      color::none, style);
+  std::vector<Column> kinds = {{"on the critical path"}, {"time", true}, {"share", true}};
+  std::vector<std::size_t> order(path.by_kind.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return path.by_kind[i]; });
+  constexpr std::array<std::string_view, traces::path_kind_names.size()> words = {"kernels",
+                                                                                  "communication",
+                                                                                  "copies and fills",
+                                                                                  "launches",
+                                                                                  "between queued work",
+                                                                                  "waiting for another stream",
+                                                                                  "from work to the waiting host",
+                                                                                  "other work of the host",
+                                                                                  "not known"};
+  for (const std::size_t i : order)
+    if (path.by_kind[i] > 0)
+      add_row(kinds, {{std::string(words[i])}, {time(path.by_kind[i])}, {share(path.by_kind[i], whole)}});
+  text += "\n" + table_text(kinds, min_name, style);
+  std::vector<Column> columns = {{"what"}, {"kind"}, {"times", true}, {"time", true}, {"share", true}};
+  std::int64_t left = 0;
+  for (std::size_t i = 0; i < path.sums.size(); ++i) {
+    const traces::PathSum& sum = path.sums[i];
+    if (i >= shown_rows) {
+      left += sum.total_ns;
+      continue;
+    }
+    add_row(columns, {{sum.name == 0 ? "(nothing recorded)" : name_of(timeline, sum.name)},
+                      {std::string(traces::name_of(sum.kind))},
+                      {count(sum.count)},
+                      {time(sum.total_ns)},
+                      {share(sum.total_ns, whole)}});
+  }
+  return text + "\n" + table_text(columns, min_name, style, {{"times"}}) +
+         rest(path.sums.size(), shown_rows, left, whole, style);
+}
+
+namespace {
+
+std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + format_seconds(std::abs(seconds)); }
+
+std::string change_text(const traces::Change& change) {
+  if (change.base.seconds <= 0.0) return change.next.seconds > 0.0 ? "new" : "";
+  if (change.next.seconds <= 0.0) return "gone";
+  const double ratio = change.next.seconds / change.base.seconds - 1.0;
+  return fmt::format("{}{}", ratio < 0 ? "-" : "+", format_percent(std::abs(ratio)));
+}
+
+std::string change_table(std::string_view header, const std::vector<traces::Change>& changes, std::size_t shown,
+                         const ConsoleStyle& style) {
+  if (changes.empty()) return {};
+  std::vector<Column> columns = {{std::string(header)},   {"base", true},   {"new", true}, {"difference", true},
+                                 {"95 % interval", true}, {"change", true}, {"sure"}};
+  for (std::size_t i = 0; i < std::min(changes.size(), shown); ++i) {
+    const traces::Change& change = changes[i];
+    const std::string_view colour = !change.sure()              ? color::none
+                                    : change.difference() > 0.0 ? color::red
+                                                                : color::green;
+    add_row(columns, {{printable(short_kernel_name(change.name))},
+                      {format_seconds(change.base.seconds)},
+                      {format_seconds(change.next.seconds)},
+                      {signed_time(change.difference()), colour},
+                      {change.difference_ci95 ? fmt::format("{} to {}", signed_time(change.difference_ci95->low),
+                                                            signed_time(change.difference_ci95->high))
+                                              : ""},
+                      {change_text(change), colour},
+                      {change.sure() ? "yes"
+                       : change.p    ? "no"
+                                     : ""}});
+  }
+  std::string text = "\n" + table_text(columns, min_name, style, {{"95 % interval"}, {"base"}});
+  if (changes.size() > shown)
+    text +=
+        paragraph("", fmt::format("and {} more with smaller differences", changes.size() - shown), color::dim, style);
+  return text;
+}
+
+}  // namespace
+
+std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style) {
+  std::string text =
+      paragraph("",
+                difference.by.empty()
+                    ? std::string("Whole traces.")
+                    : fmt::format("Times of one iteration ({}): the mean of {} and of {}.", printable(difference.by),
+                                  difference.base_iterations, difference.next_iterations),
+                color::none, style);
+  if (!difference.reason.empty())
+    text += paragraph("", fmt::format("There are no intervals: {}.", difference.reason), color::yellow, style);
+  text += change_table(difference.by.empty() ? "trace" : "iteration", {difference.iteration, difference.gpu}, 2, style);
+  text += change_table("kernel, copy or fill", difference.kernels, shown_kernels, style);
+  text += change_table("operator, time of its work on the GPU", difference.operators, shown_kernels, style);
+  text += change_table("operator, time of the host in it alone", difference.host, shown_kernels, style);
+  if (difference.reason.empty())
+    text += paragraph(
+        "", "sure: unlikely (5 %) without a change, by Welch's t over iterations, Holm's correction over the table",
+        color::dim, style);
+  return text;
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/reference/trace-json.md describes the fields.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "reports/export/tables.h"
+#include "reports/trace.h"
+#include "traces/analyses.h"
+#include "traces/flame.h"
+
+namespace gpubench::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using traces::Timeline;
+
+constexpr std::size_t max_kernels = 1000;
+constexpr std::size_t max_steps = 512;  // of a curve
+constexpr std::size_t max_parts = 10'000;
+constexpr double megabyte = 1e6;
+
+std::string text_of(const Json& json) {
+  return valid_json(json.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
+double milliseconds(double s) { return s * 1e3; }
+
+Json maybe(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+/// Quantities in `unit`: 1e9 for seconds from nanoseconds.
+Json of(const traces::Distribution& values, double unit) {
+  return {{"count", values.count},      {"sum", values.sum / unit},
+          {"mean", values.mean / unit}, {"stddev", values.deviation / unit},
+          {"min", values.min / unit},   {"p25", values.p25 / unit},
+          {"p50", values.p50 / unit},   {"p75", values.p75 / unit},
+          {"p95", values.p95 / unit},   {"p99", values.p99 / unit},
+          {"max", values.max / unit}};
+}
+
+template <class Items, class Of>
+Json list(const Items& items, const Of& of_item) {
+  Json all = Json::array();
+  for (const auto& item : items) all.push_back(of_item(item));
+  return all;
+}
+
+/// Every so manieth step of a curve, so that at most `max_steps` are left, and the last.
+template <class Steps>
+Json curve(const Steps& steps, const char* value_name) {
+  Json times = Json::array(), values = Json::array();
+  const std::size_t stride = steps.size() / max_steps + 1;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (i % stride == 0 || i + 1 == steps.size()) {
+      times.push_back(seconds(steps[i].first));
+      values.push_back(steps[i].second);
+    }
+  return {{"time_seconds", std::move(times)}, {value_name, std::move(values)}};
+}
+
+Json findings(const Program& program) {
+  return list(program.findings, [](const Finding& finding) {
+    return Json{{"code", finding.code},           {"text", finding.text},
+                {"evidence", finding.evidence},   {"advice", finding.advice},
+                {"threshold", finding.threshold}, {"gain_seconds", maybe(finding.gain_seconds)}};
+  });
+}
+
+Json gpus(const Timeline& timeline, const traces::Summary& summary) {
+  const auto labels = traces::process_labels(timeline);
+  return list(summary.gpus, [&](const traces::Breakdown& gpu) {
+    Json one = {{"device", gpu.device < 0 ? "gpu" : "cuda:" + std::to_string(gpu.device)},
+                {"process", labels[gpu.process]},
+                {"rank", timeline.processes[gpu.process].rank ? Json(*timeline.processes[gpu.process].rank) : Json()},
+                {"span_seconds", seconds(gpu.span_ns())},
+                {"busy_seconds", seconds(gpu.busy_ns())},
+                {"idle_seconds", seconds(gpu.idle_ns())},
+                {"compute_seconds", seconds(gpu.compute_ns())},
+                {"communication_seconds", seconds(gpu.communication_ns())},
+                {"memory_seconds", seconds(gpu.memory_ns())},
+                {"communication_overlap_seconds", seconds(gpu.overlap_ns())},
+                {"exposed_communication_seconds", seconds(gpu.exposed_communication_ns())}};
+    for (const GpuTime& time : summary.program.gpus)
+      if (time.device == one["device"] && time.process == labels[gpu.process])
+        one["idle_by_cause"] = list(time.idle, [](const Idle& idle) {
+          return Json{{"cause", name_of(idle.cause)}, {"seconds", idle.seconds}, {"gaps", idle.gaps}};
+        });
+    return one;
+  });
+}
+
+Json stream_idle(const Timeline& timeline, const traces::Summary& summary) {
+  return list(summary.idle, [&](const traces::StreamIdle& idle) {
+    const traces::Track& track = timeline.tracks[idle.track];
+    return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
+                {"stream", track.id},
+                {"host_wait_seconds", seconds(idle.host_ns)},
+                {"kernel_wait_seconds", seconds(idle.kernel_ns)},
+                {"other_seconds", seconds(idle.other_ns)}};
+  });
+}
+
+Json launches(const Timeline& timeline, const traces::Summary& summary) {
+  return list(summary.launches, [&](const traces::LaunchTimes& one) {
+    return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+                {"call_seconds", of(one.call_ns, 1e9)},
+                {"work_seconds", of(one.work_ns, 1e9)},
+                {"delay_seconds", of(one.delay_ns, 1e9)},
+                {"work_shorter_than_call", one.shorter_work},
+                {"slow_calls", one.slow_calls},
+                {"late_starts", one.late_starts},
+                {"work_without_call", one.without_call}};
+  });
+}
+
+Json launch_bound(const Timeline& timeline, const traces::Summary& summary) {
+  return list(summary.launch_bound, [&](const traces::LaunchBound& one) {
+    return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+                {"start_seconds", seconds(one.start_ns)},
+                {"end_seconds", seconds(one.end_ns)},
+                {"idle_seconds", seconds(one.idle_ns)},
+                {"works", one.works}};
+  });
+}
+
+Json memory(const Program& program) {
+  return list(program.memory, [](const ProgramMemory& one) {
+    return Json{{"process", one.process},
+                {"kind", one.kind},
+                {"allocations", one.allocations},
+                {"peak_bytes", one.peak_bytes},
+                {"peak_seconds", one.peak_seconds},
+                {"never_freed_bytes", one.never_freed_bytes},
+                {"curve_seconds", one.curve_seconds},
+                {"curve_bytes", one.curve_bytes}};
+  });
+}
+
+Json never_freed(const Program& program) {
+  return list(program.never_freed, [](const NeverFreed& one) {
+    return Json{{"source", one.source}, {"kind", one.kind}, {"allocations", one.allocations}, {"bytes", one.bytes}};
+  });
+}
+
+/// What PyTorch's allocator said last, and the most: of all processes and GPUs together.
+struct Allocator {
+  std::optional<double> peak, allocated, reserved;
+};
+Allocator allocator_of(const Timeline& timeline) {
+  Allocator all;
+  const auto add = [](std::optional<double>& sum, double value) { sum = sum.value_or(0.0) + value; };
+  for (const traces::CounterTrack& counter : timeline.counters) {
+    if (counter.samples.empty()) continue;
+    double most = 0.0;
+    for (const traces::CounterSample& sample : counter.samples) most = std::max(most, sample.value);
+    if (counter.name.starts_with(traces::allocated_counter)) {
+      add(all.allocated, counter.samples.back().value);
+      add(all.peak, most);
+    } else if (counter.name.starts_with(traces::reserved_counter)) {
+      add(all.reserved, counter.samples.back().value);
+    }
+  }
+  return all;
+}
+
+std::string name_in(const Timeline& timeline, std::uint32_t name) { return timeline.names.text(name); }
+
+Json flame_of(const Timeline& timeline) {
+  traces::FlameOptions options;
+  options.max_depth = 64;
+  options.by_thread = false;
+  options.min_duration_ns = 0;
+  if (!timeline.slices.empty()) {
+    std::int64_t end = 0;
+    for (const traces::Slice& slice : timeline.slices) end = std::max(end, slice.end_ns());
+    options.min_duration_ns = (end - timeline.slices.front().start_ns) / 1000;
+  }
+  const traces::FlameGraph graph = traces::flame(timeline, options);
+  return Json::parse(traces::flame_json(graph, graph.natural_weight()), nullptr, false);
+}
+
+Json rows(const Timeline& timeline, KernelTable by) {
+  Json all = Json::array();
+  if (by == KernelTable::operation) {
+    for (const traces::OperatorTime& one : traces::operator_times(timeline))
+      all.push_back({{"operator", name_in(timeline, one.name)},
+                     {"count", one.count},
+                     {"gpu_self_seconds", seconds(one.gpu_self_ns)},
+                     {"gpu_total_seconds", seconds(one.gpu_ns)},
+                     {"works", one.works},
+                     {"host_self_seconds", seconds(one.host_self_ns)},
+                     {"host_total_seconds", seconds(one.host_ns)}});
+    return all;
+  }
+  traces::Names paths;
+  const auto kernels = kernel_times(timeline,
+                                    by == KernelTable::name     ? traces::KernelsBy::name
+                                    : by == KernelTable::stream ? traces::KernelsBy::stream
+                                                                : traces::KernelsBy::range,
+                                    &paths);
+  for (const traces::KernelTime& kernel : kernels) {
+    Json one = {{"name", name_in(timeline, kernel.name)}, {"kind", name_of(kernel.kind)}};
+    if (by == KernelTable::range) one["range"] = paths.text(kernel.place);
+    if (by == KernelTable::stream) {
+      const traces::Track& track = timeline.tracks[kernel.place];
+      one["gpu"] = traces::gpu_name(timeline, track.process, track.device);
+      one["stream"] = track.id;
+    }
+    one["count"] = kernel.durations_ns.count;
+    one["total_seconds"] = seconds(kernel.total_ns);
+    one["self_seconds"] = seconds(kernel.self_ns);
+    for (const auto& [key, value] :
+         {std::pair("mean_seconds", kernel.durations_ns.mean), std::pair("min_seconds", kernel.durations_ns.min),
+          std::pair("p50_seconds", kernel.durations_ns.p50), std::pair("p95_seconds", kernel.durations_ns.p95),
+          std::pair("p99_seconds", kernel.durations_ns.p99), std::pair("max_seconds", kernel.durations_ns.max)})
+      one[key] = value / 1e9;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Json of(const traces::Change& change) {
+  return {{"name", change.name},
+          {"base_seconds", change.base.seconds},
+          {"new_seconds", change.next.seconds},
+          {"base_count", change.base.count},
+          {"new_count", change.next.count},
+          {"difference_seconds", change.difference()},
+          {"difference_ci95_seconds",
+           change.difference_ci95 ? Json{change.difference_ci95->low, change.difference_ci95->high} : Json()},
+          {"p", maybe(change.p)},
+          {"sure", change.sure()}};
+}
+
+}  // namespace
+
+std::string trace_summary_json(const Timeline& timeline, const traces::Summary& summary,
+                               const std::vector<std::string>& traces, const OperatorVerdicts* verdicts) {
+  const Program& program = summary.program;
+  const traces::Breakdown all = traces::together(summary.gpus);
+  const auto percent = [&](std::int64_t part) {
+    return all.span_ns() > 0 ? Json(100.0 * static_cast<double>(part) / static_cast<double>(all.span_ns())) : Json();
+  };
+  const Allocator allocator = allocator_of(timeline);
+  const auto megabytes = [](const std::optional<double>& bytes) { return bytes ? Json(*bytes / megabyte) : Json(); };
+  Json absent = Json::object();
+  if (summary.gpus.empty()) absent["gpu_idle_time_pct"] = "no GPU worked while the trace was recorded";
+  if (!allocator.peak)
+    for (const char* field : {"peak_memory_mb", "allocated_memory_mb", "reserved_memory_mb"})
+      absent[field] = "the trace tells nothing of the allocator: record with profile_memory=True";
+  Json top = Json::array(), kernels = Json::array();
+  for (std::size_t i = 0; i < std::min(summary.kernels.size(), max_kernels); ++i) {
+    const traces::KernelTime& kernel = summary.kernels[i];
+    const std::string name = name_in(timeline, kernel.name);
+    kernels.push_back({{"name", name},
+                       {"cuda_time_us", microseconds(kernel.total_ns)},
+                       {"count", kernel.durations_ns.count},
+                       {"kind", name_of(kernel.kind)},
+                       {"p50_us", kernel.durations_ns.p50 / 1e3},
+                       {"p95_us", kernel.durations_ns.p95 / 1e3},
+                       {"p99_us", kernel.durations_ns.p99 / 1e3}});
+    if (i < 10) top.push_back({{"name", name}, {"time_us", microseconds(kernel.total_ns)}});
+  }
+  double busy = 0.0;
+  for (const traces::Breakdown& gpu : summary.gpus)
+    busy += seconds(gpu.busy_ns()) / static_cast<double>(summary.gpus.size());
+  const auto labels = traces::process_labels(timeline);
+  Json json = {{"schema", "gpubench trace summary"},
+                     {"schema_version", 1},
+                     {"traces", traces},
+                     // The fields of an HTA report.
+                     {"gpu_idle_time_pct", percent(all.idle_ns())},
+                     {"compute_time_pct", percent(all.compute_ns())},
+                     {"communication_time_pct", percent(all.communication_ns())},
+                     {"top_kernels", std::move(top)},
+                     {"recommendations", list(program.findings, [](const Finding& one) { return Json(one.advice); })},
+                     {"bottlenecks", list(program.findings, [](const Finding& one) { return Json(one.evidence); })},
+                     // Those of a profiling session.
+                     {"total_time_ms", milliseconds(program.wall_seconds)},
+                     {"cuda_time_ms", summary.gpus.empty() ? Json() : Json(milliseconds(busy))},
+                     {"cpu_time_ms", milliseconds(seconds(summary.activity.host_ns))},
+                     {"peak_memory_mb", megabytes(allocator.peak)},
+                     {"allocated_memory_mb", megabytes(allocator.allocated)},
+                     {"reserved_memory_mb", megabytes(allocator.reserved)},
+                     {"kernels", std::move(kernels)},
+                     {"trace_path", traces.empty() ? "" : traces.front()},
+                     {"flame_graph_data", flame_of(timeline)},
+                     // Those of a timeline.
+                     {"total_time_us", microseconds(summary.activity.total_ns)},
+                     {"cpu_active_time_us", microseconds(summary.activity.host_ns)},
+                     {"gpu_active_time_us", microseconds(summary.activity.gpu_ns)},
+                     {"overlap_time_us", microseconds(summary.activity.both_ns)},
+                     // More.
+                     {"findings", findings(program)},
+                     {"gpus", gpus(timeline, summary)},
+                     {"streams", stream_idle(timeline, summary)},
+                     {"launches", launches(timeline, summary)},
+                     {"launch_bound", launch_bound(timeline, summary)},
+                     {"copies", list(summary.copies,
+                                     [&](const traces::CopyTimes& one) {
+                                       return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+                                                   {"name", one.name},
+                                                   {"count", one.count},
+                                                   {"bytes", one.bytes},
+                                                   {"without_bytes", one.without_bytes},
+                                                   {"seconds", seconds(one.time_ns)},
+                                                   {"bytes_per_second", of(one.bytes_per_second, 1.0)},
+                                                   {"over_time", curve(one.steps, "bytes_per_second")}};
+                                     })},
+                     {"iterations", list(summary.iterations,
+                                         [&](const traces::Iterations& one) {
+                                           return Json{{"process", labels[one.process]},
+                                                       {"by", one.by},
+                                                       {"seconds", of(one.duration_ns, 1e9)},
+                                                       {"slow", one.slow()},
+                                                       {"each", list(one.all, [](const traces::Iteration& each) {
+                                                          return Json{{"start_seconds", seconds(each.start_ns)},
+                                                                      {"seconds", seconds(each.end_ns - each.start_ns)},
+                                                                      {"works", each.works},
+                                                                      {"work_seconds", seconds(each.work_ns)}};
+                                                        })}};
+                                         })},
+                     {"ranks", list(summary.stragglers.ranks,
+                                    [&](const traces::RankWait& one) {
+                                      return Json{{"process", labels[one.process]},
+                                                  {"collectives", summary.stragglers.collectives.size()},
+                                                  {"entered_last", one.last},
+                                                  {"waited_seconds", seconds(one.waited_ns)},
+                                                  {"kept_others_waiting_seconds", seconds(one.kept_waiting_ns)},
+                                                  {"clock_ahead_seconds", seconds(one.clock_ns)}};
+                                    })},
+                     {"ranks_reason", summary.stragglers.reason},
+                     {"memory", memory(program)},
+                     {"never_freed", never_freed(program)},
+                     {"warnings", timeline.warnings},
+                     {"absent", std::move(absent)}};
+  if (verdicts == nullptr) return text_of(json);
+  Json judged = Json::array();
+  for (std::size_t i = 0; i < verdicts->run.points.size(); ++i) {
+    const Point& point = verdicts->run.points[i];
+    const auto& verdict = point.verdict;
+    const auto& took = point.measurement.seconds();
+    judged.push_back({{"operator", point.measurement.operation},
+                      {"inputs", point.measurement.arguments.at(0).text.value_or("")},
+                      {"type", point.measurement.arguments.at(1).text.value_or("")},
+                      {"device", point.measurement.device},
+                      {"calls", verdicts->calls.at(i)},
+                      {"total_seconds", verdicts->total_seconds.at(i)},
+                      {"median_seconds", took ? Json(took->median) : Json()},
+                      {"flops", point.measurement.work.total_flops()},
+                      {"bytes", point.measurement.work.bytes()},
+                      {"regime", verdict ? Json(name_of(verdict->regime)) : Json()},
+                      {"limiter", verdict ? Json(verdict->limiter) : Json()},
+                      {"achieved", verdict ? maybe(verdict->achieved) : Json()}});
+  }
+  json["verdicts"] = std::move(judged);
+  json["verdicts_rest"] = verdicts->rest;
+  return text_of(json);
+}
+
+std::string trace_idle_json(const Timeline& timeline, const traces::Summary& summary) {
+  return text_of({{"schema", "gpubench trace idle"},
+                  {"schema_version", 1},
+                  {"gpus", gpus(timeline, summary)},
+                  {"streams", stream_idle(timeline, summary)},
+                  {"launches", launches(timeline, summary)},
+                  {"queues", list(traces::queue_lengths(timeline),
+                                  [&](const traces::QueueLength& queue) {
+                                    const traces::Track& track = timeline.tracks[queue.track];
+                                    return Json{{"gpu", traces::gpu_name(timeline, track.process, track.device)},
+                                                {"stream", track.id},
+                                                {"mean", queue.mean},
+                                                {"empty_share", queue.empty_share},
+                                                {"at_steps", of(queue.at_steps, 1.0)},
+                                                {"over_time", curve(queue.steps, "length")}};
+                                  })},
+                  {"launch_bound", launch_bound(timeline, summary)},
+                  {"warnings", timeline.warnings}});
+}
+
+std::string trace_memory_json(const Timeline& timeline, const Program& program) {
+  const Allocator allocator = allocator_of(timeline);
+  return text_of({{"schema", "gpubench trace memory"},
+                  {"schema_version", 1},
+                  {"peak_bytes", maybe(allocator.peak)},
+                  {"allocated_bytes", maybe(allocator.allocated)},
+                  {"reserved_bytes", maybe(allocator.reserved)},
+                  {"memory", memory(program)},
+                  {"never_freed", never_freed(program)},
+                  {"warnings", timeline.warnings}});
+}
+
+std::string trace_kernels_json(const Timeline& timeline, KernelTable by) {
+  return text_of({{"schema", "gpubench trace kernels"},
+                  {"schema_version", 1},
+                  {by == KernelTable::operation ? "operators" : "kernels", rows(timeline, by)},
+                  {"warnings", timeline.warnings}});
+}
+
+std::string trace_kernels_csv(const Timeline& timeline, KernelTable by) {
+  std::string text;
+  for (const auto& row : rows(timeline, by)) {
+    CsvRecord record;
+    for (const auto& [key, value] : row.items())
+      record.emplace_back(key, value.is_string()         ? csv_text(value.template get<std::string>())
+                               : value.is_number_float() ? csv_number(value.template get<double>())
+                                                         : value.dump());
+    if (text.empty()) text = csv_header(record);
+    text += csv_line(record);
+  }
+  return text;
+}
+
+std::string critical_path_json(const Timeline& timeline, const traces::CriticalPath& path) {
+  Json kinds = Json::object(), parts = Json::array();
+  for (std::size_t i = 0; i < path.by_kind.size(); ++i)
+    kinds[std::string(traces::path_kind_names[i])] = seconds(path.by_kind[i]);
+  for (std::size_t i = 0; i < std::min(path.parts.size(), max_parts); ++i) {
+    const traces::PathPart& part = path.parts[i];
+    parts.push_back(
+        {{"kind", name_of(part.kind)},
+         {"start_seconds", seconds(part.start_ns)},
+         {"seconds", seconds(part.end_ns - part.start_ns)},
+         {"name", part.kind == traces::PathKind::host ? "" : name_in(timeline, timeline.slices[part.slice].name)},
+         {"track", timeline.tracks[part.track].name}});
+  }
+  return text_of({{"schema", "gpubench trace critical-path"},
+                  {"schema_version", 1},
+                  {"start_seconds", seconds(path.start_ns)},
+                  {"end_seconds", seconds(path.end_ns)},
+                  {"seconds_by_kind", std::move(kinds)},
+                  {"sums", list(path.sums,
+                                [&](const traces::PathSum& sum) {
+                                  return Json{{"kind", name_of(sum.kind)},
+                                              {"name", name_in(timeline, sum.name)},
+                                              {"count", sum.count},
+                                              {"seconds", seconds(sum.total_ns)}};
+                                })},
+                  {"part_count", path.parts.size()},
+                  {"parts", std::move(parts)},
+                  {"warnings", timeline.warnings}});
+}
+
+std::string difference_json(const traces::Difference& difference) {
+  const auto table = [](const std::vector<traces::Change>& changes) {
+    return list(changes, [](const traces::Change& change) { return of(change); });
+  };
+  return text_of({{"schema", "gpubench trace diff"},
+                  {"schema_version", 1},
+                  {"iterations_by", difference.by},
+                  {"reason", difference.reason},
+                  {"base_iterations", difference.base_iterations},
+                  {"new_iterations", difference.next_iterations},
+                  {"iteration", of(difference.iteration)},
+                  {"gpu_work", of(difference.gpu)},
+                  {"kernels", table(difference.kernels)},
+                  {"operators", table(difference.operators)},
+                  {"host", table(difference.host)}});
+}
+
+}  // namespace gpubench::reports

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What traces say, as text for the console and as JSON (docs/reference/trace-json.md). Texts are printable and end with
+// a newline.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/table.h"
+#include "core/model/run.h"
+#include "traces/critical_path.h"
+#include "traces/difference.h"
+#include "traces/kernels.h"
+#include "traces/operators.h"
+#include "traces/summary.h"
+
+namespace gpubench::reports {
+
+/// What to do first, then where the time of each GPU went, its kernels, iterations, ranks and memory.
+std::string trace_summary_text(const traces::Timeline& timeline, const traces::Summary& summary,
+                               const ConsoleStyle& style);
+/// Idle time by its cause, of each GPU and of each stream, and stretches in which the host's pace is the program's.
+std::string trace_idle_text(const traces::Timeline& timeline, const traces::Summary& summary,
+                            const ConsoleStyle& style);
+/// What operators reach of a GPU's ceilings, by their time; `calls` and `total` of each of the run's points. `rest`
+/// says what has no verdict, and why.
+struct OperatorVerdicts {
+  Run run;
+  std::vector<std::int64_t> calls;
+  std::vector<double> total_seconds;
+  std::string rest;
+};
+std::string operator_verdicts_text(const OperatorVerdicts& verdicts, const ConsoleStyle& style);
+
+std::string trace_memory_text(const Program& program, const ConsoleStyle& style);
+
+enum class KernelTable { name, stream, range, operation };
+/// Kernels, copies and fills; of `operation` the operators that launched them. `paths` are those of the ranges.
+std::string trace_kernels_text(const traces::Timeline& timeline, KernelTable by, const ConsoleStyle& style);
+std::string critical_path_text(const traces::Timeline& timeline, const traces::CriticalPath& path,
+                               const ConsoleStyle& style);
+std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style);
+
+/// `traces` are the files' names.
+std::string trace_summary_json(const traces::Timeline& timeline, const traces::Summary& summary,
+                               const std::vector<std::string>& traces, const OperatorVerdicts* verdicts = nullptr);
+std::string trace_idle_json(const traces::Timeline& timeline, const traces::Summary& summary);
+std::string trace_memory_json(const traces::Timeline& timeline, const Program& program);
+std::string trace_kernels_json(const traces::Timeline& timeline, KernelTable by);
+std::string trace_kernels_csv(const traces::Timeline& timeline, KernelTable by);
+std::string critical_path_json(const traces::Timeline& timeline, const traces::CriticalPath& path);
+std::string difference_json(const traces::Difference& difference);
+
+}  // namespace gpubench::reports
