@@ -19,7 +19,6 @@
 namespace gpubench::reports {
 namespace {
 
-using charts::Json;
 using markup::escape;
 
 constexpr std::size_t max_frames = 20'000;  // of a page: beyond, Vega takes a second for each step
@@ -127,7 +126,7 @@ std::string plural_of(std::size_t number, std::string_view one) {
 
 std::string seconds_text(std::int64_t nanoseconds) { return format_seconds(static_cast<double>(nanoseconds) / 1e9); }
 
-Json data_of(const charts::FlameTable& table) {
+charts::Json data_of(const charts::FlameTable& table) {
   return {{"spec", charts::flame_spec(table)},
           {"parents", table.parents},
           {"names_of", table.names},
@@ -160,8 +159,9 @@ const Scripts flame_scripts = {
 
 std::string picture_of(const charts::FlameTable& table, std::size_t self, const std::string& title,
                        const std::string& subtitle) {
-  return draw(charts::flame_picture(table, self, title, subtitle).dump(-1, ' ', false, Json::error_handler_t::replace),
-              "svg");
+  return draw(
+      charts::flame_picture(table, self, title, subtitle).dump(-1, ' ', false, charts::Json::error_handler_t::replace),
+      "svg");
 }
 
 std::string before_and_after(const traces::FlameDiff& diff) {
@@ -179,7 +179,7 @@ std::string before_and_after(const traces::FlameDiff& diff) {
 std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& about) {
   const traces::Rows all = traces::rows(timeline);
   Numbers numbers;
-  Json rows = Json::array(), names = Json::array(), kinds = Json::array();
+  charts::Json rows = charts::Json::array(), names = charts::Json::array(), kinds = charts::Json::array();
   // Of each name and kind a number.
   std::vector<std::vector<std::int32_t>> number(traces::slice_kind_names.size());
   const auto number_of = [&](const traces::Bar& bar) {
@@ -261,10 +261,10 @@ std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& ab
       "scroll.</p></details></figure>\n{}",
       legend_of_kinds(), escape(summary),
       names_table({"kind", "slices", "total", "mean"}, "Names by their time in all. Click one to find it."));
-  const Json data = {{"wall", all.end_ns - all.start_ns},
-                     {"rows", std::move(rows)},
-                     {"names", std::move(names)},
-                     {"kinds", std::move(kinds)}};
+  const charts::Json data = {{"wall", all.end_ns - all.start_ns},
+                             {"rows", std::move(rows)},
+                             {"names", std::move(names)},
+                             {"kinds", std::move(kinds)}};
   return page_of(about, summary, notices, body,
                  {{"data", "application/json", markup::script_json(data)},
                   {"bars", "text/plain", charts::base64(packed(numbers.bytes()))}},
@@ -276,7 +276,7 @@ std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& ab
 std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about) {
   using traces::FlameWeight;
   const charts::FlameTable table = charts::table_of(graph, max_frames);
-  Json data = data_of(table);
+  charts::Json data = data_of(table);
   std::vector<std::string> tones;
   for (const std::uint32_t tone : table.tones) tones.push_back(charts::flame_tones()[tone]);
   data.update({{"kind", "flame"},
@@ -303,13 +303,13 @@ std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weig
 
 std::string flame_html(const traces::FlameDiff& diff, const AboutTrace& about) {
   const charts::FlameTable table = charts::table_of(diff, max_frames);
-  Json data = data_of(table);
+  charts::Json data = data_of(table);
   data.update({{"kind", "diff"},
-               {"tones", Json::array()},
+               {"tones", charts::Json::array()},
                {"self", {{"base", table.self[0]}, {"new", table.self[1]}}},
                {"counts", {{"base", table.counts[0]}, {"new", table.counts[1]}}},
                {"weight", "new"},
-               {"titles", Json::object()}});
+               {"titles", charts::Json::object()}});
   const std::string summary = before_and_after(diff);
   const std::string body =
       flame_body("What changed, by stack", "", "Icicle graph of two traces. " + escape(summary)) +
