@@ -82,11 +82,18 @@ TEST_F(KernelTrace, records_each_warp_of_blocks_of_one_to_three_dimensions) {
   }
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900  // which have no clusters
+__global__ void in_clusters(View view) {
+  Warp trace(view);
+  few_events(trace);
+}
+#else
 __global__ void __cluster_dims__(2, 1, 1) in_clusters(View view) {
   Warp trace(view);
   few_events(trace);
   cooperative_groups::this_cluster().sync();
 }
+#endif
 __global__ void cooperative(View view) {
   Warp trace(view);
   trace.begin(0);
