@@ -50,7 +50,8 @@ std::vector<const compare::ComparedPoint*> by_effect(const compare::Comparison& 
 /// As `by_effect`: all that changed and, of more than eight others, three.
 struct ShownPoints {
   std::vector<const compare::ComparedPoint*> points;
-  std::string folded;  ///< "and 180 more inconclusive, 9 more same: --out=FILE.csv has them all"; empty where all are shown
+  std::string
+      folded;  ///< "and 180 more inconclusive, 9 more same: --out=FILE.csv has them all"; empty where all are shown
 };
 ShownPoints shown_points(const compare::Comparison& comparison);
 

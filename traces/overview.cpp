@@ -14,10 +14,10 @@
 namespace gpubench::traces {
 namespace {
 
-constexpr std::int64_t max_stretches = 1500;  // of a track
+constexpr std::int64_t max_stretches = 1500;     // of a track
 constexpr std::size_t max_overview_tracks = 64;  // those with the most time
-constexpr std::uint32_t max_levels = 4;       // of nested ranges
-constexpr double own_share = 0.9;             // of a stretch, for it to bear the name of its longest slice
+constexpr std::uint32_t max_levels = 4;          // of nested ranges
+constexpr double own_share = 0.9;                // of a stretch, for it to bear the name of its longest slice
 
 std::optional<WorkKind> work_kind(const Timeline& timeline, const Links& links, const Slice& slice) {
   const bool on_stream = links.gpu_of_track[slice.track] != none;

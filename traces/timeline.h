@@ -155,7 +155,7 @@ struct Timeline {
   std::vector<Flow> flows;
   std::vector<Mark> marks;  ///< by time
   std::vector<CounterTrack> counters;
-  std::vector<MemoryEvent> memory;  ///< by time
+  std::vector<MemoryEvent> memory;    ///< by time
   std::int64_t dropped = 0;           ///< records that the source lost
   std::vector<std::string> warnings;  ///< what is missing or was left out, a sentence each
 };

@@ -296,7 +296,7 @@ class BasicWarp<true, when> {
   unsigned long long slot_ = 0;  ///< address of the next slot, of a ring that of the first
   std::uint32_t last_ = 0;       ///< low half of the address behind the slots; 0: off
   std::uint32_t count_ = 0;      ///< of a ring, slots written
-  std::uint32_t slots_;               ///< of the slice: a kernel parameter, which costs no register
+  std::uint32_t slots_;          ///< of the slice: a kernel parameter, which costs no register
 };
 
 /// Records nothing, and leaves no instruction behind.

@@ -213,8 +213,7 @@ std::string trace_summary_text(const Timeline& timeline, const traces::Summary& 
     const GpuTime& gpu = summary.program.gpus[i];
     text += paragraph(printable(name_of(gpu)) + ": ", idle_text(gpu) + " (of all time recorded)", color::none, style);
   }
-  if (!summary.kernels.empty())
-    text += "\n" + kernel_rows(timeline, summary.kernels, shown_kernels, {}, "", style);
+  if (!summary.kernels.empty()) text += "\n" + kernel_rows(timeline, summary.kernels, shown_kernels, {}, "", style);
   text += copy_table(summary, timeline, style) + iteration_lines(timeline, summary, style) +
           rank_table(timeline, summary.stragglers, style);
   if (!summary.program.memory.empty()) text += heading("Memory", style) + trace_memory_text(summary.program, style);

@@ -269,74 +269,74 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
     busy += seconds(gpu.busy_ns()) / static_cast<double>(summary.gpus.size());
   const auto labels = traces::process_labels(timeline);
   Json json = {{"schema", "gpubench trace summary"},
-                     {"schema_version", 1},
-                     {"traces", traces},
-                     // The fields of an HTA report.
-                     {"gpu_idle_time_pct", percent(all.idle_ns())},
-                     {"compute_time_pct", percent(all.compute_ns())},
-                     {"communication_time_pct", percent(all.communication_ns())},
-                     {"top_kernels", std::move(top)},
-                     {"recommendations", list(program.findings, [](const Finding& one) { return Json(one.advice); })},
-                     {"bottlenecks", list(program.findings, [](const Finding& one) { return Json(one.evidence); })},
-                     // Those of a profiling session.
-                     {"total_time_ms", milliseconds(program.wall_seconds)},
-                     {"cuda_time_ms", summary.gpus.empty() ? Json() : Json(milliseconds(busy))},
-                     {"cpu_time_ms", milliseconds(seconds(summary.activity.host_ns))},
-                     {"peak_memory_mb", megabytes(allocator.peak)},
-                     {"allocated_memory_mb", megabytes(allocator.allocated)},
-                     {"reserved_memory_mb", megabytes(allocator.reserved)},
-                     {"kernels", std::move(kernels)},
-                     {"trace_path", traces.empty() ? "" : traces.front()},
-                     {"flame_graph_data", flame_of(timeline)},
-                     // Those of a timeline.
-                     {"total_time_us", microseconds(summary.activity.total_ns)},
-                     {"cpu_active_time_us", microseconds(summary.activity.host_ns)},
-                     {"gpu_active_time_us", microseconds(summary.activity.gpu_ns)},
-                     {"overlap_time_us", microseconds(summary.activity.both_ns)},
-                     // More.
-                     {"findings", findings(program)},
-                     {"gpus", gpus(timeline, summary)},
-                     {"streams", stream_idle(timeline, summary)},
-                     {"launches", launches(timeline, summary)},
-                     {"launch_bound", launch_bound(timeline, summary)},
-                     {"copies", list(summary.copies,
-                                     [&](const traces::CopyTimes& one) {
-                                       return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
-                                                   {"name", one.name},
-                                                   {"count", one.count},
-                                                   {"bytes", one.bytes},
-                                                   {"without_bytes", one.without_bytes},
-                                                   {"seconds", seconds(one.time_ns)},
-                                                   {"bytes_per_second", of(one.bytes_per_second, 1.0)},
-                                                   {"over_time", curve(one.steps, "bytes_per_second")}};
-                                     })},
-                     {"iterations", list(summary.iterations,
-                                         [&](const traces::Iterations& one) {
-                                           return Json{{"process", labels[one.process]},
-                                                       {"by", one.by},
-                                                       {"seconds", of(one.duration_ns, 1e9)},
-                                                       {"slow", one.slow()},
-                                                       {"each", list(one.all, [](const traces::Iteration& each) {
-                                                          return Json{{"start_seconds", seconds(each.start_ns)},
-                                                                      {"seconds", seconds(each.end_ns - each.start_ns)},
-                                                                      {"works", each.works},
-                                                                      {"work_seconds", seconds(each.work_ns)}};
-                                                        })}};
-                                         })},
-                     {"ranks", list(summary.stragglers.ranks,
-                                    [&](const traces::RankWait& one) {
-                                      return Json{{"process", labels[one.process]},
-                                                  {"collectives", summary.stragglers.collectives.size()},
-                                                  {"entered_last", one.last},
-                                                  {"waited_seconds", seconds(one.waited_ns)},
-                                                  {"kept_others_waiting_seconds", seconds(one.kept_waiting_ns)},
-                                                  {"clock_ahead_seconds", seconds(one.clock_ns)}};
-                                    })},
-                     {"ranks_reason", summary.stragglers.reason},
-                     {"memory", memory(program)},
-                     {"never_freed", never_freed(program)},
-                     {"warnings", timeline.warnings},
-                     {"absent", std::move(absent)}};
+               {"schema_version", 1},
+               {"traces", traces},
+               // The fields of an HTA report.
+               {"gpu_idle_time_pct", percent(all.idle_ns())},
+               {"compute_time_pct", percent(all.compute_ns())},
+               {"communication_time_pct", percent(all.communication_ns())},
+               {"top_kernels", std::move(top)},
+               {"recommendations", list(program.findings, [](const Finding& one) { return Json(one.advice); })},
+               {"bottlenecks", list(program.findings, [](const Finding& one) { return Json(one.evidence); })},
+               // Those of a profiling session.
+               {"total_time_ms", milliseconds(program.wall_seconds)},
+               {"cuda_time_ms", summary.gpus.empty() ? Json() : Json(milliseconds(busy))},
+               {"cpu_time_ms", milliseconds(seconds(summary.activity.host_ns))},
+               {"peak_memory_mb", megabytes(allocator.peak)},
+               {"allocated_memory_mb", megabytes(allocator.allocated)},
+               {"reserved_memory_mb", megabytes(allocator.reserved)},
+               {"kernels", std::move(kernels)},
+               {"trace_path", traces.empty() ? "" : traces.front()},
+               {"flame_graph_data", flame_of(timeline)},
+               // Those of a timeline.
+               {"total_time_us", microseconds(summary.activity.total_ns)},
+               {"cpu_active_time_us", microseconds(summary.activity.host_ns)},
+               {"gpu_active_time_us", microseconds(summary.activity.gpu_ns)},
+               {"overlap_time_us", microseconds(summary.activity.both_ns)},
+               // More.
+               {"findings", findings(program)},
+               {"gpus", gpus(timeline, summary)},
+               {"streams", stream_idle(timeline, summary)},
+               {"launches", launches(timeline, summary)},
+               {"launch_bound", launch_bound(timeline, summary)},
+               {"copies", list(summary.copies,
+                               [&](const traces::CopyTimes& one) {
+                                 return Json{{"gpu", traces::gpu_name(timeline, one.process, one.device)},
+                                             {"name", one.name},
+                                             {"count", one.count},
+                                             {"bytes", one.bytes},
+                                             {"without_bytes", one.without_bytes},
+                                             {"seconds", seconds(one.time_ns)},
+                                             {"bytes_per_second", of(one.bytes_per_second, 1.0)},
+                                             {"over_time", curve(one.steps, "bytes_per_second")}};
+                               })},
+               {"iterations", list(summary.iterations,
+                                   [&](const traces::Iterations& one) {
+                                     return Json{{"process", labels[one.process]},
+                                                 {"by", one.by},
+                                                 {"seconds", of(one.duration_ns, 1e9)},
+                                                 {"slow", one.slow()},
+                                                 {"each", list(one.all, [](const traces::Iteration& each) {
+                                                    return Json{{"start_seconds", seconds(each.start_ns)},
+                                                                {"seconds", seconds(each.end_ns - each.start_ns)},
+                                                                {"works", each.works},
+                                                                {"work_seconds", seconds(each.work_ns)}};
+                                                  })}};
+                                   })},
+               {"ranks", list(summary.stragglers.ranks,
+                              [&](const traces::RankWait& one) {
+                                return Json{{"process", labels[one.process]},
+                                            {"collectives", summary.stragglers.collectives.size()},
+                                            {"entered_last", one.last},
+                                            {"waited_seconds", seconds(one.waited_ns)},
+                                            {"kept_others_waiting_seconds", seconds(one.kept_waiting_ns)},
+                                            {"clock_ahead_seconds", seconds(one.clock_ns)}};
+                              })},
+               {"ranks_reason", summary.stragglers.reason},
+               {"memory", memory(program)},
+               {"never_freed", never_freed(program)},
+               {"warnings", timeline.warnings},
+               {"absent", std::move(absent)}};
   if (verdicts == nullptr) return text_of(json);
   Json judged = Json::array();
   for (std::size_t i = 0; i < verdicts->run.points.size(); ++i) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs written for SM Profiler. What its documentation shows stands here as it is, but for the include.
-#include "gpubench/compat/sm_profiler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,18 +10,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#define EVT_COMPUTE  0
-#define EVT_MEMORY   1
-#define EVT_SYNC     2
+#include "gpubench/compat/sm_profiler.h"
+
+#define EVT_COMPUTE 0
+#define EVT_MEMORY 1
+#define EVT_SYNC 2
 
 __global__ void my_kernel(uint64_t* profiler_buffer) {
-    bool is_lane_0 = (sm_profiler_get_lane_id() == 0);
-    
-    sm_profiler_event_start(profiler_buffer, EVT_COMPUTE, is_lane_0);
-    // ... your computation ...
-    sm_profiler_event_end(profiler_buffer, EVT_COMPUTE, is_lane_0);
-    
-    sm_profiler_event_instant(profiler_buffer, EVT_SYNC, is_lane_0);
+  bool is_lane_0 = (sm_profiler_get_lane_id() == 0);
+
+  sm_profiler_event_start(profiler_buffer, EVT_COMPUTE, is_lane_0);
+  // ... your computation ...
+  sm_profiler_event_end(profiler_buffer, EVT_COMPUTE, is_lane_0);
+
+  sm_profiler_event_instant(profiler_buffer, EVT_SYNC, is_lane_0);
 }
 
 namespace {
@@ -52,26 +52,25 @@ class SmProfiler : public ::testing::Test {
 };
 
 TEST_F(SmProfiler, quick_start_works) {
-sm_profiler_buffer_t profiler = sm_profiler_create_buffer(
-    /*num_blocks=*/4, 
-    /*num_groups=*/4,             // warps per block
-    /*max_events_per_group=*/100, // per warp
-    /*enabled=*/1
-);
+  sm_profiler_buffer_t profiler = sm_profiler_create_buffer(
+      /*num_blocks=*/4,
+      /*num_groups=*/4,              // warps per block
+      /*max_events_per_group=*/100,  // per warp
+      /*enabled=*/1);
 
-sm_profiler_register_event(profiler, EVT_COMPUTE, "compute");
-sm_profiler_register_event(profiler, EVT_MEMORY, "memory");
-sm_profiler_register_event(profiler, EVT_SYNC, "sync");
+  sm_profiler_register_event(profiler, EVT_COMPUTE, "compute");
+  sm_profiler_register_event(profiler, EVT_MEMORY, "memory");
+  sm_profiler_register_event(profiler, EVT_SYNC, "sync");
 
-sm_profiler_init_buffer(profiler);
+  sm_profiler_init_buffer(profiler);
 
-uint64_t* device_ptr = sm_profiler_get_device_ptr(profiler);
+  uint64_t* device_ptr = sm_profiler_get_device_ptr(profiler);
 
   my_kernel<<<4, 128>>>(device_ptr);
 
-sm_profiler_export_to_file(profiler, "trace.json");
+  sm_profiler_export_to_file(profiler, "trace.json");
   ASSERT_EQ(sm_profiler_export_to_file(profiler, "trace.stats.json"), 0) << sm_profiler_last_error();
-sm_profiler_destroy_buffer(profiler);
+  sm_profiler_destroy_buffer(profiler);
 
   int ranges = 0, moments = 0;
   const auto json = written("trace.json");
