@@ -119,6 +119,10 @@ class Checker:
         for name in ("docs", "examples"):
             shutil.copytree(self.source / name, folder / name)
         shutil.copytree(self.source / "tests" / "traces" / "data", folder / "traces")
+        for name in ("trace.json.gz", "before.json.gz", "after.json.gz"):
+            shutil.copy(folder / "traces" / "train.json.gz", folder / name)
+        for rank in (0, 1):
+            shutil.copy(folder / "traces" / f"ddp_rank{rank}.json.gz", folder / f"rank{rank}.json.gz")
         kept = folder / "docs" / "results" / "h200" / "run.json"
         for name in ("base-gpu.json", "new-gpu.json", "h200.json"):
             shutil.copy(kept, folder / name)

@@ -11,7 +11,7 @@ import sys
 
 real = os.environ["GPUBENCH_REAL"]
 arguments = sys.argv[1:]
-command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "help") if word in arguments[:1]), None)
+command = next((word for word in ("compare", "ab", "gate", "report", "calibration", "doctor", "profile", "trace", "flame", "timeline", "hta", "serve", "help") if word in arguments[:1]), None)
 
 
 def has(*flags):
@@ -37,6 +37,8 @@ elif command == "profile" and "--" in arguments:
     tests = pathlib.Path(__file__).resolve().parent.parent  # a recording of an H200 stands for the program's own
     arguments = [argument for argument in arguments[:arguments.index("--")] if not argument.startswith("--keep")]
     arguments += [f"--spools={tests / 'profile/data'}", f"--calibration={tests.parent / 'docs/results/h200/calibration-full.json'}"]
+elif command == "serve":  # until it is stopped
+    arguments = ["serve", "--help"]
 elif command == "calibration":
     arguments = ["cpu" if argument.startswith("cuda:") else argument for argument in arguments]
 
