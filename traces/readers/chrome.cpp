@@ -999,10 +999,9 @@ class ChromeReader {
     for (Slice& slice : timeline_.slices) {
       if (!work[slice.track]) continue;
       const std::string& name = timeline_.names.text(slice.name);
-      slice.kind = starts(name, {"nccl"})                          ? SliceKind::communication
-                   : starts(name, {"Memcpy", "memcpy", "MemcpyD"}) ? SliceKind::copy
-                   : starts(name, {"Memset", "memset", "MemSet"})  ? SliceKind::fill
-                                                                   : SliceKind::kernel;
+      slice.kind = starts(name, {"Memcpy", "memcpy", "MemcpyD"})  ? SliceKind::copy
+                   : starts(name, {"Memset", "memset", "MemSet"}) ? SliceKind::fill
+                                                                  : kind_of_kernel(name);
     }
     // Their processes are no programs.
     std::vector<std::uint32_t> place(device.size(), 0);

@@ -234,8 +234,7 @@ class NsightReader {
          [&](const Row& row) {
            std::uint32_t name = number_of_text(row.number(7));
            if (name == 0) name = number_of_text(row.number(8));
-           const bool nccl = timeline_.names.text(name).starts_with("nccl");
-           Slice* const slice = add_work(row, name, nccl ? SliceKind::communication : SliceKind::kernel);
+           Slice* const slice = add_work(row, name, kind_of_kernel(timeline_.names.text(name)));
            if (slice == nullptr) return;
            LaunchShape shape;
            for (int i = 0; i < 3; ++i) {

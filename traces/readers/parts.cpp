@@ -64,9 +64,13 @@ std::vector<std::uint32_t> slices_at(const Timeline& timeline, const std::vector
 constexpr std::ptrdiff_t max_reordered =
     4096;  // open slices that are looked through: a hostile trace may have millions
 
+SliceKind kind_of_kernel(std::string_view name) {
+  return name.starts_with("nccl") ? SliceKind::communication : SliceKind::kernel;
+}
+
 SliceKind kind_of_category(std::string_view category, std::string_view name) {
   if (category == "cpu_op" || category == "python_function") return SliceKind::other;
-  if (category == "kernel") return name.starts_with("nccl") ? SliceKind::communication : SliceKind::kernel;
+  if (category == "kernel") return kind_of_kernel(name);
   if (category == "gpu_memcpy") return SliceKind::copy;
   if (category == "gpu_memset") return SliceKind::fill;
   if (category == "cuda_runtime" || category == "cuda_driver") return kind_of_call(name);

@@ -23,6 +23,8 @@ inline std::uint32_t to_uint32(std::optional<std::int64_t> number) {
 
 /// The kind by the category of an event, as PyTorch's profiler and our own writers name it, and by its name.
 SliceKind kind_of_category(std::string_view category, std::string_view name);
+/// A kernel of NCCL communicates.
+SliceKind kind_of_kernel(std::string_view name);
 
 /// Marks the last slice as open, among those of its track, the last begun at the end, whatever the order of the file.
 void open_slice(std::vector<Slice>& slices, std::vector<std::uint32_t>& open);
