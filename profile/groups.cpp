@@ -26,10 +26,6 @@ using traces::Slice;
 using traces::SliceKind;
 using traces::Timeline;
 
-/// Samples of a group that are kept in its measurement: every so manieth launch.
-constexpr std::size_t max_samples = 200;
-/// Below this a record says nothing of a kernel's work: half a step of its clock.
-constexpr double min_seconds = 16e-9;
 /// Launches of one function and shape that differ by less in time are taken to do the same work.
 constexpr double same_work_difference = 0.05;
 

@@ -34,6 +34,11 @@ struct FurtherCounters {
   std::int64_t counted_launches = 0;
 };
 
+/// Samples of a group that are kept in its measurement: every so manieth launch.
+inline constexpr std::size_t max_samples = 200;
+/// Below this a record says nothing of a kernel's work: half a step of its clock.
+inline constexpr double min_seconds = 16e-9;
+
 struct GroupOptions {
   /// Keeps kernels whose name passes, as in the source or shortened. Null: all.
   std::function<bool(const std::string& name)> keeps;

@@ -15,9 +15,7 @@
 namespace gpubench::profile {
 namespace {
 
-constexpr std::size_t max_samples = 200;    // of a point
 constexpr std::size_t max_operators = 500;  // points
-constexpr double min_seconds = 16e-9;       // half a step of the records' clock
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
