@@ -15,10 +15,6 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::size_t shown_kernels = 10;
-constexpr std::size_t shown_lines = 8;  // of GPUs and of kinds of memory
-constexpr std::size_t min_shown_name = 16;
-
 std::string kernel_table(const Run& run, const ConsoleStyle& style) {
   const auto rows = program_rows(run);
   if (rows.empty()) return paragraph("", "no kernel was recorded", color::yellow, style);
@@ -27,7 +23,7 @@ std::string kernel_table(const Run& run, const ConsoleStyle& style) {
   double rest = 0.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ProgramKernel& kernel = *rows[i].kernel;
-    if (i >= shown_kernels) {
+    if (i >= max_console_kernels) {
       rest += kernel.share;
       continue;
     }
@@ -44,9 +40,10 @@ std::string kernel_table(const Run& run, const ConsoleStyle& style) {
                       {verdict != nullptr ? printable(verdict->limiter) : ""}});
   }
   std::string text = table_text(columns, min_shown_name, style, {{"mean"}, {"limiter"}, {"launches"}, {"of max"}});
-  if (rows.size() > shown_kernels)
+  if (rows.size() > max_console_kernels)
     text += paragraph(
-        "", fmt::format("and {} more, {} of the kernels' time", rows.size() - shown_kernels, format_percent(rest)),
+        "",
+        fmt::format("and {} more, {} of the kernels' time", rows.size() - max_console_kernels, format_percent(rest)),
         color::dim, style);
   return text;
 }
@@ -55,9 +52,9 @@ std::string kernel_table(const Run& run, const ConsoleStyle& style) {
 template <class Items, class LineOf>
 std::string lines(const Items& items, const LineOf& line_of, const ConsoleStyle& style) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(items.size(), shown_lines); ++i) text += line_of(items[i]);
-  if (items.size() > shown_lines)
-    text += paragraph("  ", fmt::format("and {} more", items.size() - shown_lines), color::dim, style);
+  for (std::size_t i = 0; i < std::min(items.size(), max_console_lines); ++i) text += line_of(items[i]);
+  if (items.size() > max_console_lines)
+    text += paragraph("  ", fmt::format("and {} more", items.size() - max_console_lines), color::dim, style);
   return text;
 }
 

@@ -23,8 +23,6 @@
 namespace gpubench::reports {
 namespace {
 
-constexpr std::size_t min_shown_name = 16;
-
 /// Columns from the widest table to the narrowest; the first that fits the terminal is shown.
 const std::vector<std::vector<std::string_view>> layouts = {
     {"point", "time", "\u00b1", "since last", "on device", "bandwidth", "FLOP rate", "clock", "regime", "limiter",

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/model/points.h"
 #include "reports/console/plots.h"
+#include "reports/console/program.h"
 #include "reports/program.h"
 #include "reports/shared_text.h"
 #include "traces/analyses.h"
@@ -21,10 +22,7 @@ namespace {
 using traces::Timeline;
 
 constexpr std::size_t shown_findings = 3;
-constexpr std::size_t shown_kernels = 10;
 constexpr std::size_t shown_rows = 20;
-constexpr std::size_t shown_lines = 8;
-constexpr std::size_t min_name = 16;
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 std::string time(std::int64_t ns) { return format_seconds(seconds(ns)); }
@@ -73,7 +71,7 @@ std::string gpu_table(const Timeline& timeline, const traces::Summary& summary, 
                       {share(gpu.idle_ns(), span), gpu.idle_ns() * 2 > span ? color::yellow : color::none}});
   }
   return heading("Time of the GPUs, from first to last work", style) +
-         table_text(columns, min_name, style, {{"copies"}, {"alone"}});
+         table_text(columns, min_shown_name, style, {{"copies"}, {"alone"}});
 }
 
 std::string kernel_rows(const Timeline& timeline, const std::vector<traces::KernelTime>& kernels, std::size_t shown,
@@ -102,7 +100,7 @@ std::string kernel_rows(const Timeline& timeline, const std::vector<traces::Kern
                            of(kernel.durations_ns.p99)});
     add_row(columns, std::move(row));
   }
-  return table_text(columns, min_name, style, {{"p99"}, {"self"}, {"p95"}, {"p50"}}) +
+  return table_text(columns, min_shown_name, style, {{"p99"}, {"self"}, {"p95"}, {"p50"}}) +
          rest(kernels.size(), shown, left, all, style);
 }
 
@@ -110,7 +108,7 @@ std::string iteration_lines(const Timeline& timeline, const traces::Summary& sum
   if (summary.iterations.empty()) return {};
   const auto labels = traces::process_labels(timeline);
   std::string text;
-  for (std::size_t i = 0; i < std::min(summary.iterations.size(), shown_lines); ++i) {
+  for (std::size_t i = 0; i < std::min(summary.iterations.size(), max_console_lines); ++i) {
     const traces::Iterations& one = summary.iterations[i];
     const auto& took = one.duration_ns;
     text += paragraph("",
@@ -135,7 +133,7 @@ std::string rank_table(const Timeline& timeline, const traces::Stragglers& all, 
                       {time(rank.waited_ns)},
                       {time(rank.kept_waiting_ns)}});
   }
-  std::string text = heading("Collectives: who waits for whom", style) + table_text(columns, min_name, style);
+  std::string text = heading("Collectives: who waits for whom", style) + table_text(columns, min_shown_name, style);
   if (clocks)
     text += paragraph("", "The ranks' clocks differ; they are set by the ends of the collectives.", color::dim, style);
   if (all.unmatched > 0)
@@ -149,7 +147,7 @@ std::string copy_table(const traces::Summary& summary, const Timeline& timeline,
   if (summary.copies.empty()) return {};
   std::vector<Column> columns = {{"copies and fills"}, {"count", true},  {"time", true},
                                  {"bytes", true},      {"median", true}, {"max", true}};
-  for (std::size_t i = 0; i < std::min(summary.copies.size(), shown_lines); ++i) {
+  for (std::size_t i = 0; i < std::min(summary.copies.size(), max_console_lines); ++i) {
     const traces::CopyTimes& copy = summary.copies[i];
     const bool one = summary.gpus.size() < 2;
     const auto rate = [&](double value) {
@@ -164,7 +162,7 @@ std::string copy_table(const traces::Summary& summary, const Timeline& timeline,
              rate(copy.bytes_per_second.p50),
              rate(copy.bytes_per_second.max)});
   }
-  return "\n" + table_text(columns, min_name, style, {{"median"}});
+  return "\n" + table_text(columns, min_shown_name, style, {{"median"}});
 }
 
 }  // namespace
@@ -201,7 +199,7 @@ std::string trace_memory_text(const Program& program, const ConsoleStyle& style)
   std::string text;
   for (const ProgramMemory& memory : program.memory)
     text += paragraph(printable(name_of(memory)) + " memory: ", memory_text(memory), color::none, style);
-  for (std::size_t i = 0; i < std::min(program.never_freed.size(), shown_lines); ++i)
+  for (std::size_t i = 0; i < std::min(program.never_freed.size(), max_console_lines); ++i)
     text += paragraph("never freed: ", printable(never_freed_text(program.never_freed[i])), color::none, style);
   return text;
 }
@@ -209,11 +207,12 @@ std::string trace_memory_text(const Program& program, const ConsoleStyle& style)
 std::string trace_summary_text(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
   std::string text = findings_text(summary.program, style);
   if (!summary.gpus.empty()) text += gpu_table(timeline, summary, style);
-  for (std::size_t i = 0; i < std::min(summary.program.gpus.size(), shown_lines); ++i) {
+  for (std::size_t i = 0; i < std::min(summary.program.gpus.size(), max_console_lines); ++i) {
     const GpuTime& gpu = summary.program.gpus[i];
     text += paragraph(printable(name_of(gpu)) + ": ", idle_text(gpu) + " (of all time recorded)", color::none, style);
   }
-  if (!summary.kernels.empty()) text += "\n" + kernel_rows(timeline, summary.kernels, shown_kernels, {}, "", style);
+  if (!summary.kernels.empty())
+    text += "\n" + kernel_rows(timeline, summary.kernels, max_console_kernels, {}, "", style);
   text += copy_table(summary, timeline, style) + iteration_lines(timeline, summary, style) +
           rank_table(timeline, summary.stragglers, style);
   if (!summary.program.memory.empty()) text += heading("Memory", style) + trace_memory_text(summary.program, style);
@@ -230,7 +229,7 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
                         {format_seconds(idle.seconds)},
                         {share(idle.seconds, gpu.wall_seconds)},
                         {count(idle.gaps)}});
-    text += (text.empty() ? "" : "\n") + table_text(columns, min_name, style);
+    text += (text.empty() ? "" : "\n") + table_text(columns, min_shown_name, style);
   }
   std::vector<Column> columns = {
       {"stream, by HTA's causes"}, {"host wait", true}, {"kernel wait", true}, {"other", true}};
@@ -242,7 +241,7 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
                       {time(idle.kernel_ns)},
                       {time(idle.other_ns)}});
   }
-  text += "\n" + table_text(columns, min_name, style);
+  text += "\n" + table_text(columns, min_shown_name, style);
   for (const traces::LaunchTimes& launch : summary.launches) {
     if (launch.call_ns.count == 0) continue;
     const std::string lead = printable(traces::gpu_name(timeline, launch.process, launch.device)) + " launches: ";
@@ -258,7 +257,7 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
   }
   if (!summary.launch_bound.empty()) {
     std::vector<Column> bound = {{"bound by launches"}, {"from", true}, {"for", true}, {"works", true}, {"idle", true}};
-    for (std::size_t i = 0; i < std::min(summary.launch_bound.size(), shown_lines); ++i) {
+    for (std::size_t i = 0; i < std::min(summary.launch_bound.size(), max_console_lines); ++i) {
       const traces::LaunchBound& one = summary.launch_bound[i];
       add_row(bound, {{printable(traces::gpu_name(timeline, one.process, one.device))},
                       {time(one.start_ns)},
@@ -266,9 +265,10 @@ std::string trace_idle_text(const Timeline& timeline, const traces::Summary& sum
                       {count(one.works)},
                       {share(one.idle_ns, one.end_ns - one.start_ns)}});
     }
-    text += "\n" + table_text(bound, min_name, style);
-    if (summary.launch_bound.size() > shown_lines)
-      text += paragraph("", fmt::format("and {} more", summary.launch_bound.size() - shown_lines), color::dim, style);
+    text += "\n" + table_text(bound, min_shown_name, style);
+    if (summary.launch_bound.size() > max_console_lines)
+      text +=
+          paragraph("", fmt::format("and {} more", summary.launch_bound.size() - max_console_lines), color::dim, style);
   }
   return text;
 }
@@ -311,7 +311,7 @@ std::string trace_kernels_text(const Timeline& timeline, KernelTable by, const C
                       {time(one.host_self_ns)},
                       {time(one.host_ns)}});
   }
-  return table_text(columns, min_name, style, {{"works"}, {"host total"}, {"GPU total"}}) +
+  return table_text(columns, min_shown_name, style, {{"works"}, {"host total"}, {"GPU total"}}) +
          rest(operators.size(), shown_rows, left, all, style);
 }
 
@@ -340,7 +340,7 @@ std::string critical_path_text(const Timeline& timeline, const traces::CriticalP
   for (const std::size_t i : order)
     if (path.by_kind[i] > 0)
       add_row(kinds, {{std::string(words[i])}, {time(path.by_kind[i])}, {share(path.by_kind[i], whole)}});
-  text += "\n" + table_text(kinds, min_name, style);
+  text += "\n" + table_text(kinds, min_shown_name, style);
   std::vector<Column> columns = {{"what"}, {"kind"}, {"times", true}, {"time", true}, {"share", true}};
   std::int64_t left = 0;
   for (std::size_t i = 0; i < path.sums.size(); ++i) {
@@ -355,7 +355,7 @@ std::string critical_path_text(const Timeline& timeline, const traces::CriticalP
                       {time(sum.total_ns)},
                       {share(sum.total_ns, whole)}});
   }
-  return text + "\n" + table_text(columns, min_name, style, {{"times"}}) +
+  return text + "\n" + table_text(columns, min_shown_name, style, {{"times"}}) +
          rest(path.sums.size(), shown_rows, left, whole, style);
 }
 
@@ -392,7 +392,7 @@ std::string change_table(std::string_view header, const std::vector<traces::Chan
                        : change.p    ? "no"
                                      : ""}});
   }
-  std::string text = "\n" + table_text(columns, min_name, style, {{"95 % interval"}, {"base"}});
+  std::string text = "\n" + table_text(columns, min_shown_name, style, {{"95 % interval"}, {"base"}});
   if (changes.size() > shown)
     text +=
         paragraph("", fmt::format("and {} more with smaller differences", changes.size() - shown), color::dim, style);
@@ -412,9 +412,9 @@ std::string difference_text(const traces::Difference& difference, const ConsoleS
   if (!difference.reason.empty())
     text += paragraph("", fmt::format("There are no intervals: {}.", difference.reason), color::yellow, style);
   text += change_table(difference.by.empty() ? "trace" : "iteration", {difference.iteration, difference.gpu}, 2, style);
-  text += change_table("kernel, copy or fill", difference.kernels, shown_kernels, style);
-  text += change_table("operator, time of its work on the GPU", difference.operators, shown_kernels, style);
-  text += change_table("operator, time of the host in it alone", difference.host, shown_kernels, style);
+  text += change_table("kernel, copy or fill", difference.kernels, max_console_kernels, style);
+  text += change_table("operator, time of its work on the GPU", difference.operators, max_console_kernels, style);
+  text += change_table("operator, time of the host in it alone", difference.host, max_console_kernels, style);
   if (difference.reason.empty())
     text += paragraph(
         "", "sure: unlikely (5 %) without a change, by Welch's t over iterations, Holm's correction over the table",
