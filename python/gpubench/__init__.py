@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
                         WriteError)
     from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
-    from .runs import (Calibration, Comparison, Point, Run, Timeline, calibrate, calibration, compare, devices, doctor,
-                       load, program)
+    from .runs import (Calibration, Comparison, OperationFailed, Point, Run, Timeline, WrongDevice, calibrate,
+                       calibration, compare, devices, doctor, load, program)
 
 _PLACES = {
     "harness": ("Benchmark", "State", "Stream", "benchmark", "benchmarks", "run", "sizes"),
-    "runs": ("Calibration", "Comparison", "Point", "Run", "Timeline", "calibrate", "calibration", "compare", "devices",
-             "doctor", "load", "program"),
+    "runs": ("Calibration", "Comparison", "OperationFailed", "Point", "Run", "Timeline", "WrongDevice", "calibrate",
+             "calibration", "compare", "devices", "doctor", "load", "program"),
     "_core": ("ChartError", "CudaError", "Error", "FlagError", "MetricNameError", "NoSuchDevice", "ReadError",
               "UsageError", "WriteError"),
 }
@@ -40,8 +40,9 @@ _MODULES = ("compat", "kernel_trace", "profile", "profiling", "regime", "torch",
 
 __all__ = [  # noqa: F822: found by __getattr__
     "Benchmark", "Calibration", "ChartError", "Comparison", "CudaError", "Error", "FlagError", "MetricNameError",
-    "NoSuchDevice", "Point", "ReadError", "Run", "State", "Stream", "Timeline", "UsageError", "WriteError", "benchmark",
-    "benchmarks", "calibrate", "calibration", "compare", "devices", "doctor", "load", "program", "run", "sizes"
+    "NoSuchDevice", "OperationFailed", "Point", "ReadError", "Run", "State", "Stream", "Timeline", "UsageError",
+    "WriteError", "WrongDevice", "benchmark", "benchmarks", "calibrate", "calibration", "compare", "devices",
+    "doctor", "load", "program", "run", "sizes"
 ]
 
 

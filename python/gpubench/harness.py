@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
 from ._cli import PROGRAM
-from .runs import PathLike, Run, devices
+from .runs import PathLike, Run, devices, refuse_a_fork
 
 Operation = Callable[..., Any]
 
@@ -434,6 +434,7 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     for each in wanted:
         if not isinstance(each, Benchmark):
             raise TypeError(f"run() takes benchmarks, not {type(each).__name__}; use @gpubench.benchmark")
+    refuse_a_fork(device)
     here = {each["id"]: each["kind"] for each in devices()}
     device = device or next(iter(here))
     kinds = sorted(set(here.values())) if device == "all" else ["cpu" if device == "cpu" else "cuda"]

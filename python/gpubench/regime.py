@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Mapping, cast
 from . import _core
 from ._work import Work, watch
 from .harness import Benchmark, bytes_of, run
-from .runs import Calibration, Point, Run, calibrate, calibration, devices
+from .runs import Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, refuse_a_fork
 
 REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
@@ -103,11 +103,11 @@ class GPUProfiler:
     """Says of operations what limits them. The device is calibrated on first use, and the result kept."""
 
     def __init__(self, device: str | None = None, verbose: bool = True, time_budget: float = 0.05,
-                 metrics: str | None = None):
+                 metrics: str | None = None, check: str | None = None):
         here = devices()
         self.device = device or str(here[0]["id"])
         self._time_budget = time_budget
-        self._metrics = metrics
+        self._options: dict[str, Any] = {"metrics": metrics, "check": check}
         self._events: list[tuple[Any, Any]] = []
         self._launch: float | None = None
         known = calibration(self.device)
@@ -160,6 +160,8 @@ class GPUProfiler:
         lightweight: times that one call alone, and waits for nothing until the profile is read."""
         if not callable(operation):
             raise TypeError(f"profile_with_result takes a callable and its arguments, not a {type(operation).__name__}")
+        if not lightweight:
+            self._refuse_tensors_of_others((arguments, keywords))
 
         def call() -> Any:
             return operation(*arguments, **keywords)
@@ -172,8 +174,17 @@ class GPUProfiler:
             repeatable = not why_once
         point = self._measured(call, work) if repeatable else self._judged(seconds, work, operation)
         if point.failure:
-            raise _core.Error(f"The operation ran once, and failed when it was timed: {point.failure}")
+            raise OperationFailed(f"The operation ran once, and failed when it was timed: {point.failure}")
         return result, self._profile(point, work, "" if repeatable else why_once)
+
+    def _refuse_tensors_of_others(self, arguments: Any) -> None:
+        """Where all tensors lie elsewhere, this device has nothing to do; for a mixture the operation speaks for itself."""
+        refuse_a_fork(self.device)
+        places = {str(each.device) for each in _arrays(arguments) if hasattr(each, "device") and hasattr(each, "data_ptr")}
+        if places and all((place == "cpu") == self._on_gpu() for place in places):
+            where = "the CPU" if places == {"cpu"} else ", ".join(sorted(places))
+            raise WrongDevice(f"The tensors are on {where}, and this profiler is for {self.device}. Move them there, or make a "
+                              f"GPUProfiler({sorted(places)[0]!r}).")
 
     def _on_gpu(self) -> bool:
         return self.device != "cpu"
@@ -226,7 +237,7 @@ class GPUProfiler:
             state.measure(call)
 
         measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
-                       drift_check=False, metrics=self._metrics, progress=False)
+                       drift_check=False, progress=False, **self._options)
         self.last_run = measured  #: of the operation profiled last
         point: Point = measured[0]
         return point

@@ -13,6 +13,16 @@ from . import _core
 from ._cli import PROGRAM
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+class WrongDevice(_core.UsageError):
+    """Tensors on another device than the one that is measured, or a GPU that this process cannot use."""
+
+
+class OperationFailed(_core.Error):
+    """An operation that failed while it was timed."""
+
+
 VEGA_LITE = "application/vnd.vegalite.v5+json"
 
 
@@ -501,9 +511,23 @@ def load(file: PathLike) -> Run:
     return Run.load(file)
 
 
+_gpus_used_by: int | None = None
+
+
 def devices() -> list[dict[str, Any]]:
     """The devices of this machine, GPUs first."""
-    return cast("list[dict[str, Any]]", json.loads(_core.devices()))
+    global _gpus_used_by
+    found = cast("list[dict[str, Any]]", json.loads(_core.devices()))
+    if _gpus_used_by is None and any(each["kind"] == "cuda" for each in found):
+        _gpus_used_by = os.getpid()
+    return found
+
+
+def refuse_a_fork(device: str | None) -> None:
+    """CUDA does not live on in a forked process, but for the CPU's part."""
+    if device != "cpu" and _gpus_used_by not in (None, os.getpid()):
+        raise WrongDevice(f"This process was forked from process {_gpus_used_by}, which uses the GPU, and CUDA does not work in a fork. Start "
+                          "it by multiprocessing's method 'spawn', or measure on device='cpu'.")
 
 
 def doctor() -> dict[str, Any]:

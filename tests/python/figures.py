@@ -74,6 +74,22 @@ def beside():
     print(run.warnings)
 
 
+def differences(cpp_json, run, key):
+    """Device times of the same kernels from C++ and from Python. The two agree within 1 % or 30 ns."""
+    cpp = {key(point): point for point in gpubench.load(cpp_json)}
+    print(f"| {run[0].operation} | C++ device (us) | Python device (us) | difference (ns) | difference | within 1 % or 30 ns |")
+    print("|---|--:|--:|--:|--:|---|")
+    for point in run:
+        other = cpp.get(key(point))
+        one, mine = other.seconds("device") if other else None, point.seconds("device")
+        if one is None or mine is None:
+            print(f"| {point.name} | {point.why_absent('device') or (other.why_absent('device') if other else 'not in C++')} |")
+            continue
+        apart = mine - one
+        print(f"| {point.name} | {one * 1e6:.3f} | {mine * 1e6:.3f} | {apart * 1e9:+.0f} | {apart / one:+.2%} | "
+              f"{'yes' if abs(apart) <= max(0.01 * one, 30e-9) else 'NO'} |")
+
+
 def same_kernel(cpp_json):
     """The example saxpy of C++ and the same kernel from CuPy."""
     import cupy
@@ -81,23 +97,30 @@ def same_kernel(cpp_json):
       const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
       if (i < n) y[i] = a * x[i] + y[i];
     }''', "saxpy_kernel")
-    cpp = gpubench.load(cpp_json)
-    by_n = {point.arguments["n"]: point for point in cpp if "n" in point.arguments}
 
-    @gpubench.benchmark(n=[n for n in by_n])
+    @gpubench.benchmark(n=sorted({point.arguments["n"] for point in gpubench.load(cpp_json)}))
     def saxpy(state, n):
-        x, y = cupy.ones(n, dtype="f"), cupy.ones(n, dtype="f")
+        x, y = (torch.randn(n, device=state.device) for _ in range(2))  # random, as in C++
         state.reads(x, y)
         state.writes(y)
-        state.measure(lambda: kernel(((n + 255) // 256,), (256,), (cupy.int64(n), cupy.float32(2), x, y)))
+        state.measure(lambda: kernel(((n + 255) // 256,), (256,), (cupy.int64(n), cupy.float32(2), x.data_ptr(), y.data_ptr())))
 
-    run = gpubench.run(saxpy, **BUDGET)
-    print("| n | C++ device | CuPy device | difference |")
-    print("|--:|--:|--:|--:|")
-    for point in run:
-        one, other = by_n[point.arguments["n"]].seconds("device"), point.seconds("device")
-        if one and other:
-            print(f"| {point.arguments['n']} | {one * 1e6:.3f} us | {other * 1e6:.3f} us | {(other - one) * 1e9:+.0f} ns |")
+    differences(cpp_json, gpubench.run(saxpy, **BUDGET), lambda point: point.arguments["n"])
+
+
+def same_product(cpp_json):
+    """cuBLAS from C++ (regimes_libraries --filter=^cublas_gemm) and from PyTorch."""
+    types = {"fp64": torch.float64, "fp32": torch.float32, "fp16": torch.half, "bf16": torch.bfloat16}
+    known = [point.arguments for point in gpubench.load(cpp_json) if point.arguments.get("type") in types]
+
+    @gpubench.benchmark(type=list(dict.fromkeys(each["type"] for each in known)), n=sorted({each["n"] for each in known}))
+    def product(state, type, n):
+        a, b = (torch.randn(n, n, device=state.device, dtype=types[type]) for _ in range(2))
+        out = torch.empty_like(a)
+        state.flops("fp32", 2 * n**3)
+        state.measure(lambda: torch.mm(a, b, out=out))
+
+    differences(cpp_json, gpubench.run(product, **BUDGET), lambda point: (point.arguments.get("type"), point.arguments.get("n")))
 
 
 def sweep():
@@ -160,74 +183,149 @@ def costs():
     print(f"KernelTimer start and stop {host_nanoseconds(timed):.0f} ns")
 
 
-def regimes():
-    """60 points of PyTorch's operators: what limits each, beside what is expected of it."""
-    from gpubench.regime import GPUProfiler
+def operators():
+    """60 points of PyTorch's operators: name, operation, arguments."""
     f = torch.nn.functional
     half, single = torch.bfloat16, torch.float32
 
     def t(*shape, dtype=single):
         return torch.randn(*shape, device="cuda", dtype=dtype)
 
-    points = []  # name, what may be said of it, operation, arguments
+    points = []
     for n in (2**10, 2**13):
         for op in (torch.cos, torch.relu, torch.neg):
-            points.append((f"{op.__name__} {n}", "OVERHEAD LATENCY", op, (t(n),)))
+            points.append((f"{op.__name__} {n}", op, (t(n),)))
     for n in (2**26, 2**28):
         for op in (torch.cos, torch.relu, torch.neg, torch.exp, f.gelu, torch.sigmoid):
-            points.append((f"{op.__name__} {n}", "MEMORY", op, (t(n),)))
-        points.append((f"add {n}", "MEMORY", torch.add, (t(n), t(n))))
-        points.append((f"sum {n}", "MEMORY", torch.sum, (t(n),)))
-        points.append((f"max {n}", "MEMORY", torch.max, (t(n),)))
-        points.append((f"bf16 mul {n}", "MEMORY", torch.mul, (t(n, dtype=half), t(n, dtype=half))))
+            points.append((f"{op.__name__} {n}", op, (t(n),)))
+        points.append((f"add {n}", torch.add, (t(n), t(n))))
+        points.append((f"sum {n}", torch.sum, (t(n),)))
+        points.append((f"max {n}", torch.max, (t(n),)))
+        points.append((f"bf16 mul {n}", torch.mul, (t(n, dtype=half), t(n, dtype=half))))
     for rows in (2**14, 2**16):
-        points.append((f"softmax {rows} x 4096", "MEMORY", torch.softmax, (t(rows, 4096), -1)))
-        points.append((f"layer_norm {rows} x 4096", "MEMORY", f.layer_norm, (t(rows, 4096), (4096,))))
-        points.append((f"sum rows {rows} x 4096", "MEMORY", torch.sum, (t(rows, 4096), -1)))
-        points.append((f"mean columns {rows} x 4096", "MEMORY", torch.mean, (t(rows, 4096), 0)))
+        points.append((f"softmax {rows} x 4096", torch.softmax, (t(rows, 4096), -1)))
+        points.append((f"layer_norm {rows} x 4096", f.layer_norm, (t(rows, 4096), (4096,))))
+        points.append((f"sum rows {rows} x 4096", torch.sum, (t(rows, 4096), -1)))
+        points.append((f"mean columns {rows} x 4096", torch.mean, (t(rows, 4096), 0)))
     for n in (4096, 8192):
-        points.append((f"matmul bf16 {n}", "COMPUTE", torch.matmul, (t(n, n, dtype=half), t(n, n, dtype=half))))
-        points.append((f"matmul fp32 {n}", "COMPUTE", torch.matmul, (t(n, n), t(n, n))))
-    points.append(("matmul fp64 4096", "COMPUTE", torch.matmul, (t(4096, 4096, dtype=torch.float64),) * 2))
-    points.append(("bmm bf16 64 x 2048", "COMPUTE", torch.bmm, (t(64, 2048, 2048, dtype=half),) * 2))
-    points.append(("matrix x vector bf16 16384", "MEMORY", torch.mv, (t(16384, 16384, dtype=half), t(16384, dtype=half))))
-    points.append(("matmul thin bf16", "MEMORY", torch.matmul, (t(16384, 16384, dtype=half), t(16384, 8, dtype=half))))
+        points.append((f"matmul bf16 {n}", torch.matmul, (t(n, n, dtype=half), t(n, n, dtype=half))))
+        points.append((f"matmul fp32 {n}", torch.matmul, (t(n, n), t(n, n))))
+    points.append(("matmul fp64 4096", torch.matmul, (t(4096, 4096, dtype=torch.float64),) * 2))
+    points.append(("bmm bf16 64 x 2048", torch.bmm, (t(64, 2048, 2048, dtype=half),) * 2))
+    points.append(("matrix x vector bf16 16384", torch.mv, (t(16384, 16384, dtype=half), t(16384, dtype=half))))
+    points.append(("matmul thin bf16", torch.matmul, (t(16384, 16384, dtype=half), t(16384, 8, dtype=half))))
     for n in (32, 64, 128):
-        points.append((f"matmul bf16 {n}", "OVERHEAD LATENCY", torch.matmul, (t(n, n, dtype=half), t(n, n, dtype=half))))
+        points.append((f"matmul bf16 {n}", torch.matmul, (t(n, n, dtype=half), t(n, n, dtype=half))))
     q = t(8, 32, 4096, 128, dtype=half)
-    points.append(("attention 4096", "COMPUTE LATENCY", f.scaled_dot_product_attention, (q, q, q)))
-    points.append(("conv2d 256 bf16", "COMPUTE LATENCY", f.conv2d, (t(64, 256, 56, 56, dtype=half), t(256, 256, 3, 3, dtype=half))))
-    points.append(("max_pool2d", "MEMORY LATENCY", f.max_pool2d, (t(64, 256, 112, 112), 2)))
+    points.append(("attention 4096", f.scaled_dot_product_attention, (q, q, q)))
+    points.append(("conv2d 256 bf16", f.conv2d, (t(64, 256, 56, 56, dtype=half), t(256, 256, 3, 3, dtype=half))))
+    points.append(("max_pool2d", f.max_pool2d, (t(64, 256, 112, 112), 2)))
     table = t(2**20, 256)
-    points.append(("embedding rows", "MEMORY", f.embedding, (torch.randint(0, 2**20, (2**20,), device="cuda"), table)))
-    points.append(("gather 2^24 of 2^26", "MEMORY", torch.gather,
+    points.append(("embedding rows", f.embedding, (torch.randint(0, 2**20, (2**20,), device="cuda"), table)))
+    points.append(("gather 2^24 of 2^26", torch.gather,
                    (t(2**26), 0, torch.randint(0, 2**26, (2**24,), device="cuda"))))
-    points.append(("clone 2^28", "MEMORY", torch.clone, (t(2**28),)))
-    points.append(("cat 2 x 2^27", "MEMORY", lambda *both: torch.cat(both), (t(2**27), t(2**27))))
-    points.append(("transpose copy 16384", "MEMORY LATENCY", lambda x: x.T.contiguous(), (t(16384, 16384),)))
-    points.append(("cumsum 2^26", "MEMORY LATENCY", torch.cumsum, (t(2**26), 0)))
-    points.append(("sort 2^24", "MEMORY LATENCY COMPUTE", torch.sort, (t(2**24),)))
-    points.append(("topk 2^24", "MEMORY LATENCY", torch.topk, (t(2**24), 10)))
+    points.append(("clone 2^28", torch.clone, (t(2**28),)))
+    points.append(("cat 2 x 2^27", lambda *both: torch.cat(both), (t(2**27), t(2**27))))
+    points.append(("transpose copy 16384", lambda x: x.T.contiguous(), (t(16384, 16384),)))
+    points.append(("cumsum 2^26", torch.cumsum, (t(2**26), 0)))
+    points.append(("sort 2^24", torch.sort, (t(2**24),)))
+    points.append(("topk 2^24", torch.topk, (t(2**24), 10)))
     for n in (1, 16):
-        points.append((f"zeros {n}", "OVERHEAD LATENCY", lambda x: torch.zeros_like(x), (t(n),)))
-        points.append((f"scalar add {n}", "OVERHEAD LATENCY", torch.add, (t(n), 1)))
-    profiler = GPUProfiler(verbose=False)
-    right = 0
+        points.append((f"zeros {n}", lambda x: torch.zeros_like(x), (t(n),)))
+        points.append((f"scalar add {n}", torch.add, (t(n), 1)))
+    return points
+
+
+# What each unit of `--metrics=units` is, in the words of scripts/library-truth.py.
+UNITS = {"dram": "DRAM", "l2_atomics_hottest": "atomics of one slice", "l2_atomics": "atomics", "l2": "L2", "sm_input": "L2 to SM",
+         "sm_output": "L2 to SM", "l1": "L1", "texture": "L1", "lsu": "LSU", "special": "special functions", "alu": "ALU",
+         "fma": "FMA", "fp64": "FP64", "tensor": "tensor", "issue": "issue"}
+
+
+def truth_of(measurement, calls):
+    """What scripts/library-truth.py takes for one point: the busy shares that the hardware counted."""
+    units = {}
+    for each in measurement.get("counters", ()):
+        unit = next((UNITS[name] for name in UNITS if each["name"].startswith(name + "_") and each["name"].endswith("_busy")), None)
+        if unit and each["value"] > units.get(unit, [-1.0])[0]:
+            units[unit] = [each["value"], each["name"]]
+    if not units:
+        absent = [each.get("reason", "") for each in measurement.get("absent_counters", ())]
+        return {"reason": absent[0] if absent else "nothing was counted"}
+    kernels = measurement.get("launches", {}).get("kernels") or calls
+    return {"kernels": kernels, "counted": kernels, "units": units,
+            "seconds": measurement.get("activity", {}).get("seconds", {}).get("value") or 0.0}
+
+
+def regimes(file="regimes.json"):
+    """What limits 60 points of PyTorch's operators, held against the hardware's counters by the library suite's rule: first as
+    GPUProfiler says it without counters, then with them. FILE gets the run."""
+    import importlib.util
+    import json
+    import pathlib
+
+    from gpubench.regime import GPUProfiler
+    script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "library-truth.py"
+    library = importlib.util.module_from_spec(importlib.util.spec_from_file_location("library_truth", script))
+    library.__spec__.loader.exec_module(library)
+    profiler = GPUProfiler(verbose=False, metrics="core,units", check="activity")
+    points, truth, told = [], {}, {}
     start = time.perf_counter()
-    print("| operator | time (us) | regime | limiter | of FLOP peak | of bandwidth | confidence | expected |")
-    print("|---|--:|---|---|--:|--:|--:|---|")
-    for name, expected, operation, arguments in points:
+    for name, operation, arguments in operators():
         try:
             profile = profiler.profile_operation(operation, *arguments)
         except Exception as error:
-            print(f"| {name} | {type(error).__name__}: {str(error)[:150]} |")
+            print(f"{name}: {type(error).__name__}: {str(error)[:300]}")
             continue
-        good = profile["regime"].removesuffix("_BOUND") in expected.split()
-        right += good
-        print(f"| {name} | {profile['runtime_ms'] * 1e3:.2f} | {profile['regime']} | {profile['limiter']} | "
-              f"{profile['flops_utilization']:.0%} | {profile['bandwidth_utilization']:.0%} | {profile['confidence'] or 0:.2f} | "
-              f"{'' if good else 'NOT '}{expected.lower()} |")
-    print(f"{right} of {len(points)} as expected, {time.perf_counter() - start:.1f} s")
+        run = profiler.last_run.data
+        point = run["points"][0]
+        point["measurement"].update(name=name, operation=name.split()[0])
+        points.append(point)
+        truth[name] = truth_of(point["measurement"], len(profile["operators"]))
+        told[name] = profile
+        if profile["called_once_because"]:
+            print(f"{name}: called once, {profile['called_once_because']}")
+    print(f"{len(points)} operators in {time.perf_counter() - start:.1f} s, the counters included")
+    counted = {**run, "points": points, "boundaries": []}
+    pathlib.Path(file).write_text(json.dumps(counted), encoding="utf-8")
+    for title, data in (("without counters", library.strip(json.loads(json.dumps(counted)))), ("with counters", counted)):
+        core = gpubench._core.Run.from_json(json.dumps(data))
+        core.classify()
+        judged = json.loads(core.to_json())
+        for point, other in zip(judged["points"], points):  # what was counted is known of the truth
+            point["measurement"]["counters"] = other["measurement"].get("counters", [])
+        print(f"\n## Regimes {title}\n")
+        print(library.table(list(library.rows(judged, {"points": truth}))))
+    print("\n| operator | time (us) | of FLOP peak | of bandwidth | units over 40 % |\n|---|--:|--:|--:|---|")
+    for name, profile in told.items():
+        busy = sorted(((share, unit) for unit, (share, _) in truth[name].get("units", {}).items() if share > 40), reverse=True)
+        print(f"| {name} | {profile['runtime_ms'] * 1e3:.2f} | {profile['flops_utilization']:.0%} | "
+              f"{profile['bandwidth_utilization']:.0%} | {', '.join(f'{unit} {share:.0f}' for share, unit in busy)} |")
+
+
+def attention():
+    """What a call of attention takes with each of PyTorch's ways, the first and the later ones."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    from gpubench._work import watch
+    call = torch.nn.functional.scaled_dot_product_attention
+    for dtype in (torch.bfloat16, torch.float32):
+        q = torch.randn(8, 32, 4096, 128, device="cuda", dtype=dtype)
+        for way in (None, SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH):
+            torch.cuda.synchronize()
+            try:
+                with sdpa_kernel(way) if way is not None else torch.no_grad():
+                    start = time.perf_counter()
+                    watched = watch(lambda: call(q, q, q))[1]
+                    torch.cuda.synchronize()
+                    first = time.perf_counter() - start
+                    later = events(lambda: call(q, q, q), 5)
+                print(f"{str(dtype).removeprefix('torch.')} {way.name if way is not None else 'chosen by PyTorch'}: first call "
+                      f"{first * 1e3:.1f} ms, later ones {later * 1e3:.2f} ms, {4 * 8 * 32 * 4096**2 * 128 / later / 1e12:.0f} TFLOP/s; "
+                      f"operators {', '.join(watched.operators)}")
+            except RuntimeError as error:
+                print(f"{str(dtype).removeprefix('torch.')} {way}: {str(error).splitlines()[0][:200]}")
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

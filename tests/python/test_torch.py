@@ -206,3 +206,52 @@ class TestWithTorch:
 
         report = TorchCompileAnalyzer(backend=broken).analyze(lambda x: x + 1, self.torch.ones(3))
         assert math.isnan(report.speedup) and any("could not be compiled" in note for note in report.notes)
+
+
+@pytest.mark.gpu
+class TestOnAGpu:
+    @pytest.fixture(autouse=True)
+    def torch(self):
+        self.torch = pytest.importorskip("torch")
+
+    def test_a_training_step_is_accounted_for(self, tmp_path):
+        model = self.torch.nn.Linear(4096, 4096, device="cuda")
+        x = self.torch.randn(4096, 4096, device="cuda")
+        profiler = UnifiedProfiler(output_dir=tmp_path)
+
+        def step():
+            model(x).sum().backward()
+
+        step()
+        with profiler.profile("step") as session:
+            step()
+        print(session.total_time_ms, session.cuda_time_ms, session.kernels[:3], session.bottlenecks, session.notes)
+        assert 0 < session.cuda_time_ms <= session.total_time_ms and session.peak_memory_mb > 64
+        assert sum(each.share for each in session.kernels) == pytest.approx(1.0) and session.kernels[0].count >= 1
+        report = HTAAnalyzer(tmp_path).analyze_trace(session.trace_path)
+        print(report)
+        timed = profiler.profile_function(step, warmup=1, iterations=5)
+        assert len(timed.samples_ms) == 5 and timed.total_time_ms > 0
+        assert profiler.compare_sessions(timed, timed)["speedup"] == 1.0
+
+    def test_memory_is_exact_to_the_byte(self):
+        profiler = MemoryProfiler()
+        self.torch.cuda.empty_cache()
+        before = self.torch.cuda.memory_allocated()
+        with profiler.track("step"):
+            kept = self.torch.empty(50_000_000, device="cuda")
+            gone = self.torch.empty(25_000_000, device="cuda")
+            del gone
+        analysis = profiler.get_peak_analysis()
+        print(profiler.source, analysis)
+        assert profiler.source == "allocator history" and kept is not None
+        assert analysis["peak_allocated_mb"] == pytest.approx((before + 300_000_000) / 1e6, abs=2.1)
+
+    def test_compiling_fuses_and_is_correct(self, tmp_path):
+        from gpubench.torch import TorchCompileAnalyzer
+        x = self.torch.randn(2**24, device="cuda")
+        analyzer = TorchCompileAnalyzer()
+        report = analyzer.analyze(lambda x: (x.cos() + 1).sin() * 2, x, warmup=1, iterations=6)
+        print(report)
+        assert report.correct and report.total_graph_breaks == 0 and report.ops_after_fusion < report.kernels_before
+        assert analyzer.export_report(report, tmp_path / "r.html").exists()
