@@ -408,7 +408,7 @@ class Measurements {
       measurement.clock_hz = clock->second;
       measurement.clock_hz_source = "cupti range around launches";
     }
-    const std::string source =
+    std::string source =
         group.counted_in        ? fmt::format("cupti range, launches in {}",
                                        group.counted_in.value() == 0 ? "no range" : paths_.text(*group.counted_in))
                : group.further.empty() ? fmt::format("cupti range, mean of {} launches", group.counted)

@@ -94,10 +94,12 @@ ProgramEnd run_recorded(const std::vector<std::string>& words, const std::filesy
   }
   std::vector<std::string> environment = environment_with(library, folder);
   std::vector<char*> entries;
+  entries.reserve(environment.size() + 1);
   for (std::string& entry : environment) entries.push_back(entry.data());
   entries.push_back(nullptr);
   std::vector<std::string> copies = words;
   std::vector<char*> arguments;
+  arguments.reserve(copies.size() + 1);
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace gpubench::kernel_trace {
@@ -43,7 +44,7 @@ void add_lines(std::span<const ClockPair> pairs, const Rate& other, std::int64_t
       (own->error < rate.error || std::abs(own->ns_per_tick - rate.ns_per_tick) > 4.0 * (own->error + rate.error)))
     rate = *own;
   const ClockPair& first = pairs.front();
-  double least = INFINITY, most = -INFINITY;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const ClockPair& pair : pairs) {
     const double off =
         static_cast<double>(pair.ns - first.ns) - static_cast<double>(pair.clock - first.clock) * rate.ns_per_tick;

@@ -155,7 +155,7 @@ Statistics statistics_of(const Recording& recording) {
     range.max_ns = values.back();
     Imbalance& imbalance = result.imbalance.emplace_back();
     imbalance.name = range.name;
-    const auto totals = [&](const SumsBy<Place>& sums) {
+    const auto totals = [id = id](const SumsBy<Place>& sums) {
       std::vector<double> all;
       for (auto at = sums.lower_bound({id, 0, 0}); at != sums.end() && std::get<0>(at->first) == id; ++at)
         all.push_back(at->second.total);

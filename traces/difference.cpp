@@ -161,9 +161,11 @@ std::vector<Change> changes(const std::map<std::string, Sums>& base, std::size_t
   for (const auto& [name, sums] : base) all[name].first = sums;
   for (const auto& [name, sums] : next) all[name].second = sums;
   std::vector<Change> result;
+  result.reserve(all.size());
   for (const auto& [name, both] : all)
     result.push_back(change_of(name, both.first, base_count, both.second, next_count));
   std::vector<double> p;
+  p.reserve(result.size());
   for (const Change& change : result) p.push_back(change.p.value_or(1.0));
   const std::vector<double> corrected = statistics::holm(p);
   for (std::size_t i = 0; i < result.size(); ++i)

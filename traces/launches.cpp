@@ -57,7 +57,7 @@ std::vector<LaunchTimes> launch_times(const Timeline& timeline, const Links& lin
   std::vector<LaunchTimes> result;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (values[i].calls.empty() && times[i].without_call == 0) continue;
-    result.push_back(std::move(times[i]));
+    result.push_back(times[i]);
     result.back().process = links.gpus[i].first;
     result.back().device = links.gpus[i].second;
     result.back().call_ns = distribution_of(std::move(values[i].calls));

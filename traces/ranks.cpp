@@ -52,6 +52,7 @@ Stragglers stragglers(const Timeline& timeline) {
   const auto slice_of = [&](std::uint32_t i) -> const Slice& { return timeline.slices[i]; };
   for (std::size_t rank = 1; rank < processes.size() && !together.empty(); ++rank) {
     std::vector<std::int64_t> differences;
+    differences.reserve(together.size());
     for (const auto& slices : together)
       differences.push_back(slice_of(slices[rank]).end_ns() - slice_of(slices[0]).end_ns());
     const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);

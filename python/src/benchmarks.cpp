@@ -234,6 +234,7 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
     const nb::gil_scoped_release unlock;
     try {
       std::vector<char*> argv;
+      argv.reserve(words.size() + 1);
       for (std::string& word : words) argv.push_back(word.data());
       argv.push_back(nullptr);
       const Options options = parse_command_line(static_cast<int>(words.size()), argv.data());

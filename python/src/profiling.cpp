@@ -17,6 +17,7 @@ namespace {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): Python holds streams as integers
 cudaStream_t stream_at(std::uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); }
 
 profile::Reduction reduction_of(const std::string& name) {
@@ -171,6 +172,7 @@ void bind_profile(nb::module_& module) {
           "track",
           [](profile::MemoryTracker& self, const std::string& name, std::uintptr_t pointer,
              std::vector<std::int64_t> shape, const std::string& type, std::uint64_t bytes) {
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): Python holds addresses as integers
             self.track(name, reinterpret_cast<const void*>(pointer), std::move(shape), type, bytes);
           },
           "name"_a, "pointer"_a, "shape"_a, "type"_a, "bytes"_a)

@@ -50,7 +50,7 @@ class FileBytes : public Bytes {
 
  private:
   struct Close {
-    void operator()(std::FILE* opened) const { std::fclose(opened); }
+    void operator()(std::FILE* opened) const { static_cast<void>(std::fclose(opened)); }
   };
   std::unique_ptr<std::FILE, Close> input_;
   std::uint64_t read_ = 0, size_;

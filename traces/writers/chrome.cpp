@@ -97,7 +97,7 @@ class ChromeWriter {
     const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
     put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",{}{{\"name\":{}}}}}", args, json_text(track_name(here, lane)));
     put(",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",{}{{\"sort_index\":{}}}}}", args,
-        track * 100 + std::min<std::size_t>(lane, 99));
+        std::size_t{track} * 100 + std::min<std::size_t>(lane, 99));
     return number;
   }
 
