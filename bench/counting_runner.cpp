@@ -71,7 +71,7 @@ using detail::Declaration;
 
 const Measurement& CountingRunner::run(const PointCall& call, std::size_t position, const Measurement& timed) {
   Measurement& measurement = points_.try_emplace(position, timed).first->second;
-  if (!measurement.seconds()) return measurement;
+  if (!measurement.seconds() || !pass_->wants(position)) return measurement;
   try {
     if (device_.is_lost()) {
       pass_->give_up(measurement,

@@ -11,6 +11,9 @@
 namespace gpubench::bench {
 namespace {
 
+/// That one pass goes over. Each takes some hundred KiB of counter data.
+constexpr std::size_t points_of_a_pass = 256;
+
 /// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
 std::optional<std::string> difference(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
@@ -169,21 +172,50 @@ void CounterPass::open() {
 
 std::size_t CounterPass::rounds() {
   if (!wanted() || unavailable() != nullptr) return 1;
-  return std::max<std::size_t>(plan_.groups.size(), 1);
+  lay_out_rounds();
+  return std::max<std::size_t>(rounds_.size(), 1);
+}
+
+/// To begin and end a pass is slow, so all points share it. Not where kernels are counted one by one, which needs the
+/// profiler for a point alone.
+void CounterPass::lay_out_rounds() {
+  rounds_.clear();
+  for (std::size_t group = 0; group < plan_.groups.size(); ++group) {
+    const auto& [counters, passes] = plan_.groups[group];
+    if (points_ == 0 || passes < 2 || !source_->counts_by_passes() || each_kernel_ || std::ranges::any_of(counters, is_over_elapsed_time)) {
+      rounds_.push_back({group, 0, 0, false});
+      continue;
+    }
+    for (std::size_t part = 0; part * points_of_a_pass < points_; ++part)
+      for (std::size_t pass = 0; pass < passes; ++pass) rounds_.push_back({group, pass, part, true});
+  }
 }
 
 void CounterPass::begin(std::size_t round) {
-  round_ = round;
+  round_.reset();
+  if (round == 0) counted_.clear();
+  if (!source_) return why_not_this_round_.clear();
+  if (rounds_.empty()) lay_out_rounds();
+  if (round < rounds_.size()) round_ = rounds_[round];
+  if (round_ && round_->pass > 0) return source_->next_pass();
   why_not_this_round_.clear();
-  if (round_ == 0) counted_.clear();
-  if (!source_) return;
   read();
-  if (round_ >= plan_.groups.size()) return;
+  if (!round_) return;
+  const auto& counters = plan_.groups[round_->group].counters;
   try {
-    source_->begin(plan_.groups[round_].counters);
+    if (round_->by_passes)
+      source_->begin_passes(counters, std::min(points_, points_of_a_pass));
+    else
+      source_->begin(counters);
   } catch (const MetricsUnavailable& error) {
     why_not_this_round_ = error.what();
   }
+}
+
+bool CounterPass::wants(std::size_t point) {
+  const std::size_t position = positions_.try_emplace(point, positions_.size()).first->second;
+  if (!source_ || rounds_.empty()) return true;
+  return round_ && (!round_->by_passes || position / points_of_a_pass == round_->part);
 }
 
 void CounterPass::fill(Measurement& measurement, const Replay& replay) {
@@ -195,7 +227,7 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
     measurement.counters.clear();  // a resumed run's point may have some
     measurement.absent_counters.clear();
   }
-  if (round_ >= plan_.groups.size()) return;
+  if (!round_) return;
   try {
     if (!why_not_this_round_.empty()) throw MetricsUnavailable(why_not_this_round_);
     Replay each = replay;
@@ -208,7 +240,7 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
 
 /// Every round sets the operation up anew, with the same data: only within one do passes follow each other.
 void CounterPass::count(PointValues& counted, const Replay& replay) {
-  const std::size_t passes = plan_.groups[round_].passes;
+  const std::size_t passes = round_->by_passes ? 1 : plan_.groups[round_->group].passes;
   if (passes > 1 && replay.keep_inputs) {
     if (const auto reason = replay.keep_inputs()) {
       counted.condition = fmt::format(", some in {} passes, each on what the one before left: {}", passes, *reason);
@@ -221,7 +253,7 @@ void CounterPass::count(PointValues& counted, const Replay& replay) {
 
 /// The counters of this round's group are absent: the others are not affected.
 void CounterPass::miss(PointValues& counted, const std::string& reason) {
-  for (const std::string& counter : plan_.groups[round_].counters) counted.values.absent.emplace(counter, reason);
+  for (const std::string& counter : plan_.groups[round_->group].counters) counted.values.absent.emplace(counter, reason);
   warn_of(reason);
 }
 

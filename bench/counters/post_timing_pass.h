@@ -54,8 +54,15 @@ class PostTimingPass {
  public:
   virtual ~PostTimingPass() = default;
   [[nodiscard]] virtual std::size_t rounds() { return 1; }
+  /// There are at most so many points. To be called before `rounds`.
+  virtual void expect(std::size_t points) { (void)points; }
   /// All points come once more from here. The first round is 0.
   virtual void begin(std::size_t round) { (void)round; }
+  /// Whether `fill` has anything to do for this point in this round: else its operation need not be set up.
+  [[nodiscard]] virtual bool wants(std::size_t point) {
+    (void)point;
+    return true;
+  }
   /// For a measurement with a time. In a later round it is as the round before left it.
   virtual void fill(Measurement& measurement, const Replay& replay) = 0;
   /// After the last round.
@@ -76,6 +83,7 @@ struct CountingEffort {
   std::size_t ranges = 0;      ///< counted, those that had to be counted again included
   std::size_t configured = 0;  ///< how often it was told what to count
   std::size_t enabled = 0;     ///< how often it took the counters
+  std::map<std::string, std::pair<std::size_t, double>, std::less<>> calls;  ///< how often, and seconds, by what was done
 };
 
 /// Each name that was asked for is in one of the two maps.
@@ -108,6 +116,16 @@ class MetricSource {
   [[nodiscard]] virtual std::optional<std::size_t> passes(const std::vector<std::string>& metrics) = 0;
   /// Counts these from here on, all together. Values of others that were not read are lost. Throws MetricsUnavailable.
   virtual void begin(const std::vector<std::string>& metrics) = 0;
+  /// Whether it has the two below.
+  [[nodiscard]] virtual bool counts_by_passes() const { return false; }
+  /// The same for several passes, one of each point at a time: all points are counted again after each `next_pass`, and
+  /// their values come after the last. Throws MetricsUnavailable.
+  virtual void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) {
+    (void)metrics;
+    (void)max_points;
+    throw MetricsUnavailable("this source counts all passes of a point together");
+  }
+  virtual void next_pass() {}
   /// Counts one point, with `prepare` and `execute` once for each pass. Throws MetricsUnavailable, and what the two
   /// throw; earlier points are not affected.
   virtual void count(std::size_t point, const Replay& replay) = 0;
@@ -194,8 +212,8 @@ void add_counters(Measurement& measurement, const std::vector<ResolvedMetric>& m
                   const std::map<std::string, double>& values, const CounterSourceName& source,
                   const std::function<std::string(const std::string&, const std::string&)>& why_missing);
 
-/// Counts what was asked for on one device: one round over all points for each group of counters, because to change the
-/// group is slow. Opens the source only if anything was asked for. Missing counters are absent with their reason.
+/// Counts what was asked for on one device: one round over all points for each group of counters, and where it takes
+/// several passes for each of them, because to change the group or the pass is slow (docs/results/h200/counting.md). Opens the source only if anything was asked for. Missing counters are absent with their reason.
 class CounterPass final : public PostTimingPass {
  public:
   using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;
@@ -208,8 +226,10 @@ class CounterPass final : public PostTimingPass {
   [[nodiscard]] bool wanted() const { return !names_.empty(); }
   /// Why nothing can be counted on this device at all, or null. Opens the source.
   [[nodiscard]] const std::string* unavailable() override;
+  void expect(std::size_t points) override { points_ = points; }
   [[nodiscard]] std::size_t rounds() override;
   void begin(std::size_t round) override;
+  [[nodiscard]] bool wants(std::size_t point) override;
   /// An execution that throws makes the counters absent, too.
   void fill(Measurement& measurement, const Replay& replay) override;
   /// Fills `counters`, `absent_counters` and `work_differences`.
@@ -225,7 +245,16 @@ class CounterPass final : public PostTimingPass {
     std::string condition;  ///< under which some were counted, empty for none
   };
 
+  /// A group, or one of its passes over some of the points.
+  struct Round {
+    std::size_t group = 0;
+    std::size_t pass = 0;
+    std::size_t part = 0;      ///< of the points
+    bool by_passes = false;
+  };
+
   void open();
+  void lay_out_rounds();
   void count(PointValues& counted, const Replay& replay);
   void miss(PointValues& counted, const std::string& reason);
   void fill_kernels(const MetricValues& counted, Measurement& measurement) const;
@@ -241,7 +270,10 @@ class CounterPass final : public PostTimingPass {
   std::unique_ptr<MetricSource> source_;
   std::optional<std::string> unavailable_;
   PassPlan plan_;
-  std::size_t round_ = 0;
+  std::size_t points_ = 0;  ///< at most; 0: not known
+  std::vector<Round> rounds_;
+  std::map<std::size_t, std::size_t> positions_;  ///< among the points, in the order in which they came
+  std::optional<Round> round_;                    ///< none: nothing is left to count
   std::string why_not_this_round_;              ///< the source refuses this round's counters; empty when it takes them
   std::map<std::size_t, PointValues> counted_;  ///< by point
   std::vector<std::string> warnings_;

@@ -13,6 +13,7 @@
 #include <cupti_version.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "bench/counters/post_timing_pass.h"
@@ -154,8 +155,9 @@ class CuptiProfilerHost {
 };
 
 /// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails. Starting and
-/// enabling are slow (docs/results/h200/counting.md), so up to 128 points of one pass share a start and a stop. A point
-/// of several passes is counted by itself, with the profiler as it is or else enabled anew. A range is an operation, or
+/// enabling are slow (docs/results/h200/counting.md), so up to 128 points of one pass share a start and a stop, as points
+/// do that are gone over once for each pass. Else a point of several passes is counted by itself, with the profiler as
+/// it is or else enabled anew. A range is an operation, or
 /// for counters over elapsed time a kernel, which CUPTI cannot tell apart in a CUDA graph.
 class CuptiRangeProfiler {
  public:
@@ -174,6 +176,10 @@ class CuptiRangeProfiler {
   /// Counts with this configuration from here on, which must outlive this. With a counter over elapsed time it needs
   /// kernel_duration, too.
   void begin(const CuptiProfilerHost::Configuration& configuration);
+  /// Counts one pass of each point at a time from here on, of at most so many points; `next_pass` follows when all had
+  /// theirs. They have values once all passes are done.
+  void begin_passes(const CuptiProfilerHost::Configuration& configuration, std::size_t max_points);
+  void next_pass();
   /// Counts one point. Throws MetricsUnavailable, and what the replay throws; ranges counted before stay.
   void count(std::size_t point, const Replay& replay);
   /// Counts what runs between the two as a point: metrics of one pass that are not over elapsed time. Throw
@@ -190,11 +196,16 @@ class CuptiRangeProfiler {
   [[nodiscard]] const CountingEffort& effort() const { return effort_; }
 
  private:
+  /// Notes how long what follows takes, until the end of the scope.
+  [[nodiscard]] std::shared_ptr<void> timed(std::string_view what);
   void count_in_batch(std::size_t point, const Replay& replay);
+  void count_one_pass(std::size_t point, const Replay& replay);
+  void end_passes();
+  void take_batch();
   void count_each_kernel(const Replay& replay, RangeValues& counted);
   RangeValues count_by_itself(const Replay& replay);
   RangeValues attempt(bool keep, const Replay& replay);
-  [[nodiscard]] CounterValues values_of(const std::string& name) const;
+  [[nodiscard]] CounterValues values_of(const std::string& name);
   [[nodiscard]] RangeValues values_of_kernels() const;
   void open();
   void configure(std::uint32_t max_ranges);
@@ -225,6 +236,10 @@ class CuptiRangeProfiler {
   std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
   std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
   std::map<std::size_t, RangeValues> counted_;
+  std::size_t points_of_passes_ = 0;      ///< at most so many share each pass; 0: all passes of a point are together
+  bool passes_complete_ = false;          ///< CUPTI needs no more
+  std::set<std::size_t> failed_;          ///< points that threw in one of the passes
+  std::string passes_lost_;               ///< why these points have no values, empty while they may have some
   std::size_t passes_ = 0;    ///< that the first range by itself took
   bool keep_works_ = true;    ///< as far as is known: a profiler counts again after it was read out
   bool keep_proven_ = false;  ///< it has counted something

@@ -72,6 +72,12 @@ class CuptiSource final : public MetricSource {
     metrics_ = &metrics_of(metrics);
     session_.begin(metrics_->second);
   }
+  [[nodiscard]] bool counts_by_passes() const override { return true; }
+  void begin_passes(const std::vector<std::string>& metrics, std::size_t max_points) override {
+    metrics_ = &metrics_of(metrics);
+    session_.begin_passes(metrics_->second, max_points);
+  }
+  void next_pass() override { session_.next_pass(); }
   void count(std::size_t point, const Replay& replay) override { session_.count(point, replay); }
   void begin_range(std::size_t point) override {
     wait();

@@ -6,6 +6,7 @@
 
 #include "bench/counters/metrics.h"
 #include "bench/cuda/cupti_library.h"
+#include "core/base/time.h"
 
 namespace gpubench::bench {
 namespace {
@@ -30,7 +31,15 @@ CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> libra
 
 CuptiRangeProfiler::~CuptiRangeProfiler() { close(); }
 
+std::shared_ptr<void> CuptiRangeProfiler::timed(std::string_view what) {
+  auto& [times, seconds] = effort_.calls.try_emplace(std::string(what)).first->second;
+  ++times;
+  return {nullptr, [&sum = seconds, start = steady_seconds()](void*) { sum += steady_seconds() - start; }};
+}
+
 void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configuration) {
+  end_passes();
+  points_of_passes_ = 0;
   if (configuration_ == &configuration) return;
   end_batch();
   close();
@@ -39,7 +48,64 @@ void CuptiRangeProfiler::begin(const CuptiProfilerHost::Configuration& configura
   by_kernel_ = std::ranges::any_of(configuration.metrics(), is_over_elapsed_time);
 }
 
+void CuptiRangeProfiler::begin_passes(const CuptiProfilerHost::Configuration& configuration, std::size_t max_points) {
+  begin(configuration);
+  end_batch();
+  close();  // another number of ranges is another way to set the profiler up
+  points_of_passes_ = max_points;
+}
+
+void CuptiRangeProfiler::count_one_pass(std::size_t point, const Replay& replay) {
+  if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
+  const std::string name = fmt::format("point {}", point);
+  try {
+    replay.prepare();
+    if (object_ == nullptr) {
+      open();
+      configure(static_cast<std::uint32_t>(points_of_passes_));
+    }
+    if (!started_) start();
+    if (batch_.try_emplace(name, point).second) ++effort_.ranges;
+    run_range(name, replay);
+  } catch (const MetricsUnavailable& error) {
+    passes_lost_ = error.what();
+    throw;
+  } catch (...) {
+    failed_.insert(point);
+    throw;
+  }
+}
+
+void CuptiRangeProfiler::next_pass() {
+  if (!started_) return;
+  const auto [result, complete] = stop();
+  passes_complete_ = complete;
+  if (result != CUPTI_SUCCESS) passes_lost_ = library_->error_text(result, "cuptiRangeProfilerStop");
+}
+
+/// The values of all points, now that they have been gone over for the last time.
+void CuptiRangeProfiler::end_passes() {
+  if (points_of_passes_ == 0) return;
+  next_pass();
+  try {
+    if (!passes_lost_.empty()) throw MetricsUnavailable(passes_lost_);
+    if (!batch_.empty() && !passes_complete_)
+      throw MetricsUnavailable(
+          fmt::format("the run ended before CUPTI had all of the {} passes that it takes; run it to its end",
+                      configuration_->passes()));
+    if (!batch_.empty()) take_batch();
+  } catch (const MetricsUnavailable& error) {
+    lose_batch(error.what());
+  }
+  close();
+  for (const std::size_t point : failed_) counted_.erase(point);
+  failed_.clear();
+  passes_lost_.clear();
+  passes_complete_ = false;
+}
+
 void CuptiRangeProfiler::count(std::size_t point, const Replay& replay) {
+  if (points_of_passes_ > 0) return count_one_pass(point, replay);
   if (configuration_->passes() > 1 || by_kernel_)
     counted_[point] = count_by_itself(replay);
   else
@@ -63,6 +129,7 @@ void CuptiRangeProfiler::count_each_kernel(const Replay& replay, RangeValues& co
 }
 
 std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(bool keep) {
+  end_passes();
   end_batch(keep);
   return std::exchange(counted_, {});
 }
@@ -96,6 +163,7 @@ void CuptiRangeProfiler::begin_in_batch() {
 }
 
 void CuptiRangeProfiler::push(const std::string& name) {
+  const auto timing = timed("push");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PushRange);
   parameters.pRangeProfilerObject = object_;
   parameters.pRangeName = name.c_str();
@@ -160,18 +228,24 @@ void CuptiRangeProfiler::end_batch(bool keep) {
     const auto [result, complete] = stop();
     library_->check(result, "cuptiRangeProfilerStop");
     if (!complete) throw MetricsUnavailable("CUPTI needs more than the one pass that it planned; count fewer metrics");
-    decode();
-    const auto places = ranges();
-    for (const auto& [name, point] : batch_) {
-      const auto place = places.find(name);
-      counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
-                                              : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
-    }
-    batch_.clear();
+    take_batch();
     if (!keep) close();
   } catch (const MetricsUnavailable& error) {
     lose_batch(error.what());
   }
+}
+
+/// Values by point, once the profiler has stopped.
+void CuptiRangeProfiler::take_batch() {
+  decode();
+  const auto places = ranges();
+  const auto timing = timed("evaluate");
+  for (const auto& [name, point] : batch_) {
+    const auto place = places.find(name);
+    counted_[point] = place == places.end() ? RangeValues{{}, counted_nothing, {}, {}}
+                                            : RangeValues{configuration_->values(image_, place->second), {}, {}, {}};
+  }
+  batch_.clear();
 }
 
 void CuptiRangeProfiler::lose_batch(const std::string& reason) {
@@ -239,10 +313,11 @@ CuptiRangeProfiler::RangeValues CuptiRangeProfiler::attempt(bool keep, const Rep
   return {values_of(name), {}, {}, {}};
 }
 
-CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::string& name) const {
+CuptiRangeProfiler::CounterValues CuptiRangeProfiler::values_of(const std::string& name) {
   const auto places = ranges();
   const auto place = places.find(name);
   if (place == places.end()) throw MetricsUnavailable(counted_nothing);
+  const auto timing = timed("evaluate");
   return configuration_->values(image_, place->second);
 }
 
@@ -269,6 +344,7 @@ std::string CuptiRangeProfiler::next_name() { return fmt::format("range {}", eff
 
 void CuptiRangeProfiler::open() {
   close();
+  const auto timing = timed("enable");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Enable);
   parameters.ctx = context_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerEnable, &parameters);
@@ -277,6 +353,7 @@ void CuptiRangeProfiler::open() {
 }
 
 void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
+  const auto timing = timed("configure");
   std::vector<const char*> names = pointers_to(configuration_->metrics());
   auto size = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = object_;
@@ -309,6 +386,7 @@ void CuptiRangeProfiler::configure(std::uint32_t max_ranges) {
 
 /// Empties the counter data: what is in it from before would be added to.
 void CuptiRangeProfiler::reset() {
+  const auto timing = timed("empty counter data");
   auto empty = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_CounterDataImage_Initialize);
   empty.pRangeProfilerObject = object_;
   empty.counterDataSize = image_.size();
@@ -317,6 +395,7 @@ void CuptiRangeProfiler::reset() {
 }
 
 void CuptiRangeProfiler::start() {
+  const auto timing = timed("start");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Start);
   parameters.pRangeProfilerObject = object_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerStart, &parameters);
@@ -325,6 +404,7 @@ void CuptiRangeProfiler::start() {
 
 /// Brings the counters of all passes into the counter data.
 void CuptiRangeProfiler::decode() {
+  const auto timing = timed("decode");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_DecodeData);
   parameters.pRangeProfilerObject = object_;
   GPUBENCH_CUPTI_CALL(*library_, cuptiRangeProfilerDecodeData, &parameters);
@@ -362,6 +442,7 @@ std::map<std::string, std::size_t> CuptiRangeProfiler::ranges() const {
 
 CUptiResult CuptiRangeProfiler::pop() {
   in_range_ = false;
+  const auto timing = timed("pop");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_PopRange);
   parameters.pRangeProfilerObject = object_;
   return library_->cuptiRangeProfilerPopRange(&parameters);
@@ -369,6 +450,7 @@ CUptiResult CuptiRangeProfiler::pop() {
 
 std::pair<CUptiResult, bool> CuptiRangeProfiler::stop() {
   started_ = false;
+  const auto timing = timed("stop");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Stop);
   parameters.pRangeProfilerObject = object_;
   const CUptiResult result = library_->cuptiRangeProfilerStop(&parameters);
@@ -380,6 +462,7 @@ void CuptiRangeProfiler::close() {
   if (object_ == nullptr) return;
   if (in_range_) pop();
   if (started_) stop();
+  const auto timing = timed("disable");
   auto parameters = GPUBENCH_CUPTI_PARAMETERS(RangeProfiler_Disable);
   parameters.pRangeProfilerObject = object_;
   library_->cuptiRangeProfilerDisable(&parameters);

@@ -41,6 +41,7 @@ MetricValues count_alone(MetricSource& source, const std::vector<std::string>& m
   return values;
 }
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -357,6 +358,47 @@ TEST_F(FakeCupti, PointsOfSeveralPassesAreCountedOneByOneInOneSession) {
     EXPECT_EQ(source->effort().enabled, 1U);
   }
   EXPECT_EQ(calls(), "IErCS()sS()sDrS()sS()sDrS()sS()sDdi") << "and given back";
+}
+
+TEST_F(FakeCupti, PointsThatAreGoneOverForEachPassShareItsStartAndStop) {
+  environment_.set("FAKE_CUPTI_PASSES", "3");
+  {
+    const auto source = open();
+    ASSERT_TRUE(source->counts_by_passes());
+    source->begin_passes({"fake__serial.sum", "fake__passes.sum"}, 4);
+    for (int pass = 0; pass < 3; ++pass) {
+      if (pass > 0) source->next_pass();
+      for (const std::size_t point : {5U, 6U, 9U}) source->count(point, replay());
+      EXPECT_THROW(source->count(10, {[] {}, [] { throw std::runtime_error("launch failed"); }}), std::runtime_error);
+    }
+    const auto counted = source->read();
+    EXPECT_EQ(calls(), "IErCS()()()()sS()()()()sS()()()()sDd");
+    ASSERT_EQ(counted.size(), 3U);
+    EXPECT_EQ(counted.at(5).values.at("fake__passes.sum"), 3.0);
+    EXPECT_EQ(counted.at(9).values.at("fake__serial.sum"), 3.0);
+    EXPECT_TRUE(source->read().empty());
+    EXPECT_EQ(source->effort().calls.at("start").first, 3U);
+    EXPECT_THAT(count_alone(*source, {"fake__passes.sum", "fake__serial.sum"}, replay()).values,
+                Contains(Pair("fake__passes.sum", 3.0)))
+        << "and points are counted by themselves as before";
+  }
+  EXPECT_EQ(executed_.substr(0, 6), "pxpxpx");
+}
+
+TEST_F(FakeCupti, PassesThatAreBrokenOffGiveNoValues) {
+  environment_.set("FAKE_CUPTI_PASSES", "3");
+  const auto source = open();
+  source->begin_passes({"fake__a.sum"}, 2);
+  source->count(1, replay());
+  source->next_pass();
+  source->count(1, replay());
+  EXPECT_THAT(source->read().at(1).absent.at("fake__a.sum"), HasSubstr("before CUPTI had all of the 3 passes"));
+  source->begin_passes({"fake__a.sum"}, 2);
+  for (int pass = 0; pass < 3; ++pass) {
+    if (pass > 0) source->next_pass();
+    source->count(2, replay());
+  }
+  EXPECT_THAT(source->read().at(2).values, ElementsAre(Pair("fake__a.sum", 11.0)));
 }
 
 TEST_F(FakeCupti, WhereAProfilerCountsOnceItIsEnabledAnew) {

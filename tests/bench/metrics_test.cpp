@@ -413,6 +413,44 @@ TEST(CounterPass, InputsAreKeptForSeveralPassesOfARoundAlone) {
   EXPECT_THAT(phase.warnings(), IsEmpty());
 }
 
+TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  std::vector<Measurement> points(300);
+  phase.expect(points.size());
+  const std::size_t rounds = phase.rounds();
+  EXPECT_EQ(rounds, 5U) << "one, and two passes over each of two parts";
+  bool kept = false;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    phase.begin(round);
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      Replay replay = {[] {}, [] {}, [&] {
+                         kept = true;
+                         return std::nullopt;
+                       }};
+      replay.point = point * 2;
+      if (phase.wants(replay.point)) phase.fill(points[point], replay);
+    }
+  }
+  EXPECT_THAT(chip.begun, ElementsAre(ElementsAre("fake__short.sum"), ElementsAre("fake__long.sum"), IsEmpty(),
+                                      ElementsAre("fake__long.sum"), IsEmpty()));
+  EXPECT_THAT(chip.max_points, ElementsAre(256U, 256U));
+  EXPECT_EQ(chip.points.size(), 300U * 3);
+  EXPECT_EQ(chip.points.back(), 598U);
+  EXPECT_FALSE(kept) << "each pass finds the data of a fresh set-up";
+  for (std::size_t point = 0; point < points.size(); ++point) phase.finish(point * 2, points[point]);
+  EXPECT_THAT(points[299].counters, SizeIs(2));
+}
+
+TEST(CounterPass, KernelsThatAreCountedOneByOneNeedAllPassesOfAPointTogether) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip), true);
+  phase.expect(10);
+  EXPECT_EQ(phase.rounds(), 1U);
+}
+
 TEST(CounterPass, PassesOnDifferentInputsAreSaidToBe) {
   FakeChip chip;
   CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting costs: 200 points of a copy of 1 MiB, as a run counts them, without what it takes to set an operation
+// What counting costs: 100 points of a copy of 1 MiB, as a run counts them, without what it takes to set an operation
 // up. Prints a table in Markdown.
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/counters/metrics.h"
@@ -27,7 +28,7 @@ namespace gpubench {
 namespace {
 
 constexpr std::size_t bytes = std::size_t{1} << 20;
-constexpr std::size_t points = 200;
+constexpr std::size_t points = 100;
 
 template <class Work>
 double seconds_of(Work&& work) {
@@ -61,6 +62,7 @@ class Copy {
       inputs.restore();
       once();
     };
+    if (!phase.wants(point)) return;
     bench::Replay replay = {prepare, execute, [&] { return inputs.keep(execute, 2); }};
     replay.point = point;
     phase.fill(measurement, replay);
@@ -74,8 +76,19 @@ class Copy {
   std::int64_t executions_ = 0;
 };
 
-/// Returns why nothing could be counted, if so.
-std::optional<std::string> row(const Device& device, Copy& copy, const char* metrics) {
+/// Where the time went, ms a point by what was done, and how often a point.
+std::string effort_text(const bench::CountingEffort& effort) {
+  std::string text;
+  for (const auto& [what, calls] : effort.calls)
+    text += fmt::format("{}{} {:.2f} ({:.2f} x)", text.empty() ? "" : ", ", what,
+                        calls.second / static_cast<double>(points) * 1e3,
+                        static_cast<double>(calls.first) / static_cast<double>(points));
+  return text;
+}
+
+/// `by_passes`: each pass goes over all points. Returns why nothing could be counted, if so.
+std::optional<std::string> row(const Device& device, Copy& copy, const char* metrics, bool by_passes,
+                               std::string& efforts) {
   const bench::MetricSource* source = nullptr;
   auto phase = std::make_unique<bench::CounterPass>(device, bench::parse_metrics(metrics), [&](const Device& each) {
     auto opened = bench::open_metric_source(each);
@@ -83,6 +96,7 @@ std::optional<std::string> row(const Device& device, Copy& copy, const char* met
     return opened;
   });
   std::size_t rounds = 0;
+  if (by_passes) phase->expect(points);
   const double open = seconds_of([&] { rounds = phase->rounds(); });
   if (const std::string* const reason = phase->unavailable()) return *reason;
   std::vector<Measurement> measurements(points);
@@ -100,9 +114,11 @@ std::optional<std::string> row(const Device& device, Copy& copy, const char* met
   const double executions = static_cast<double>(copy.executions() - executions_before) / points;
   const double execution = copy.seconds();
   const auto effort = source->effort();
+  const std::string name = fmt::format("{}{}", metrics, by_passes ? "" : ", a point at a time");
+  efforts += fmt::format("| {} | {} |\n", name, effort_text(effort));
   for (const std::string& warning : phase->warnings()) fmt::print(stderr, "counter_cost: {}\n", warning);
   const double close = seconds_of([&] { phase.reset(); });
-  fmt::print("| {} | {:.0f} | {} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | **{:.2f}** | {} | {} | {:.0f} |\n", metrics,
+  fmt::print("| {} | {:.0f} | {} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | **{:.2f}** | {} | {} | {:.0f} |\n", name,
              open * 1e3, rounds, all * 1e3, one * 1e3, executions, execution * 1e6,
              (one - executions * execution) * 1e3, effort.ranges, effort.enabled, close * 1e3);
   return std::nullopt;
@@ -119,11 +135,14 @@ int run() {
       "| counters | open, ms | rounds | all points, ms | one point, ms | executions a point | one, us "
       "| beyond executions, ms a point | ranges | enabled | close, ms |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|\n");
-  for (const char* metrics : {"core", "flops", "core,flops"})
-    if (const auto reason = row(gpus.front(), copy, metrics)) {
+  std::string efforts;
+  for (const auto& [metrics, by_passes] : {std::pair("core", true), {"flops", false}, {"flops", true}, {"units", false},
+                                           {"units", true}, {"core,units", true}})
+    if (const auto reason = row(gpus.front(), copy, metrics, by_passes, efforts)) {
       fmt::print(stderr, "counter_cost: {}\n", *reason);
       return 77;
     }
+  fmt::print("\n| counters | ms a point in CUPTI (and how often) |\n|---|---|\n{}", efforts);
   return 0;
 }
 
