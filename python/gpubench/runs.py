@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any, Iterable, Iterator, Mapping, Sequence, Union, cast
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union, cast
 
 from . import _core
 from ._cli import PROGRAM
@@ -307,12 +307,15 @@ class Run(Sequence[Point]):
         return f"<gpubench.Run of {len(self)} points: {operations}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle: dict[str, Any] = {"text/plain": self.table(color=False, width=120), "text/html": _page(self.html())}
-        try:
-            bundle[VEGA_LITE] = self.chart("roofline").spec
-        except _core.ChartError:
-            pass  # a run without work has no roofline; the page stands alone
-        return bundle
+        return _bundle(self.table(color=False, width=120), _page(self.html()), lambda: self.chart("roofline").spec)
+
+
+def _bundle(text: str, html: str, spec: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a notebook may choose from. Where there is nothing to draw (a run without work has no roofline), the page stands alone."""
+    try:
+        return {"text/plain": text, "text/html": html, VEGA_LITE: spec()}
+    except _core.ChartError:
+        return {"text/plain": text, "text/html": html}
 
 
 def _page(html: str) -> str:
@@ -342,7 +345,12 @@ class Chart:
         return f"<gpubench.Chart {title.get('text', title) if isinstance(title, dict) else title or ''}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/plain": repr(self), VEGA_LITE: self.spec}
+        bundle = {"text/plain": repr(self), VEGA_LITE: self.spec}
+        try:  # for viewers that know nothing of Vega
+            bundle["text/html"] = _core.draw(json.dumps(self.spec), "svg").decode()
+        except _core.ChartError:
+            pass
+        return bundle
 
 
 class Calibration:
@@ -388,10 +396,22 @@ class Calibration:
     def __repr__(self) -> str:
         return f"<gpubench.Calibration of {self.device}, {self.name}: {len(self.ceilings)} ceilings>"
 
+    def _as_run(self) -> _core.Run:
+        """A run without points, which has the calibration's charts."""
+        own = {key: value for key, value in self.data.items() if key != "schema"}
+        return _core.Run.from_json(json.dumps({
+            "schema": {"name": "gpubench-run", "version": 2}, "devices": [own["device"]], "calibrations": [own], "points": [], "boundaries": [],
+            "context": {"gpubench_version": _core.version, "created_utc": str(own.get("created_utc", "")), "host": "", "program": "",
+                        "arguments": [], "environment": {}}, "warnings": []}))
+
+    def chart(self, name: str = "roofline") -> Chart:
+        """A chart of the ceilings as Vega-Lite: roofline, ladder, latency or intensity."""
+        return Chart(json.loads(self._as_run().chart(name)))
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         from html import escape
         text = _core.calibration_table(json.dumps(self.data), color=False, width=120)
-        return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+        return _bundle(text, f"<pre>{escape(text)}</pre>", lambda: self.chart().spec)
 
 
 class Comparison:
@@ -485,8 +505,37 @@ class Timeline:
         """Writes it for a viewer: .perfetto-trace, or Chrome's .json."""
         self._core.write(os.fspath(file))
 
+    def chart(self, rows: int = 20) -> Chart:
+        """Time by name as Vega-Lite: of kernels, copies and fills; of a trace without a GPU, of operators and ranges by themselves."""
+        listed = [{"name": each["name"][:80], "ms": each["time_us"] / 1e3, "count": each["count"], "kind": each["kind"]} for each in self.kernels]
+        if not listed:
+            by_name: dict[str, float] = {}
+            stack = [self.flame(weight="host")]
+            while stack:
+                node = stack.pop()
+                by_name[node["name"]] = by_name.get(node["name"], 0.0) + node["self"] / 1e3
+                stack += node.get("children", ())
+            listed = sorted(({"name": name[:80], "ms": ms, "kind": "host"} for name, ms in by_name.items() if ms > 0.0),
+                            key=lambda row: -float(str(row["ms"])))
+        if not listed:
+            raise _core.ChartError(f"{self.file} has nothing that lasts, so that there is no chart of it.")
+        return Chart({"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "width": 600, "title": f"Time by name, {os.path.basename(self.file)}",
+                      "data": {"values": listed[:rows]}, "mark": {"type": "bar", "tooltip": True},
+                      "encoding": {"y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 420}},
+                                   "x": {"field": "ms", "type": "quantitative", "title": "ms"}, "color": {"field": "kind", "type": "nominal"}}})
+
+    def html(self) -> str:
+        """The timeline as one page, which needs no network."""
+        return self._core.html(os.path.basename(self.file))
+
+    def __str__(self) -> str:
+        return Run(self._core.analyze()).table()
+
     def __repr__(self) -> str:
         return f"<gpubench.Timeline of {self.file}: {len(self._core)} slices>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return _bundle(Run(self._core.analyze()).table(color=False, width=120), _page(self.html()), lambda: self.chart().spec)
 
 
 Runs = Union[Run, PathLike, Iterable[Union[Run, PathLike]]]

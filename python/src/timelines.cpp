@@ -6,8 +6,10 @@
 #include <array>
 #include <string>
 
+#include "gpubench/version.h"
 #include "main/commands/commands.h"
 #include "python/src/parts.h"
+#include "reports/timelines.h"
 #include "traces/analyses.h"
 #include "traces/breakdown.h"
 #include "traces/flame.h"
@@ -130,6 +132,12 @@ void bind_timelines(nb::module_& module) {
       .def("kernels", &kernels_of)
       .def("flame", &flame_of, "min_duration_us"_a = 0.0, "max_depth"_a = 512, "group_small_kernels"_a = true,
            "by_thread"_a = true, Release())
+      .def(
+          "html",
+          [](const Timeline& self, const std::string& title) {
+            return reports::timeline_html(self, {title, std::string(version), self.warnings});
+          },
+          "title"_a, Release())
       .def("analyze", &run_of, "As a run whose `program` says where the time went.", Release())
       .def(
           "write", [](const Timeline& self, const std::string& file) { traces::write(self, file); }, "file"_a,

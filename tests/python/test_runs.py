@@ -67,8 +67,10 @@ def test_a_notebook_gets_all_it_can_show(run):
     bundle = run._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html", "application/vnd.vegalite.v5+json"}
     assert "add/n:1024" in bundle["text/plain"] and "<iframe srcdoc=" in bundle["text/html"]
-    assert "application/vnd.vegalite.v5+json" in run.chart("time")._repr_mimebundle_()
-    assert "dram" in run.calibrations[0]._repr_mimebundle_()["text/html"]
+    for each in (run.chart("time"), run.calibrations[0]):
+        bundle = each._repr_mimebundle_()
+        assert "vega-lite" in bundle["application/vnd.vegalite.v5+json"]["$schema"]
+    assert "dram" in bundle["text/html"] and "http" not in bundle["text/html"]
 
 
 def test_to_pandas_has_a_row_a_point(run):
@@ -122,6 +124,9 @@ def test_a_chrome_trace_is_a_timeline(tmp_path):
     assert timeline.program
     timeline.write(tmp_path / "again.json")
     assert "kernel" in (tmp_path / "again.json").read_text()
+    bundle = timeline._repr_mimebundle_()
+    assert bundle["application/vnd.vegalite.v5+json"]["data"]["values"] == [{"name": "kernel", "ms": 0.005, "count": 1, "kind": "kernel"}]
+    assert "<iframe srcdoc=" in bundle["text/html"] and "kernel" in bundle["text/plain"]
 
 
 IMPORT = "import time; t = time.perf_counter(); import gpubench; print(time.perf_counter() - t); import sys; " \
