@@ -387,7 +387,7 @@ class _Progress:
         from IPython.display import display
         bundle = {"text/plain": text}
         if self._handle is None:
-            self._handle = display(bundle, raw=True, display_id=True)
+            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(bundle, raw=True)
 

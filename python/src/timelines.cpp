@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of programs, and what they say.
+#include "reports/timelines.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,7 +11,6 @@
 #include "gpubench/version.h"
 #include "main/commands/commands.h"
 #include "python/src/parts.h"
-#include "reports/timelines.h"
 #include "traces/analyses.h"
 #include "traces/breakdown.h"
 #include "traces/flame.h"

@@ -131,6 +131,8 @@ class Timeline:
 
     def flame(self, min_duration_us: float = 0.0, max_depth: int = 512, group_small_kernels: bool = True, by_thread: bool = True) -> FlameGraph: ...
 
+    def html(self, title: str) -> str: ...
+
     def analyze(self) -> Run:
         """As a run whose `program` says where the time went."""
 
