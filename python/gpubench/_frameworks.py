@@ -29,8 +29,12 @@ def handle_of(stream: Any) -> int:
         return current_stream()
     if isinstance(stream, int):
         return stream
-    if hasattr(stream, "__cuda_stream__"):
-        return int(stream.__cuda_stream__()[1])
+    if hasattr(stream, "__cuda_stream__"):  # (version, handle); a property in cuda.core before 0.2
+        protocol = stream.__cuda_stream__
+        version, handle = protocol() if callable(protocol) else protocol
+        if version != 0:
+            raise TypeError(f"{type(stream).__name__} has version {version} of the protocol __cuda_stream__; gpubench knows version 0")
+        return int(handle)
     for name in ("cuda_stream", "ptr", "handle"):  # PyTorch's, CuPy's, Numba's
         if hasattr(stream, name):
             return int(getattr(stream, name))

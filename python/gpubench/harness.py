@@ -71,8 +71,9 @@ def bytes_of(thing: Any) -> int:
 
 def address_of(thing: Any) -> int | None:
     """Where an array or tensor lies; None where that is not known."""
-    if hasattr(thing, "data_ptr"):
-        return int(thing.data_ptr())
+    for name in ("data_ptr", "unsafe_buffer_pointer"):  # PyTorch's, JAX's
+        if hasattr(thing, name):
+            return int(getattr(thing, name)())
     for name in ("__cuda_array_interface__", "__array_interface__"):
         interface = getattr(thing, name, None)
         if isinstance(interface, dict):
@@ -123,6 +124,26 @@ def _takes_stream(function: Operation) -> bool:
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return any(each.kind in positional and each.default is inspect.Parameter.empty for each in parameters)
+
+
+def settled(function: Operation, on_gpu: bool) -> Operation:
+    """JAX returns before it has calculated: what its callables return is waited for. On a GPU it takes no stream, so that no clock sees its work."""
+    jax: Any = sys.modules.get("jax")
+    if not hasattr(jax, "block_until_ready"):
+        return function
+    waits: bool | None = None
+
+    def call(*stream: Any) -> Any:
+        nonlocal waits
+        result = function(*stream)
+        if waits is None:
+            waits = any(isinstance(each, jax.Array) for each in jax.tree_util.tree_leaves(result))
+            if waits and on_gpu:
+                raise _core.UsageError("JAX launches on streams of its own, which cannot be timed on a GPU here. Measure it with "
+                                       "device='cpu', or its program with gpubench profile.")
+        return jax.block_until_ready(result) if waits else result
+
+    return call
 
 
 def _torch() -> Any:
@@ -263,7 +284,7 @@ class State:
                 self._core.reset(reset, _takes_stream(reset), prepare, self.on_gpu)
             gc.disable()  # as timeit does
             try:
-                self._core.measure(function, _takes_stream(function), prepare, self.on_gpu)
+                self._core.measure(settled(function, self.on_gpu), _takes_stream(function), prepare, self.on_gpu)
             finally:
                 if collects:
                     gc.enable()

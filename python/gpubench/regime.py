@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
 from ._work import Work, watch
-from .harness import Benchmark, bytes_of, run
+from .harness import Benchmark, bytes_of, run, settled
 from .runs import Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, refuse_a_fork
 
 REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
@@ -163,9 +163,10 @@ class GPUProfiler:
         if not lightweight:
             self._refuse_tensors_of_others((arguments, keywords))
 
-        def call() -> Any:
+        def called() -> Any:
             return operation(*arguments, **keywords)
 
+        call = settled(called, self._on_gpu())
         if lightweight:
             return self._lightly(call)
         seconds, result, work = self._once(call, (arguments, keywords))
