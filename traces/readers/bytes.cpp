@@ -168,7 +168,7 @@ std::unique_ptr<Bytes> open_bytes(const std::filesystem::path& file) {
   const std::uint64_t size = std::filesystem::file_size(file, error);
   std::array<unsigned char, 4> magic = {};
   if (const std::unique_ptr<std::FILE, int (*)(std::FILE*)> begin(std::fopen(file.c_str(), "rb"), &std::fclose); begin)
-    (void)std::fread(magic.data(), 1, magic.size(), begin.get());
+    if (std::fread(magic.data(), 1, magic.size(), begin.get()) < magic.size()) magic = {};
   if (magic == std::array<unsigned char, 4>{0x28, 0xB5, 0x2F, 0xFD}) {
 #ifdef GPUBENCH_WITH_ZSTD
     return std::make_unique<ZstdBytes>(file, size);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -209,19 +210,19 @@ class PerfettoReader {
   /// Packets that were packed together.
   void compressed(std::string_view packed) {
     std::string text;
+    std::vector<char> part(std::size_t{1} << 20);
     z_stream stream{};
     if (inflateInit(&stream) != Z_OK) return odd();
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
     stream.avail_in = static_cast<uInt>(packed.size());
     int state = Z_OK;
     while (state == Z_OK && text.size() < max_packet_bytes) {
-      const std::size_t before = text.size();
-      text.resize(before + (std::size_t{1} << 20));
-      stream.next_out = reinterpret_cast<Bytef*>(text.data() + before);
-      stream.avail_out = 1U << 20;
+      stream.next_out = reinterpret_cast<Bytef*>(part.data());
+      stream.avail_out = static_cast<uInt>(part.size());
       state = inflate(&stream, Z_NO_FLUSH);
-      text.resize(text.size() - stream.avail_out);
-      if (text.size() == before) break;
+      const std::size_t got = part.size() - stream.avail_out;
+      text.append(part.data(), got);
+      if (got == 0) break;
     }
     inflateEnd(&stream);
     if (state != Z_STREAM_END) odd();
