@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <exception>
 
 #include "core/base/time.h"
 #include "core/statistics/statistics.h"
@@ -14,20 +15,19 @@ std::optional<Graph> capture(const DeviceBatch& batch, std::int64_t executions, 
   // Thread-local: only what this thread does on other streams breaks the capture, not what libraries do elsewhere.
   GPUBENCH_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   bool threw = false;
+  std::exception_ptr foreign;
   try {
     batch(stream, executions);
   } catch (const CudaError&) {
     threw = true;  // a call that capture forbids: the operation's own check says so
   } catch (...) {
-    cudaGraph_t rest = nullptr;
-    (void)cudaStreamEndCapture(stream, &rest);
-    if (rest != nullptr) (void)cudaGraphDestroy(rest);
-    throw;
+    foreign = std::current_exception();  // so may a library's check, in its own words
   }
   cudaGraph_t graph = nullptr;
   const cudaError_t error = cudaStreamEndCapture(stream, &graph);
   Graph owned(graph);
-  (void)cudaGetLastError();  // what capture forbids is not sticky
+  (void)cudaGetLastError();                                              // what capture forbids is not sticky
+  if (foreign && error == cudaSuccess) std::rethrow_exception(foreign);  // nothing that capture forbids was called
   if (threw || error != cudaSuccess || graph == nullptr) {
     GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "bench/clocks/timer.h"
@@ -195,6 +196,13 @@ TEST_F(Cuda, WhatAnExecutionLaunchesIsFound) {
   const auto waiting =
       gpu_->launched_by([](cudaStream_t stream, std::int64_t) { GPUBENCH_CUDA_CHECK(cudaStreamSynchronize(stream)); });
   EXPECT_FALSE(waiting.launches) << "it cannot be captured";
+  const auto as_thrust_does = gpu_->launched_by([](cudaStream_t stream, std::int64_t) {
+    if (cudaStreamSynchronize(stream) != cudaSuccess) throw std::runtime_error("reduce failed to synchronize");
+  });
+  EXPECT_FALSE(as_thrust_does.launches) << "nor can what says so in its own words";
+  EXPECT_THROW((void)gpu_->launched_by([](cudaStream_t, std::int64_t) { throw std::runtime_error("late"); }),
+               std::runtime_error)
+      << "capture has nothing to do with this";
 }
 
 TEST_F(Cuda, AnEmptyKernelHasOneBlockForEachMultiprocessor) {
