@@ -55,40 +55,58 @@ SliceHeader header_at(const std::byte* place) {
 class Slots {
  public:
   Slots(const std::byte* place, const SliceHeader& header, std::uint32_t slots) : place_(place + sizeof(SliceHeader)) {
-    const bool ring = (header.flags & slice_ring) != 0;
-    const std::uint32_t capacity = ring ? ring_slots(slots) : slots;
-    mask_ = ring ? capacity - 1 : std::numeric_limits<std::uint32_t>::max();
+    ring_ = (header.flags & slice_ring) != 0;
+    capacity_ = ring_ ? ring_slots(slots) : slots;
     knows_count_ = (header.flags & (slice_closed | slice_counted)) != 0;
-    const bool full = capacity > 0 && at(capacity - 1).word != 0;
-    if (knows_count_ && !(ring && full)) {
-      count_ = std::min(header.count, capacity);
-    } else if (ring && full) {
-      count_ = capacity;
-      if (knows_count_)
-        first_ = header.count & mask_;
-      else  // the oldest is where the clock jumps back
-        for (std::uint32_t i = 1; i < capacity && first_ == 0; ++i)
-          if (at(i).kind() != Kind::more && at(i - 1).kind() != Kind::more && at(i).first - at(i - 1).first > 1U << 31)
-            first_ = i;
+    const bool full = capacity_ > 0 && at(capacity_ - 1).word != 0;
+    if (knows_count_ && !(ring_ && full)) {
+      count_ = std::min(header.count, capacity_);
+    } else if (ring_ && full) {
+      count_ = capacity_;
+      first_ = knows_count_ ? header.count & (capacity_ - 1) : oldest();
     } else {
-      while (count_ < capacity && at(count_).word != 0) ++count_;
+      while (count_ < capacity_ && (at(count_).word != 0 || is_gap(count_))) ++count_;
     }
     dropped_ = knows_count_ && header.count > count_ ? header.count - count_ : 0;
   }
   [[nodiscard]] std::uint32_t size() const { return count_; }
   [[nodiscard]] std::int64_t dropped() const { return dropped_; }
-  [[nodiscard]] Slot operator[](std::uint32_t index) const { return at((first_ + index) & mask_); }
+  [[nodiscard]] Slot operator[](std::uint32_t index) const { return at(place_of(index)); }
+  /// The low half of an event's clock: of a scope that at its end.
+  [[nodiscard]] std::uint32_t time(std::uint32_t index) const { return time_at(place_of(index)); }
+  /// An empty slot before a scope, which begins at an even one.
+  [[nodiscard]] bool gap(std::uint32_t index) const { return !ring_ && is_gap(index); }
 
  private:
-  [[nodiscard]] Slot at(std::uint32_t index) const {
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t index) const {
+    return ring_ ? (first_ + index) & (capacity_ - 1) : index;
+  }
+  [[nodiscard]] std::uint32_t time_at(std::uint32_t place) const {
+    if (at(place).kind() != Kind::scope) return at(place).first;
+    return at(ring_ ? (place + 1) & (capacity_ - 1) : std::min(place + 1, capacity_ - 1)).first;
+  }
+  [[nodiscard]] bool is_gap(std::uint32_t place) const {
+    return place % 2 == 1 && place + 1 < capacity_ && at(place).word == 0 && at(place + 1).kind() == Kind::scope;
+  }
+  /// Of a full ring that was never closed: where the clock jumps back.
+  [[nodiscard]] std::uint32_t oldest() const {
+    std::optional<std::uint32_t> last;
+    for (std::uint32_t i = 0; i < capacity_; ++i) {
+      if (at(i).kind() == Kind::more) continue;
+      if (last && time_at(i) - *last > 1U << 31) return i;
+      last = time_at(i);
+    }
+    return 0;
+  }
+  [[nodiscard]] Slot at(std::uint32_t place) const {
     Slot slot;
-    std::memcpy(&slot, place_ + std::size_t{index} * sizeof slot, sizeof slot);
+    std::memcpy(&slot, place_ + std::size_t{place} * sizeof slot, sizeof slot);
     return slot;
   }
   const std::byte* place_;
-  std::uint32_t mask_ = 0, first_ = 0, count_ = 0;
+  std::uint32_t capacity_ = 0, first_ = 0, count_ = 0;
   std::int64_t dropped_ = 0;
-  bool knows_count_ = false;
+  bool ring_ = false, knows_count_ = false;
 };
 
 /// The full clock of a low half that is not long before or at most 2^32 ticks after a known one.
@@ -136,9 +154,9 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
     for (std::uint32_t i = 0; i < held.size(); ++i) {
       const Slot slot = held[i];
       if (slot.word == 0 || slot.kind() == Kind::more) continue;
-      if (any) length += slot.first - last;
+      if (any) length += held.time(i) - last;
       any = true;
-      last = slot.first;
+      last = held.time(i);
     }
     now = close - static_cast<std::uint32_t>(static_cast<std::uint32_t>(close) - last) - length - 1;
   }
@@ -165,15 +183,21 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
     stack.erase(std::next(found).base());
   };
   std::uint32_t event = 0;
+  std::vector<std::int64_t> times;  // of events, so that those in a scope can be counted
+  times.reserve(held.size());
   for (std::uint32_t i = 0; i < held.size(); ++i) {
     const Slot slot = held[i];
     if (slot.word == 0) {
-      ++part.missing;
+      if (held.gap(i))
+        --record.events;
+      else
+        ++part.missing;
       continue;
     }
     if (slot.kind() == Kind::more) continue;  // of an event that was overwritten
-    now = unwrapped(now, slot.first);
+    now = unwrapped(now, held.time(i));
     ++event;
+    times.push_back(now);
     const auto more = [&](std::uint32_t number) {
       return i + number < held.size() && held[i + number].kind() == Kind::more ? std::optional(held[i + number].first)
                                                                                : std::nullopt;
@@ -199,6 +223,21 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
       case Kind::place:
         if (const auto low = more(1), high = more(2); low && high)
           add_pair(now, bounded(std::uint64_t{*high} << 32 | *low));
+        break;
+      case Kind::scope:
+        if (more(1)) {
+          const std::int64_t start = now - static_cast<std::uint32_t>(held.time(i) - slot.first);
+          // Its own store comes after its end, and takes no time of it.
+          const auto within = times.end() - std::ranges::lower_bound(times, start) - 1;
+          part.spans.push_back({.start_ns = start,
+                                .duration_ns = now - start,
+                                .warp = warp,
+                                .events = static_cast<std::uint32_t>(within),
+                                .id = slot.id(),
+                                .payload = slot.payload()});
+        } else {
+          ++part.missing;
+        }
         break;
       case Kind::async_begin:
       case Kind::async_end:

@@ -153,7 +153,7 @@ class BasicWarp<true, when> {
     if (detail::lane_id() != static_cast<std::uint32_t>(__ffs(static_cast<int>(__activemask())) - 1)) return;
     const SliceHeader* const slice = detail::open_slice(view, flags);
     if (slice == nullptr) return;
-    slot_ = reinterpret_cast<unsigned long long>(slice + 1);
+    slot_ = reinterpret_cast<unsigned long long>(slice + 1) - (when == When::first ? 8 : 0);
     last_ = static_cast<std::uint32_t>(slot_) + slots_ * 8;
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }
@@ -215,20 +215,19 @@ class BasicWarp<true, when> {
     record(event_word(Kind::place, 0), static_cast<std::uint32_t>(ns), static_cast<std::uint32_t>(ns >> 32));
   }
 
-  /// A range as long as the object lives.
+  /// A range as long as the object lives, of at most 2^32 clocks. It is stored once, at its end, for little more than
+  /// one event; begin() and end() show a range that is never ended.
   class Scope {
    public:
     __device__ __forceinline__ Scope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload = 0)
-        : warp_(warp), id_(id) {
-      warp.begin(id, payload);
-    }
-    __device__ __forceinline__ ~Scope() { warp_.end(id_); }
+        : warp_(warp), word_(event_word(Kind::scope, id, payload)), start_(clock()) {}
+    __device__ __forceinline__ ~Scope() { warp_.store_scope(start_, word_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     BasicWarp& warp_;
-    std::uint32_t id_;
+    std::uint32_t word_, start_;
   };
   [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t id, std::uint32_t payload = 0) {
     return Scope(*this, id, payload);
@@ -238,9 +237,10 @@ class BasicWarp<true, when> {
   __device__ __forceinline__ void close() {
     if (last_ == 0) return;
     const std::uint32_t first = last_ - slots_ * 8, low = static_cast<std::uint32_t>(slot_);
-    auto* const header = reinterpret_cast<SliceHeader*>(slot_ >> 32 << 32 | first) - 1;
+    auto* const header =
+        reinterpret_cast<SliceHeader*>((slot_ >> 32 << 32 | first) + (when == When::first ? 8 : 0)) - 1;
     header->count = when == When::latest ? count_ : (low - first) / 8;
-    header->flags = flags | slice_opened | slice_closed | (low == 0xFFFFFFF0U ? slice_at_least : 0U);
+    header->flags = flags | slice_opened | slice_closed | (low == 0xFFFFFFE0U ? slice_at_least : 0U);
     const detail::ClockPair now = detail::read_clocks();
     header->close_ns = now.ns;
     header->close_clock = now.clock;
@@ -251,17 +251,20 @@ class BasicWarp<true, when> {
  private:
   static constexpr std::uint32_t flags = when == When::latest ? slice_ring : 0U;
 
+  static __device__ __forceinline__ std::uint32_t clock() {
+    std::uint32_t now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+    return now;
+  }
   /// An event, and what fills the slots after it.
   template <class... Contents>
   __device__ __forceinline__ void record(std::uint32_t word, Contents... contents) {
-    std::uint32_t now;
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
-    store(now, word);
+    store(clock(), word);
     (store(contents, event_word(Kind::more, 0)), ...);
   }
   /// A store where the next event goes: it waits for a barrier before it.
   __device__ __forceinline__ void hold() {
-    const unsigned long long slot = when == When::latest ? slot_ + (count_ & (ring_slots(slots_) - 1)) * 8ULL : slot_;
+    const unsigned long long slot = slot_ + (when == When::latest ? (count_ & (ring_slots(slots_) - 1)) * 8ULL : 8ULL);
     asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(slot), "r"(0) : "memory");
   }
   // Five instructions on sm_90 with the clock, and no branch: nothing is stored behind the slots, and the address stays
@@ -283,18 +286,41 @@ class BasicWarp<true, when> {
           "{\n\t.reg .pred on;\n\t.reg .b32 low, high;\n\t"
           "mov.b64 {low, high}, %0;\n\t"
           "setp.lt.u32 on, low, %1;\n\t"
-          "@on st.global.v2.b32 [%0], {%2, %3};\n\t"
+          "@on st.global.v2.b32 [%0+8], {%2, %3};\n\t"
           "add.u32 low, low, 8;\n\t"
-          "min.u32 low, low, 0xFFFFFFF0;\n\t"
+          "min.u32 low, low, 0xFFFFFFE0;\n\t"
           "mov.b64 %0, {low, high};\n\t}"
           : "+l"(slot_)
           : "r"(last_), "r"(first), "r"(word)
           : "memory");
     }
   }
+  /// Both ends of a scope in one store of 16 bytes, which begins at an even slot: an odd one before it stays empty.
+  /// In a ring that one holds an old event, so that the ends are stored apart there.
+  __device__ __forceinline__ void store_scope(std::uint32_t start, std::uint32_t word) {
+    const std::uint32_t now = clock(), more = event_word(Kind::more, 0);
+    if constexpr (when == When::latest) {
+      store(start, word);
+      store(now, more);
+    } else {
+      asm volatile(
+          "{\n\t.reg .pred on;\n\t.reg .b32 low, high;\n\t"
+          "mov.b64 {low, high}, %0;\n\t"
+          "or.b32 low, low, 8;\n\t"
+          "setp.lt.u32 on, low, %1;\n\t"
+          "mov.b64 %0, {low, high};\n\t"
+          "@on st.global.v4.b32 [%0+8], {%2, %3, %4, %5};\n\t"
+          "add.u32 low, low, 16;\n\t"
+          "min.u32 low, low, 0xFFFFFFE0;\n\t"
+          "mov.b64 %0, {low, high};\n\t}"
+          : "+l"(slot_)
+          : "r"(last_), "r"(start), "r"(word), "r"(now), "r"(more)
+          : "memory");
+    }
+  }
 
-  unsigned long long slot_ = 0;  ///< address of the next slot, of a ring that of the first
-  std::uint32_t last_ = 0;       ///< low half of the address behind the slots; 0: off
+  unsigned long long slot_ = 0;  ///< address of the slot before the next one, of a ring that of the first slot
+  std::uint32_t last_ = 0;       ///< low half of slot_ where all slots are used; 0: off
   std::uint32_t count_ = 0;      ///< of a ring, slots written
   std::uint32_t slots_;          ///< of the slice: a kernel parameter, which costs no register
 };

@@ -70,6 +70,43 @@ TEST(Decode, ends_and_begins_with_one_stamp) {
               ElementsAre("load 100 200", "compute 300 400", "store 700 100"));
 }
 
+TEST(Decode, reads_scopes_that_are_stored_at_their_ends) {
+  SyntheticBuffer buffer(1, 1, 16);
+  auto warp = buffer.open(0, 0, 0, 0);
+  warp.begin(100, 2).gap().scope(200, 300, 0).event(350, Kind::instant, 1);
+  warp.gap().scope(150, 400, 1, 7).end(500, 2).close(6400);
+  const Recording recording = decode(buffer.bytes(), options);
+  EXPECT_THAT(recording.warnings, IsEmpty()) << "the empty slot before a scope is no event";
+  EXPECT_THAT(spans_of(recording), ElementsAre("load 200 100", "compute 200 250", "store 100 400"));
+  EXPECT_EQ(recording.spans[0].events, 0) << "a scope is stored behind its end";
+  EXPECT_EQ(recording.spans[1].events, 2);
+  EXPECT_EQ(recording.spans[1].payload, 7);
+  EXPECT_EQ(recording.spans[2].events, 4);
+  EXPECT_EQ(recording.events, 7) << "slots in use";
+
+  SyntheticBuffer half(1, 1, 16);
+  half.open(0, 0, 0, 0).scope(100, 200, 0).event(300, Kind::instant, 1).gap().scope(400, 500, 1);
+  EXPECT_THAT(spans_of(decode(half.bytes(), options)), ElementsAre("load 100 100", "compute 400 100"))
+      << "of a kernel that was killed";
+  SyntheticBuffer cut(1, 1, 3);
+  cut.open(0, 0, 0, 0).begin(100, 0).end(150, 0).event(200, Kind::scope, 0).close(6400);
+  EXPECT_THAT(decode(cut.bytes(), options).warnings, ElementsAre(HasSubstr("1 event is not whole")));
+}
+
+TEST(Decode, keeps_the_latest_scopes_of_a_ring) {
+  for (const bool closed : {true, false}) {
+    SyntheticBuffer buffer(1, 1, 8);
+    auto warp = buffer.open(0, 0, 0, 0, 0, true);
+    for (int i = 0; i < 13; ++i) warp.scope(1000 + i * 100, 1050 + i * 100, 0);
+    warp.event(2270, Kind::instant, 1);
+    if (closed) warp.close(6400);
+    const Recording recording = decode(buffer.bytes(), options);
+    EXPECT_THAT(spans_of(recording), ElementsAre("load 2000 50", "load 2100 50", "load 2200 50")) << closed;
+    EXPECT_THAT(recording.moments, SizeIs(1));
+    EXPECT_EQ(recording.dropped, closed ? 19 : 0);
+  }
+}
+
 TEST(Decode, says_which_ranges_do_not_balance) {
   SyntheticBuffer buffer(1, 1, 16);
   auto warp = buffer.open(0, 0, 0, 0);

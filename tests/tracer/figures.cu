@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gpubench/kernel_trace.cuh"
@@ -67,6 +68,12 @@ struct OtherMethod {
   }
 };
 
+/// Ranges as scopes, which are stored once.
+struct ByScope {
+  kt::BasicWarp<true> warp;
+  __device__ __forceinline__ explicit ByScope(const kt::View& view) : warp(view) {}
+};
+
 constexpr int iterations = 200;
 
 template <class Method>
@@ -77,10 +84,19 @@ __global__ void loop(kt::View view, std::uint64_t* clocks, float* sink) {
   const auto start = static_cast<std::uint64_t>(clock64());
 #pragma unroll 1
   for (int i = 0; i < iterations; ++i) {
-    trace.begin(0);
+    const auto work = [&] {
 #pragma unroll
-    for (int k = 0; k < 64; ++k) x = x * 1.0001F + 0.5F;
-    trace.end(0);
+      for (int k = 0; k < 64; ++k) x = x * 1.0001F + 0.5F;
+    };
+    if constexpr (std::is_same_v<Method, ByScope>) {
+      const auto scope = trace.warp.scope(0);
+      (void)scope;
+      work();
+    } else {
+      trace.begin(0);
+      work();
+      trace.end(0);
+    }
   }
   const auto stop = static_cast<std::uint64_t>(clock64());
   if (x == -1.0F) *sink = x;
@@ -145,7 +161,7 @@ int registers() {
 void cost_of_events() {
   std::puts("## ns an event: two around 64 dependent multiply-adds, in a loop\n");
   std::puts(
-      "| warps on each SM | first | latest | off at run time | a view without memory, per scope | seed's method | "
+      "| warps on each SM | begin, end | in a ring | a scope, for each end | off at run time | seed's method | "
       "measured at start |");
   std::puts("|---|---|---|---|---|---|---|");
   for (const unsigned warps : {1U, 4U, 16U, 64U}) {
@@ -157,6 +173,7 @@ void cost_of_events() {
     const auto event = [&](double with) { return (with - none) / (2.0 * iterations); };
     const double first = event(loop_ns<kt::BasicWarp<true>>(view, blocks, of_block * 32, prepare));
     const double latest = event(loop_ns<kt::BasicWarp<true, kt::When::latest>>(view, blocks, of_block * 32, prepare));
+    const double scope = event(loop_ns<ByScope>(view, blocks, of_block * 32, prepare));
     const double off = event(loop_ns<kt::BasicWarp<true>>({}, blocks, of_block * 32, [] {}));
     const std::size_t places = std::size_t{blocks} * of_block;
     const std::size_t bytes = 16 + places * 132 + 8 + places * iterations * 40;
@@ -170,45 +187,58 @@ void cost_of_events() {
     }));
     (void)cudaFree(memory);
     const kt::EventCost cost = kt::measure_event_cost(static_cast<int>(warps));
-    std::printf("| %u | %.1f | %.1f | %.1f | %.1f | %.0f | %.1f (%.1f between stamps) |\n", warps, first, latest, off,
-                2 * off, seed, cost.event_ns, cost.interval_ns);
+    std::printf("| %u | %.1f | %.1f | %.1f | %.1f | %.0f | %.1f (%.1f between stamps) |\n", warps, first, latest, scope,
+                off, seed, cost.event_ns, cost.interval_ns);
   }
-  std::printf("\nRegisters of this loop: %d without events, %d with, %d in a ring, %d by the seed's method.\n\n",
-              registers<kt::NoWarp>(), registers<kt::BasicWarp<true>>(),
-              registers<kt::BasicWarp<true, kt::When::latest>>(), registers<OtherMethod>());
+  std::printf(
+      "\nRegisters of this loop: %d without events, %d with, %d in a ring, %d by scopes, %d by the seed's method.\n\n",
+      registers<kt::NoWarp>(), registers<kt::BasicWarp<true>>(), registers<kt::BasicWarp<true, kt::When::latest>>(),
+      registers<ByScope>(), registers<OtherMethod>());
 }
 
 constexpr std::uint32_t spin_lengths = 9;
+template <bool scoped>
 __global__ void spins(kt::View view, std::uint64_t* clocks, int repeats) {
   kt::BasicWarp<true> trace(view);
   std::uint64_t length = 396;  // 0.2 us at 1.98 GHz
   for (std::uint32_t id = 0; id < spin_lengths; ++id, length = length * 218 / 100)
     for (int i = 0; i < repeats; ++i) {
-      trace.begin(id);
-      const std::uint64_t start = static_cast<std::uint64_t>(clock64());
-      std::uint64_t now = start;
-      while (now - start < length) now = static_cast<std::uint64_t>(clock64());
-      trace.end(id);
+      std::uint64_t start = 0, now = 0;
+      const auto spin = [&] {
+        start = static_cast<std::uint64_t>(clock64());
+        now = start;
+        while (now - start < length) now = static_cast<std::uint64_t>(clock64());
+      };
+      if constexpr (scoped) {
+        const auto scope = trace.scope(id);
+        (void)scope;
+        spin();
+      } else {
+        trace.begin(id);
+        spin();
+        trace.end(id);
+      }
       if (threadIdx.x == 0)
         clocks[(std::uint64_t{blockIdx.x} * spin_lengths + id) * static_cast<std::uint64_t>(repeats) +
                static_cast<std::uint64_t>(i)] = now - start;
     }
 }
 
+template <bool scoped>
 void spans_of_known_length() {
   constexpr int repeats = 20;
   const auto blocks = static_cast<unsigned>(sms());
   auto* const clocks = device_memory<std::uint64_t>(std::size_t{blocks} * spin_lengths * repeats);
   kt::Buffer buffer({.blocks = blocks, .warps = 1, .events = 2 * repeats * spin_lengths});
-  spins<<<blocks, 32>>>(buffer.view("spins"), clocks, repeats);
+  spins<scoped><<<blocks, 32>>>(buffer.view("spins"), clocks, repeats);
   GPUBENCH_TRACE_CHECK(cudaGetLastError());
   const kt::Trace trace = buffer.read();
   std::vector<std::uint64_t> truth(std::size_t{blocks} * spin_lengths * repeats);
   GPUBENCH_TRACE_CHECK(cudaMemcpy(truth.data(), clocks, truth.size() * 8, cudaMemcpyDefault));
   const kt::Recording& r = trace.recording();
   const double tick = r.launches.at(0).ns_per_tick;
-  const double event = kt::measure_event_cost(1).interval_ns;
-  std::puts("## Spans of known length (spins by clock64), ns\n");
+  const double event = scoped ? 0.0 : kt::measure_event_cost(1).interval_ns;  // a scope is stored behind its end
+  std::printf("## Spans of known length (spins by clock64), %s, ns\n\n", scoped ? "as scopes" : "begin and end");
   std::printf("clock %.4f ns a tick, residual %.1f ns, %.1f ns taken off for the event in each\n\n", tick,
               r.launches[0].residual_ns, event);
   std::puts("| true | recorded - true: median | worst | after correction: median | worst |");
@@ -442,7 +472,8 @@ int main(int argc, char** argv) {
       gemm_loss();
       return 0;
     }
-    spans_of_known_length();
+    spans_of_known_length<false>();
+    spans_of_known_length<true>();
     order_of_events();
     std::fflush(stdout);
     gemm_loss();

@@ -217,6 +217,49 @@ TEST_F(KernelTrace, keeps_the_latest_in_a_ring) {
   for (const Span& span : recording.spans) EXPECT_GE(span.payload, 46);
 }
 
+/// Scopes at odd and even slots, which nest.
+template <When when>
+__global__ void many_scopes(View view, int count) {
+  BasicWarp<true, when> trace(view);
+  for (int i = 0; i < count; ++i) {
+    const auto outer = trace.scope(0, static_cast<std::uint32_t>(i));
+    trace.instant(2);
+    const auto inner = trace.scope(1, static_cast<std::uint32_t>(i));
+    if (i % 2 == 1) trace.instant(3);
+  }
+}
+
+TEST_F(KernelTrace, stores_scopes_whole_and_within_their_slices) {
+  for (const std::uint32_t events : {1U, 2U, 7U, 8U, 9U, 61U, 64U, 1000U}) {
+    Buffer buffer({.blocks = 4, .warps = 3, .events = events, .launches = 2});
+    for (int i = 0; i < 2; ++i) many_scopes<When::first><<<4, 96>>>(buffer.view(), 100);
+    launched();
+    const Trace trace = buffer.read();
+    const Recording& recording = trace.recording();
+    ASSERT_THAT(recording.warps, SizeIs(2 * 4 * 3)) << events;
+    for (const WarpRecord& warp : recording.warps) {
+      EXPECT_TRUE(warp.closed);
+      EXPECT_LE(warp.events, events + events % 2);
+    }
+    EXPECT_EQ(recording.dropped == 0, events == 1000U) << events;
+    EXPECT_THAT(recording.warnings, events == 1000U ? SizeIs(0) : SizeIs(1));
+    if (events == 1000U) EXPECT_THAT(recording.spans, SizeIs(2 * 4 * 3 * 200));
+    for (std::size_t i = 0; i + 1 < recording.spans.size(); ++i) {
+      const Span &inner = recording.spans[i], &outer = recording.spans[i + 1];
+      if (inner.id != 1 || outer.id != 0 || inner.warp != outer.warp) continue;
+      EXPECT_EQ(inner.payload, outer.payload);
+      EXPECT_GE(inner.start_ns, outer.start_ns);
+      EXPECT_LE(inner.end_ns(), outer.end_ns());
+    }
+  }
+  Buffer ring({.blocks = 4, .warps = 3, .events = 64});
+  many_scopes<When::latest><<<4, 96>>>(ring.view(), 100);
+  launched();
+  const Trace trace = ring.read();
+  for (const Span& span : trace.recording().spans) EXPECT_GE(span.payload, 100 - 64 / 5 - 2);
+  EXPECT_GE(trace.recording().spans.size(), 4U * 3 * 22);
+}
+
 TEST_F(KernelTrace, counts_warps_beyond_the_declared_ones) {
   Buffer buffer({.blocks = 2, .warps = 2, .events = 8});
   plain<<<5, 96>>>(buffer.view());

@@ -46,6 +46,12 @@ class SyntheticBuffer {
     }
     Warp& begin(std::int64_t ns, std::uint32_t id) { return event(ns, kt::Kind::begin, id); }
     Warp& end(std::int64_t ns, std::uint32_t id) { return event(ns, kt::Kind::end, id); }
+    Warp& scope(std::int64_t from, std::int64_t to, std::uint32_t id, std::uint32_t payload = 0) {
+      event(from, kt::Kind::scope, id, payload);
+      return more(static_cast<std::uint32_t>(buffer_->clock(to, sm_)));
+    }
+    /// The slot that a scope leaves empty.
+    Warp& gap() { return slot(0, 0); }
     Warp& more(std::uint32_t content) { return slot(content, kt::event_word(kt::Kind::more, 0)); }
     void close(std::int64_t ns) {
       kt::SliceHeader header;

@@ -24,7 +24,8 @@ inline constexpr std::uint32_t buffer_version = 1;
 inline constexpr std::uint32_t max_ids = 4096;
 
 /// An event is two words: the low half of %clock64, then this: kind in bits 0 to 3, id in bits 4 to 15, payload in
-/// bits 16 to 31. A slot whose second word is 0 was never written.
+/// bits 16 to 31. A slot whose second word is 0 was never written; a scope in an even slot may leave one such before
+/// it.
 enum class Kind : std::uint32_t {
   none,
   begin,
@@ -37,7 +38,8 @@ enum class Kind : std::uint32_t {
   async_end,    ///< payload: token
   flow_out,     ///< payload: token
   flow_in,      ///< payload: token
-  place         ///< the clock at a moment of %globaltimer, whose halves are in the next two slots, the low one first
+  place,        ///< the clock at a moment of %globaltimer, whose halves are in the next two slots, the low one first
+  scope         ///< a whole range: the clock at its beginning, and in the next slot that at its end
 };
 enum class ValueType : std::uint32_t { unsigned_integer, signed_integer, floating };
 
