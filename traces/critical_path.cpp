@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "traces/parts.h"
 #include "traces/ranks.h"
@@ -259,6 +260,7 @@ class Walk {
     struct Open {
       std::uint32_t name;
       std::int64_t end;
+      bool counted = false;
     };
     std::vector<std::vector<Open>> stacks(of_thread.size());
     std::vector<std::size_t> next(of_thread.size());
@@ -270,10 +272,12 @@ class Walk {
         while (!stack.empty() && stack.back().end <= done[thread]) stack.pop_back();
         const std::int64_t until = stack.empty() ? time : std::min(time, stack.back().end);
         const std::uint32_t name = stack.empty() ? 0 : stack.back().name;
+        // A slice counts once, however many pieces of it are on the path.
+        const auto times = [&] { return stack.empty() || !std::exchange(stack.back().counted, true) ? 1 : 0; };
         for (auto& k = next[thread]; k < of_thread[thread].size(); ++k) {
           const PathPart& part = path_.parts[of_thread[thread][k]];
           const std::int64_t from = std::max(part.start_ns, done[thread]), to = std::min(part.end_ns, until);
-          if (to > from) add(PathKind::host, name, to - from, part.start_ns >= done[thread] ? 1 : 0);
+          if (to > from) add(PathKind::host, name, to - from, times());
           if (part.end_ns > until) break;
         }
         done[thread] = until;

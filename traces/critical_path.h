@@ -32,7 +32,7 @@ struct PathPart {
 struct PathSum {
   PathKind kind = PathKind::unknown;
   std::uint32_t name = 0;  ///< in Timeline::names; of `host` the innermost slice that was open, 0 where there was none
-  std::int64_t count = 0;
+  std::int64_t count = 0;  ///< parts; of `host` the slices that were innermost on the path, or the gaps without any
   std::int64_t total_ns = 0;
 };
 

@@ -46,7 +46,10 @@ void add_up(const CriticalPath& path) {
     at = part.end_ns;
   }
   EXPECT_EQ(at, path.end_ns);
-  for (const traces::PathSum& sum : path.sums) sums += sum.total_ns;
+  for (const traces::PathSum& sum : path.sums) {
+    sums += sum.total_ns;
+    EXPECT_GT(sum.count, 0);
+  }
   for (const std::int64_t kind : path.by_kind) kinds += kind;
   EXPECT_EQ(sums, path.end_ns - path.start_ns);
   EXPECT_EQ(kinds, path.end_ns - path.start_ns);
@@ -71,6 +74,21 @@ TEST(CriticalPath, goes_through_launches_kernels_and_waits) {
   });
   ASSERT_NE(item, path.sums.end());
   EXPECT_EQ(item->total_ns, 10 * us);
+}
+
+TEST(CriticalPath, counts_slices_of_the_host_however_often_others_interrupt_them) {
+  Sample sample;
+  sample.slice(SliceKind::other, sample.thread, 0, 100 * us, "outer");
+  sample.slice(SliceKind::other, sample.thread, 20 * us, 40 * us, "inner");
+  sample.slice(SliceKind::other, sample.thread, 60 * us, 80 * us, "inner");
+  sample.slice(SliceKind::other, sample.thread, 120 * us, 130 * us, "outer");
+  const CriticalPath path = traces::critical_path(sample.sorted());
+  add_up(path);
+  std::vector<std::string> sums;
+  for (const traces::PathSum& sum : path.sums)
+    sums.push_back(sample.timeline.names.text(sum.name) + " " + std::to_string(sum.count) + " " +
+                   std::to_string(sum.total_ns / us));
+  EXPECT_THAT(sums, ElementsAre("outer 2 70", "inner 2 40", " 1 20"));
 }
 
 TEST(CriticalPath, leaves_out_what_runs_beside_it) {
