@@ -19,26 +19,44 @@ constexpr std::size_t max_operators = 500;  // points
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-/// The pipe that a type is calculated in.
-std::optional<Pipe> pipe_of(const traces::OperatorWork& work) {
-  if (work.type == "float") return Pipe::fp32;
+/// The pipe that a type is calculated in. Whether float runs as TF32 is told by names: that of CUTLASS's and cuDNN's
+/// kernels ("tf32", and "s1688" for the instruction), and nvjet, cuBLAS's kernels for the tensor cores of Hopper.
+std::optional<Pipe> pipe_of(const traces::OperatorWork& work, std::string_view kernel) {
+  const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
+  if (work.type == "float")
+    return work.matrix && (has("tf32") || has("s1688") || has("nvjet")) ? Pipe::tensor_tf32 : Pipe::fp32;
   if (work.type == "double") return work.matrix ? Pipe::tensor_fp64 : Pipe::fp64;
   if (work.type == "c10::Half") return work.matrix ? Pipe::tensor_fp16 : Pipe::fp32;
   if (work.type == "c10::BFloat16") return work.matrix ? Pipe::tensor_bf16 : Pipe::fp32;
   return std::nullopt;
 }
 
-/// "[2048,512][512,1536]" of "[[2048, 512], [512, 1536], []]...".
-std::string shapes_text(std::string_view inputs) {
+/// One of the lists that stand one behind the other, without blanks and quotes.
+std::string list_of(std::string_view inputs, int number) {
   std::string text;
   int depth = 0;
   for (const char c : inputs) {
     if (c == '[') ++depth;
-    if (depth > 1 && c != ' ') text += c;
-    if (c == ']' && --depth == 0) break;
-    if (text.ends_with("[]")) text.resize(text.size() - 2);  // a scalar has no shape
+    if (number == 0 && depth > 0 && c != ' ' && c != '"') text += c;
+    if (c == ']' && --depth == 0 && number-- == 0) break;
   }
   return text;
+}
+
+/// "[2048,512][512,1536]" of "[[2048, 512], [512, 1536], []]..."; behind it, of operators that need them, the values.
+std::string shapes_text(std::string_view inputs) {
+  std::string text, values;
+  int depth = 0;
+  for (const char c : list_of(inputs, 0)) {
+    depth += c == '[' ? 1 : 0;
+    if (depth > 1) text += c;
+    depth -= c == ']' ? 1 : 0;
+    if (text.ends_with("[]")) text.resize(text.size() - 2);  // a scalar has no shape
+  }
+  for (const char c : list_of(inputs, 2))
+    if (c != ',' || !(values.ends_with(',') || values.ends_with('['))) values += c;
+  if (values.ends_with(",]")) values.replace(values.size() - 2, 2, "]");
+  return values.size() > 2 ? text + " " + values : text;
 }
 
 }  // namespace
@@ -69,12 +87,18 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
   }
   share.without_operator = seconds_of(all - of_operators);
   std::vector<std::pair<Key, Group*>> order;
+  std::map<std::string_view, std::int64_t> unknown;
   for (auto& [key, group] : groups) {
     const auto& [device, name, inputs] = key;
-    const auto work =
-        traces::operator_work(timeline.names.text(name), timeline.names.text(static_cast<std::uint32_t>(inputs)));
+    const std::string& text = timeline.names.text(static_cast<std::uint32_t>(inputs));
+    const auto work = traces::operator_work(timeline.names.text(name), text);
+    if (!work && traces::work_needs_values(timeline.names.text(name)) && list_of(text, 2).empty()) {
+      share.without_values += seconds_of(group.total_ns);
+      continue;
+    }
     if (!work) {
       share.unknown_work += seconds_of(group.total_ns);
+      unknown[timeline.names.text(name)] += group.total_ns;
       continue;
     }
     group.work = *work;
@@ -82,6 +106,11 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
     devices.insert(device);
     order.emplace_back(key, &group);
   }
+  std::vector<std::pair<std::int64_t, std::string_view>> most;
+  for (const auto& [name, ns] : unknown) most.emplace_back(-ns, name);
+  std::ranges::sort(most);
+  for (const auto& [ns, name] : most)
+    if (share.unknown_operators.size() < 3) share.unknown_operators.emplace_back(name);
   std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& one) { return one.second->total_ns; });
   if (order.size() > max_operators) order.resize(max_operators);
   Run run;
@@ -105,7 +134,8 @@ Run run_of_operators(const traces::Timeline& timeline, const Calibration& calibr
                                    *measurement.arguments[1].text);
     measurement.work.bytes_read = group->work.bytes_read;
     measurement.work.bytes_written = group->work.bytes_written;
-    if (const auto pipe = pipe_of(group->work); pipe && group->work.flops > 0.0)
+    if (const auto pipe = pipe_of(group->work, timeline.names.text(group->calls.front().kernel));
+        pipe && group->work.flops > 0.0)
       measurement.work.flops[*pipe] = group->work.flops;
     const traces::OperatorCall& first = group->calls.front();
     measurement.launches = Launches{first.works, first.blocks,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/model/calibration.h"
@@ -13,11 +14,13 @@ namespace gpubench::profile {
 
 /// What of the GPUs' time has a point, and why the rest has none.
 struct OperatorShare {
-  double judged_seconds = 0.0;      ///< work launched by operators whose work their inputs tell
-  double without_shapes = 0.0;      ///< by operators without shapes
-  double unknown_work = 0.0;        ///< by operators whose shapes do not tell their work
-  double without_operator = 0.0;    ///< by no operator
-  std::vector<std::int64_t> calls;  ///< of each point
+  double judged_seconds = 0.0;                 ///< work launched by operators whose work their inputs tell
+  double without_shapes = 0.0;                 ///< by operators without shapes
+  double without_values = 0.0;                 ///< by convolutions and attention without the values they need
+  double unknown_work = 0.0;                   ///< by operators whose shapes do not tell their work
+  double without_operator = 0.0;               ///< by no operator
+  std::vector<std::string> unknown_operators;  ///< the three that take most of that
+  std::vector<std::int64_t> calls;             ///< of each point
   std::vector<double> total_seconds;
 };
 

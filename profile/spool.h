@@ -269,9 +269,10 @@ struct SpoolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads all spools in a folder. Files are hostile: what is cut off is said in a warning and the rest kept; what is no
-/// spool throws SpoolError. None at all gives an empty timeline.
-Spools read_spools(const std::filesystem::path& folder);
+/// Reads spools, and all in folders. Files are hostile: what is cut off is said in a warning and the rest kept; what is
+/// no spool throws SpoolError. None at all gives an empty timeline.
+Spools read_spools(const std::vector<std::filesystem::path>& places);
+inline Spools read_spools(const std::filesystem::path& folder) { return read_spools(std::vector{folder}); }
 /// Adds one file.
 void read_spool(const std::filesystem::path& file, Spools& spools);
 

@@ -415,12 +415,18 @@ void read_spool(const std::filesystem::path& file, Spools& spools) {
   Reader(mapping, file.filename().string(), spools).read();
 }
 
-Spools read_spools(const std::filesystem::path& folder) {
+Spools read_spools(const std::vector<std::filesystem::path>& places) {
   std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().extension() == spool_extension) files.push_back(entry.path());
-  if (error) throw SpoolError(fmt::format("{} cannot be read: {}.", folder.string(), error.message()));
+  for (const std::filesystem::path& place : places) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(place, error)) {
+      files.push_back(place);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(place, error))
+      if (entry.path().extension() == spool_extension) files.push_back(entry.path());
+    if (error) throw SpoolError(fmt::format("{} cannot be read: {}.", place.string(), error.message()));
+  }
   std::ranges::sort(files);
   Spools spools;
   for (const auto& file : files) {

@@ -23,15 +23,16 @@ std::string trace_summary_text(const traces::Timeline& timeline, const traces::S
 /// Idle time by its cause, of each GPU and of each stream, and stretches in which the host's pace is the program's.
 std::string trace_idle_text(const traces::Timeline& timeline, const traces::Summary& summary,
                             const ConsoleStyle& style);
-/// What operators reach of a GPU's ceilings, by their time; `calls` and `total` of each of the run's points. `rest`
-/// says what has no verdict, and why.
-struct OperatorVerdicts {
+/// What operators, by their shapes, or kernels, by their counters, reach of a GPU's ceilings, by their time; `calls`
+/// and `total` of each of the run's points. `rest` says what has no verdict, and why.
+struct WorkVerdicts {
   Run run;
   std::vector<std::int64_t> calls;
   std::vector<double> total_seconds;
   std::string rest;
+  bool of_kernels = false;
 };
-std::string operator_verdicts_text(const OperatorVerdicts& verdicts, const ConsoleStyle& style);
+std::string work_verdicts_text(const WorkVerdicts& verdicts, const ConsoleStyle& style);
 
 std::string trace_memory_text(const Program& program, const ConsoleStyle& style);
 
@@ -44,7 +45,7 @@ std::string difference_text(const traces::Difference& difference, const ConsoleS
 
 /// `traces` are the files' names.
 std::string trace_summary_json(const traces::Timeline& timeline, const traces::Summary& summary,
-                               const std::vector<std::string>& traces, const OperatorVerdicts* verdicts = nullptr);
+                               const std::vector<std::string>& traces, const WorkVerdicts* verdicts = nullptr);
 std::string trace_idle_json(const traces::Timeline& timeline, const traces::Summary& summary);
 std::string trace_memory_json(const traces::Timeline& timeline, const Program& program);
 std::string trace_kernels_json(const traces::Timeline& timeline, KernelTable by);

@@ -32,19 +32,26 @@ struct OperatorCall {
   std::int64_t kernels = 0;  ///< of them, with their blocks
   std::int64_t blocks = 0;
   std::int64_t gpu_ns = 0;
+  std::uint32_t kernel = 0;  ///< the name of the longest; 0 where there is none
 };
 /// By time. Throws likewise.
 std::vector<OperatorCall> operator_calls(const Timeline& timeline);
 
 /// What a call does at least, by the shapes of its inputs.
 struct OperatorWork {
-  double flops = 0.0;  ///< as PyTorch counts them (with_flops): 2 m n k of a product of matrices, one for an element
+  /// Of products of matrices, convolutions and attention as torch.utils.flop_counter counts them (2 m n k of a product;
+  /// 2 times the output's elements times the filter's of a group; two products forwards and five backwards), but that
+  /// a causal mask leaves n (n + 1) / 2 pairs of n places. Of other operators one for an element.
+  double flops = 0.0;
   double bytes_read = 0.0, bytes_written = 0.0;
-  bool matrix = false;  ///< a product of matrices
+  bool matrix = false;  ///< made of products of matrices
   std::string type;     ///< of its elements: "float", "c10::BFloat16"
 };
-/// `inputs` as in Slice::detail: shapes and types, as Kineto's "Input Dims" and "Input type". Absent for operators
-/// whose work these do not tell.
+/// `inputs` as in Slice::detail: shapes, types and, where `work_needs_values`, values, as Kineto's "Input Dims",
+/// "Input type" and "Concrete Inputs". Absent for operators whose work these do not tell.
 std::optional<OperatorWork> operator_work(std::string_view name, std::string_view inputs);
+
+/// Convolutions and attention: their strides and masks are no tensors.
+bool work_needs_values(std::string_view name);
 
 }  // namespace gpubench::traces

@@ -76,7 +76,8 @@ struct Slice {
   bool counted = false;   ///< a kernel launch around which counters were read: its time is not its own
   bool open = false;      ///< never ended: its end is that of the recording
   /// Of a kernel its place in Timeline::shapes, of a copy or fill its bytes, of an operator its inputs in
-  /// Timeline::names ("[[8, 256], []][\"float\", \"\"]": shapes and types); -1 where that is not known.
+  /// Timeline::names ("[[8, 256], []][\"float\", \"\"]": shapes and types, and of some operators values, as
+  /// `operator_work` takes them); -1 where that is not known.
   std::int64_t detail = -1;
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }
 };

@@ -20,6 +20,7 @@
 #include "core/storage/storage.h"
 #include "main/cli/terminal.h"
 #include "main/commands/commands.h"
+#include "profile/groups.h"
 #include "profile/operators.h"
 #include "profile/spool.h"
 #include "reports/trace.h"
@@ -35,11 +36,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What `gpubench profile --keep` leaves.
-std::optional<traces::Timeline> spool_of(const fs::path& file) {
+bool is_spool(const fs::path& file) {
   std::array<char, profile::spool_magic.size()> magic = {};
   std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
-  if (magic != profile::spool_magic) return std::nullopt;
+  return magic == profile::spool_magic;
+}
+
+/// What `gpubench profile --keep` leaves.
+std::optional<traces::Timeline> spool_of(const fs::path& file) {
+  if (!is_spool(file)) return std::nullopt;
   profile::Spools spools;
   try {
     profile::read_spool(file, spools);
@@ -85,8 +90,62 @@ void put(const Options& options, const std::function<std::string(const ConsoleSt
   write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, file_text(file)); });
 }
 
-/// Of operators whose shapes the trace tells what they reach of the ceilings in this file.
-reports::OperatorVerdicts verdicts_of(const traces::Timeline& timeline, const std::string& file) {
+/// Recordings of `gpubench profile --keep`, or folders of nothing else.
+bool are_spools(const std::vector<std::string>& inputs) {
+  return std::ranges::all_of(inputs, [](const fs::path& place) {
+    if (!fs::is_directory(place)) return is_spool(place);
+    bool any = false;
+    for (const auto& entry : fs::directory_iterator(place)) {
+      if (entry.path().extension() != profile::spool_extension) continue;
+      if (!is_spool(entry.path())) return false;
+      any = true;
+    }
+    return any;
+  });
+}
+
+/// Of a GPU's kernels what they reach of the ceilings in this file, by the counters of the recording.
+reports::WorkVerdicts verdicts_of_spools(const std::vector<std::string>& inputs, const std::string& file) {
+  const profile::Spools spools = profile::read_spools(std::vector<fs::path>(inputs.begin(), inputs.end()));
+  reports::WorkVerdicts verdicts;
+  verdicts.of_kernels = true;
+  Run& run = verdicts.run;
+  run.devices = profile::devices_of(spools, {});
+  for (const Device& device : run.devices) {
+    Calibration calibration = storage::read_calibration_for(file, {device});
+    if (const auto reason = calibrate::why_not_acceptable(calibration))
+      throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
+    calibration.device.id = device.id;
+    run.calibrations.push_back(std::move(calibration));
+  }
+  profile::GroupOptions groups;
+  groups.metrics = profile::counted_metrics(spools);
+  profile::add_program(spools, groups, run);
+  classifier::classify(run);
+  double all = 0.0, counted = 0.0;
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    const ProgramKernel& kernel = run.program->kernels[i];
+    verdicts.calls.push_back(kernel.launches);
+    verdicts.total_seconds.push_back(kernel.total_seconds);
+    all += kernel.total_seconds;
+    counted += kernel.counted > 0 ? kernel.total_seconds : 0.0;
+  }
+  const std::string& reason = run.program->counters_reason;
+  verdicts.rest = fmt::format(
+      "By the ceilings of {}. Counters were read around launches of kernels with {} of the time on the GPU.{}",
+      run.calibrations.empty() ? "no GPU" : printable(run.calibrations.front().device.name),
+      format_percent(all > 0.0 ? counted / all : 0.0),
+      counted > 0.0    ? ""
+      : reason.empty() ? " Record with gpubench profile --metrics=core."
+                       : " " + printable(reason));
+  return verdicts;
+}
+
+/// Of operators whose shapes the trace tells what they reach of the ceilings in this file; of our own recordings that
+/// of kernels.
+reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const traces::Timeline& timeline,
+                                  const std::string& file) {
+  if (are_spools(inputs)) return verdicts_of_spools(inputs, file);
   Device gpu;
   gpu.kind = DeviceKind::cuda;
   const Calibration calibration = storage::read_calibration_for(file, {gpu});
@@ -96,19 +155,29 @@ reports::OperatorVerdicts verdicts_of(const traces::Timeline& timeline, const st
   if (const auto reason = calibrate::why_not_acceptable(calibration))
     throw UsageError(fmt::format("{} is not used: {}. Give an unchanged file written by gpubench.", file, *reason));
   profile::OperatorShare share;
-  reports::OperatorVerdicts verdicts{profile::run_of_operators(timeline, calibration, share), {}, {}, {}};
+  reports::WorkVerdicts verdicts;
+  verdicts.run = profile::run_of_operators(timeline, calibration, share);
   verdicts.calls = std::move(share.calls);
   verdicts.total_seconds = std::move(share.total_seconds);
   if (!verdicts.run.points.empty()) classifier::classify(verdicts.run);
-  const double all = share.judged_seconds + share.without_shapes + share.unknown_work + share.without_operator;
+  const double all =
+      share.judged_seconds + share.without_shapes + share.without_values + share.unknown_work + share.without_operator;
   const auto part = [&](double seconds) { return format_percent(all > 0.0 ? seconds / all : 0.0); };
-  verdicts.rest = fmt::format(
-      "By the ceilings of {}. Verdicts cover {} of the work on the GPU. None have: {} launched by operators whose "
-      "shapes "
-      "do not tell their work, {} by operators without shapes, {} by no operator.{}",
-      printable(calibration.device.name), part(share.judged_seconds), part(share.unknown_work),
-      part(share.without_shapes), part(share.without_operator),
-      share.judged_seconds > 0.0 ? "" : " Record with record_shapes=True.");
+  verdicts.rest = fmt::format("By the ceilings of {}. Verdicts cover {} of the work on the GPU.",
+                              printable(calibration.device.name), part(share.judged_seconds));
+  std::string none;
+  const auto add = [&](double seconds, std::string_view why) {
+    if (seconds > 0.0)
+      none += fmt::format("{} {} launched by {}", none.empty() ? " None have:" : ",", part(seconds), why);
+  };
+  add(share.unknown_work, fmt::format("operators whose shapes do not tell their work (most of it by {})",
+                                      printable(fmt::format("{}", fmt::join(share.unknown_operators, ", ")))));
+  add(share.without_values,
+      "convolutions and attention of which the trace has no \"Concrete Inputs\" (PyTorch writes them from 2.1 on)");
+  add(share.without_shapes, "operators without shapes");
+  add(share.without_operator, "no operator");
+  if (!none.empty()) verdicts.rest += none + ".";
+  if (share.judged_seconds <= 0.0) verdicts.rest += " Record with record_shapes=True.";
   return verdicts;
 }
 
@@ -130,13 +199,14 @@ int trace_summary(const Options& options) {
   const traces::Timeline timeline = read_for(options, {".json"});
   const traces::Summary summary = traces::summarize(timeline);
   if (summary.gpus.empty()) say(why_no_gpu(timeline));
-  const auto verdicts =
-      options.calibration_file ? std::optional(verdicts_of(timeline, *options.calibration_file)) : std::nullopt;
+  const auto verdicts = options.calibration_file
+                            ? std::optional(verdicts_of(options.inputs, timeline, *options.calibration_file))
+                            : std::nullopt;
   put(
       options,
       [&](const ConsoleStyle& style) {
         return reports::trace_summary_text(timeline, summary, style) +
-               (verdicts ? reports::operator_verdicts_text(*verdicts, style) : "");
+               (verdicts ? reports::work_verdicts_text(*verdicts, style) : "");
       },
       [&](const std::string&) {
         return reports::trace_summary_json(timeline, summary, options.inputs, verdicts ? &*verdicts : nullptr);

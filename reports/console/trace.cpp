@@ -165,18 +165,40 @@ std::string copy_table(const traces::Summary& summary, const Timeline& timeline,
   return "\n" + table_text(columns, min_shown_name, style, {{"median"}});
 }
 
+/// "[8,64]x3[64,1]" of "[8,64][8,64][8,64][64,1]": three or more alike are one.
+std::string joined_shapes(std::string_view shapes) {
+  std::string text;
+  while (!shapes.empty()) {
+    const std::string_view one = shapes.substr(0, shapes.find(']') + 1);
+    std::size_t count = 1;
+    while (!one.empty() && shapes.substr(count * one.size()).starts_with(one)) ++count;
+    if (one.empty() || count < 3) count = 1;
+    text += one.empty() ? shapes : one;
+    if (count > 1) text += fmt::format("x{}", count);
+    shapes.remove_prefix(one.empty() ? shapes.size() : count * one.size());
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string operator_verdicts_text(const OperatorVerdicts& verdicts, const ConsoleStyle& style) {
-  std::vector<Column> columns = {{"operator and shapes"}, {"calls", true}, {"total", true}, {"median", true},
-                                 {"of max", true},        {"regime"},      {"limiter"}};
+std::string work_verdicts_text(const WorkVerdicts& verdicts, const ConsoleStyle& style) {
+  std::vector<Column> columns = {{verdicts.of_kernels ? "kernel and its launch" : "operator and shapes"},
+                                 {"calls", true},
+                                 {"total", true},
+                                 {"median", true},
+                                 {"of max", true},
+                                 {"regime"},
+                                 {"limiter"}};
   for (std::size_t i = 0; i < std::min(verdicts.run.points.size(), shown_rows); ++i) {
     const Point& point = verdicts.run.points[i];
     const Verdict* const verdict = point.verdict ? &*point.verdict : nullptr;
     const auto& seconds = point.measurement.seconds();
-    add_row(columns, {{printable(fmt::format("{} {} {}", point.measurement.operation,
-                                             point.measurement.arguments.at(0).text.value_or(""),
-                                             point.measurement.arguments.at(1).text.value_or("")))},
+    add_row(columns, {{printable(verdicts.of_kernels
+                                     ? point.measurement.name
+                                     : fmt::format("{} {} {}", point.measurement.operation,
+                                                   joined_shapes(point.measurement.arguments.at(0).text.value_or("")),
+                                                   point.measurement.arguments.at(1).text.value_or("")))},
                       {count(verdicts.calls.at(i))},
                       {format_seconds(verdicts.total_seconds.at(i))},
                       {seconds ? format_seconds(seconds->median) : ""},
@@ -184,7 +206,9 @@ std::string operator_verdicts_text(const OperatorVerdicts& verdicts, const Conso
                       verdict != nullptr ? Cell{regime_text(*verdict), color::of(verdict->regime)} : Cell{},
                       {verdict != nullptr ? printable(verdict->limiter) : ""}});
   }
-  std::string text = heading("What limits the operators, by their shapes", style);
+  std::string text = heading(
+      verdicts.of_kernels ? "What limits the kernels, by their counters" : "What limits the operators, by their shapes",
+      style);
   if (!verdicts.run.points.empty()) text += table_text(columns, 28, style, {{"median"}, {"calls"}, {"limiter"}});
   if (verdicts.run.points.size() > shown_rows)
     text +=

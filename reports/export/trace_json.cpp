@@ -238,7 +238,7 @@ Json of(const traces::Change& change) {
 }  // namespace
 
 std::string trace_summary_json(const Timeline& timeline, const traces::Summary& summary,
-                               const std::vector<std::string>& traces, const OperatorVerdicts* verdicts) {
+                               const std::vector<std::string>& traces, const WorkVerdicts* verdicts) {
   const Program& program = summary.program;
   const traces::Breakdown all = traces::together(summary.gpus);
   const auto percent = [&](std::int64_t part) {
@@ -343,18 +343,20 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
     const Point& point = verdicts->run.points[i];
     const auto& verdict = point.verdict;
     const auto& took = point.measurement.seconds();
-    judged.push_back({{"operator", point.measurement.operation},
-                      {"inputs", point.measurement.arguments.at(0).text.value_or("")},
-                      {"type", point.measurement.arguments.at(1).text.value_or("")},
-                      {"device", point.measurement.device},
-                      {"calls", verdicts->calls.at(i)},
-                      {"total_seconds", verdicts->total_seconds.at(i)},
-                      {"median_seconds", took ? Json(took->median) : Json()},
-                      {"flops", point.measurement.work.total_flops()},
-                      {"bytes", point.measurement.work.bytes()},
-                      {"regime", verdict ? Json(name_of(verdict->regime)) : Json()},
-                      {"limiter", verdict ? Json(verdict->limiter) : Json()},
-                      {"achieved", verdict ? maybe(verdict->achieved) : Json()}});
+    Json one = verdicts->of_kernels ? Json{{"kernel", point.measurement.operation}, {"name", point.measurement.name}}
+                                    : Json{{"operator", point.measurement.operation},
+                                           {"inputs", point.measurement.arguments.at(0).text.value_or("")},
+                                           {"type", point.measurement.arguments.at(1).text.value_or("")}};
+    one.update({{"device", point.measurement.device},
+                {"calls", verdicts->calls.at(i)},
+                {"total_seconds", verdicts->total_seconds.at(i)},
+                {"median_seconds", took ? Json(took->median) : Json()},
+                {"flops", point.measurement.work.total_flops()},
+                {"bytes", point.measurement.work.bytes()},
+                {"regime", verdict ? Json(name_of(verdict->regime)) : Json()},
+                {"limiter", verdict ? Json(verdict->limiter) : Json()},
+                {"achieved", verdict ? maybe(verdict->achieved) : Json()}});
+    judged.push_back(std::move(one));
   }
   json["verdicts"] = std::move(judged);
   json["verdicts_rest"] = verdicts->rest;

@@ -138,6 +138,39 @@ class Kept(Trace):
         self.assertEqual(without["verdicts"], [])
         self.assertIn("record_shapes=True", without["verdicts_rest"])
 
+    def test_verdicts_of_convolutions(self):
+        def launched(number, operator, values, kernel):
+            start = number * 1000.0
+            shapes = {"Input Dims": [[32, 64, 56, 56], [64, 64, 3, 3], [], [], [], [], [], [], []], "Input type": ["float", "float"] + 7 * [""]}
+            return [{"ph": "X", "cat": "cpu_op", "name": operator, "pid": 1, "tid": 1, "ts": start, "dur": 100, "args": dict(shapes, **values)},
+                    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": start + 10, "dur": 5, "args": {"correlation": number}},
+                    {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": start + 200, "dur": 100, "args": {"device": 0, "stream": 7, "correlation": number, "grid": [800, 1, 1], "block": [256, 1, 1]}}]
+
+        values = {"Concrete Inputs": ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", "False", "False", "True"]}
+        file = self.folder / "convolutions.json"
+        file.write_text(json.dumps({"traceEvents": launched(1, "aten::cudnn_convolution", values, "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw")
+                                    + launched(2, "aten::cudnn_convolution", {}, "implicit_convolve_sgemm") + launched(3, "aten::fancy", {}, "fancy")}))
+        summary = json.loads(self.fine("trace", "summary", file, f"--calibration={CALIBRATION}", "--json"))
+        self.assertEqual(len(summary["verdicts"]), 1)
+        row = summary["verdicts"][0]
+        self.assertEqual(row["flops"], 2 * 32 * 64 * 56 * 56 * 64 * 3 * 3)
+        self.assertEqual(row["inputs"], "[32,64,56,56][64,64,3,3] [[1,1],[1,1],[1,1],1,False,False,True]")
+        self.assertLess(row["achieved"], 1.0, "TF32 by the kernel's name: on the vector pipe it were 120 %")
+        for words in ("convolutions and attention", "aten::fancy"):
+            self.assertIn(words, summary["verdicts_rest"])
+
+    def test_verdicts_of_own_recordings_are_by_counters(self):
+        spool = DATA.parent.parent / "profile" / "data" / "plain_program.gpspool"
+        (self.folder / "kept").mkdir()
+        shutil.copy(spool, self.folder / "kept" / "1.gpspool")
+        for place in (spool, self.folder / "kept"):
+            summary = json.loads(self.fine("trace", "summary", place, f"--calibration={CALIBRATION}", "--json"))
+            regimes = {row["kernel"]: (row["regime"], row["calls"]) for row in summary["verdicts"] if "/in:step" in row["name"]}
+            self.assertEqual(regimes["triad"], ("memory", 6))
+            self.assertEqual(regimes["multiply_add"], ("compute", 6))
+            self.assertIn("Counters were read", summary["verdicts_rest"])
+        self.assertIn("What limits the kernels, by their counters", self.fine("trace", "summary", spool, f"--calibration={CALIBRATION}"))
+
     def test_what_can_be_read_is_kept(self):
         import gzip
         cut = self.folder / "cut.json"

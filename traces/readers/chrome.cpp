@@ -17,6 +17,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/storage/storage.h"
+#include "traces/operators.h"
 #include "traces/parts.h"
 #include "traces/readers.h"
 #include "traces/readers/bytes.h"
@@ -130,7 +131,7 @@ struct Event {
   std::optional<std::int64_t> time, length, process, thread;
   std::optional<std::int64_t> correlation, device, stream, bytes, address, device_type;
   std::optional<std::int64_t> allocated, reserved;
-  std::string_view input_dims, input_types;  // of an operator, as written
+  std::string_view input_dims, input_types, input_values;  // of an operator, as written
   std::string_view id, bind_id;              // as written
   std::string_view given_name;               // args.name of metadata
   std::string_view kernel_details, copy;     // of XLA
@@ -543,6 +544,7 @@ class ChromeReader {
           if (key == "memcpy_details" || key == "memset_details") event.copy = string_in(value);
           break;
         case 15:
+          if (key == "Concrete Inputs" && work_needs_values(event.name)) event.input_values = array_text(value);
           if (key == "static shared B") static_shared_ = to_uint32(whole(value));
           if (key == "Total Allocated") event.allocated = whole(value);
           break;
@@ -689,7 +691,8 @@ class ChromeReader {
 
   std::int64_t inputs_number() {
     inputs_text_.assign(event_.input_dims.substr(0, max_name_bytes))
-        .append(event_.input_types.substr(0, max_name_bytes));
+        .append(event_.input_types.substr(0, max_name_bytes))
+        .append(event_.input_values.substr(0, max_name_bytes));
     const std::size_t before = timeline_.names.size();
     const std::uint32_t number = timeline_.names.number(inputs_text_);
     if (timeline_.names.size() > before) ++inputs_;
