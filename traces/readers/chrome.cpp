@@ -132,9 +132,9 @@ struct Event {
   std::optional<std::int64_t> correlation, device, stream, bytes, address, device_type;
   std::optional<std::int64_t> allocated, reserved;
   std::string_view input_dims, input_types, input_values;  // of an operator, as written
-  std::string_view id, bind_id;              // as written
-  std::string_view given_name;               // args.name of metadata
-  std::string_view kernel_details, copy;     // of XLA
+  std::string_view id, bind_id;                            // as written
+  std::string_view given_name;                             // args.name of metadata
+  std::string_view kernel_details, copy;                   // of XLA
   LaunchShape shape;
 };
 
