@@ -84,7 +84,7 @@ Json gpus(const Timeline& timeline, const traces::Summary& summary) {
                 {"communication_overlap_seconds", seconds(gpu.overlap_ns())},
                 {"exposed_communication_seconds", seconds(gpu.exposed_communication_ns())}};
     for (const GpuTime& time : summary.program.gpus)
-      if (time.device == one["device"] && time.process == labels[gpu.process])
+      if (time.device == one["device"].get_ref<const std::string&>() && time.process == labels[gpu.process])
         one["idle_by_cause"] = list(time.idle, [](const Idle& idle) {
           return Json{{"cause", name_of(idle.cause)}, {"seconds", idle.seconds}, {"gaps", idle.gaps}};
         });
