@@ -6,6 +6,7 @@ import gc
 import inspect
 import itertools
 import os
+import re
 import sys
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
@@ -297,6 +298,9 @@ class Benchmark:
                  device: str | None):
         self.function = function
         self.name = name
+        for axis, values in axes.items():
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+                raise TypeError(f"{name}: the axis {axis} takes a list of values, not {values!r}; write {axis}=[{values!r}]")
         self.axes = {axis: list(values) for axis, values in axes.items()}
         self.device = device  #: "cuda", "cpu", or None for both
         self.__doc__ = function.__doc__
@@ -419,7 +423,15 @@ class _Progress:
 
 def say(message: str) -> None:
     """A message of the engine, on standard error."""
-    print(f"gpubench: {message}", file=sys.stderr)
+    print(f"gpubench: {_in_python(message)}", file=sys.stderr)
+
+
+_OPTIONS = re.compile("--(filter|time-budget|time|cache|metrics|check|kernels|calibration|drift-check|repetitions|device)(?![a-z-])")
+
+
+def _in_python(message: str) -> str:
+    """A message of the command line, its options named as run() names them."""
+    return _OPTIONS.sub(lambda found: found[1].replace("-", "_"), message).replace(" --list names them all.", "")
 
 
 def _words(device: str, options: Mapping[str, Any]) -> list[str]:
@@ -472,6 +484,8 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
         for each, kind in fitting:
             each._register(kind, line.point, repetitions)
         return Run(_core.run(words, [PROGRAM, "--quiet"], say))
+    except _core.UsageError as error:
+        raise type(error)(_in_python(str(error))) from None
     finally:
         _core.forget()
         line.clear()

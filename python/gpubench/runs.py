@@ -232,7 +232,9 @@ class Run(Sequence[Point]):
             for point in self.points:
                 if point.name == index:
                     return point
-            raise KeyError(index)
+            import difflib
+            near = difflib.get_close_matches(index, [point.name for point in self], 3, 0.0)
+            raise KeyError(f"{index}; this run has {', '.join(near) or 'no points'}{', ...' if len(self) > len(near) else ''}")
         return self.points[index]
 
     def __iter__(self) -> Iterator[Point]:
@@ -270,9 +272,9 @@ class Run(Sequence[Point]):
         return pandas.DataFrame([point.row() for point in self])
 
     def save(self, file: PathLike) -> None:
-        """Writes the run file (.json), which `load`, `gpubench report` and `gpubench compare` read."""
-        if not os.fspath(file).endswith(".json"):
-            raise _core.UsageError(f"A run is saved as .json, not as {os.fspath(file)}. For other formats: report().")
+        """Writes the run file (.json, .json.gz), which `load`, `gpubench report` and `gpubench compare` read."""
+        if not os.fspath(file).endswith((".json", ".json.gz")):
+            raise _core.UsageError(f"A run is saved as .json or .json.gz, not as {os.fspath(file)}. For other formats: report().")
         self._core.write(os.fspath(file))
 
     def report(self, file: PathLike, chart: str = "") -> None:

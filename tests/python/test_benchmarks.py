@@ -137,11 +137,20 @@ def test_what_cannot_be_run_is_refused_in_words(quick):
     fine = gpubench.benchmark(name="fine")(lambda state: state.measure(lambda: None))
     with pytest.raises(gpubench.NoSuchDevice):
         gpubench.run(fine, device="cuda:99")
-    with pytest.raises(gpubench.UsageError):
+    for wrong in (4, "float32"):
+        with pytest.raises(TypeError, match=f"a list of values, not {wrong!r}; write n=\\[{wrong!r}\\]"):
+            gpubench.benchmark(n=wrong)(lambda state, n: None)
+    with pytest.raises(gpubench.UsageError, match="No point matches the filter") as refused:
         gpubench.run(fine, filter="no such point", **quick)
+    assert "--" not in str(refused.value)
+    with pytest.raises(gpubench.UsageError, match="^time_budget takes"):
+        gpubench.run(fine, **{**quick, "time_budget": -1})
     with pytest.raises(gpubench.Error):
         gpubench.run(fine, filter="(", **quick)
-    assert gpubench.run(fine, **quick)["fine"].seconds() > 0, "and afterwards all is well"
+    run = gpubench.run(fine, **quick)
+    assert run["fine"].seconds() > 0, "and afterwards all is well"
+    with pytest.raises(KeyError, match="find; this run has fine"):
+        run["find"]
 
 
 def test_declarations_refuse_nonsense(quick):

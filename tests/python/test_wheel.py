@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pyproject.toml and scripts/check-wheel.py promise of a wheel. GPUBENCH_WHEEL names one to be checked as a whole."""
+import importlib
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import gpubench
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+specification = importlib.util.spec_from_file_location("check_wheel", ROOT / "scripts" / "check-wheel.py")
+check_wheel = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(check_wheel)
+
+
+@pytest.fixture(scope="module")
+def project():
+    tomllib = pytest.importorskip("tomllib")
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_wheel_has_this_version_and_these_commands(project):
+    found = project["tool"]["scikit-build"]["metadata"]["version"]
+    text = (ROOT / found["input"]).read_text(encoding="utf-8")
+    assert re.search(found["regex"], text)["value"] == gpubench.__version__
+    for target in project["project"]["scripts"].values():
+        module, function = target.split(":")
+        assert callable(getattr(importlib.import_module(module), function))
+    assert importlib.util.find_spec(project["project"]["entry-points"]["pytest11"]["gpubench"])
+
+
+def test_a_wheel_that_lacks_something_is_told(tmp_path):
+    wheel = tmp_path / "gpubench-0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("gpubench/__init__.py", "")
+    with zipfile.ZipFile(wheel) as archive:
+        missing = check_wheel.contents(archive.namelist())
+    assert {"gpubench/bin/gpubench", "gpubench/_core.*.so", "entry_points.txt", "gpubench/py.typed"} <= set(missing)
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "check-wheel.py"), __file__], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "is no wheel" in done.stderr
+
+
+def test_the_headers_that_it_needs_are_in_the_source():
+    for name in check_wheel.NEEDED:
+        if name.startswith("gpubench/include/") and not name.endswith("version.h"):
+            assert (ROOT / name.removeprefix("gpubench/")).exists(), name
+        elif name.startswith("gpubench/") and name.endswith((".py", ".pyi", ".typed")):
+            assert (ROOT / "python" / name).exists(), name
+
+
+def test_the_wheel_named(project):
+    if not os.environ.get("GPUBENCH_WHEEL"):
+        pytest.skip("GPUBENCH_WHEEL names no wheel")
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "check-wheel.py"), os.environ["GPUBENCH_WHEEL"]], capture_output=True, text=True, check=False)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0
