@@ -2,7 +2,7 @@
 """What one call of PyTorch's operators must read, write and calculate, from its tensors."""
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from .harness import pipe_of
 
@@ -12,6 +12,14 @@ _GATHERS = {"embedding", "index_select", "gather", "index", "take", "take_along_
 _SCATTERS = {"scatter", "scatter_", "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_",
              "index_copy", "index_copy_", "embedding_dense_backward"}
 _RANDOM_SECTOR = 32
+
+
+def _storage_address(tensor: Any) -> int:
+    """Where its memory begins; 0 for a tensor without memory of its own kind."""
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except Exception:  # noqa: BLE001: sparse, wrapped
+        return 0
 
 
 class Work:
@@ -26,6 +34,8 @@ class Work:
         self.random_bytes = 0
         self.operators: list[str] = []
         self.why_not_repeatable = ""
+        self.draws_random = ""
+        self._made: set[int] = set()
         self._storages: dict[int, int] = {}
 
     @property
@@ -41,6 +51,14 @@ class Work:
     def touch(self, address: int, size: int) -> None:
         """Memory that was used."""
         self._storages[address] = max(size, self._storages.get(address, 0))
+
+    def made(self, tensors: Iterable[Any]) -> None:
+        """Tensors that the call itself has made: changing those changes nothing for others."""
+        self._made.update(filter(None, map(_storage_address, tensors)))
+
+    def made_all(self, tensors: Iterable[Any]) -> bool:
+        """Whether none of them was there before."""
+        return all(not each.numel() or _storage_address(each) in self._made for each in tensors)
 
     def tensor_bytes(self, tensor: Any) -> int:
         """Of one pass over it; what is broadcast counts once."""
@@ -124,13 +142,20 @@ def watch(function: Callable[[], Any]) -> tuple[Any, Work]:
             name = schema.name.split("::")[-1]
             outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor)]
             is_view = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
+            if not is_view and not schema.is_mutable:
+                work.made(outputs)
             if is_view or name in _NO_TRAFFIC or not outputs:
                 return
             work.operators.append(name)
-            if schema.is_mutable and not any(name.endswith(end) for end in ("_out",)) and "out" not in keywords:
+            written_to = [args[place] if place < len(args) else keywords.get(each.name) for place, each in enumerate(schema.arguments)
+                          if each.alias_info is not None and each.alias_info.is_write]
+            changed = [each for each in tree_flatten(written_to)[0] if isinstance(each, torch.Tensor)]
+            if schema.is_mutable and not name.endswith("_out") and "out" not in keywords and not work.made_all(changed):
                 work.why_not_repeatable = work.why_not_repeatable or f"{name} changes what it is given"
+            if torch._C._current_graph_task_id() != -1:
+                work.why_not_repeatable = work.why_not_repeatable or "it calculates gradients, which add up"
             if torch.Tag.nondeterministic_seeded in operator.tags and not _draws_nothing(schema, args, keywords):
-                work.why_not_repeatable = work.why_not_repeatable or f"{name} draws random numbers"
+                work.draws_random = work.draws_random or name
             inputs = [each for key, value in [*enumerate(args), *keywords.items()] if key != "out"
                       for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
             written = sum(map(work.tensor_bytes, outputs))

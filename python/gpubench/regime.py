@@ -39,11 +39,6 @@ def _arrays(things: Any) -> Iterator[Any]:
             yield from _arrays(each)
 
 
-def _uses_torch(arguments: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and any(isinstance(each, torch.Tensor) for each in _arrays(arguments))
-
-
 class _Lightweight(Mapping[str, Any]):
     """runtime_ms and regime of one call. Reading them waits for the GPU; nothing else does."""
 
@@ -69,6 +64,9 @@ class _Lightweight(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return 3
+
+    def __repr__(self) -> str:
+        return repr(self._resolved())
 
 
 class _Events:
@@ -155,8 +153,8 @@ class GPUProfiler:
                             repeatable: bool | None = None, **keywords: Any) -> tuple[Any, Mapping[str, Any]]:
         """Calls the operation once for its result, and says what limits it.
 
-        It is called again, for times, only where that changes nothing: where PyTorch's operators in it neither change
-        what they are given nor draw random numbers, or with `repeatable=True`. Else one call has to do.
+        It is called again, for times, only where that changes nothing: where PyTorch's operators in it change nothing that was there
+        before, or with `repeatable=True`. Else one call has to do. PyTorch's random numbers go on as if there had been one call.
         lightweight: times that one call alone, and waits for nothing until the profile is read."""
         if not callable(operation):
             raise TypeError(f"profile_with_result takes a callable and its arguments, not a {type(operation).__name__}")
@@ -216,7 +214,7 @@ class GPUProfiler:
 
     def _once(self, call: Callable[[], Any], arguments: Any) -> tuple[float, Any, Work]:
         """One call: its time, its result and its work."""
-        if _uses_torch(arguments):
+        if hasattr(sys.modules.get("torch"), "Tensor"):
             kept: list[Work] = []
 
             def watched() -> Any:
@@ -225,9 +223,12 @@ class GPUProfiler:
                 return result
 
             result, seconds = self._timed(watched)
-            return seconds(), result, kept[0]
-        result, seconds = self._timed(call)
-        work = Work()
+            work = kept[0]
+            if work.known:
+                return seconds(), result, work
+        else:
+            result, seconds = self._timed(call)
+            work = Work()
         work.bytes_read = sum(map(bytes_of, _arrays(arguments)))
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
@@ -237,8 +238,16 @@ class GPUProfiler:
             work.declare(state)
             state.measure(call)
 
-        measured = run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
+        def measure() -> Run:
+            return run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
                        drift_check=False, progress=False, **self._options)
+
+        if work.draws_random:
+            torch: Any = sys.modules["torch"]
+            with torch.random.fork_rng(devices=[torch.device(self.device).index or 0] if self._on_gpu() else []):
+                measured = measure()
+        else:
+            measured = measure()
         self.last_run = measured  #: of the operation profiled last
         point: Point = measured[0]
         return point

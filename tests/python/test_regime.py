@@ -121,14 +121,30 @@ class TestWork:
     def test_what_cannot_be_repeated_is_told(self):
         x = self.torch.ones(10)
         assert "add_ changes" in self.of(lambda: x.add_(1)).why_not_repeatable
-        assert "random" in self.of(lambda: self.torch.rand(3) * 2).why_not_repeatable or self.of(
-            lambda: self.torch.rand(3)).why_not_repeatable
+        assert self.of(lambda: x.clone().add_(1).mul_(2)).why_not_repeatable == "", "what it has made itself may change"
+        assert "add_ changes" in self.of(lambda: x.view(2, 5)[0].add_(1)).why_not_repeatable
+        weight = self.torch.ones(10, requires_grad=True)
+        assert "gradients" in self.of(lambda: (weight * x).sum().backward()).why_not_repeatable
         assert self.of(lambda: self.torch.add(x, 1, out=x.clone())).why_not_repeatable == ""
 
     def test_attention_draws_numbers_only_for_dropout(self):
         attention, q = self.torch.nn.functional.scaled_dot_product_attention, self.torch.ones(1, 2, 16, 8)
-        assert self.of(lambda: attention(q, q, q)).why_not_repeatable == ""
-        assert self.of(lambda: attention(q, q, q, dropout_p=0.5)).why_not_repeatable != ""
+        assert self.of(lambda: attention(q, q, q)).draws_random == ""
+        assert self.of(lambda: attention(q, q, q, dropout_p=0.5)).draws_random != ""
+
+    def test_random_numbers_go_on_as_after_one_call(self, profiler):
+        x = self.torch.ones(1000)
+        self.torch.manual_seed(1)
+        expected, after = self.torch.nn.functional.dropout(x), self.torch.rand(3)
+        self.torch.manual_seed(1)
+        result, profile = profiler.profile_with_result(self.torch.nn.functional.dropout, x)
+        assert profile["called_once_because"] == "" and profile["confidence"] > 0
+        assert (result == expected).all() and (self.torch.rand(3) == after).all()
+
+    def test_what_a_closure_holds_is_seen(self, profiler):
+        layer, x = self.torch.nn.Linear(64, 64), self.torch.ones(8, 64)
+        profile = profiler.profile_operation(lambda: layer(x))
+        assert profile["operators"] == ["addmm"] and profile["called_once_because"] == ""
 
     def test_in_place_is_called_once(self, profiler):
         x = self.torch.zeros(1000)
