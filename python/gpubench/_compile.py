@@ -157,8 +157,7 @@ class TorchCompileAnalyzer:
     @staticmethod
     def _compare_results(torch: Any, eager: Callable[[], Any], compiled: Callable[[], Any], report: CompileReport) -> None:
         from torch.utils._pytree import tree_flatten
-        with torch.no_grad():
-            pairs = zip(tree_flatten(eager())[0], tree_flatten(compiled())[0])
+        pairs = zip(tree_flatten(eager())[0], tree_flatten(compiled())[0])  # without gradients it would be compiled once more
         worst, right, any_tensor = 0.0, True, False
         for one, other in pairs:
             if isinstance(one, torch.Tensor):
@@ -166,6 +165,7 @@ class TorchCompileAnalyzer:
                 if one.shape != other.shape or one.dtype != other.dtype:
                     right = False
                     continue
+                one, other = one.detach(), other.detach()
                 difference = (one.double() - other.double()).abs()
                 worst = max(worst, float(difference.max()) if difference.numel() else 0.0)
                 tolerance = {torch.float32: 1e-3, torch.float64: 1e-7}.get(one.dtype, 2e-2)
@@ -185,7 +185,7 @@ class TorchCompileAnalyzer:
             report.recommendations.append(f"The compiled result differs by up to {report.largest_difference:.3g}: does the model "
                                           "draw random numbers, or change its input?")
         if report.recompilations:
-            report.recommendations.append(f"It was compiled {report.recompilations} times more: pad inputs to few shapes, or "
+            report.recommendations.append(f"It was compiled {report.recompilations} more time{'s' * (report.recompilations > 1)}: pad inputs to few shapes, or "
                                           "compile with dynamic=True.")
         if report.speedup < 1.05 and not report.graph_breaks:
             report.recommendations.append("Compiling gains little: profile the model to see what its time goes to; for small "

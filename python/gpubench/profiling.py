@@ -18,6 +18,8 @@ __all__ = ["main"]
 
 def _run_script(words: Sequence[str]) -> None:
     """A Python script with its arguments, as python3 runs it."""
+    if not Path(words[0]).is_file():
+        raise _core.ReadError(f"There is no script {words[0]}; check the name.")
     before = sys.argv, sys.path[:]
     sys.argv = list(words)
     sys.path.insert(0, str(Path(words[0]).resolve().parent))
@@ -37,8 +39,8 @@ def _profile(chosen: Any) -> None:
     if chosen.json:
         print(json.dumps(session.to_dict()))
         return
-    print(f"total {session.total_time_ms:.2f} ms, GPU {_text(session.cuda_time_ms)} ms, CPU {_text(session.cpu_time_ms)} ms, "
-          f"peak memory {_text(session.peak_memory_mb)} MB")
+    print(f"total {session.total_time_ms:.2f} ms, GPU {_text(session.cuda_time_ms, ' ms')}, CPU {_text(session.cpu_time_ms, ' ms')}, "
+          f"peak memory {_text(session.peak_memory_mb, ' MB')}")
     for kernel in session.kernels[:10]:
         print(f"  {kernel.cuda_time_us:12.1f} us  {100 * kernel.share:5.1f} %  {kernel.count:6d} x  {kernel.name}")
     for text in session.bottlenecks:
@@ -48,8 +50,8 @@ def _profile(chosen: Any) -> None:
     print(f"trace: {session.trace_path}")
 
 
-def _text(value: float) -> str:
-    return "not known" if math.isnan(value) else f"{value:.2f}"
+def _text(value: float, unit: str = "") -> str:
+    return "not known" if math.isnan(value) else f"{value:.2f}{unit}"
 
 
 def _memory(chosen: Any) -> None:
@@ -84,8 +86,8 @@ def _hta(chosen: Any) -> None:
     analyzer = HTAAnalyzer(".")
     report = analyzer.analyze_trace(chosen.trace)
     file = analyzer.export_report(report, chosen.output or "hta_report.html", "json" if chosen.json else None)
-    print(f"GPU idle {_text(report.gpu_idle_time_pct)} %, compute {_text(report.compute_time_pct)} %, communication "
-          f"{_text(report.communication_time_pct)} %\nwrote {file}")
+    print(f"GPU idle {_text(report.gpu_idle_time_pct, ' %')}, compute {_text(report.compute_time_pct, ' %')}, communication "
+          f"{_text(report.communication_time_pct, ' %')}\nwrote {file}")
 
 
 def _compile(chosen: Any) -> None:
@@ -96,7 +98,7 @@ def _compile(chosen: Any) -> None:
         raise _core.UsageError(f"{chosen.script[0]} must define `model` and `sample_input`; it has no {' and no '.join(missing)}.")
     analyzer = TorchCompileAnalyzer(chosen.backend, chosen.mode)
     report = analyzer.analyze(names["model"], names["sample_input"])
-    print(f"speed-up {_text(report.speedup)}, compiled in {_text(report.compile_time_ms)} ms, {report.total_graph_breaks} graph "
+    print(f"speed-up {_text(report.speedup)}, compiled in {_text(report.compile_time_ms, ' ms')}, {report.total_graph_breaks} graph "
           f"breaks, fusion ratio {_text(report.fusion_ratio)}, same result: {report.correct}")
     for each in report.graph_breaks:
         print(f"- {each.location or 'somewhere'}: {each.reason}\n  {each.suggestion}")

@@ -95,7 +95,7 @@ class ProfileSession:
     bottlenecks: list[str] = field(default_factory=list)
     recommendations: list[str] = field(default_factory=list)
     trace_path: Path | None = None
-    flame_graph_data: dict[str, Any] | None = None
+    flame_graph_data: dict[str, Any] | None = field(default=None, repr=False)
     samples_ms: list[float] = field(default_factory=list)  #: of a function: each call
     notes: list[str] = field(default_factory=list)
 

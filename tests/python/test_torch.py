@@ -134,6 +134,10 @@ def test_commands_refuse_in_words(tmp_path):
     done = subprocess.run([sys.executable, "-m", "gpubench.profiling", "hta", "none.json"], capture_output=True, text=True,
                           cwd=tmp_path, check=False)
     assert done.returncode == 2 and "none.json" in done.stderr and "Traceback" not in done.stderr
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, "-m", "gpubench.profiling", "profile", "none.py"], capture_output=True, text=True,
+                          cwd=tmp_path, check=False)
+    assert done.returncode == 2 and "There is no script none.py" in done.stderr and "Traceback" not in done.stderr
 
 
 class TestWithTorch:
@@ -197,6 +201,11 @@ class TestWithTorch:
         assert "graph breaks" in analyzer.export_report(report, tmp_path / "r.html").read_text()
         results = analyzer.compare_modes(model, self.torch.ones(10), modes=["default"], iterations=5)
         assert set(results) == {"default"} and analyzer.export_report(results, tmp_path / "r.json").exists()
+
+    def test_comparing_results_is_no_recompilation(self):
+        from gpubench.torch import TorchCompileAnalyzer
+        report = TorchCompileAnalyzer(backend="eager").analyze(self.torch.nn.Linear(4, 4), self.torch.ones(2, 4), warmup=1, iterations=6)
+        assert report.recompilations == 0 and report.correct and not [each for each in report.recommendations if "pad inputs" in each]
 
     def test_a_model_that_cannot_be_compiled_has_a_note(self):
         from gpubench.torch import TorchCompileAnalyzer
