@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .runs import Point, Run
 
 _KEY = "gpubench_measured"
+_WITHOUT_BASELINE = "gpubench_without_baseline"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Where the session's runs go."""
     setattr(config, _KEY, [])
+    setattr(config, _WITHOUT_BASELINE, [])
     if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
         raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
 
@@ -96,9 +98,10 @@ class Measure:
             return
         from . import _core
         comparison = _core.check_store(store, measured._core)
-        if comparison is None:
-            return
-        for each in json.loads(comparison.to_json())["points"]:
+        compared = json.loads(comparison.to_json())["points"] if comparison is not None else []
+        if point.name not in [each["name"] for each in compared]:
+            getattr(self._config, _WITHOUT_BASELINE).append(point.name)
+        for each in compared:
             if each["name"] != point.name:
                 continue
             self._request.node.user_properties.append(("gpubench", f"{each['change']}, {each['ratio']:.3f} x the baseline"))
@@ -144,5 +147,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         except _core.Error as error:
             terminalreporter.write_line(f"gpubench: {error}")
     store = config.getoption("--gpubench-store")
+    without = getattr(config, _WITHOUT_BASELINE, [])
+    if without:
+        terminalreporter.write_line(f"gpubench: {store} has no baseline of {', '.join(without)} on this machine, so nothing was held against it; "
+                                    "--gpubench-update adds one")
     if store and config.getoption("--gpubench-update"):
         terminalreporter.write_line(f"gpubench: wrote {_core.add_to_store(store, merged._core)}")

@@ -59,6 +59,8 @@ def slowed(node):
 
 def test_a_slower_point_fails_its_test(tmp_path, quick):
     assert pytest_in(tmp_path, quick, "--gpubench-update").returncode == 4, "there is no store to add to"
+    done = pytest_in(tmp_path, quick, "--gpubench-store=store")
+    assert done.returncode == 0 and "store has no baseline of test_add, test_case[8], test_case[8]-2" in done.stdout, done.stdout
     done = pytest_in(tmp_path, quick, "--gpubench-store=store", "--gpubench-update")
     assert done.returncode == 0 and "wrote store" in done.stdout, done.stdout
     entry = next(pathlib.Path(tmp_path / "store").rglob("*.json"))
