@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "kernels": ["bench", "core"],
     "calibrate": ["kernels/probes", "kernels/cublaslt.h", "bench", "core"],
     "doctor": ["bench", "core"],
-    "python": ["main", "profile", "traces", "calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
+    "python": ["main", "profile", "traces", "tracer", "calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
     "main": ["profile", "traces", "calibrate", "classifier", "compare", "doctor", "reports", "bench", "core"],
 }
 # Rooms that build on a laptop. Of the public headers they may include those that know of no CUDA.

@@ -19,7 +19,7 @@ namespace {
 struct Slot {
   std::uint32_t first, word;
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(word & 15U); }
-  [[nodiscard]] std::uint16_t id() const { return static_cast<std::uint16_t>(word >> 4 & (max_ids - 1)); }
+  [[nodiscard]] std::uint16_t id() const { return static_cast<std::uint16_t>(word >> 4 & max_ids); }
   [[nodiscard]] std::uint16_t payload() const { return static_cast<std::uint16_t>(word >> 16); }
 };
 static_assert(sizeof(Slot) == 8);
@@ -41,7 +41,7 @@ struct Part {
   std::vector<Meeting> meetings;
   std::vector<std::pair<std::uint32_t, ClockPair>> pairs;  // with their warp
   std::vector<std::int64_t> opened;                        // of each warp by the timer
-  std::int64_t unmatched = 0, crossing = 0, missing = 0, unplaced = 0;
+  std::int64_t unmatched = 0, crossing = 0, missing = 0, unplaced = 0, foreign = 0;
   bool at_least = false;  // more was dropped than is known
 };
 
@@ -198,6 +198,7 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
     now = unwrapped(now, held.time(i));
     ++event;
     times.push_back(now);
+    if (slot.id() == max_ids && slot.kind() != Kind::end) ++part.foreign;
     const auto more = [&](std::uint32_t number) {
       return i + number < held.size() && held[i + number].kind() == Kind::more ? std::optional(held[i + number].first)
                                                                                : std::nullopt;
@@ -206,7 +207,7 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
       case Kind::begin: stack.push_back({now, event, slot.id(), slot.payload()}); break;
       case Kind::end: end(slot.id(), event); break;
       case Kind::swap:
-        end(slot.payload() & (max_ids - 1), event);
+        end(std::min<std::uint16_t>(slot.payload(), max_ids), event);
         stack.push_back({now, event, slot.id(), 0});
         break;
       case Kind::instant: part.moments.push_back({now, warp, slot.id(), slot.payload()}); break;
@@ -394,6 +395,7 @@ void warn(Recording& recording, std::int64_t count, std::string_view one, std::s
 }  // namespace
 
 std::string Recording::name_of(std::uint16_t id) const {
+  if (id == max_ids) return "id out of range";
   return id < names.size() && !names[id].empty() ? names[id] : fmt::format("event {}", id);
 }
 
@@ -474,7 +476,7 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
   }
   recording.spans.resize(spans);
   std::vector<Meeting> meetings;
-  std::int64_t missing = 0, unplaced = 0, unclosed = 0;
+  std::int64_t missing = 0, unplaced = 0, unclosed = 0, foreign = 0;
   bool at_least = false;
   for_each_in_parallel(parts.size(), 4, [&](std::size_t i) {
     for (std::size_t j = 0; j < parts[i].spans.size(); ++j) {
@@ -509,6 +511,7 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
     missing += part.missing;
     at_least |= part.at_least;
     unplaced += part.unplaced;
+    foreign += part.foreign;
   }
   for (Span& span : recording.spans)
     if (span.unended && !recording.warps[span.warp].closed)
@@ -540,6 +543,8 @@ Recording decode(std::span<const std::byte> buffer, const DecodeOptions& options
        "ends have no beginning and were left out.");
   warn(recording, recording.crossing, "range ends while one that began later is open.",
        "ranges end while one that began later is open.");
+  warn(recording, foreign, "event has an id of 4095 or more: ids are below.",
+       "events have ids of 4095 or more: ids are below.");
   warn(recording, missing, "event is not whole and was left out.", "events are not whole and were left out.");
   warn(recording, unclosed, "warp was never closed, as where a kernel is ended half-way: what it dropped is not known.",
        "warps were never closed, as where a kernel is ended half-way: what they dropped is not known.");

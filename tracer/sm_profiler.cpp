@@ -46,7 +46,7 @@ sm_profiler_buffer_t sm_profiler_create_buffer(int num_blocks, int num_groups, i
     gpubench::kernel_trace::Options options;
     options.blocks = positive(num_blocks, "num_blocks");
     options.warps = positive(num_groups, "num_groups");
-    options.events = positive(max_events_per_group, "max_events_per_group");
+    options.events = 2 * positive(max_events_per_group, "max_events_per_group");  // a range takes two
     options.enabled = enabled != 0;
     return new sm_profiler_buffer{gpubench::kernel_trace::Buffer(options)};
   });

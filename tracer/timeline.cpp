@@ -43,8 +43,8 @@ traces::Timeline timeline_of(const Recording& recording) {
   timeline.base_ns = recording.base_ns;
   timeline.dropped = recording.dropped;
   timeline.warnings = recording.warnings;
-  std::vector<std::uint32_t> names(max_ids);
-  std::vector<bool> known(max_ids, false);
+  std::vector<std::uint32_t> names(max_ids + 1);
+  std::vector<bool> known(max_ids + 1, false);
   const auto name = [&](std::uint16_t id) {
     if (!known[id]) {
       known[id] = true;

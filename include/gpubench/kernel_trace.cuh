@@ -160,7 +160,7 @@ class BasicWarp<true, when> {
   BasicWarp(const BasicWarp&) = delete;
   BasicWarp& operator=(const BasicWarp&) = delete;
 
-  /// Ids are below 4096, payloads below 65536.
+  /// Ids are below 4095, payloads below 65536.
   __device__ __forceinline__ void begin(std::uint32_t id, std::uint32_t payload = 0) {
     record(event_word(Kind::begin, id, payload));
   }
@@ -168,7 +168,7 @@ class BasicWarp<true, when> {
   __device__ __forceinline__ void end(std::uint32_t id) { record(event_word(Kind::end, id)); }
   /// Ends the one and begins the other with one time stamp.
   __device__ __forceinline__ void swap(std::uint32_t from, std::uint32_t to) {
-    record(event_word(Kind::swap, to, from));
+    record(event_word(Kind::swap, to, from < max_ids ? from : max_ids));
   }
   __device__ __forceinline__ void instant(std::uint32_t id, std::uint32_t payload = 0) {
     record(event_word(Kind::instant, id, payload));

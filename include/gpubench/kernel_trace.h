@@ -179,7 +179,7 @@ class Buffer {
   /// The memory that it takes.
   [[nodiscard]] std::uint64_t bytes() const;
 
-  /// What events of this id are called. Throws std::invalid_argument for an id from 4096 on.
+  /// What events of this id are called. Throws std::invalid_argument for an id from 4095 on.
   Buffer& name(std::uint32_t id, std::string_view text);
 
   /// For a launch of this name, under an id of its own. A view may serve several launches, also those of a graph: they

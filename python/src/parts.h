@@ -6,9 +6,10 @@
 
 namespace gpubench::python {
 
-void bind_results(nanobind::module_& module);     ///< runs, calibrations, comparisons
-void bind_benchmarks(nanobind::module_& module);  ///< operations written in Python
-void bind_timelines(nanobind::module_& module);   ///< traces of programs
-void bind_profile(nanobind::module_& module);     ///< gpubench/profile.h
+void bind_results(nanobind::module_& module);        ///< runs, calibrations, comparisons
+void bind_benchmarks(nanobind::module_& module);     ///< operations written in Python
+void bind_timelines(nanobind::module_& module);      ///< traces of programs
+void bind_kernel_traces(nanobind::module_& module);  ///< events inside kernels
+void bind_profile(nanobind::module_& module);        ///< gpubench/profile.h
 
 }  // namespace gpubench::python

@@ -38,3 +38,27 @@ def traced_add(x, buffer, block=1024):
     out = torch.empty_like(x)
     _traced_add[(x.numel() // block,)](x, out, buffer, block)
     return out
+
+
+@triton.jit
+def _clock():
+    return tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
+
+
+@triton.jit
+def _traced_spin(buffer, clocks, times):
+    profiler = profiler_init(buffer)
+    program = tl.program_id(0)
+    for i in range(times):
+        profiler_event_start(profiler, program, 0, i)
+        start = _clock()
+        now = start
+        while now - start < clocks:
+            now = _clock()
+        profiler_event_end(profiler, program, 0, i)
+        profiler_event_instant(profiler, program, 0, 7)
+
+
+def traced_spin(buffer, programs, clocks, times):
+    """Spins, each of so many clocks."""
+    _traced_spin[(programs,)](buffer, clocks, times)

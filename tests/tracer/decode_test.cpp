@@ -220,6 +220,16 @@ TEST(Decode, reads_values_of_each_type) {
   EXPECT_EQ(timeline.counters[0].name, "load, block 0 warp 0");
 }
 
+TEST(Decode, says_which_ids_are_out_of_range) {
+  SyntheticBuffer buffer(1, 1, 16);
+  auto warp = buffer.open(0, 0, 0, 0);
+  warp.begin(100, 70'000).end(300, 70'000).event(400, Kind::instant, 4095).begin(500, 4094).end(600, 4094).close(6400);
+  const Recording recording = decode(buffer.bytes(), options);
+  EXPECT_THAT(spans_of(recording), ElementsAre("id out of range 100 200", "event 4094 500 100"));
+  EXPECT_THAT(recording.warnings, ElementsAre(HasSubstr("2 events have ids of 4095 or more")));
+  (void)timeline_of(recording);
+}
+
 TEST(Decode, ties_the_clock_to_the_timer_where_a_warp_says_so) {
   SyntheticBuffer buffer(1, 1, 200);
   auto warp = buffer.open(0, 0, 0, 0);

@@ -470,7 +470,7 @@ TEST_F(KernelTrace, refuses_buffers_that_cannot_be) {
   EXPECT_THROW(Buffer({.blocks = 1, .warps = 1, .events = 8, .every_block = 0}), std::invalid_argument);
   EXPECT_THROW(Buffer({.blocks = 1 << 20, .warps = 32, .events = 1 << 20, .launches = 1 << 20}), std::exception);
   Buffer buffer({.blocks = 1, .warps = 1, .events = 8});
-  EXPECT_THROW(buffer.name(4096, "x"), std::invalid_argument);
+  EXPECT_THROW(buffer.name(4095, "x"), std::invalid_argument);
 }
 
 TEST_F(KernelTrace, measures_its_own_cost) {

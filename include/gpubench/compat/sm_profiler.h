@@ -15,7 +15,7 @@ typedef struct sm_profiler_buffer* sm_profiler_buffer_t;
 
 /* NULL where there is no such buffer: sm_profiler_last_error() says why. `enabled` 0: nothing is recorded. */
 sm_profiler_buffer_t sm_profiler_create_buffer(int num_blocks, int num_groups, int max_events_per_group, int enabled);
-/* 0, or -1 with sm_profiler_last_error(). Numbers are below 4096. */
+/* 0, or -1 with sm_profiler_last_error(). Numbers are below 4095. */
 int sm_profiler_register_event(sm_profiler_buffer_t buffer, int event_no, const char* name);
 /* Forgets all events: before each launch. */
 int sm_profiler_init_buffer(sm_profiler_buffer_t buffer);

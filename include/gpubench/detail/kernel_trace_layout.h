@@ -21,7 +21,7 @@ namespace gpubench::kernel_trace {
 
 inline constexpr std::uint32_t buffer_magic = 0x544B4247;  // "GBKT"
 inline constexpr std::uint32_t buffer_version = 1;
-inline constexpr std::uint32_t max_ids = 4096;
+inline constexpr std::uint32_t max_ids = 4095;  ///< ids are below; it stands for all that are not
 
 /// An event is two words: the low half of %clock64, then this: kind in bits 0 to 3, id in bits 4 to 15, payload in
 /// bits 16 to 31. A slot whose second word is 0 was never written; a scope in an even slot may leave one such before
@@ -44,7 +44,7 @@ enum class Kind : std::uint32_t {
 enum class ValueType : std::uint32_t { unsigned_integer, signed_integer, floating };
 
 GPUBENCH_HOST_DEVICE constexpr std::uint32_t event_word(Kind kind, std::uint32_t id, std::uint32_t payload = 0) {
-  return static_cast<std::uint32_t>(kind) | (id & (max_ids - 1)) << 4 | payload << 16;
+  return static_cast<std::uint32_t>(kind) | (id < max_ids ? id : max_ids) << 4 | payload << 16;
 }
 
 struct BufferHeader {

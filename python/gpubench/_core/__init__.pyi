@@ -138,6 +138,30 @@ class Timeline:
 
     def write(self, file: str) -> None: ...
 
+class KernelTrace:
+    """Events inside kernels. gpubench.kernel_trace is what users have."""
+
+    @staticmethod
+    def header(blocks: int, groups: int, events: int, enabled: bool) -> tuple[bytes, int]:
+        """With what a buffer begins, and its bytes."""
+
+    @staticmethod
+    def decode(buffer: bytes, names: Sequence[str], kernel: str, on_gpu: bool) -> KernelTrace: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    @property
+    def warnings(self) -> list[str]: ...
+
+    def rows(self) -> list[tuple[int, int, int, int, int, int, int, bool]]: ...
+
+    def json(self) -> str: ...
+
+    def table(self) -> str: ...
+
+    def write(self, file: str) -> None: ...
+
 class State:
     """A point while its operation runs. gpubench.State is what users have."""
 
