@@ -482,11 +482,45 @@ BaselineEntry baseline_from_json(std::string_view text, std::string_view origin)
   return entry;
 }
 
-std::string to_json(const Run& run) { return document_text(json_of(run), run_schema, Run::schema_version); }
+std::string to_json(const Run& run, std::size_t most_plain) {
+  Json body = json_of(run);
+  if (run.points.size() <= most_plain) return document_text(body, run_schema, Run::schema_version);
+  check_finite(body, run_schema);
+  pack_points(body);
+  return document_text(body, run_schema, packed_run_version);
+}
+std::string to_json(const Run& run) { return to_json(run, most_plain_points); }
+
+static Document run_document(nlohmann::json json, std::string_view origin) {
+  Document document = document_of(std::move(json), origin, run_schema, packed_run_version);
+  if (document.version != packed_run_version) return document;
+  nlohmann::json points = nlohmann::json::array();
+  unpack_points(document.json, origin, [&](nlohmann::json point) { points.push_back(std::move(point)); });
+  if (!points.empty()) document.json["points"] = std::move(points);
+  return document;
+}
+
+/// One point at a time, for all of them unpacked take much memory. What is wrong has no place in the document then.
+static Run read_packed(nlohmann::json json, std::string_view origin) {
+  Document document = document_of(std::move(json), origin, run_schema, packed_run_version);
+  std::vector<Point> points;
+  unpack_points(document.json, origin, [&](const nlohmann::json& point) {
+    points.push_back(read_point(Node(point, origin, document.version)));
+  });
+  Run run = read_run(document.root(origin));
+  run.points = std::move(points);
+  return run;
+}
 
 Run run_from_json(std::string_view text, std::string_view origin) {
-  const Document document = parse_document(text, origin, run_schema, Run::schema_version);
-  return read_run(document.root(origin));
+  nlohmann::json json = parse_json(text, origin, run_schema);
+  const auto shapes = json.is_object() ? json.find("shapes") : json.end();
+  if (shapes == json.end()) return read_run(run_document(std::move(json), origin).root(origin));
+  try {
+    return read_packed(std::move(json), origin);
+  } catch (const ReadError&) {
+    return read_run(run_document(parse_json(text, origin, run_schema), origin).root(origin));
+  }
 }
 
 std::string to_json(const Calibration& calibration) {
@@ -501,7 +535,7 @@ Calibration calibration_from_json(std::string_view text, std::string_view origin
 std::vector<Calibration> calibrations_from_json(std::string_view text, std::string_view origin) {
   nlohmann::json json = parse_json(text, origin, calibration_schema);
   if (json.is_object() && schema_of(json) == run_schema)
-    return read_run(document_of(std::move(json), origin, run_schema, Run::schema_version).root(origin)).calibrations;
+    return read_run(run_document(std::move(json), origin).root(origin)).calibrations;
   return {read_as<Calibration>(
       document_of(std::move(json), origin, calibration_schema, Calibration::schema_version).root(origin))};
 }

@@ -92,7 +92,8 @@ Run read_quickly(const std::string& text, std::string_view origin) {
     // Points are read as the schema says, which stands first in what gpubench writes.
     if (points || !document.json.contains("schema")) throw Odd();
     const nlohmann::json schema = {{"schema", document.json["schema"]}};
-    document.version = document_of(schema, origin, run_schema, Run::schema_version).version;
+    document.version = document_of(schema, origin, run_schema, packed_run_version).version;
+    if (document.version == packed_run_version) throw Odd();
     points.emplace();
     for (auto element : field.value().get_array()) {
       const nlohmann::json part = json_of(element.value(), 2);

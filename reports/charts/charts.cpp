@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/charts/parts.h"
@@ -47,19 +48,6 @@ std::vector<std::string> run_colors(bool dark) {
 }
 
 }  // namespace
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= bytes.size() - i ? letters[group >> (18 - 6 * k) & 63U] : '=';
-  }
-  return text;
-}
 
 Json datasets(const Run& run) {
   auto sets = calibration_sets(run);

@@ -42,8 +42,6 @@ const Ceiling* dram_of(const Calibration& calibration);
 /// The data sets of the calibrations: roofs, ceilings, ladder, levels, latencies, intensities (charts.h tells of each).
 Json calibration_sets(const Run& run);
 
-std::string base64(std::string_view bytes);
-
 /// The most samples of a point that a page carries; the run's own file has them all.
 inline constexpr std::size_t max_packed_samples = 512;
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/storage/storage.h"
 #include "reports/charts/charts.h"
@@ -173,7 +174,7 @@ std::string data_script(const charts::Json& data) {
   constexpr std::size_t long_text = std::size_t{1} << 20;
   const std::string text = markup::script_json(data);
   if (text.size() < long_text) return "<script type=\"application/json\" id=\"data\">" + text + "</script>";
-  return "<script type=\"application/gzip\" id=\"data\">" + charts::base64(storage::compressed(text)) + "</script>";
+  return "<script type=\"application/gzip\" id=\"data\">" + base64(storage::compressed(text)) + "</script>";
 }
 
 charts::Json data_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets) {

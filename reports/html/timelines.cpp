@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "reports/charts/flame.h"
@@ -267,7 +268,7 @@ std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& ab
                              {"kinds", std::move(kinds)}};
   return page_of(about, summary, notices, body,
                  {{"data", "application/json", markup::script_json(data)},
-                  {"bars", "text/plain", charts::base64(packed(numbers.bytes()))}},
+                  {"bars", "text/plain", base64(packed(numbers.bytes()))}},
                  {{{page::script_page(), page::script_page_hash()},
                    {page::script_timeline(), page::script_timeline_hash()},
                    {page::script_trace(), page::script_trace_hash()}}});
