@@ -70,6 +70,8 @@ void expand(Json& layer) {
     const auto words = mark.get<std::string>();
     const auto space = words.find(' ');
     mark = {{"type", words.substr(0, space)}, {"style", words.substr(space + 1)}, {"clip", true}};
+    // Screen readers hear of what has a text of its own; the rest would be symbols without a name.
+    if (!layer.value("encoding", Json::object()).contains("tooltip")) mark["aria"] = false;
     mark.update(layer.value("with", Json::object()));
     layer.erase("with");
   }

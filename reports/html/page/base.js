@@ -139,12 +139,19 @@ function facts(row) {
   return list.filter(([, text]) => text);
 }
 const regimeListeners = [];
+/** Chips stand wherever they act, and are alike everywhere. */
+const chips = [];
 for (const name of regimesHere) {
-  const chip = make("button", {type: "button", class: "chip", "aria-pressed": "true"}, sign(name), name);
-  chip.addEventListener("click", () => {
-    if (!shownRegimes.delete(name)) shownRegimes.add(name);
-    chip.setAttribute("aria-pressed", String(shownRegimes.has(name)));
-    for (const listener of regimeListeners) listener();
-  });
-  byId("regimes").append(chip);
+  const number = points.filter((row) => row.regime === name).length;
+  for (const box of document.querySelectorAll(".regimes")) {
+    const chip = make("button", {type: "button", class: "chip"}, sign(name), name + " " + count(number));
+    chip.addEventListener("click", () => {
+      if (!shownRegimes.delete(name)) shownRegimes.add(name);
+      for (const listener of regimeListeners) listener();
+    });
+    chips.push([chip, name]);
+    box.append(chip);
+  }
 }
+regimeListeners.push(() => { for (const [chip, name] of chips) chip.setAttribute("aria-pressed", String(shownRegimes.has(name))); });
+regimeListeners[0]();

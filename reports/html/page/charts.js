@@ -93,22 +93,26 @@
     return [datum.ratio_text && datum.ratio_text + (datum.bounds ? ": " + datum.bounds : ""), time, list(limit), list(rates), row.evidence]
       .filter(Boolean).map((text) => make("p", {}, text));
   }
+  function fillTip(row, datum) {
+    tip.replaceChildren(make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)),
+      ...shortFacts(row, datum));
+  }
+  function placeTip(x, y) {
+    tip.hidden = false;
+    const margin = 12;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(margin, x + 18 + box.width > innerWidth - margin ? x - box.width - 18 : x + 18) + "px";
+    tip.style.top = Math.max(margin, Math.min(y + 18, innerHeight - box.height - margin)) + "px";
+  }
   function showTip(handler, event, item, value) {
     if (!value || !event || event.vegaType === "mouseout") { tip.hidden = true; return; }
     const row = item && item.datum && item.datum.id !== undefined ? points[item.datum.id] : null;
     if (row) {
-      tip.replaceChildren(make("div", {class: "head"}, make("span", {}, row.name), make("span", {class: "regime"}, sign(row.regime), row.regime)),
-        ...shortFacts(row, item.datum));
+      fillTip(row, item.datum);
     } else {
       tip.replaceChildren(...(typeof value === "object" ? Object.values(value) : [value]).slice(0, 6).map((text, i) => make(i ? "p" : "div", i ? {} : {class: "head"}, String(text))));
     }
-    tip.hidden = false;
-    const margin = 12;
-    const box = tip.getBoundingClientRect();
-    const x = event.clientX + 18 + box.width > innerWidth - margin ? event.clientX - box.width - 18 : event.clientX + 18;
-    const y = event.clientY + 18 + box.height > innerHeight - margin ? innerHeight - box.height - margin : event.clientY + 18;
-    tip.style.left = Math.max(margin, x) + "px";
-    tip.style.top = Math.max(margin, y) + "px";
+    placeTip(event.clientX, event.clientY);
   }
   addEventListener("scroll", () => { tip.hidden = true; }, {passive: true});
 
@@ -189,7 +193,7 @@
   const embedSamples = (canvas) =>
     embed(canvas, structuredClone(sampleSpecs.get(canvas)), {...options, renderer: "svg", config: {...configFor(), aria: true}})
       .catch((error) => trouble("samples: " + error));
-  /** The samples of a point, in its row of the table. */
+  /** The samples of a point, in the panel. */
   window.drawSamples = async (box, row) => {
     const found = embed && row.seconds ? samplesOf(row) : null;
     if (!found) return;
@@ -210,22 +214,14 @@
     await embedSamples(canvas);
   };
 
-  /** A click on a point: its operation in the charts of one operation, and in the table, with its facts open. */
-  function choose(row, scope) {
+  /** A click on a point: all about it in the panel, and its operation in the charts of one operation. */
+  function choose(row) {
     tip.hidden = true;
-    const other = scope !== "operation" && row.device !== device;
-    if (other) {
-      device = row.device;
-      byId("device").value = device;
-      fillLines();
-    }
-    if (row.line !== line && linesOf(device).includes(row.line)) {
+    if (row.device === device && row.line !== line && linesOf(device).includes(row.line)) {
       line = lineSelect.value = row.line;
-      drawAll(other ? "" : "operation");
-    } else if (other) {
-      drawAll();
+      drawAll("operation");
     }
-    showPoint(row.id, row.line);
+    showPoint(row.id);
   }
 
   /** `wanted` guards against a slow drawing that ends after a newer one began. */
@@ -253,11 +249,45 @@
     root.dataset.firstChart = root.dataset.firstChart || String(Math.round(performance.now()));  // ms since the page was asked for
     result.view.addEventListener("click", (event, item) => {
       const row = item && item.datum && points[item.datum.id];
-      if (row) choose(row, figure.dataset.scope);
+      if (row) choose(row);
     });
   }
-  let scrolled = false;  // by the reader
-  for (const what of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(what, () => { scrolled = true; }, {passive: true, once: true});
+  /** The marks of a chart that stand for points, each once, from left to right, with their middles in the window. */
+  function marksOf(figure) {
+    const view = views.get(figure).view;
+    const found = new Map();
+    const walk = (item, x, y) => {
+      if (item.marktype === "group") for (const group of item.items) for (const part of group.items || []) walk(part, x + (group.x || 0), y + (group.y || 0));
+      else if (["symbol", "rect", "rule", "arc"].includes(item.marktype) && item.interactive !== false)
+        for (const mark of item.items) if (mark.datum && mark.datum.id !== undefined && mark.tooltip && !found.has(mark.datum.id))
+          found.set(mark.datum.id, {datum: mark.datum, x: x + (mark.bounds.x1 + mark.bounds.x2) / 2, y: y + (mark.bounds.y1 + mark.bounds.y2) / 2});
+    };
+    walk(view.scenegraph().root, ...view.origin());
+    return [...found.values()].sort((a, b) => a.y === b.y || Math.abs(a.x - b.x) > 1 ? a.x - b.x : a.y - b.y);
+  }
+  /** Arrows go from mark to mark, Enter opens one. */
+  const places = new Map();
+  function onKey(event, figure) {
+    const by = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity}[event.key];
+    if ((!by && event.key !== "Enter") || !views.has(figure)) return;
+    const marks = marksOf(figure);
+    if (!marks.length) return;
+    event.preventDefault();
+    const before = marks.findIndex((mark) => mark.datum.id === places.get(figure));
+    const at = marks[by ? Math.max(0, Math.min(marks.length - 1, before + by)) : Math.max(0, before)];
+    const row = points[at.datum.id];
+    places.set(figure, row.id);
+    if (event.key === "Enter") { choose(row); return; }
+    const drawing = figure.querySelector(".canvas svg, .canvas canvas");
+    const box = drawing.getBoundingClientRect();
+    const scale = box.width / (drawing.width && drawing.width.baseVal ? drawing.width.baseVal.value : box.width);
+    const x = box.x + at.x * scale, y = box.y + at.y * scale;
+    if (y < 60 || y > innerHeight - 20) { scrollBy({top: y - innerHeight / 2, behavior: "instant"}); }
+    fillTip(row, at.datum);
+    const now = drawing.getBoundingClientRect();
+    setTimeout(() => placeTip(now.x + at.x * scale, now.y + at.y * scale), 30);  // after the event of the scrolling, which hides it
+    byId("said").textContent = [row.name, row.regime, seconds(row.seconds, 3), row.limiter, row.of_max].filter(Boolean).join(", ");
+  }
   async function drawAll(scope) {
     for (const figure of figures) {
       if ((scope && !figure.dataset.scope.endsWith(scope)) || !figure.offsetParent) continue;
@@ -294,6 +324,10 @@
         return button;
       });
       figure.prepend(make("div", {class: "save"}, ...buttons));
+      const canvas = figure.querySelector(".canvas");
+      canvas.tabIndex = 0;
+      canvas.addEventListener("keydown", (event) => onKey(event, figure));
+      canvas.addEventListener("blur", () => { tip.hidden = true; });
     }
     for (const name of Object.keys(cellsOf)) {
       const figure = byId("chart-" + name);
@@ -347,8 +381,9 @@
       }
       width = innerWidth;
     });
-    drawAll().then(() => { if (!scrolled) showLinked(); });  // the charts have moved the table
+    drawAll();
   }
   // After the browser's own jump to the fragment, which takes the focus away.
-  if (document.readyState === "complete") showLinked(); else addEventListener("load", () => setTimeout(showLinked, 0));
+  const linked = () => { if (location.hash) showLinked(); };
+  if (document.readyState === "complete") linked(); else addEventListener("load", () => setTimeout(linked, 0));
 }

@@ -4,6 +4,9 @@
 {
   const step = 50;
   const severalDevices = report.devices.length > 1;
+  const nameOf = (row) => row.name + (severalDevices ? "@" + row.device : "");
+  const addressOf = (row) => "#" + encodeURIComponent(nameOf(row)).replace(/%(2F|3A|2C|3D|40)/g, decodeURIComponent);
+  let opened = null;  // the id of the point in the panel
   const number = (title, key, text) => ({title, key, text, numeric: true});
   const columns = [
     {title: "point", key: (row) => row.name},
@@ -41,8 +44,11 @@
   let ascending = true;
   let visible = [];
   let made = 0;
-  const haystack = points.map((row) =>
-    [row.name, row.device, row.regime, row.limiter, row.status, row.reason, row.method, row.evidence, row.cache].join(" ").toLowerCase());
+  /** What the row shows, made when the first search asks for it. */
+  const haystack = [];
+  const shownText = (row) => haystack[row.id] ??= [row.name, row.regime || row.status, row.of_max, row.held, row.reason,
+    ...columns.map((column) => column.text && row.status === "timed" ? column.text(row) : ""),
+    withPrefix(row.clock_hz, "Hz")].join(" ").toLowerCase();
 
   const heads = columns.map((column) => {
     const button = make("button", {type: "button"}, column.title);
@@ -59,19 +65,10 @@
   });
   table.tHead.append(make("tr", {}, ...heads));
 
-  function toggle(tr, row, button) {
-    const open = button.getAttribute("aria-expanded") === "true";
-    button.setAttribute("aria-expanded", String(!open));
-    if (open) { tr.nextElementSibling.remove(); return; }
-    const about = make("div", {class: "know"}, row.evidence ? make("p", {}, row.evidence) : null, pairs(facts(row)));
-    tr.after(make("tr", {class: "about"}, make("td", {colspan: String(columns.length)}, about)));
-    if (window.drawSamples) drawSamples(about, row);
-  }
   function rowOf(row) {
-    const tr = make("tr", {id: "p" + row.id, ...(row.limiter === "power" || row.course ? {class: "marked"} : {})});
-    const button = make("button", {type: "button", "aria-expanded": "false"}, row.name);
-    button.addEventListener("click", () => toggle(tr, row, button));
-    tr.append(make("th", {scope: "row"}, button));
+    const marks = [row.limiter === "power" || row.course ? "marked" : "", row.id === opened ? "target" : ""].filter(Boolean).join(" ");
+    const tr = make("tr", {id: "p" + row.id, ...(marks ? {class: marks} : {})});
+    tr.append(make("th", {scope: "row"}, make("a", {href: addressOf(row)}, row.name)));
     const failed = row.status !== "timed";
     for (const column of columns.slice(1)) {
       if (failed && column.title === "limiter") {
@@ -93,7 +90,7 @@
   function refresh() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const operation = only.value;
-    visible = points.filter((row) => (!row.regime || shownRegimes.has(row.regime)) && (!operation || row.line === operation) && words.every((word) => haystack[row.id].includes(word)));
+    visible = points.filter((row) => (!row.regime || shownRegimes.has(row.regime)) && (!operation || row.line === operation) && words.every((word) => shownText(row).includes(word)));
     if (sorted) {
       const keys = new Map(visible.map((row) => [row, sorted.key(row)]));
       const turn = ascending ? 1 : -1;
@@ -119,41 +116,87 @@
   regimeListeners.push(refresh);
   refresh();
 
-  /** Shows a point's row, its facts open; `operation` leaves those of its operation alone in the table. */
-  window.showPoint = (id, operation) => {
-    if (!points[id]) return;
-    if (operation !== undefined && only.value !== operation) {
-      only.value = operation;
-      refresh();
-    }
-    let place = visible.findIndex((row) => row.id === id);
-    if (place < 0) {
-      byId("search").value = "";
-      only.value = "";
-      refresh();
-      place = visible.findIndex((row) => row.id === id);
-    }
-    if (place < 0) return;
-    extend(place + 1);
+  // The panel: all that is known about one point, at an address of its own. The table stays as it is.
+  const panel = byId("panel");
+  let cameFrom = null;  // takes the focus back
+  function fillPanel(row) {
+    byId("panel-title").textContent = row.name;
+    const about = make("div", {class: "know"},
+      make("p", {class: "regime"}, sign(row.regime), [row.regime || row.status, row.limiter].filter(Boolean).join(", ")),
+      row.evidence || row.reason ? make("p", {}, row.evidence || row.reason) : null, pairs(facts(row)));
+    byId("panel-body").replaceChildren(about);
+    byId("panel-body").scrollTop = 0;
+    if (window.drawSamples) drawSamples(about, row);
+    const place = visible.indexOf(row);
+    byId("panel-before").disabled = place <= 0;
+    byId("panel-after").disabled = place < 0 || place + 1 >= visible.length;
+  }
+  function mark() {
     for (const old of body.querySelectorAll(".target")) old.classList.remove("target");
-    const tr = byId("p" + id);
-    tr.classList.add("target");
-    const button = tr.querySelector("button");
-    if (button.getAttribute("aria-expanded") !== "true") button.click();
-    history.replaceState(null, "", addressOf(points[id]));
-    tr.scrollIntoView({block: "center", behavior: "instant"});
-    button.focus({preventScroll: true});
+    const tr = opened === null ? null : byId("p" + opened);
+    if (tr) tr.classList.add("target");
+  }
+  function show(row) {
+    if (panel.hidden && document.activeElement !== document.body) cameFrom = document.activeElement;
+    opened = row.id;
+    panel.hidden = false;
+    fillPanel(row);
+    mark();
+    byId("panel-title").focus({preventScroll: true});
+  }
+  function hide() {
+    if (panel.hidden) return;
+    panel.hidden = true;
+    const back = cameFrom && cameFrom.isConnected ? cameFrom : byId("p" + opened)?.querySelector("a");
+    opened = cameFrom = null;
+    mark();
+    if (back) back.focus({preventScroll: true});
+  }
+  /** Opens a point as a link to it would: Back closes it again. */
+  window.showPoint = (id) => {
+    if (!points[id]) return;
+    if (location.hash === addressOf(points[id])) show(points[id]);
+    else location.hash = addressOf(points[id]);
   };
+  function close() {
+    history.replaceState(null, "", location.pathname + location.search);
+    hide();
+  }
+  function step_by(by) {
+    const row = visible[visible.findIndex((each) => each.id === opened) + by];
+    if (!row) return;
+    history.replaceState(null, "", addressOf(row));
+    show(row);
+  }
+  byId("panel-close").addEventListener("click", close);
+  byId("panel-before").addEventListener("click", () => step_by(-1));
+  byId("panel-after").addEventListener("click", () => step_by(1));
+  byId("panel-row").addEventListener("click", () => {
+    const is_opened = (row) => row.id === opened;
+    if (!visible.some(is_opened)) {
+      byId("search").value = only.value = "";
+      for (const name of regimesHere) shownRegimes.add(name);
+      for (const listener of regimeListeners) listener();
+      refresh();
+    }
+    extend(visible.findIndex(is_opened) + 1);
+    mark();
+    const link = byId("p" + opened).querySelector("a");
+    if (innerWidth < 820) close();
+    link.scrollIntoView({block: "center", behavior: "instant"});
+    link.focus({preventScroll: true});
+  });
+  addEventListener("keydown", (event) => { if (event.key === "Escape" && !panel.hidden) close(); });
+
   // "#saxpy/n:1024": the same in every run that has such a point. "#p3" is the point at a place.
-  const nameOf = (row) => row.name + (severalDevices ? "@" + row.device : "");
-  const addressOf = (row) => "#" + encodeURIComponent(nameOf(row)).replace(/%(2F|3A|2C|3D|40)/g, decodeURIComponent);
   const places = new Map(points.map((row) => [nameOf(row), row.id]).reverse());
   window.showLinked = () => {
     const numbered = /^#p(\d+)$/.exec(location.hash);
     let name = "";
     try { name = decodeURIComponent(location.hash.slice(1)); } catch { /* not an address of ours */ }
-    const id = numbered ? Number(numbered[1]) : places.get(name);
-    if (id !== undefined) showPoint(id);
+    const row = points[numbered ? Number(numbered[1]) : places.get(name)];
+    if (row) show(row); else hide();
   };
   addEventListener("hashchange", showLinked);
+  addEventListener("popstate", showLinked);
 }
