@@ -19,8 +19,22 @@ def scaled(value, factor):
     if isinstance(value, list):
         return [scaled(each, factor) for each in value]
     if isinstance(value, dict):
-        return {key: each if key in KEPT else scaled(each, factor) for key, each in value.items()}
+        return ordered({key: each if key in KEPT else scaled(each, factor) for key, each in value.items()})
     return value
+
+
+def ordered(summary):
+    """Kept runs round the figures of spread, which may pass the median by that; scaled they must not."""
+    if "lower_quartile" in summary:
+        median = summary["median"]
+        for inner, outer in (("lower_quartile", "minimum"), ("upper_quartile", "maximum")):
+            pick = min if outer == "minimum" else max
+            summary[inner] = pick(summary[inner], median)
+            summary[outer] = pick(summary[outer], summary[inner])
+        summary["mad"] = min(summary["mad"], median - summary["minimum"], summary["maximum"] - median)
+        summary["mean"] = min(max(summary["mean"], summary["minimum"]), summary["maximum"])
+        summary["median_ci95"] = [min(summary["median_ci95"][0], median), max(summary["median_ci95"][1], median)]
+    return summary
 
 
 def point_of(point, turn, factor):
