@@ -29,13 +29,15 @@ def handle_of(stream: Any) -> int:
         return current_stream()
     if isinstance(stream, int):
         return stream
+    if hasattr(stream, "cuda_stream"):  # PyTorch's, by the shortest way
+        return int(stream.cuda_stream)
     if hasattr(stream, "__cuda_stream__"):  # (version, handle); a property in cuda.core before 0.2
         protocol = stream.__cuda_stream__
         version, handle = protocol() if callable(protocol) else protocol
         if version != 0:
             raise TypeError(f"{type(stream).__name__} has version {version} of the protocol __cuda_stream__; gpubench knows version 0")
         return int(handle)
-    for name in ("cuda_stream", "ptr", "handle"):  # PyTorch's, CuPy's, Numba's
+    for name in ("ptr", "handle"):  # CuPy's, Numba's
         if hasattr(stream, name):
             return int(getattr(stream, name))
     raise TypeError(f"a stream is a number, or a stream of PyTorch, CuPy or Numba, not a {type(stream).__name__}")

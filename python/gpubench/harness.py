@@ -109,6 +109,8 @@ class Stream:
     def cupy(self) -> Any:
         """As a cupy.cuda.Stream."""
         import cupy
+        if hasattr(cupy.cuda.Stream, "from_external"):  # CuPy 14
+            return cupy.cuda.Stream.from_external(self)
         return cupy.cuda.ExternalStream(self.handle)
 
     def numba(self) -> Any:

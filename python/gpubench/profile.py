@@ -23,6 +23,7 @@ from .harness import address_of, bytes_of, text_of
 
 _engine = _core.profile
 _Range = _engine.Range
+_MOST_RANGES = 10_000  # names kept: to make a range takes longer than to find it
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -77,6 +78,7 @@ class GmpProfiler:
         self._enabled = False
         self._allocator: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
+        self._ranges: dict[str, Any] = {}
 
     def init(self) -> Status:
         """Starts the session, also after CUDA is in use. What it cannot know, and why, is in the result."""
@@ -104,7 +106,12 @@ class GmpProfiler:
     def profile_range(self, name: str, type: str = "CONCURRENT_KERNEL") -> Any:  # noqa: A002
         """What this thread launches inside counts for the range. Ranges nest. For `with`."""
         if type == "CONCURRENT_KERNEL":
-            return _Range(name)
+            known = self._ranges.get(name)
+            if known is not None:
+                return known
+            if len(self._ranges) >= _MOST_RANGES:
+                self._ranges.clear()
+            return self._ranges.setdefault(name, _Range(name))
         return self.profile_memory(name) if type == "MEMORY" else _Range(name, type)
 
     def profile_memory(self, name: str) -> Any:
@@ -118,9 +125,11 @@ class GmpProfiler:
         return lambda function: self._decorate(function, name or function.__qualname__)
 
     def _decorate(self, function: Function, name: str) -> Function:
+        called = _Range(name)
+
         @functools.wraps(function)
         def profiled(*arguments: Any, **keywords: Any) -> Any:
-            with _Range(name):
+            with called:
                 return function(*arguments, **keywords)
 
         return profiled  # type: ignore[return-value]

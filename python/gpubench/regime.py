@@ -281,6 +281,17 @@ class GPUProfiler:
         judged: Point = self.last_run[0]
         return judged
 
+    def _lacking(self, work: Work) -> list[str]:
+        """What a quick calibration leaves out of this work."""
+        known = self.calibration.ceilings
+        lacking = [pipe for pipe in work.flops if pipe not in known]
+        if self._on_gpu() and (work.random_reads or work.random_updates) and "dram-random-read" not in known:
+            lacking.append("accesses at random places")
+        if not lacking or self.calibration.data.get("mode") != "quick":
+            return []
+        return [f"measure the ceilings of {', '.join(lacking)}, which a quick calibration leaves out, once: "
+                f"gpubench.calibrate({self.device!r}, mode='full')"]
+
     def _profile(self, point: Point, work: Work, why_once: str) -> dict[str, Any]:
         seconds = point.seconds() or 0.0
         moved = work.bytes_read + work.bytes_written
@@ -304,7 +315,7 @@ class GPUProfiler:
             "peak_flops": peaks,
             "peak_bandwidth": self.peak_bandwidth,
             "evidence": point.evidence,
-            "advice": [each["action"] for each in point.advice],
+            "advice": [*(each["action"] for each in point.advice), *self._lacking(work)],
             "operators": list(work.operators),
             "method": point.method(),
             "called_once_because": why_once,
@@ -419,6 +430,15 @@ def main(words: list[str] | None = None) -> int:
     except ImportError:
         print("gpu-profile needs PyTorch: pip install torch", file=sys.stderr)
         return 2
+    try:
+        _show(torch, chosen)
+    except _core.Error as error:
+        print(f"gpu-profile: {error}", file=sys.stderr)
+        return 64 if isinstance(error, _core.UsageError) else 2
+    return 0
+
+
+def _show(torch: Any, chosen: argparse.Namespace) -> None:
     if chosen.profile:
         profiler = GPUProfiler(chosen.device)
         side = max(1, int(chosen.size**0.5))
@@ -431,7 +451,6 @@ def main(words: list[str] | None = None) -> int:
               f"Bandwidth utilization: {profile['bandwidth_utilization'] * 100:.1f} %\n{profile['evidence']}")
     if chosen.visualize:
         create_performance_plots(device=chosen.device)
-    return 0
 
 
 if __name__ == "__main__":

@@ -3,8 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <list>
 #include <optional>
+#include <thread>
 
 #include "gpubench/profile.h"
 #include "python/src/parts.h"
@@ -116,7 +120,8 @@ nb::dict device_memory() {
   return result;
 }
 
-/// A range with Python's `with`.
+/// A name with Python's `with`, entered as often as one likes: again inside itself, and by several threads. Called with
+/// the interpreter's lock.
 class Range {
  public:
   explicit Range(std::string name) : name_(std::move(name)) {}
@@ -125,13 +130,31 @@ class Range {
     if (!known) throw std::invalid_argument("a range's type is CONCURRENT_KERNEL or MEMORY, not '" + type + "'");
     type_ = *known;
   }
-  void enter() { range_.emplace(name_, type_); }
-  void exit() { range_.reset(); }
+  void enter() {
+    if (first_ || !others_.empty())
+      others_.emplace_back(name_, type_);
+    else
+      first_.emplace(name_, type_);
+  }
+  /// The newest that this thread has entered.
+  void exit() {
+    const auto mine = [](const Open& open) { return open.thread == std::this_thread::get_id(); };
+    if (others_.empty()) return first_.reset();
+    const auto newest = std::find_if(others_.rbegin(), others_.rend(), mine);
+    if (newest == others_.rend()) return first_.reset();
+    others_.erase(std::next(newest).base());
+  }
 
  private:
+  struct Open {
+    Open(const std::string& name, profile::RangeType type) : range(name, type) {}
+    std::thread::id thread = std::this_thread::get_id();
+    profile::Range range;
+  };
   std::string name_;
   profile::RangeType type_ = profile::RangeType::kernels;
-  std::optional<profile::Range> range_;
+  std::optional<Open> first_;
+  std::list<Open> others_;
 };
 
 }  // namespace

@@ -5,9 +5,13 @@ import statistics
 import sys
 import time
 
-import torch
-
 import gpubench
+import gpubench._core
+
+try:
+    import torch
+except ImportError:
+    torch = None  # `judged` needs none
 
 BUDGET = {"device": "cuda:0", "time_budget": 0.05, "drift_check": False, "progress": False}
 
@@ -74,6 +78,11 @@ def beside():
     print(run.warnings)
 
 
+def kernels_of(point):
+    """Names of its kernels, without their parameters, where they were recorded."""
+    return sorted(each["name"].split("(")[0] for each in (point.data["measurement"].get("activity") or {}).get("kernels", ()))
+
+
 def differences(cpp_json, run, key):
     """Device times of the same kernels from C++ and from Python. The two agree within 1 % or 30 ns."""
     cpp = {key(point): point for point in gpubench.load(cpp_json)}
@@ -86,8 +95,10 @@ def differences(cpp_json, run, key):
             print(f"| {point.name} | {point.why_absent('device') or (other.why_absent('device') if other else 'not in C++')} |")
             continue
         apart = mine - one
-        print(f"| {point.name} | {one * 1e6:.3f} | {mine * 1e6:.3f} | {apart * 1e9:+.0f} | {apart / one:+.2%} | "
-              f"{'yes' if abs(apart) <= max(0.01 * one, 30e-9) else 'NO'} |")
+        verdict = "yes" if abs(apart) <= max(0.01 * one, 30e-9) else "NO"
+        if kernels_of(other) != kernels_of(point):
+            verdict = f"other kernels: {', '.join(kernels_of(other))[:90]} and {', '.join(kernels_of(point))[:90]}"
+        print(f"| {point.name} | {one * 1e6:.3f} | {mine * 1e6:.3f} | {apart * 1e9:+.0f} | {apart / one:+.2%} | {verdict} |")
 
 
 def same_kernel(cpp_json):
@@ -120,7 +131,7 @@ def same_product(cpp_json):
         state.flops("fp32", 2 * n**3)
         state.measure(lambda: torch.mm(a, b, out=out))
 
-    differences(cpp_json, gpubench.run(product, **BUDGET), lambda point: (point.arguments.get("type"), point.arguments.get("n")))
+    differences(cpp_json, gpubench.run(product, check="activity", **BUDGET), lambda point: (point.arguments.get("type"), point.arguments.get("n")))
 
 
 def sweep():
@@ -257,21 +268,18 @@ def truth_of(measurement, calls):
             "seconds": measurement.get("activity", {}).get("seconds", {}).get("value") or 0.0}
 
 
-def regimes(file="regimes.json"):
-    """What limits 60 points of PyTorch's operators, held against the hardware's counters by the library suite's rule: first as
-    GPUProfiler says it without counters, then with them. FILE gets the run."""
-    import importlib.util
+def regimes(argument="regimes.json"):
+    """What limits 60 points of PyTorch's operators, with counters, as GPUProfiler says it: FILE[,FIRST] gets the run from the FIRST
+    operator on. Then as `judged`."""
     import json
     import pathlib
 
     from gpubench.regime import GPUProfiler
-    script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "library-truth.py"
-    library = importlib.util.module_from_spec(importlib.util.spec_from_file_location("library_truth", script))
-    library.__spec__.loader.exec_module(library)
-    profiler = GPUProfiler(verbose=False, metrics="core,units", check="activity")
-    points, truth, told = [], {}, {}
+    file, _, first = argument.partition(",")
+    profiler = GPUProfiler(verbose=False, metrics="core,units")
+    points = []
     start = time.perf_counter()
-    for name, operation, arguments in operators():
+    for name, operation, arguments in operators()[int(first or 0):]:
         try:
             profile = profiler.profile_operation(operation, *arguments)
         except Exception as error:
@@ -281,26 +289,41 @@ def regimes(file="regimes.json"):
         point = run["points"][0]
         point["measurement"].update(name=name, operation=name.split()[0])
         points.append(point)
-        truth[name] = truth_of(point["measurement"], len(profile["operators"]))
-        told[name] = profile
         if profile["called_once_because"]:
             print(f"{name}: called once, {profile['called_once_because']}")
     print(f"{len(points)} operators in {time.perf_counter() - start:.1f} s, the counters included")
-    counted = {**run, "points": points, "boundaries": []}
-    pathlib.Path(file).write_text(json.dumps(counted), encoding="utf-8")
+    pathlib.Path(file).write_text(json.dumps({**run, "points": points, "boundaries": []}), encoding="utf-8")
+    judged(file)
+
+
+def judged(argument):
+    """FILE[,FILE...]: runs of `regimes`, held against the hardware's counters by the library suite's rule, without and with counters. A
+    file of a calibration among them is judged by."""
+    import importlib.util
+    import json
+    import pathlib
+    script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "library-truth.py"
+    library = importlib.util.module_from_spec(importlib.util.spec_from_file_location("library_truth", script))
+    library.__spec__.loader.exec_module(library)
+    read = [json.loads(pathlib.Path(file).read_text(encoding="utf-8")) for file in argument.split(",")]
+    runs, others = [each for each in read if "points" in each], [each for each in read if "points" not in each]
+    counted = {**runs[0], "points": [point for run in runs for point in run["points"]]}
+    for other in others:
+        counted["calibrations"] = [{key: value for key, value in other.items() if key != "schema"}]
+    measurements = [point["measurement"] for point in counted["points"]]
+    truth = {each["name"]: truth_of(each, 1) for each in measurements}
     for title, data in (("without counters", library.strip(json.loads(json.dumps(counted)))), ("with counters", counted)):
         core = gpubench._core.Run.from_json(json.dumps(data))
         core.classify()
-        judged = json.loads(core.to_json())
-        for point, other in zip(judged["points"], points):  # what was counted is known of the truth
-            point["measurement"]["counters"] = other["measurement"].get("counters", [])
+        again = json.loads(core.to_json())
+        for point, measurement in zip(again["points"], measurements):  # what was counted is known of the truth
+            point["measurement"]["counters"] = measurement.get("counters", [])
         print(f"\n## Regimes {title}\n")
-        print(library.table(list(library.rows(judged, {"points": truth}))))
-    print("\n| operator | time (us) | of FLOP peak | of bandwidth | units over 40 % |\n|---|--:|--:|--:|---|")
-    for name, profile in told.items():
-        busy = sorted(((share, unit) for unit, (share, _) in truth[name].get("units", {}).items() if share > 40), reverse=True)
-        print(f"| {name} | {profile['runtime_ms'] * 1e3:.2f} | {profile['flops_utilization']:.0%} | "
-              f"{profile['bandwidth_utilization']:.0%} | {', '.join(f'{unit} {share:.0f}' for share, unit in busy)} |")
+        print(library.table(list(library.rows(again, {"points": truth}))))
+    print("\n| operator | time (us) | units over 40 % |\n|---|--:|---|")
+    for point in gpubench.Run.from_dict(counted):
+        busy = sorted(((share, unit) for unit, (share, _) in truth[point.name].get("units", {}).items() if share > 40), reverse=True)
+        print(f"| {point.name} | {(point.seconds() or 0) * 1e6:.2f} | {', '.join(f'{unit} {share:.0f}' for share, unit in busy)} |")
 
 
 def attention():

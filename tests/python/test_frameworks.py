@@ -107,6 +107,11 @@ class TestNumba:
             if i < x.size:
                 x[i] += 1
 
+        try:
+            add_one[1, 32](cuda.to_device(numpy.zeros(32, "f")))
+        except AttributeError as error:
+            pytest.skip(f"Numba {self.numba.__version__} does not work with NumPy {numpy.__version__}: {error}")
+
         @gpubench.benchmark
         def numba_kernel(state):
             x = cuda.to_device(numpy.zeros(2**20, "f"))

@@ -76,6 +76,25 @@ def test_threads_have_stacks_of_their_own(profiler):
     assert all(found[f"thread {i}/inside"]["calls"] == 1 for i in range(4))
 
 
+def test_a_range_is_entered_inside_itself_and_by_several_threads(profiler):
+    both_inside = threading.Barrier(2)
+
+    def work(depth):
+        with profiler.profile_range("same"):
+            if depth:
+                both_inside.wait()
+                work(depth - 1)
+
+    threads = [threading.Thread(target=work, args=(2,)) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert profiler.profile_range("same") is profiler.profile_range("same")
+    found = ranges_of(profiler)
+    assert [found[path]["calls"] for path in ("same", "same/same", "same/same/same")] == [2, 2, 2]
+
+
 def test_what_was_switched_off_is_not_counted(profiler):
     profiler.disable()
     with profiler.profile_range("off"):
@@ -186,6 +205,7 @@ except ImportError:
 
 
 def test_other_profilers_names_are_found_after_install(tmp_path):
+    (tmp_path / "core").mkdir()  # a folder that is no package
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "my_operations" in done.stdout and "as it should" in done.stdout, done.stderr
     assert (tmp_path / "output" / "result.csv").exists()

@@ -77,6 +77,8 @@ def test_the_command_says_how_it_is_used(capsys):
     assert regime.main([]) == 64 and "--visualize" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         regime.main(["--profile", "sin"])
+    pytest.importorskip("torch")
+    assert regime.main(["--profile", "cos", "--device", "cuda:99"]) == 2 and "no device 'cuda:99'" in capsys.readouterr().err
 
 
 class TestWork:
@@ -146,6 +148,11 @@ class TestWork:
         profile = profiler.profile_operation(lambda: layer(x))
         assert profile["operators"] == ["addmm"] and profile["called_once_because"] == ""
 
+    def test_ceilings_that_a_quick_calibration_lacks_are_named(self, profiler):
+        a = self.torch.ones(16, 16, dtype=self.torch.float16)
+        assert any("fp16" in each and "mode='full'" in each for each in profiler.profile_operation(self.torch.cos, a)["advice"])
+        assert not any("calibrate" in each for each in profiler.profile_operation(self.torch.cos, a.float())["advice"])
+
     def test_in_place_is_called_once(self, profiler):
         x = self.torch.zeros(1000)
         result, profile = profiler.profile_with_result(self.torch.Tensor.add_, x, 1)
@@ -160,6 +167,7 @@ def test_on_a_gpu_the_result_is_right_and_lightweight_waits_for_nothing():
     result, profile = profiler.profile_with_result(torch.matmul, a, a)
     assert torch.allclose(result, a @ a) and profile["regime"] in regime.REGIMES.values()
     assert 0 < profile["flops_utilization"] < 1.2 and profile["device_ms"] > 0
+    torch.cos(a)  # what a first call loads waits for the GPU
     torch.cuda.synchronize()
     torch.cuda._sleep(2_000_000_000)
     _, light = profiler.profile_with_result(torch.cos, a, lightweight=True)

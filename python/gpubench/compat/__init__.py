@@ -32,7 +32,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if root == fullname:
             others = (each.find_spec(fullname, path, target) for each in sys.meta_path if each is not self)
-            if any(found is not None for found in others):
+            if any(found is not None and found.origin is not None for found in others):  # a mere folder of the name has no origin
                 return None
         elif not sys.modules[root].__name__.startswith(__name__):
             return None  # that of somebody else
