@@ -59,7 +59,6 @@ Buffer::Buffer(const Options& options) : contents_(std::make_unique<Contents>())
   c.options = options;
   c.bytes = kernel_trace::bytes(options);
   c.slice_offset = header_of(options).slice_offset;
-  c.options.events = header_of(options).slots;
   if (!options.enabled) return;
   c.memory = Allocation(c.bytes, options.memory == Memory::pinned);
   const BufferHeader header = header_of(options);

@@ -19,7 +19,10 @@ namespace {
 struct Slot {
   std::uint32_t first, word;
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(word & 15U); }
-  [[nodiscard]] std::uint16_t id() const { return static_cast<std::uint16_t>(word >> 4 & max_ids); }
+  [[nodiscard]] std::uint16_t id() const {
+    return static_cast<std::uint16_t>(kind() == Kind::scope ? (word >> 4 & 0xFFU) | word >> 28 << 8
+                                                            : word >> 4 & max_ids);
+  }
   [[nodiscard]] std::uint16_t payload() const { return static_cast<std::uint16_t>(word >> 16); }
 };
 static_assert(sizeof(Slot) == 8);
@@ -51,6 +54,24 @@ SliceHeader header_at(const std::byte* place) {
   return header;
 }
 
+struct ScopeTime {
+  std::int64_t clocks, error;  ///< at most so far off
+};
+ScopeTime scope_time(std::uint32_t word) {
+  const std::uint32_t bits = (word & scope_duration_bits) >> 12;
+  const std::uint32_t exponent = (bits / 2048 + 1) % 32;  // a float's is 127 more, of which there are five bits
+  const std::int64_t mantissa = 2048 + bits % 2048;
+  if (exponent <= 11) return {mantissa >> (11 - exponent), 0};
+  const std::int64_t half = (std::int64_t{1} << (exponent - 11)) / 2;
+  return {(mantissa << (exponent - 11)) + half, half};
+}
+
+/// The low half of the clock when an event was stored.
+std::uint32_t stored_at(const Slot& slot) {
+  return slot.kind() == Kind::scope ? slot.first + static_cast<std::uint32_t>(scope_time(slot.word).clocks)
+                                    : slot.first;
+}
+
 /// Slots of one slice in the order in which they were written.
 class Slots {
  public:
@@ -65,36 +86,25 @@ class Slots {
       count_ = capacity_;
       first_ = knows_count_ ? header.count & (capacity_ - 1) : oldest();
     } else {
-      while (count_ < capacity_ && (at(count_).word != 0 || is_gap(count_))) ++count_;
+      while (count_ < capacity_ && at(count_).word != 0) ++count_;
     }
     dropped_ = knows_count_ && header.count > count_ ? header.count - count_ : 0;
   }
   [[nodiscard]] std::uint32_t size() const { return count_; }
   [[nodiscard]] std::int64_t dropped() const { return dropped_; }
   [[nodiscard]] Slot operator[](std::uint32_t index) const { return at(place_of(index)); }
-  /// The low half of an event's clock: of a scope that at its end.
-  [[nodiscard]] std::uint32_t time(std::uint32_t index) const { return time_at(place_of(index)); }
-  /// An empty slot before a scope, which begins at an even one.
-  [[nodiscard]] bool gap(std::uint32_t index) const { return !ring_ && is_gap(index); }
 
  private:
   [[nodiscard]] std::uint32_t place_of(std::uint32_t index) const {
     return ring_ ? (first_ + index) & (capacity_ - 1) : index;
-  }
-  [[nodiscard]] std::uint32_t time_at(std::uint32_t place) const {
-    if (at(place).kind() != Kind::scope) return at(place).first;
-    return at(ring_ ? (place + 1) & (capacity_ - 1) : std::min(place + 1, capacity_ - 1)).first;
-  }
-  [[nodiscard]] bool is_gap(std::uint32_t place) const {
-    return place % 2 == 1 && place + 1 < capacity_ && at(place).word == 0 && at(place + 1).kind() == Kind::scope;
   }
   /// Of a full ring that was never closed: where the clock jumps back.
   [[nodiscard]] std::uint32_t oldest() const {
     std::optional<std::uint32_t> last;
     for (std::uint32_t i = 0; i < capacity_; ++i) {
       if (at(i).kind() == Kind::more) continue;
-      if (last && time_at(i) - *last > 1U << 31) return i;
-      last = time_at(i);
+      if (last && stored_at(at(i)) - *last > 1U << 31) return i;
+      last = stored_at(at(i));
     }
     return 0;
   }
@@ -116,6 +126,19 @@ std::int64_t unwrapped(std::int64_t known, std::uint32_t low) {
   return known + (step >= back ? static_cast<std::int64_t>(step) - (std::int64_t{1} << 32) : step);
 }
 
+/// What the durations of scopes leave open is settled by the next event, or by the beginning of the next scope: none
+/// that began before `time` lasts longer, unless by more than it is unsure. The latest end of those that began later,
+/// which the next scope holds.
+std::int64_t bound_scopes(std::span<Span> ended, std::int64_t time, std::int64_t latest) {
+  for (auto one = ended.rbegin(); one != ended.rend() && one->end_ns() > time; ++one) {
+    if (one->start_ns >= time)
+      latest = std::max(latest, one->end_ns());
+    else if (one->end_ns() - time <= one->duration_ns / 2048 + 1)
+      one->duration_ns = time - one->start_ns;
+  }
+  return latest;
+}
+
 /// Far from where sums of times overflow, whatever the bytes say.
 std::int64_t bounded(std::uint64_t time) { return static_cast<std::int64_t>(std::min(time, std::uint64_t{1} << 61)); }
 
@@ -123,6 +146,7 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
   const SliceHeader header = header_at(place);
   if ((header.flags & slice_opened) == 0) return;
   const auto warp = static_cast<std::uint32_t>(part.warps.size());
+  const std::size_t first_span = part.spans.size();
   const Slots held(place, header, slots);
   WarpRecord& record = part.warps.emplace_back();
   record.block = header.block;
@@ -154,9 +178,9 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
     for (std::uint32_t i = 0; i < held.size(); ++i) {
       const Slot slot = held[i];
       if (slot.word == 0 || slot.kind() == Kind::more) continue;
-      if (any) length += held.time(i) - last;
+      if (any) length += stored_at(slot) - last;
       any = true;
-      last = held.time(i);
+      last = stored_at(slot);
     }
     now = close - static_cast<std::uint32_t>(static_cast<std::uint32_t>(close) - last) - length - 1;
   }
@@ -183,19 +207,21 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
     stack.erase(std::next(found).base());
   };
   std::uint32_t event = 0;
+  const auto ended = [&] { return std::span(part.spans).subspan(first_span); };
   std::vector<std::int64_t> times;  // of events, so that those in a scope can be counted
   times.reserve(held.size());
   for (std::uint32_t i = 0; i < held.size(); ++i) {
     const Slot slot = held[i];
     if (slot.word == 0) {
-      if (held.gap(i))
-        --record.events;
-      else
-        ++part.missing;
+      ++part.missing;
       continue;
     }
     if (slot.kind() == Kind::more) continue;  // of an event that was overwritten
-    now = unwrapped(now, held.time(i));
+    now = unwrapped(now, stored_at(slot));
+    if (slot.kind() != Kind::scope) {
+      bound_scopes(ended(), now, now);
+      for (auto time = times.rbegin(); time != times.rend() && *time > now; ++time) *time = now;
+    }
     ++event;
     times.push_back(now);
     if (slot.id() == max_ids && slot.kind() != Kind::end) ++part.foreign;
@@ -225,21 +251,19 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
         if (const auto low = more(1), high = more(2); low && high)
           add_pair(now, bounded(std::uint64_t{*high} << 32 | *low));
         break;
-      case Kind::scope:
-        if (more(1)) {
-          const std::int64_t start = now - static_cast<std::uint32_t>(held.time(i) - slot.first);
-          // Its own store comes after its end, and takes no time of it.
-          const auto within = times.end() - std::ranges::lower_bound(times, start) - 1;
-          part.spans.push_back({.start_ns = start,
-                                .duration_ns = now - start,
-                                .warp = warp,
-                                .events = static_cast<std::uint32_t>(within),
-                                .id = slot.id(),
-                                .payload = slot.payload()});
-        } else {
-          ++part.missing;
-        }
+      case Kind::scope: {
+        const std::int64_t start = now - scope_time(slot.word).clocks;
+        times.back() = now = std::max(now, bound_scopes(ended(), start, now));
+        // Its own store comes after its end, and takes no time of it.
+        const auto within = times.end() - std::ranges::lower_bound(times, start) - 1;
+        part.spans.push_back({.start_ns = start,
+                              .duration_ns = now - start,
+                              .warp = warp,
+                              .events = static_cast<std::uint32_t>(within),
+                              .id = slot.id(),
+                              .payload = static_cast<std::uint16_t>(more(1).value_or(0))});
         break;
+      }
       case Kind::async_begin:
       case Kind::async_end:
       case Kind::flow_out:

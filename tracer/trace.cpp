@@ -43,7 +43,7 @@ BufferHeader header_of(const Options& options) {
           .version = buffer_version,
           .blocks = options.blocks,
           .warps = options.warps,
-          .slots = options.events + options.events % 2,  // a scope fills two
+          .slots = options.events,
           .launches = options.launches,
           .enabled = options.enabled ? 1U : 0U,
           .slice_offset = slice_offset(options),

@@ -62,6 +62,9 @@ __device__ __forceinline__ std::uint64_t block_in_grid() {
 struct ClockPair {
   std::uint64_t ns, clock;
 };
+/// Where the low half of an address stops: behind all slices, and with room for a step. The compiler must not see that
+/// it hardly depends on anything, or it makes it anew for each event.
+__device__ __forceinline__ std::uint32_t most(std::uint32_t last) { return 0xFFFFFF80U ^ (last & 0x38U); }
 /// The clock in the middle of the reads around %globaltimer.
 __device__ __forceinline__ ClockPair read_clocks() {
   unsigned long long before, after, ns;
@@ -104,9 +107,9 @@ __device__ __forceinline__ SliceHeader* open_slice(const View& view, std::uint32
       const std::uint64_t slice = std::uint64_t{number} * (view.blocks * view.warps) + place;
       auto* const result = reinterpret_cast<SliceHeader*>(static_cast<char*>(view.memory) + view.slice_offset +
                                                           slice * slice_bytes(view.slots));
-      // Events count on the low half of the address alone. A slice over a border of 4 GiB is left out.
+      // Events count on the low half of the address alone. A slice over or near a border of 4 GiB is left out.
       const auto address = reinterpret_cast<unsigned long long>(result);
-      if (address >> 32 == (address + slice_bytes(view.slots)) >> 32) {
+      if (address >> 32 == (address + slice_bytes(view.slots) + 256) >> 32) {
         write_open(result, static_cast<std::uint32_t>(grid_block), warp_in_block(), view.launch, flags);
         return result;
       }
@@ -155,6 +158,7 @@ class BasicWarp<true, when> {
     if (slice == nullptr) return;
     slot_ = reinterpret_cast<unsigned long long>(slice + 1) - (when == When::first ? 8 : 0);
     last_ = static_cast<std::uint32_t>(slot_) + slots_ * 8;
+    most_ = detail::most(last_);
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }
   BasicWarp(const BasicWarp&) = delete;
@@ -215,22 +219,31 @@ class BasicWarp<true, when> {
     record(event_word(Kind::place, 0), static_cast<std::uint32_t>(ns), static_cast<std::uint32_t>(ns >> 32));
   }
 
-  /// A range as long as the object lives, of at most 2^32 clocks. It is stored once, at its end, for little more than
-  /// one event; begin() and end() show a range that is never ended.
-  class Scope {
+  /// A range as long as the object lives, of at most 2^31 clocks. It is stored as one event, at its end; begin() and
+  /// end() show a range that is never ended, too.
+  template <bool with_payload>
+  class BasicScope {
    public:
-    __device__ __forceinline__ Scope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload = 0)
-        : warp_(warp), word_(event_word(Kind::scope, id, payload)), start_(clock()) {}
-    __device__ __forceinline__ ~Scope() { warp_.store_scope(start_, word_); }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
+    __device__ __forceinline__ BasicScope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload)
+        : warp_(warp), word_(scope_word(id)), payload_(payload), start_(clock()) {}
+    __device__ __forceinline__ ~BasicScope() {
+      // The bound lets the compiler read the clock the fast way.
+      const std::uint32_t duration = __float_as_uint(__uint2float_rz(::min(clock() - start_, 0x7FFFFFFFU)));
+      warp_.store(start_, (duration & scope_duration_bits) | word_);
+      if constexpr (with_payload) warp_.store(payload_, event_word(Kind::more, 0));
+    }
+    BasicScope(const BasicScope&) = delete;
+    BasicScope& operator=(const BasicScope&) = delete;
 
    private:
     BasicWarp& warp_;
-    std::uint32_t word_, start_;
+    std::uint32_t word_, payload_, start_;
   };
-  [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t id, std::uint32_t payload = 0) {
-    return Scope(*this, id, payload);
+  using Scope = BasicScope<false>;
+  [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t id) { return Scope(*this, id, 0); }
+  /// Takes two slots.
+  [[nodiscard]] __device__ __forceinline__ BasicScope<true> scope(std::uint32_t id, std::uint32_t payload) {
+    return BasicScope<true>(*this, id, payload);
   }
 
   /// Says how much was recorded. Calls after it record nothing.
@@ -240,7 +253,7 @@ class BasicWarp<true, when> {
     auto* const header =
         reinterpret_cast<SliceHeader*>((slot_ >> 32 << 32 | first) + (when == When::first ? 8 : 0)) - 1;
     header->count = when == When::latest ? count_ : (low - first) / 8;
-    header->flags = flags | slice_opened | slice_closed | (low == 0xFFFFFFE0U ? slice_at_least : 0U);
+    header->flags = flags | slice_opened | slice_closed | (when == When::first && low == most_ ? slice_at_least : 0U);
     const detail::ClockPair now = detail::read_clocks();
     header->close_ns = now.ns;
     header->close_clock = now.clock;
@@ -285,44 +298,21 @@ class BasicWarp<true, when> {
       asm volatile(
           "{\n\t.reg .pred on;\n\t.reg .b32 low, high;\n\t"
           "mov.b64 {low, high}, %0;\n\t"
-          "setp.lt.u32 on, low, %1;\n\t"
-          "@on st.global.v2.b32 [%0+8], {%2, %3};\n\t"
           "add.u32 low, low, 8;\n\t"
-          "min.u32 low, low, 0xFFFFFFE0;\n\t"
-          "mov.b64 %0, {low, high};\n\t}"
-          : "+l"(slot_)
-          : "r"(last_), "r"(first), "r"(word)
-          : "memory");
-    }
-  }
-  /// Both ends of a scope in one store of 16 bytes, which begins at an even slot: an odd one before it stays empty.
-  /// In a ring that one holds an old event, so that the ends are stored apart there.
-  __device__ __forceinline__ void store_scope(std::uint32_t start, std::uint32_t word) {
-    const std::uint32_t now = clock(), more = event_word(Kind::more, 0);
-    if constexpr (when == When::latest) {
-      store(start, word);
-      store(now, more);
-    } else {
-      asm volatile(
-          "{\n\t.reg .pred on;\n\t.reg .b32 low, high;\n\t"
-          "mov.b64 {low, high}, %0;\n\t"
-          "or.b32 low, low, 8;\n\t"
-          "setp.lt.u32 on, low, %1;\n\t"
+          "min.u32 low, low, %4;\n\t"
           "mov.b64 %0, {low, high};\n\t"
-          "@on st.global.v4.b32 [%0+8], {%2, %3, %4, %5};\n\t"
-          "add.u32 low, low, 16;\n\t"
-          "min.u32 low, low, 0xFFFFFFE0;\n\t"
-          "mov.b64 %0, {low, high};\n\t}"
+          "setp.le.u32 on, low, %1;\n\t"
+          "@on st.global.v2.b32 [%0], {%2, %3};\n\t}"
           : "+l"(slot_)
-          : "r"(last_), "r"(start), "r"(word), "r"(now), "r"(more)
+          : "r"(last_), "r"(first), "r"(word), "r"(most_)
           : "memory");
     }
   }
-
-  unsigned long long slot_ = 0;  ///< address of the slot before the next one, of a ring that of the first slot
-  std::uint32_t last_ = 0;       ///< low half of slot_ where all slots are used; 0: off
-  std::uint32_t count_ = 0;      ///< of a ring, slots written
-  std::uint32_t slots_;          ///< of the slice: a kernel parameter, which costs no register
+  unsigned long long slot_ = 0;           ///< address of the slot before the next one, of a ring that of the first slot
+  std::uint32_t last_ = 0;                ///< low half of it when all slots are used; 0: off
+  std::uint32_t most_ = detail::most(0);  ///< that it never goes beyond, above last_
+  std::uint32_t count_ = 0;               ///< of a ring, slots written
+  std::uint32_t slots_;                   ///< of the slice: a kernel parameter, which costs no register
 };
 
 /// Records nothing, and leaves no instruction behind.

@@ -217,12 +217,12 @@ TEST_F(KernelTrace, keeps_the_latest_in_a_ring) {
   for (const Span& span : recording.spans) EXPECT_GE(span.payload, 46);
 }
 
-/// Scopes at odd and even slots, which nest.
+/// Scopes that nest.
 template <When when>
 __global__ void many_scopes(View view, int count) {
   BasicWarp<true, when> trace(view);
   for (int i = 0; i < count; ++i) {
-    const auto outer = trace.scope(0, static_cast<std::uint32_t>(i));
+    const auto outer = trace.scope(0);
     trace.instant(2);
     const auto inner = trace.scope(1, static_cast<std::uint32_t>(i));
     if (i % 2 == 1) trace.instant(3);
@@ -239,15 +239,17 @@ TEST_F(KernelTrace, stores_scopes_whole_and_within_their_slices) {
     ASSERT_THAT(recording.warps, SizeIs(2 * 4 * 3)) << events;
     for (const WarpRecord& warp : recording.warps) {
       EXPECT_TRUE(warp.closed);
-      EXPECT_LE(warp.events, events + events % 2);
+      EXPECT_LE(warp.events, events);
     }
     EXPECT_EQ(recording.dropped == 0, events == 1000U) << events;
-    EXPECT_THAT(recording.warnings, events == 1000U ? SizeIs(0) : SizeIs(1));
+    if (events == 1000U)
+      EXPECT_THAT(recording.warnings, IsEmpty());
+    else
+      EXPECT_THAT(recording.warnings, Contains(HasSubstr("did not fit")));
     if (events == 1000U) EXPECT_THAT(recording.spans, SizeIs(2 * 4 * 3 * 200));
     for (std::size_t i = 0; i + 1 < recording.spans.size(); ++i) {
       const Span &inner = recording.spans[i], &outer = recording.spans[i + 1];
       if (inner.id != 1 || outer.id != 0 || inner.warp != outer.warp) continue;
-      EXPECT_EQ(inner.payload, outer.payload);
       EXPECT_GE(inner.start_ns, outer.start_ns);
       EXPECT_LE(inner.end_ns(), outer.end_ns());
     }
@@ -256,8 +258,9 @@ TEST_F(KernelTrace, stores_scopes_whole_and_within_their_slices) {
   many_scopes<When::latest><<<4, 96>>>(ring.view(), 100);
   launched();
   const Trace trace = ring.read();
-  for (const Span& span : trace.recording().spans) EXPECT_GE(span.payload, 100 - 64 / 5 - 2);
-  EXPECT_GE(trace.recording().spans.size(), 4U * 3 * 22);
+  for (const Span& span : trace.recording().spans)
+    if (span.id == 1) EXPECT_GE(span.payload, 100 - 64 / 4 - 2);
+  EXPECT_GE(trace.recording().spans.size(), 4U * 3 * 20);
 }
 
 TEST_F(KernelTrace, counts_warps_beyond_the_declared_ones) {

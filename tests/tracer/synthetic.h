@@ -46,12 +46,16 @@ class SyntheticBuffer {
     }
     Warp& begin(std::int64_t ns, std::uint32_t id) { return event(ns, kt::Kind::begin, id); }
     Warp& end(std::int64_t ns, std::uint32_t id) { return event(ns, kt::Kind::end, id); }
-    Warp& scope(std::int64_t from, std::int64_t to, std::uint32_t id, std::uint32_t payload = 0) {
-      event(from, kt::Kind::scope, id, payload);
-      return more(static_cast<std::uint32_t>(buffer_->clock(to, sm_)));
+    Warp& scope(std::int64_t from, std::int64_t to, std::uint32_t id) {
+      const auto start = static_cast<std::uint32_t>(buffer_->clock(from, sm_));
+      const auto end = static_cast<std::uint32_t>(buffer_->clock(to, sm_));
+      const double clocks = end - start;  // its upper bits, cut off as the GPU does
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &clocks, sizeof bits);
+      return slot(start,
+                  (static_cast<std::uint32_t>((bits >> 29) - (std::uint64_t{896} << 23)) & kt::scope_duration_bits) |
+                      kt::scope_word(id));
     }
-    /// The slot that a scope leaves empty.
-    Warp& gap() { return slot(0, 0); }
     Warp& more(std::uint32_t content) { return slot(content, kt::event_word(kt::Kind::more, 0)); }
     void close(std::int64_t ns) {
       kt::SliceHeader header;

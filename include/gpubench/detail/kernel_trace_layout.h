@@ -24,8 +24,7 @@ inline constexpr std::uint32_t buffer_version = 1;
 inline constexpr std::uint32_t max_ids = 4095;  ///< ids are below; it stands for all that are not
 
 /// An event is two words: the low half of %clock64, then this: kind in bits 0 to 3, id in bits 4 to 15, payload in
-/// bits 16 to 31. A slot whose second word is 0 was never written; a scope in an even slot may leave one such before
-/// it.
+/// bits 16 to 31. A slot whose second word is 0 was never written.
 enum class Kind : std::uint32_t {
   none,
   begin,
@@ -39,13 +38,23 @@ enum class Kind : std::uint32_t {
   flow_out,     ///< payload: token
   flow_in,      ///< payload: token
   place,        ///< the clock at a moment of %globaltimer, whose halves are in the next two slots, the low one first
-  scope         ///< a whole range: the clock at its beginning, and in the next slot that at its end
+  scope  ///< a whole range, stored at its end, with the clock at its beginning: scope_word. A payload is in the next
+         ///< slot
 };
 enum class ValueType : std::uint32_t { unsigned_integer, signed_integer, floating };
 
 GPUBENCH_HOST_DEVICE constexpr std::uint32_t event_word(Kind kind, std::uint32_t id, std::uint32_t payload = 0) {
   return static_cast<std::uint32_t>(kind) | (id < max_ids ? id : max_ids) << 4 | payload << 16;
 }
+
+/// Of a scope, the second word: the low 8 bits of the id from bit 4 on, its high 4 bits from bit 28 on, and between
+/// them those bits of the duration in clocks as a float that tell 1 to 2^32 clocks apart: exact below 4096 clocks, else
+/// short by up to 1/2048.
+GPUBENCH_HOST_DEVICE constexpr std::uint32_t scope_word(std::uint32_t id) {
+  const std::uint32_t number = id < max_ids ? id : max_ids;
+  return static_cast<std::uint32_t>(Kind::scope) | (number & 0xFFU) << 4 | number >> 8 << 28;
+}
+inline constexpr std::uint32_t scope_duration_bits = 0x0FFFF000;
 
 struct BufferHeader {
   std::uint32_t magic;
