@@ -3,10 +3,11 @@
 """Checks a wheel of the Python package: check-wheel.py WHEEL [--largest-mb=40] [--import-ms=50]
 
 What it holds, what auditwheel says of it (where that is installed), its size, and in a virtual environment of its own: that it installs without a network, the
-command line, and how long the import takes (the fastest of ten: others may be at work). Prints a line for each; exit code 1 when one is not as it should be."""
+command line, and the processor's time that the import takes (the least of ten). Prints a line for each; exit code 1 when one is not as it should be."""
 import argparse
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,8 @@ import zipfile
 NEEDED = ("gpubench/__init__.py", "gpubench/py.typed", "gpubench/_core/__init__.pyi", "gpubench/bin/gpubench", "gpubench/include/gpubench/gpubench.h",
           "gpubench/include/gpubench/profile.h", "gpubench/include/gpubench/kernel_trace.cuh", "gpubench/include/gpubench/version.h",
           "gpubench/compat/sm_profiler/__init__.py")
-IMPORTS = "import time; s = time.perf_counter(); import gpubench; e = time.perf_counter(); import sys; " \
-          "assert not {'torch', 'numpy', 'cupy'} & set(sys.modules); import gpubench._core; print(e - s, time.perf_counter() - s, gpubench._core.with_cuda)"
+IMPORTS = "import time; s = time.process_time(); import gpubench; e = time.process_time(); import sys; " \
+          "assert not {'torch', 'numpy', 'cupy'} & set(sys.modules); import gpubench._core; print(e - s, time.process_time() - s, gpubench._core.with_cuda)"
 
 
 def contents(names):
@@ -57,7 +58,10 @@ def main(words):
         print("auditwheel is not installed, so nothing is known of the libraries it needs")
     else:
         done = subprocess.run([sys.executable, "-m", "auditwheel", "show", str(chosen.wheel)], capture_output=True, text=True, check=False)
-        tell(done.returncode == 0, "auditwheel: " + " ".join((done.stdout + done.stderr).split()))
+        said = " ".join((done.stdout + done.stderr).split())
+        tag = re.search('constrains the platform tag to "([^"]*)"', said)
+        libraries = sorted(set(re.findall(r"\b(lib[\w+-]+\.so(?:\.\d+)*)", said)))
+        tell(done.returncode == 0, f"auditwheel: {tag[1] if tag else said}; needs {', '.join(libraries) or 'no libraries'}")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = str(pathlib.Path(folder, "bin", "python"))
@@ -69,7 +73,7 @@ def main(words):
             tell(done.returncode == 0 and done.stdout.startswith("gpubench "), f"gpubench --version: {(done.stdout + done.stderr).strip()}")
             times = []
             for _ in range(10):
-                done = subprocess.run([python, "-c", IMPORTS], capture_output=True, text=True, check=False)
+                done = subprocess.run([python, "-I", "-c", IMPORTS], capture_output=True, text=True, check=False)
                 if done.returncode != 0:
                     break
                 package, engine, cuda = done.stdout.split()
