@@ -49,7 +49,8 @@ enum class RecordKind : std::uint8_t {
   note,
   dropped,
   cost,
-  end
+  end,
+  synchronization
 };
 
 /// `T` begins with a RecordKind and holds no padding.
@@ -104,9 +105,11 @@ struct CommandRecord {  ///< a copy or a fill
   std::uint32_t device = 0;
   std::array<std::uint32_t, 2> bytes = {};
 };
-struct CallRecord {  ///< of the CUDA API; as RecordKind::overhead what recording cost
+/// Of the CUDA API; as RecordKind::overhead what recording cost; as RecordKind::synchronization the host's wait within
+/// the call of this correlation, or a stream's (`type` is CUPTI's).
+struct CallRecord {
   RecordKind kind = RecordKind::call;
-  std::uint8_t unused = 0;
+  std::uint8_t type = 0;
   std::uint16_t duration_high = 0;
   std::uint32_t correlation = 0;
   std::array<std::uint32_t, 2> start = {};
@@ -226,6 +229,7 @@ class SpoolWriter {
   int file_ = -1;
   bool full_ = false;
   bool ending_ = false;
+  std::uint32_t disk_full_ = 0;  ///< the number of the sentence that says so: a full disk has no room for it
   std::uint64_t written_ = 0;
   std::uint64_t max_bytes_;
   std::vector<std::uint8_t> held_;

@@ -127,6 +127,7 @@ class Reader {
       case RecordKind::command: return command();
       case RecordKind::call: return call(false);
       case RecordKind::overhead: return call(true);
+      case RecordKind::synchronization: return synchronization();
       case RecordKind::marker: return marker();
       case RecordKind::memory: return memory();
       case RecordKind::pool: return pool();
@@ -185,6 +186,7 @@ class Reader {
       place = spools_.devices.insert(spools_.devices.end(),
                                      {.process = process_, .index = record.device, .properties = {}});
     place->properties[text(record.key)] = text(record.value);
+    if (text(record.key) == "name") timeline_.gpus.push_back({process_, record.device, text(record.value)});
     return true;
   }
 
@@ -220,7 +222,9 @@ class Reader {
     if (fresh) {
       const std::string name = kind == TrackKind::stream   ? fmt::format("stream {}", id)
                                : kind == TrackKind::ranges ? fmt::format("ranges of thread {}", id)
-                                                           : fmt::format("thread {}", id);
+                               : kind == TrackKind::other && id == traces::synchronization_track
+                                   ? std::string("synchronisation")
+                                   : fmt::format("thread {}", id);
       timeline_.tracks.push_back({.kind = kind, .process = process_, .device = device, .id = id, .name = name});
     }
     last_track_ = {key, place->second};
@@ -265,6 +269,18 @@ class Reader {
     if (!slice) return false;
     slice->name = names_[record.name];
     slice->track = track(overhead ? TrackKind::other : TrackKind::thread, -1, record.thread);
+    timeline_.slices.push_back(*slice);
+    return true;
+  }
+
+  bool synchronization() {
+    constexpr std::uint8_t stream_waits = 2;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT: not the host
+    CallRecord record;
+    if (!take(record) || !knows(record.name)) return false;
+    auto slice = slice_of(record, record.type == stream_waits ? SliceKind::other : SliceKind::synchronization);
+    if (!slice) return false;
+    slice->name = names_[record.name];
+    slice->track = track(TrackKind::other, -1, traces::synchronization_track);
     timeline_.slices.push_back(*slice);
     return true;
   }

@@ -29,6 +29,9 @@ SpoolWriter::SpoolWriter(const std::filesystem::path& file, const SpoolHeader& h
       max_bytes_(within_limit_on_files(max_bytes)) {
   held_.reserve(2 * held_bytes);
   hold(&header, sizeof header);
+  disk_full_ = name(
+      "The disk was full while a process was recorded, and what came later is not in the recording. Make room, or name "
+      "another folder with --keep.");
   flush();
 }
 
@@ -90,11 +93,17 @@ void SpoolWriter::flush() {
         "--range, --start-after and --duration, or allow more with --max-spool.");
     add(EndRecord{});
   }
+  const std::uint64_t whole = written_;
   for (std::size_t at = 0; at < held_.size();) {
     const ssize_t done = ::write(file_, held_.data() + at, held_.size() - at);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) {
-      full_ = true;  // the reader takes what is whole
+      full_ = true;
+      // What is whole stays, and in the room of what is not a note, if there was some.
+      const NoteRecord why{.name = disk_full_};
+      const EndRecord end;
+      if ((done < 0 && errno != ENOSPC && errno != EDQUOT) || ::ftruncate(file_, static_cast<off_t>(whole)) != 0) break;
+      if (::write(file_, &why, sizeof why) == static_cast<ssize_t>(sizeof why)) (void)!::write(file_, &end, sizeof end);
       break;
     }
     at += static_cast<std::size_t>(done);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/trace.h"
 #include "traces/flame.h"
 #include "traces/timeline.h"
 
@@ -19,7 +20,7 @@ struct AboutTrace {
 /// Self-contained pages. What they leave out for want of room is said on them.
 std::string timeline_html(const traces::Timeline& timeline, const AboutTrace& about);
 std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weight, const AboutTrace& about);
-std::string flame_html(const traces::FlameDiff& diff, const AboutTrace& about);
+std::string flame_html(const traces::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about);
 
 /// The page of `gpubench serve`, which asks the server for the rest; and a page of lines as they are.
 std::string folder_html(const std::string& folder, const std::string& version);

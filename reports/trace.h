@@ -41,7 +41,28 @@ enum class KernelTable { name, stream, range, operation };
 std::string trace_kernels_text(const traces::Timeline& timeline, KernelTable by, const ConsoleStyle& style);
 std::string critical_path_text(const traces::Timeline& timeline, const traces::CriticalPath& path,
                                const ConsoleStyle& style);
+
+/// What the console and the page say of a difference: sentences, tables of texts, and what `sure` means.
+struct DifferenceTables {
+  struct Row {
+    std::string name, base, next, difference, interval, change, sure;
+    int sign = 0;  ///< of a difference that is sure
+  };
+  struct Table {
+    std::string header;
+    std::vector<Row> rows;
+    std::size_t left_out = 0;  ///< with smaller differences
+  };
+  std::vector<std::string> notes;
+  std::vector<Table> tables;
+  std::string footnote;
+};
+DifferenceTables difference_tables(const traces::Difference& difference, std::size_t shown);
 std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style);
+
+/// Kernels' names, short, with what tells those apart that would read alike: "vectorized<2, gelu>", not
+/// "vectorized<\u2026>" twice. Those that are the same stay the same.
+std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& full);
 
 /// `traces` are the files' names.
 std::string trace_summary_json(const traces::Timeline& timeline, const traces::Summary& summary,
@@ -52,5 +73,11 @@ std::string trace_kernels_json(const traces::Timeline& timeline, KernelTable by)
 std::string trace_kernels_csv(const traces::Timeline& timeline, KernelTable by);
 std::string critical_path_json(const traces::Timeline& timeline, const traces::CriticalPath& path);
 std::string difference_json(const traces::Difference& difference);
+
+/// What `gpubench serve` gives at /api/profiler (docs/flame-graphs-and-timelines.md).
+std::string api_timeline_json(const traces::Timeline& timeline);
+std::string api_kernels_json(const traces::Timeline& timeline);
+std::string api_hta_json(const traces::Timeline& timeline);
+std::string api_memory_json(const traces::Timeline& timeline);
 
 }  // namespace gpubench::reports

@@ -18,8 +18,6 @@ constexpr std::int64_t short_gap_ns = 1000;  // between work that is queued: the
 constexpr std::int64_t pause_ns = 50'000;    // a thread that does nothing for longer may have waited for another
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 
-bool is_wait(const Slice& slice) { return slice.kind == SliceKind::synchronization; }
-
 /// What a thread did in one stretch: operators and calls without gap.
 struct Stretch {
   std::int64_t start, end;
@@ -70,9 +68,6 @@ class Walk {
     waits_.resize(links_.threads.size());
     track_of_thread_.assign(links_.threads.size(), 0);
     std::vector<std::uint32_t> last(timeline_.tracks.size(), none);
-    std::vector<bool> waits_of_copy(timeline_.slices.size());
-    for (const Call& call : links_.calls)
-      if (call.waits) waits_of_copy[call.slice] = true;
     std::vector<std::uint8_t> python(timeline_.names.size());
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& here = slice(i);
@@ -101,7 +96,7 @@ class Walk {
         stretches.back().end = std::max(stretches.back().end, here.end_ns());
       else
         stretches.push_back({here.start_ns, here.end_ns()});
-      if (is_wait(here) || waits_of_copy[i]) waits_[thread].push_back(i);
+      if (links_.host_waits[i]) waits_[thread].push_back(i);
     }
     for (auto& works : by_end_)
       std::ranges::sort(works, {}, [&](std::uint32_t i) { return std::pair(slice(i).end_ns(), i); });

@@ -192,7 +192,8 @@ Difference difference(const Timeline& base_timeline, const Timeline& next_timeli
                         : "iterations were found in one trace alone: an iteration is compared with a whole trace";
   else if (m < 2 || n < 2)
     result.reason = "one trace has a single iteration";
-  result.iteration = change_of("iteration", base.duration, m, next.duration, n);
+  result.iteration =
+      change_of(result.by.empty() ? "from first to last" : "iteration", base.duration, m, next.duration, n);
   result.gpu = change_of("work on the GPU", base.gpu, m, next.gpu, n);
   result.kernels = changes(base.kernels, m, next.kernels, n);
   result.operators = changes(base.operators, m, next.operators, n);

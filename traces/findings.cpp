@@ -135,7 +135,8 @@ class Rules {
     for (const Slice& slice : timeline_.slices) {
       const std::uint32_t process = timeline_.tracks[slice.track].process;
       const std::uint32_t gpu = links_.gpu_of_track[slice.track];
-      if (slice.kind == SliceKind::synchronization) add(calls_[process].waits, slice);
+      if (slice.kind == SliceKind::synchronization && links_.thread_of_track[slice.track] != none)
+        add(calls_[process].waits, slice);
       if (slice.kind == SliceKind::call && allocating[slice.name] && slice.start_ns > first[process] &&
           slice.start_ns < last[process])
         add(calls_[process].allocations, slice);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 
@@ -56,8 +57,18 @@ struct Sequence {
   std::vector<std::uint32_t> names, slices;
 };
 
+bool repeats_at(const std::vector<std::uint32_t>& names, std::size_t period) {
+  if (period == 0 || period * min_repeats > names.size()) return false;
+  const std::size_t pairs = names.size() - period;
+  std::size_t may_differ = pairs - static_cast<std::size_t>(std::ceil(min_equal * static_cast<double>(pairs)));
+  for (std::size_t i = 0; i + period < names.size(); ++i)
+    if (names[i] != names[i + period] && may_differ-- == 0) return false;
+  return true;
+}
+
 /// The shortest period at which a sequence repeats itself; 0 for none. Anchors are names that come back at one
-/// distance, the rare ones first.
+/// distance, the rare ones first; of the rarest, which may stand several times in one period, also each second, third
+/// and so on.
 std::size_t period_of(const std::vector<std::uint32_t>& names) {
   std::unordered_map<std::uint32_t, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < names.size(); ++i) places[names[i]].push_back(i);
@@ -68,16 +79,17 @@ std::size_t period_of(const std::vector<std::uint32_t>& names) {
     return std::pair(a->size(), a->front()) < std::pair(b->size(), b->front());
   });
   if (anchors.size() > max_anchors) anchors.resize(max_anchors);
-  for (const auto* anchor : anchors) {
-    std::vector<std::size_t> distances;
-    for (std::size_t i = 1; i < anchor->size(); ++i) distances.push_back((*anchor)[i] - (*anchor)[i - 1]);
-    std::ranges::nth_element(distances, distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2));
-    const std::size_t period = distances[distances.size() / 2];
-    if (period * min_repeats > names.size() || period == 0) continue;
-    std::size_t equal = 0;
-    for (std::size_t i = 0; i + period < names.size(); ++i) equal += names[i] == names[i + period] ? 1 : 0;
-    if (static_cast<double>(equal) >= min_equal * static_cast<double>(names.size() - period)) return period;
-  }
+  constexpr std::size_t rarest = 4, most_in_period = 16;
+  for (std::size_t step = 1; step <= most_in_period; ++step)
+    for (std::size_t k = 0; k < std::min(anchors.size(), step == 1 ? max_anchors : rarest); ++k) {
+      const auto& at = *anchors[k];
+      if (at.size() < min_repeats * step) continue;
+      std::vector<std::size_t> distances;
+      for (std::size_t i = step; i < at.size(); ++i) distances.push_back(at[i] - at[i - step]);
+      const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+      std::ranges::nth_element(distances, middle);
+      if (repeats_at(names, *middle)) return *middle;
+    }
   return 0;
 }
 

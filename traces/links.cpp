@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "traces/parts.h"
 
@@ -74,6 +75,27 @@ void tie_works(const Timeline& timeline, Links& links) {
   }
 }
 
+/// Calls that wait: by their name, as a copy that was done when it returned, or by the record of a wait within.
+void find_host_waits(const Timeline& timeline, Links& links) {
+  links.host_waits.assign(timeline.slices.size(), false);
+  std::unordered_set<std::uint64_t> recorded;
+  for (const Slice& slice : timeline.slices)
+    if (slice.kind == SliceKind::synchronization && slice.correlation != 0 && slice.duration_ns > 0 &&
+        links.thread_of_track[slice.track] == none)
+      recorded.insert(joined_key(timeline.tracks[slice.track].process, slice.correlation));
+  for (const Call& call : links.calls)
+    if (call.waits) links.host_waits[call.slice] = true;
+  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice& slice = timeline.slices[i];
+    if (links.thread_of_track[slice.track] == none) continue;
+    const bool is_call = slice.kind == SliceKind::call || slice.kind == SliceKind::transfer;
+    if (slice.kind == SliceKind::synchronization ||
+        (is_call && !recorded.empty() &&
+         recorded.contains(joined_key(timeline.tracks[slice.track].process, slice.correlation))))
+      links.host_waits[i] = true;
+  }
+}
+
 /// Of each call the last wait before it on its thread.
 void find_waits(const Timeline& timeline, Links& links) {
   std::vector<std::uint32_t> last(links.threads.size(), none);
@@ -82,11 +104,9 @@ void find_waits(const Timeline& timeline, Links& links) {
     const std::uint32_t thread = links.thread_of_track[timeline.slices[i].track];
     if (call != links.calls.end() && call->slice == i) {
       call->wait = last[thread];
-      if (call->waits) last[thread] = i;
       ++call;
-    } else if (timeline.slices[i].kind == SliceKind::synchronization && thread != none) {
-      last[thread] = i;
     }
+    if (links.host_waits[i]) last[thread] = i;
   }
 }
 
@@ -291,6 +311,7 @@ Links link(const Timeline& timeline) {
       links.calls.push_back({.slice = i, .thread = thread});
   }
   tie_works(timeline, links);
+  find_host_waits(timeline, links);
   find_waits(timeline, links);
   return links;
 }

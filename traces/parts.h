@@ -44,6 +44,7 @@ struct Links {
   std::vector<std::uint32_t> thread_of_track;
   std::vector<Call> calls;             ///< by time
   std::vector<std::uint32_t> call_of;  ///< of each slice of work its call
+  std::vector<bool> host_waits;        ///< of each slice, whether it is a call in which the host waited for the GPU
 };
 Links link(const Timeline& timeline);
 

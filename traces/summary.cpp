@@ -66,6 +66,12 @@ void add_slow_iterations(const Timeline& timeline, Summary& summary) {
 
 }  // namespace
 
+std::string gpu_model(const Timeline& timeline, std::uint32_t process, std::int64_t device) {
+  for (const GpuModel& gpu : timeline.gpus)
+    if (gpu.process == process && gpu.device == device) return gpu.name;
+  return {};
+}
+
 std::string gpu_name(const Timeline& timeline, std::uint32_t process, std::int64_t device) {
   const std::string label = process_labels(timeline)[process];
   const std::string name = device < 0 ? "gpu" : fmt::format("cuda:{}", device);

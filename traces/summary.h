@@ -33,6 +33,9 @@ struct Summary {
 Summary summarize(const Timeline& timeline);
 
 /// "cuda:0", "cuda:1 of python (rank 1)".
+/// "NVIDIA H200", where the trace tells; else empty.
+std::string gpu_model(const Timeline& timeline, std::uint32_t process, std::int64_t device);
+/// "cuda:0 of rank 1"
 std::string gpu_name(const Timeline& timeline, std::uint32_t process, std::int64_t device);
 
 }  // namespace gpubench::traces

@@ -40,7 +40,7 @@ enum class SliceKind : std::uint8_t {
   fill,
   launch,           ///< the host launches a kernel or a graph
   transfer,         ///< the host starts a copy or a fill, and waits for it where it is synchronous
-  synchronization,  ///< the host waits for the GPU
+  synchronization,  ///< the host waits for the GPU; on a track that is no thread the wait within a call
   call,             ///< any other call of the CUDA API
   range,            ///< named by the program's author
   overhead,         ///< of the recording itself
@@ -51,6 +51,12 @@ inline constexpr auto slice_kind_names =
                                      "call", "range", "overhead", "other"});
 constexpr std::string_view name_of(SliceKind kind) { return slice_kind_names[static_cast<std::size_t>(kind)]; }
 constexpr bool occupies_gpu(SliceKind kind) { return kind <= SliceKind::fill; }
+
+/// Kinds of CUPTI's records of synchronisation, by number, and the track that they have beside the calls that wait.
+inline constexpr auto synchronization_names =
+    std::to_array<std::string_view>({"synchronization", "event synchronization", "stream wait for event",
+                                     "stream synchronization", "context synchronization"});
+inline constexpr std::uint32_t synchronization_track = 0xFFFF'FFFF;
 
 /// How a kernel was launched; each shape stands once in its timeline.
 struct LaunchShape {
@@ -146,6 +152,13 @@ struct Mark {
   std::uint32_t track = 0;
 };
 
+/// What a GPU is called, "NVIDIA H200", where the source tells.
+struct GpuModel {
+  std::uint32_t process = 0;  ///< in Timeline::processes, which numbers GPUs by itself
+  std::int64_t device = 0;
+  std::string name;
+};
+
 struct Timeline {
   std::int64_t base_ns = 0;  ///< what all times count from, since 1970 where the source tells
   Names names;
@@ -156,7 +169,8 @@ struct Timeline {
   std::vector<Flow> flows;
   std::vector<Mark> marks;  ///< by time
   std::vector<CounterTrack> counters;
-  std::vector<MemoryEvent> memory;    ///< by time
+  std::vector<MemoryEvent> memory;  ///< by time
+  std::vector<GpuModel> gpus;
   std::int64_t dropped = 0;           ///< records that the source lost
   std::vector<std::string> warnings;  ///< what is missing or was left out, a sentence each
 };

@@ -143,8 +143,12 @@ class Alternation {
     }
     const bool ran = result.end.exit_code == exit_codes::fine || result.end.exit_code == exit_codes::operation_failed;
     if (!ran || !std::filesystem::exists(file, none))
-      throw std::runtime_error(fmt::format("{} {} in run {} and wrote no result.{}", program, words_of(result.end),
-                                           runs_[side].size() + 1, last_words(result.errors)));
+      throw std::runtime_error(fmt::format("{} {} in run {} and wrote no result.{}{}", program, words_of(result.end),
+                                           runs_[side].size() + 1, last_words(result.errors),
+                                           result.end.exit_code == exit_codes::fine
+                                               ? " A program without gpubench's main is compared by two scripts with: "
+                                                 "exec gpubench profile \"$@\" -- PROGRAM"
+                                               : ""));
     return storage::read_slim_run(file);
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -107,6 +108,32 @@ std::vector<std::filesystem::path> further_folders(const std::filesystem::path& 
   return folders;
 }
 
+/// The executable that a word of a command line names; empty where there is none.
+std::filesystem::path executable_of(const std::string& word) {
+  std::error_code error;
+  if (word.find('/') != std::string::npos) return std::filesystem::exists(word, error) ? word : "";
+  std::string_view rest = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    if (const auto file = std::filesystem::path(folder) / word; std::filesystem::is_regular_file(file, error))
+      return file;
+  }
+  return {};
+}
+
+/// Context of the program that was recorded, not of gpubench: its code where its kernels are part of its executable.
+/// What an interpreter runs is not known.
+void describe_program(const Options& options, Context& context) {
+  for (const char* const key : {"host_code", "device_code", "build", "compiler"}) context.environment.erase(key);
+  if (options.program_arguments.empty()) return;
+  try {
+    if (auto code = code_identity(executable_of(options.program_arguments.front())); code.contains("device_code"))
+      context.environment.merge(code);
+  } catch (const std::exception&) {  // a script, or nothing that can be read
+  }
+}
+
 std::string why_nothing(const profile::Spools& spools, const std::string& program) {
   if (spools.timeline.processes.empty())
     return fmt::format(
@@ -127,6 +154,7 @@ void report_program(const Options& options, const std::filesystem::path& folder,
   Run run;
   run.context = gather_context(options.program, options.words);
   run.context.program = std::filesystem::path(program).filename().string();
+  describe_program(options, run.context);
   run.devices = profile::devices_of(spools, here);
   if (run.devices.empty()) {
     say(why_nothing(spools, program));

@@ -27,10 +27,8 @@
 #include "core/storage/baselines.h"
 #include "reports/comparisons.h"
 #include "reports/timelines.h"
-#include "traces/analyses.h"
-#include "traces/breakdown.h"
-#include "traces/kernels.h"
-#include "traces/rows.h"
+#include "reports/trace.h"
+#include "traces/difference.h"
 
 namespace gpubench {
 namespace {
@@ -40,8 +38,6 @@ using serve::FileKind;
 using serve::ServedFile;
 
 constexpr std::size_t kept_timelines = 3;
-constexpr std::size_t max_bars_of_json = 20'000;
-constexpr std::size_t top_kernels = 10;
 
 /// What a request cannot have; what() is for the one who asked.
 struct Refused : std::runtime_error {
@@ -50,8 +46,6 @@ struct Refused : std::runtime_error {
 };
 
 std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
-double microseconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
 
 /// 64-bit FNV-1a.
 std::string tag_of(std::string_view text) {
@@ -148,95 +142,14 @@ reports::AboutTrace about_trace(const ServedFile& file, const traces::Timeline& 
   return {printable(std::filesystem::path(file.path).filename().string()), std::string(version), timeline.warnings};
 }
 
-traces::FlameWeight weight_of(const httplib::Request& request, const traces::FlameGraph& graph) {
+std::optional<traces::FlameWeight> asked_weight(const httplib::Request& request) {
   const std::string wanted = request.get_param_value("time");
   if (!wanted.empty() && wanted != "gpu" && wanted != "host") throw Refused(400, "time is gpu or host.");
-  return wanted.empty()    ? graph.natural_weight()
-         : wanted == "gpu" ? traces::FlameWeight::gpu
-                           : traces::FlameWeight::host;
+  if (wanted.empty()) return std::nullopt;
+  return wanted == "gpu" ? traces::FlameWeight::gpu : traces::FlameWeight::host;
 }
-
-// The six JSONs of /api/profiler (docs/flame-graphs-and-timelines.md).
-
-Json timeline_json(const traces::Timeline& timeline) {
-  const traces::Activity activity = traces::activity(timeline);
-  const traces::Rows rows = traces::rows(timeline, {.max_bars = max_bars_of_json});
-  Json tracks = Json::array();
-  for (const traces::BarRow& row : rows.rows) {
-    Json slices = Json::array();
-    for (const traces::Bar& bar : row.bars)
-      slices.push_back({{"name", printable(timeline.names.text(bar.name))},
-                        {"kind", traces::name_of(bar.kind)},
-                        {"start_us", microseconds(bar.start_ns)},
-                        {"duration_us", microseconds(bar.end_ns - bar.start_ns)},
-                        {"count", bar.count}});
-    tracks.push_back({{"name", printable(row.name)}, {"level", row.level}, {"slices", std::move(slices)}});
-  }
-  return {{"total_time_us", microseconds(activity.total_ns)},    {"cpu_active_time_us", microseconds(activity.host_ns)},
-          {"gpu_active_time_us", microseconds(activity.gpu_ns)}, {"overlap_time_us", microseconds(activity.both_ns)},
-          {"joined_below_us", microseconds(rows.step_ns)},       {"tracks", std::move(tracks)}};
-}
-
-Json kernels_json(const traces::Timeline& timeline, std::size_t most) {
-  Json list = Json::array();
-  for (const traces::KernelTime& kernel : traces::kernel_times(timeline, traces::KernelsBy::name)) {
-    if (list.size() == most) break;
-    list.push_back({{"name", printable(timeline.names.text(kernel.name))},
-                    {"kind", traces::name_of(kernel.kind)},
-                    {"cuda_time_us", microseconds(kernel.total_ns)},
-                    {"time_us", microseconds(kernel.total_ns)},
-                    {"self_time_us", microseconds(kernel.self_ns)},
-                    {"count", kernel.durations_ns.count},
-                    {"p50_us", kernel.durations_ns.p50 / 1e3},
-                    {"p95_us", kernel.durations_ns.p95 / 1e3},
-                    {"p99_us", kernel.durations_ns.p99 / 1e3}});
-  }
-  return list;
-}
-
-Json hta_json(const traces::Timeline& timeline) {
-  const traces::Breakdown all = traces::together(traces::breakdowns(timeline));
-  const Program program = traces::analyze(timeline);
-  Json result;
-  // Without work on a GPU there is no percentage, rather than zero.
-  const auto percent = [&](std::int64_t part) {
-    return all.span_ns() > 0 ? Json(100.0 * static_cast<double>(part) / static_cast<double>(all.span_ns())) : Json();
-  };
-  result["gpu_idle_time_pct"] = percent(all.idle_ns());
-  result["compute_time_pct"] = percent(all.compute_ns());
-  result["communication_time_pct"] = percent(all.communication_ns());
-  result["memory_time_pct"] = percent(all.memory_ns());
-  if (all.span_ns() <= 0) result["reason"] = "no work on a GPU was recorded";
-  result["top_kernels"] = kernels_json(timeline, top_kernels);
-  result["recommendations"] = Json::array();
-  for (const Finding& finding : program.findings) result["recommendations"].push_back(printable(finding.text));
-  result["bottlenecks"] = Json::array();
-  for (const GpuTime& gpu : program.gpus)
-    for (const Idle& idle : gpu.idle)
-      result["bottlenecks"].push_back(
-          {{"device", gpu.device}, {"idle_because", name_of(idle.cause)}, {"time_us", idle.seconds * 1e6}});
-  return result;
-}
-
-Json memory_json(const traces::Timeline& timeline) {
-  const Program program = traces::analyze(timeline);
-  Json list = Json::array();
-  for (const ProgramMemory& memory : program.memory) {
-    Json points = Json::array();
-    for (std::size_t i = 0; i < memory.curve_seconds.size(); ++i)
-      points.push_back({{"time_ms", memory.curve_seconds[i] * 1e3},
-                        {"allocated_mb", static_cast<double>(memory.curve_bytes[i]) / 1e6}});
-    list.push_back({{"process", printable(memory.process)},
-                    {"kind", memory.kind},
-                    {"peak_allocated_mb", static_cast<double>(memory.peak_bytes) / 1e6},
-                    {"peak_time_ms", memory.peak_seconds * 1e3},
-                    {"allocations", memory.allocations},
-                    {"never_freed_mb", static_cast<double>(memory.never_freed_bytes) / 1e6},
-                    {"timeline", std::move(points)}});
-  }
-  Json result = {{"memory", std::move(list)}};
-  if (program.memory.empty()) result["reason"] = "the trace has no allocations; record with profile_memory=True";
-  return result;
+traces::FlameWeight weight_of(const httplib::Request& request, const traces::FlameGraph& graph) {
+  return asked_weight(request).value_or(graph.natural_weight());
 }
 
 std::string history_text(const std::filesystem::path& folder) {
@@ -301,8 +214,8 @@ class Http {
         [make = std::move(make)](const auto& request) { return dumped(make(request)); });
   }
   /// JSON of the trace that is asked for, or of the newest.
-  void get_of_trace(const char* path, std::function<Json(const traces::Timeline&)> make) {
-    get_json(path, [this, make = std::move(make)](const auto& request) {
+  void get_of_trace(const char* path, std::function<std::string(const traces::Timeline&)> make) {
+    get(path, "application/json; charset=utf-8", [this, make = std::move(make)](const auto& request) {
       return make(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
     });
   }
@@ -358,11 +271,8 @@ class Http {
       const ServedFile base = site_.file(request, {FileKind::trace}, false, "base");
       const ServedFile next = site_.file(request, {FileKind::trace}, false, "new");
       const Timeline before = site_.timeline(base), after = site_.timeline(next);
-      const traces::FlameGraph first = traces::flame(*before, {.by_thread = false}),
-                               second = traces::flame(*after, {.by_thread = false});
-      reports::AboutTrace about = about_trace(next, *after);
-      about.title += " against " + about_trace(base, *before).title;
-      return reports::flame_html(traces::diff(first, second, weight_of(request, first)), about);
+      return diff_page({*before, *after, base.path, next.path}, traces::difference(*before, *after),
+                       {.by_thread = false}, asked_weight(request), false);
     });
     get("/history", html, [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::gate});
@@ -374,12 +284,10 @@ class Http {
       const traces::FlameGraph graph = traces::flame(*site_.timeline(site_.file(request, {FileKind::trace}, true)));
       return traces::flame_json(graph, weight_of(request, graph)) + "\n";
     });
-    get_of_trace("/api/profiler/timeline", timeline_json);
-    get_of_trace("/api/profiler/memory", memory_json);
-    get_of_trace("/api/profiler/hta", hta_json);
-    get_of_trace("/api/profiler/kernels", [](const traces::Timeline& timeline) {
-      return Json{{"kernels", kernels_json(timeline, std::numeric_limits<std::size_t>::max())}};
-    });
+    get_of_trace("/api/profiler/timeline", reports::api_timeline_json);
+    get_of_trace("/api/profiler/memory", reports::api_memory_json);
+    get_of_trace("/api/profiler/hta", reports::api_hta_json);
+    get_of_trace("/api/profiler/kernels", reports::api_kernels_json);
     get_json("/api/profiler/compile", [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::compile}, true);
       const Json json = Json::parse(storage::read_text(site_.place_of(file)), nullptr, false);

@@ -163,8 +163,16 @@ reports::WorkVerdicts verdicts_of(const std::vector<std::string>& inputs, const 
   const double all =
       share.judged_seconds + share.without_shapes + share.without_values + share.unknown_work + share.without_operator;
   const auto part = [&](double seconds) { return format_percent(all > 0.0 ? seconds / all : 0.0); };
-  verdicts.rest = fmt::format("By the ceilings of {}. Verdicts cover {} of the work on the GPU.",
-                              printable(calibration.device.name), part(share.judged_seconds));
+  std::string other;  // the trace is of another GPU
+  for (const traces::GpuModel& traced : timeline.gpus)
+    if (traced.name == calibration.device.name) {
+      other.clear();
+      break;
+    } else {
+      other = fmt::format(", but the trace is of {}: give the ceilings of that", printable(traced.name));
+    }
+  verdicts.rest = fmt::format("By the ceilings of {}{}. Verdicts cover {} of the work on the GPU.",
+                              printable(calibration.device.name), other, part(share.judged_seconds));
   std::string none;
   const auto add = [&](double seconds, std::string_view why) {
     if (seconds > 0.0)
@@ -273,8 +281,13 @@ int trace_diff(const Options& options) {
   put(
       options, [&](const ConsoleStyle& style) { return reports::difference_text(difference, style); },
       [&](const std::string& file) {
-        return !options.json && is_diff_page(file) ? diff_page(options, old, next, file)
-                                                   : reports::difference_json(difference);
+        const std::string extension = extension_of(file);
+        if (options.json || (extension != ".html" && extension != ".svg")) return reports::difference_json(difference);
+        const auto weight = options.flame_weight.empty()    ? std::nullopt
+                            : options.flame_weight == "gpu" ? std::optional(traces::FlameWeight::gpu)
+                                                            : std::optional(traces::FlameWeight::host);
+        return diff_page({old, next, options.inputs[0], options.inputs[1]}, difference, flame_options(options, false),
+                         weight, extension == ".svg");
       });
   return exit_codes::fine;
 }

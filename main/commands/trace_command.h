@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "main/cli/options.h"
+#include "traces/difference.h"
+#include "traces/flame.h"
 #include "traces/timeline.h"
 
 namespace gpubench {
@@ -31,10 +34,18 @@ traces::Timeline read_traces(const std::vector<std::string>& files_and_folders);
 /// anything is read. Throws UsageError or storage::WriteError.
 void check_trace_outputs(const Options& options, const std::vector<std::string>& extensions);
 
-/// Whether `diff_page` writes a file of this name: ".html" or ".svg".
-bool is_diff_page(const std::string& file);
-/// What changed from one timeline to the other by stack, as an icicle graph. Throws reports::PictureError.
-std::string diff_page(const Options& options, const traces::Timeline& base, const traces::Timeline& next,
-                      const std::string& file);
+/// Two timelines, and what they are called.
+struct DiffSides {
+  const traces::Timeline& base;
+  const traces::Timeline& next;
+  std::string base_name, next_name;
+};
+inline constexpr std::size_t rows_of_diff_page = 100;
+/// What changed from one to the other: by stack as an icicle graph, and the tables of `trace diff`; as a picture the
+/// graph alone. Without a weight that of the first. Throws reports::PictureError.
+std::string diff_page(const DiffSides& sides, const traces::Difference& difference, const traces::FlameOptions& how,
+                      std::optional<traces::FlameWeight> weight, bool as_picture);
+/// By the options of the command line.
+traces::FlameOptions flame_options(const Options& options, bool by_thread);
 
 }  // namespace gpubench

@@ -36,6 +36,13 @@ void write_all_outputs(const Options& options, const std::function<std::string(c
   });
 }
 
+void check_drawing(const Options& options) {
+  if (std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
+    reports::check_can_draw();
+}
+
+}  // namespace
+
 traces::FlameOptions flame_options(const Options& options, bool by_thread) {
   traces::FlameOptions result;
   result.min_duration_ns = std::llround(options.min_duration_us * 1e3);
@@ -44,13 +51,6 @@ traces::FlameOptions flame_options(const Options& options, bool by_thread) {
   result.by_thread = by_thread;
   return result;
 }
-
-void check_drawing(const Options& options) {
-  if (std::ranges::any_of(options.outputs, [](const auto& file) { return file.ends_with(".svg"); }))
-    reports::check_can_draw();
-}
-
-}  // namespace
 
 int trace_timeline(const Options& options) {
   if (options.outputs.empty()) throw UsageError("trace timeline needs --out=FILE.html.");
@@ -84,17 +84,15 @@ int trace_flame(const Options& options) {
   return exit_codes::fine;
 }
 
-bool is_diff_page(const std::string& file) { return file.ends_with(".html") || file.ends_with(".svg"); }
-
-std::string diff_page(const Options& options, const traces::Timeline& base, const traces::Timeline& next,
-                      const std::string& file) {
-  const traces::FlameOptions how = flame_options(options, false);
-  const traces::FlameGraph before = traces::flame(base, how), after = traces::flame(next, how);
-  const traces::FlameDiff diff = traces::diff(before, after, weight_of(options, before));
-  reports::AboutTrace what = about({options.inputs.back()}, next);
-  what.title = fmt::format("{} against {}", what.title, about({options.inputs.front()}, base).title);
-  what.warnings.insert(what.warnings.begin(), base.warnings.begin(), base.warnings.end());
-  return file.ends_with(".svg") ? reports::flame_svg(diff, what) : reports::flame_html(diff, what);
+std::string diff_page(const DiffSides& sides, const traces::Difference& difference, const traces::FlameOptions& how,
+                      std::optional<traces::FlameWeight> weight, bool as_picture) {
+  const traces::FlameGraph before = traces::flame(sides.base, how), after = traces::flame(sides.next, how);
+  const traces::FlameDiff diff = traces::diff(before, after, weight.value_or(before.natural_weight()));
+  reports::AboutTrace what = about({sides.next_name}, sides.next);
+  what.title = fmt::format("{} against {}", what.title, about({sides.base_name}, sides.base).title);
+  what.warnings.insert(what.warnings.begin(), sides.base.warnings.begin(), sides.base.warnings.end());
+  return as_picture ? reports::flame_svg(diff, what)
+                    : reports::flame_html(diff, reports::difference_tables(difference, rows_of_diff_page), what);
 }
 
 }  // namespace gpubench

@@ -60,12 +60,6 @@ std::string command_line() {
   return text.substr(0, max_name_bytes);
 }
 
-std::string first_of(std::initializer_list<const char*> variables) {
-  for (const char* const variable : variables)
-    if (const char* const value = std::getenv(variable); value != nullptr && *value != '\0') return value;
-  return {};
-}
-
 /// What the driver is called with, as CUPTI's generated_cuda_meta.h has it; that header does not compile by itself.
 struct LaunchCall {  ///< cuLaunchKernel, cuLaunchCooperativeKernel
   CUfunction f;
@@ -294,8 +288,8 @@ void begin(const std::filesystem::path& folder) {
   injection->spool = std::make_unique<SpoolWriter>(file, header, injection->options.max_bytes);
   if (!injection->spool->open()) return;
   property("command", command_line());
-  property("rank", first_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}));
-  property("local rank", first_of({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}));
+  property("rank", rank_of_process());
+  property("local rank", local_rank_of_process());
   try {
     injection->library = bench::load_cupti();
     injection->recorder = std::make_unique<Recorder>(injection->library, *injection->spool);

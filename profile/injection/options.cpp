@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 
 namespace gpubench::profile {
@@ -40,6 +41,23 @@ InjectionOptions read_injection_options(const std::filesystem::path& file) {
     for (std::string name; std::getline(names, name, ',');) set.push_back(name);
   }
   return options;
+}
+
+namespace {
+
+std::string first_variable_of(std::initializer_list<const char*> names) {
+  for (const char* const name : names)
+    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return {};
+}
+
+}  // namespace
+
+std::string rank_of_process() {
+  return first_variable_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
+std::string local_rank_of_process() {
+  return first_variable_of({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
 }
 
 }  // namespace gpubench::profile

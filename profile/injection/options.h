@@ -22,4 +22,9 @@ std::string to_text(const InjectionOptions& options);
 /// Lines that are not known are passed over; a missing file gives the defaults.
 InjectionOptions read_injection_options(const std::filesystem::path& file);
 
+/// Of a distributed program, as torchrun, Open MPI, MPICH and Slurm tell them in the environment; empty where none
+/// does.
+std::string rank_of_process();
+std::string local_rank_of_process();
+
 }  // namespace gpubench::profile

@@ -35,7 +35,7 @@ Buffers& buffers() {
 constexpr std::array recorded_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                        CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
                                        CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER,
-                                       CUPTI_ACTIVITY_KIND_OVERHEAD};
+                                       CUPTI_ACTIVITY_KIND_OVERHEAD,          CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
 /// On from the beginning: what lives across the edges of a recording, and costs little.
 constexpr std::array lasting_kinds = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_MARKER,
                                       CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
@@ -170,6 +170,7 @@ void Recorder::record(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_MEMORY2: return memory(record);
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return pool(record);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return overhead(record);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return synchronization(record);
     case CUPTI_ACTIVITY_KIND_DEVICE: return device(record);
     default: return;
   }
@@ -239,6 +240,20 @@ void Recorder::fill(const CUpti_Activity& activity) {
                      .stream = record.streamId,
                      .device = record.deviceId,
                      .bytes = halves(record.bytes)};
+  set_duration(kept, record.end - record.start);
+  spool_.add(kept);
+}
+
+void Recorder::synchronization(const CUpti_Activity& activity) {
+  const auto& record = as<CUpti_ActivitySynchronization>(activity);  // a longer one of newer versions begins like it
+  if (record.end < record.start || record.end == 0) return;
+  const auto type = static_cast<std::size_t>(record.type);
+  const auto& names = traces::synchronization_names;
+  CallRecord kept{.kind = RecordKind::synchronization,
+                  .type = static_cast<std::uint8_t>(type < names.size() ? type : 0),
+                  .correlation = record.correlationId,
+                  .start = halves(record.start),
+                  .name = spool_.name(names[type < names.size() ? type : 0])};
   set_duration(kept, record.end - record.start);
   spool_.add(kept);
 }

@@ -51,6 +51,7 @@ class Recorder {
   void copy(const CUpti_Activity& record, bool between_gpus);
   void fill(const CUpti_Activity& record);
   void call(const CUpti_Activity& record, CUpti_CallbackDomain domain);
+  void synchronization(const CUpti_Activity& record);
   void marker(const CUpti_Activity& record);
   void memory(const CUpti_Activity& record);
   void pool(const CUpti_Activity& record);

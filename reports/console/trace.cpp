@@ -2,10 +2,14 @@
 #include "reports/trace.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -70,8 +74,16 @@ std::string gpu_table(const Timeline& timeline, const traces::Summary& summary, 
                       {share(gpu.memory_ns(), span)},
                       {share(gpu.idle_ns(), span), gpu.idle_ns() * 2 > span ? color::yellow : color::none}});
   }
+  std::vector<std::string> models;
+  for (const traces::Breakdown& gpu : summary.gpus)
+    if (std::string model = traces::gpu_model(timeline, gpu.process, gpu.device);
+        !model.empty() && std::ranges::find(models, model) == models.end())
+      models.push_back(std::move(model));
   return heading("Time of the GPUs, from first to last work", style) +
-         table_text(columns, min_shown_name, style, {{"copies"}, {"alone"}});
+         table_text(columns, min_shown_name, style, {{"copies"}, {"alone"}}) +
+         (models.empty()
+              ? ""
+              : paragraph("GPU: ", printable(fmt::format("{}", fmt::join(models, ", "))), color::none, style));
 }
 
 std::string kernel_rows(const Timeline& timeline, const std::vector<traces::KernelTime>& kernels, std::size_t shown,
@@ -81,14 +93,19 @@ std::string kernel_rows(const Timeline& timeline, const std::vector<traces::Kern
   if (!places.empty()) columns.push_back({std::string(place_header)});
   for (const char* header : {"calls", "total", "share", "self", "p50", "p95", "p99"}) columns.push_back({header, true});
   std::int64_t all = 0, left = 0;
-  for (const auto& kernel : kernels) all += kernel.total_ns;
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels) {
+    all += kernel.total_ns;
+    if (names.size() < shown) names.push_back(timeline.names.text(kernel.name));
+  }
+  names = distinct_kernel_names(names);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto& kernel = kernels[i];
     if (i >= shown) {
       left += kernel.total_ns;
       continue;
     }
-    std::vector<Cell> row = {{name_of(timeline, kernel.name)}};
+    std::vector<Cell> row = {{printable(names[i].empty() ? "(none)" : names[i])}};
     if (!places.empty()) row.push_back({printable(places[i])});
     const auto of = [](double ns) { return Cell{format_seconds(ns / 1e9)}; };
     row.insert(row.end(), {{count(kernel.durations_ns.count)},
@@ -229,6 +246,12 @@ std::string trace_memory_text(const Program& program, const ConsoleStyle& style)
 }
 
 std::string trace_summary_text(const Timeline& timeline, const traces::Summary& summary, const ConsoleStyle& style) {
+  if (summary.gpus.empty() && summary.program.findings.empty() && !timeline.slices.empty())
+    return paragraph("",
+                     fmt::format("{} of the host alone, with these functions and operators:",
+                                 time(summary.activity.total_ns)),
+                     color::bold, style) +
+           trace_kernels_text(timeline, KernelTable::operation, style);
   std::string text = findings_text(summary.program, style);
   if (!summary.gpus.empty()) text += gpu_table(timeline, summary, style);
   for (std::size_t i = 0; i < std::min(summary.program.gpus.size(), max_console_lines); ++i) {
@@ -316,27 +339,35 @@ std::string trace_kernels_text(const Timeline& timeline, KernelTable by, const C
     return kernel_rows(timeline, kernels, shown_rows, places, by == KernelTable::stream ? "stream" : "range", style);
   }
   const auto operators = traces::operator_times(timeline);
-  std::vector<Column> columns = {{"operator"},        {"calls", true}, {"GPU self", true},  {"share", true},
-                                 {"GPU total", true}, {"works", true}, {"host self", true}, {"host total", true}};
-  std::int64_t all = 0, left = 0;
-  for (const auto& one : operators) all += one.gpu_self_ns;
+  std::int64_t all = 0, left = 0, host = 0;
+  for (const auto& one : operators) {
+    all += one.gpu_self_ns;
+    host += one.host_self_ns;
+  }
+  const bool gpu = all > 0;  // else the host's own time decides
+  std::vector<Column> columns = {{"operator"}, {"calls", true}};
+  if (gpu) columns.insert(columns.end(), {{"GPU self", true}, {"share", true}, {"GPU total", true}, {"works", true}});
+  columns.push_back({"host self", true});
+  if (!gpu) columns.push_back({"share", true});
+  columns.push_back({"host total", true});
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const auto& one = operators[i];
     if (i >= shown_rows) {
-      left += one.gpu_self_ns;
+      left += gpu ? one.gpu_self_ns : one.host_self_ns;
       continue;
     }
-    add_row(columns, {{one.name == 0 ? "(no operator)" : printable(timeline.names.text(one.name))},
-                      {count(one.count)},
-                      {time(one.gpu_self_ns)},
-                      {share(one.gpu_self_ns, all)},
-                      {time(one.gpu_ns)},
-                      {count(one.works)},
-                      {time(one.host_self_ns)},
-                      {time(one.host_ns)}});
+    std::vector<Cell> row = {{one.name == 0 ? "(no operator)" : printable(timeline.names.text(one.name))},
+                             {count(one.count)}};
+    if (gpu)
+      row.insert(row.end(),
+                 {{time(one.gpu_self_ns)}, {share(one.gpu_self_ns, all)}, {time(one.gpu_ns)}, {count(one.works)}});
+    row.push_back({time(one.host_self_ns)});
+    if (!gpu) row.push_back({share(one.host_self_ns, host)});
+    row.push_back({time(one.host_ns)});
+    add_row(columns, std::move(row));
   }
   return table_text(columns, min_shown_name, style, {{"works"}, {"host total"}, {"GPU total"}}) +
-         rest(operators.size(), shown_rows, left, all, style);
+         rest(operators.size(), shown_rows, left, gpu ? all : host, style);
 }
 
 std::string critical_path_text(const Timeline& timeline, const traces::CriticalPath& path, const ConsoleStyle& style) {
@@ -344,9 +375,8 @@ std::string critical_path_text(const Timeline& timeline, const traces::CriticalP
   if (path.parts.empty()) return paragraph("", "The trace holds no work and no call.", color::none, style);
   std::string text = paragraph(
       "",
-      fmt::format(
-          "{} from the first call to the end, in {} parts. What is not on this path could take longer for free.",
-          time(whole), count(static_cast<std::int64_t>(path.parts.size()))),
+      fmt::format("{} from the first call to the end, in {}. What is not on this path could take longer for free.",
+                  time(whole), plural(static_cast<long long>(path.parts.size()), "part")),
       color::none, style);
   std::vector<Column> kinds = {{"on the critical path"}, {"time", true}, {"share", true}};
   std::vector<std::size_t> order(path.by_kind.size());
@@ -394,55 +424,123 @@ std::string change_text(const traces::Change& change) {
   return fmt::format("{}{}", ratio < 0 ? "-" : "+", format_percent(std::abs(ratio)));
 }
 
-std::string change_table(std::string_view header, const std::vector<traces::Change>& changes, std::size_t shown,
-                         const ConsoleStyle& style) {
-  if (changes.empty()) return {};
-  std::vector<Column> columns = {{std::string(header)},   {"base", true},   {"new", true}, {"difference", true},
-                                 {"95 % interval", true}, {"change", true}, {"sure"}};
-  for (std::size_t i = 0; i < std::min(changes.size(), shown); ++i) {
+DifferenceTables::Table change_table(std::string_view header, const std::vector<traces::Change>& changes,
+                                     std::size_t shown) {
+  DifferenceTables::Table table{std::string(header), {}, changes.size() - std::min(changes.size(), shown)};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(changes.size(), shown); ++i) names.push_back(changes[i].name);
+  names = distinct_kernel_names(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
     const traces::Change& change = changes[i];
-    const std::string_view colour = !change.sure()              ? color::none
-                                    : change.difference() > 0.0 ? color::red
-                                                                : color::green;
-    add_row(columns, {{printable(short_kernel_name(change.name))},
-                      {format_seconds(change.base.seconds)},
-                      {format_seconds(change.next.seconds)},
-                      {signed_time(change.difference()), colour},
-                      {change.difference_ci95 ? fmt::format("{} to {}", signed_time(change.difference_ci95->low),
-                                                            signed_time(change.difference_ci95->high))
-                                              : ""},
-                      {change_text(change), colour},
-                      {change.sure() ? "yes"
-                       : change.p    ? "no"
-                                     : ""}});
+    table.rows.push_back({.name = printable(names[i]),
+                          .base = format_seconds(change.base.seconds),
+                          .next = format_seconds(change.next.seconds),
+                          .difference = signed_time(change.difference()),
+                          .interval = change.difference_ci95
+                                          ? fmt::format("{} to {}", signed_time(change.difference_ci95->low),
+                                                        signed_time(change.difference_ci95->high))
+                                          : "",
+                          .change = change_text(change),
+                          .sure = change.sure() ? "yes"
+                                  : change.p    ? "no"
+                                                : "",
+                          .sign = !change.sure()              ? 0
+                                  : change.difference() > 0.0 ? 1
+                                                              : -1});
   }
-  std::string text = "\n" + table_text(columns, min_shown_name, style, {{"95 % interval"}, {"base"}});
-  if (changes.size() > shown)
-    text +=
-        paragraph("", fmt::format("and {} more with smaller differences", changes.size() - shown), color::dim, style);
-  return text;
+  return table;
 }
 
 }  // namespace
 
-std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style) {
-  std::string text =
-      paragraph("",
-                difference.by.empty()
-                    ? std::string("Whole traces.")
-                    : fmt::format("Times of one iteration ({}): the mean of {} and of {}.", printable(difference.by),
-                                  difference.base_iterations, difference.next_iterations),
-                color::none, style);
-  if (!difference.reason.empty())
-    text += paragraph("", fmt::format("There are no intervals: {}.", difference.reason), color::yellow, style);
-  text += change_table(difference.by.empty() ? "trace" : "iteration", {difference.iteration, difference.gpu}, 2, style);
-  text += change_table("kernel, copy or fill", difference.kernels, max_console_kernels, style);
-  text += change_table("operator, time of its work on the GPU", difference.operators, max_console_kernels, style);
-  text += change_table("operator, time of the host in it alone", difference.host, max_console_kernels, style);
+std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& full) {
+  std::map<std::string, std::set<std::string_view>> alike;
+  for (const std::string& name : full) alike[short_kernel_name(name)].insert(name);
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; };
+  std::vector<std::string> result;
+  for (const std::string& name : full) {
+    std::string text = short_kernel_name(name);
+    const auto& others = alike[text];
+    if (others.size() > 1) {
+      // What is not the same at both ends, in whole words, without namespaces.
+      std::size_t front = name.size(), back = name.size();
+      for (const std::string_view other : others) {
+        front = std::min(front, static_cast<std::size_t>(std::ranges::mismatch(name, other).in1 - name.begin()));
+        const auto tail = std::mismatch(name.rbegin(), name.rend(), other.rbegin(), other.rend());
+        back = std::min(back, static_cast<std::size_t>(tail.first - name.rbegin()));
+      }
+      while (front > 0 && in_word(name[front - 1])) --front;
+      back = std::min(back, name.size() - front);
+      while (back > 0 && in_word(name[name.size() - back])) --back;
+      std::string middle;
+      for (std::size_t i = front; i < name.size() - back; ++i) {
+        middle += name[i];
+        if (!middle.ends_with("::")) continue;
+        middle.resize(middle.size() - 2);
+        while (!middle.empty() && in_word(middle.back())) middle.pop_back();
+      }
+      constexpr std::size_t most = 48;
+      if (middle.size() > most) middle = printable(middle.substr(0, most)) + "\u2026";
+      constexpr std::string_view brackets = "<\u2026>";
+      if (const auto at = text.find(brackets); at != std::string::npos)
+        text.replace(at, brackets.size(), "<" + middle + ">");
+      else
+        text += " (" + middle + ")";
+    }
+    result.push_back(std::move(text));
+  }
+  return result;
+}
+
+DifferenceTables difference_tables(const traces::Difference& difference, std::size_t shown) {
+  DifferenceTables all;
+  std::string reason = difference.reason;
+  if (!reason.empty() && difference.by.empty())
+    reason[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(reason[0])));
+  if (!difference.by.empty())
+    all.notes.push_back(fmt::format("Times of one iteration ({}): the mean of {} and of {}.", printable(difference.by),
+                                    difference.base_iterations, difference.next_iterations));
+  if (!reason.empty())
+    all.notes.push_back(difference.by.empty() ? reason + ", so that there are no intervals."
+                                              : fmt::format("There are no intervals: {}.", reason));
+  const auto add = [&](std::string_view header, const std::vector<traces::Change>& changes, std::size_t most) {
+    if (!changes.empty()) all.tables.push_back(change_table(header, changes, most));
+  };
+  std::vector<traces::Change> whole = {difference.iteration};
+  if (difference.gpu.base.seconds > 0.0 || difference.gpu.next.seconds > 0.0) whole.push_back(difference.gpu);
+  add(difference.by.empty() ? "trace" : "iteration", whole, whole.size());
+  add("kernel, copy or fill", difference.kernels, shown);
+  add("operator, time of its work on the GPU", difference.operators, shown);
+  add("operator, time of the host in it alone", difference.host, shown);
   if (difference.reason.empty())
-    text += paragraph(
-        "", "sure: unlikely (5 %) without a change, by Welch's t over iterations, Holm's correction over the table",
-        color::dim, style);
+    all.footnote =
+        "sure: unlikely (5 %) without a change, by Welch's t over iterations, Holm's correction over the table";
+  return all;
+}
+
+std::string difference_text(const traces::Difference& difference, const ConsoleStyle& style) {
+  const DifferenceTables all = difference_tables(difference, max_console_kernels);
+  std::string text;
+  for (const std::string& note : all.notes)
+    text += paragraph("", note, difference.reason.empty() ? color::none : color::yellow, style);
+  for (const DifferenceTables::Table& table : all.tables) {
+    std::vector<Column> columns = {{table.header},          {"base", true},   {"new", true}, {"difference", true},
+                                   {"95 % interval", true}, {"change", true}, {"sure"}};
+    for (const DifferenceTables::Row& row : table.rows) {
+      const std::string_view colour = row.sign == 0 ? color::none : row.sign > 0 ? color::red : color::green;
+      add_row(columns, {{row.name},
+                        {row.base},
+                        {row.next},
+                        {row.difference, colour},
+                        {row.interval},
+                        {row.change, colour},
+                        {row.sure}});
+    }
+    text += "\n" + table_text(columns, min_shown_name, style, {{"95 % interval"}, {"base"}});
+    if (table.left_out > 0)
+      text += paragraph("", fmt::format("and {} more with smaller differences", table.left_out), color::dim, style);
+  }
+  if (!all.footnote.empty()) text += paragraph("", all.footnote, color::dim, style);
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "reports/trace.h"
 #include "traces/analyses.h"
 #include "traces/flame.h"
+#include "traces/rows.h"
 
 namespace gpubench::reports {
 namespace {
@@ -17,6 +18,8 @@ using Json = nlohmann::ordered_json;
 using traces::Timeline;
 
 constexpr std::size_t max_kernels = 1000;
+constexpr std::size_t top_kernels = 10;
+constexpr std::size_t max_bars = 20'000;
 constexpr std::size_t max_steps = 512;  // of a curve
 constexpr std::size_t max_parts = 10'000;
 constexpr double megabyte = 1e6;
@@ -73,6 +76,7 @@ Json gpus(const Timeline& timeline, const traces::Summary& summary) {
   const auto labels = traces::process_labels(timeline);
   return list(summary.gpus, [&](const traces::Breakdown& gpu) {
     Json one = {{"device", gpu.device < 0 ? "gpu" : "cuda:" + std::to_string(gpu.device)},
+                {"model", traces::gpu_model(timeline, gpu.process, gpu.device)},
                 {"process", labels[gpu.process]},
                 {"rank", timeline.processes[gpu.process].rank ? Json(*timeline.processes[gpu.process].rank) : Json()},
                 {"span_seconds", seconds(gpu.span_ns())},
@@ -222,6 +226,44 @@ Json rows(const Timeline& timeline, KernelTable by) {
   return all;
 }
 
+/// Of `trace summary` and of /api/profiler alike: what HTA and the seed's sessions call them.
+Json kernel_fields(const Timeline& timeline, const traces::KernelTime& kernel) {
+  return {{"name", name_in(timeline, kernel.name)},        {"kind", name_of(kernel.kind)},
+          {"cuda_time_us", microseconds(kernel.total_ns)}, {"time_us", microseconds(kernel.total_ns)},
+          {"self_time_us", microseconds(kernel.self_ns)},  {"count", kernel.durations_ns.count},
+          {"p50_us", kernel.durations_ns.p50 / 1e3},       {"p95_us", kernel.durations_ns.p95 / 1e3},
+          {"p99_us", kernel.durations_ns.p99 / 1e3}};
+}
+
+Json kernel_list(const Timeline& timeline, const std::vector<traces::KernelTime>& kernels, std::size_t most) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < std::min(kernels.size(), most); ++i) all.push_back(kernel_fields(timeline, kernels[i]));
+  return all;
+}
+
+/// The fields of an HTA report. Without work on a GPU there is no percentage, rather than zero.
+Json hta_fields(const Timeline& timeline, const traces::Summary& summary) {
+  const traces::Breakdown all = traces::together(summary.gpus);
+  const std::vector<Finding>& findings = summary.program.findings;
+  const auto percent = [&](std::int64_t part) {
+    return all.span_ns() > 0 ? Json(100.0 * static_cast<double>(part) / static_cast<double>(all.span_ns())) : Json();
+  };
+  return {{"gpu_idle_time_pct", percent(all.idle_ns())},
+          {"compute_time_pct", percent(all.compute_ns())},
+          {"communication_time_pct", percent(all.communication_ns())},
+          {"memory_time_pct", percent(all.memory_ns())},
+          {"top_kernels", kernel_list(timeline, summary.kernels, top_kernels)},
+          {"recommendations", list(findings, [](const Finding& one) { return Json(one.advice); })},
+          {"bottlenecks", list(findings, [](const Finding& one) { return Json(one.evidence); })}};
+}
+
+Json activity_fields(const traces::Activity& activity) {
+  return {{"total_time_us", microseconds(activity.total_ns)},
+          {"cpu_active_time_us", microseconds(activity.host_ns)},
+          {"gpu_active_time_us", microseconds(activity.gpu_ns)},
+          {"overlap_time_us", microseconds(activity.both_ns)}};
+}
+
 Json of(const traces::Change& change) {
   return {{"name", change.name},
           {"base_seconds", change.base.seconds},
@@ -240,10 +282,6 @@ Json of(const traces::Change& change) {
 std::string trace_summary_json(const Timeline& timeline, const traces::Summary& summary,
                                const std::vector<std::string>& traces, const WorkVerdicts* verdicts) {
   const Program& program = summary.program;
-  const traces::Breakdown all = traces::together(summary.gpus);
-  const auto percent = [&](std::int64_t part) {
-    return all.span_ns() > 0 ? Json(100.0 * static_cast<double>(part) / static_cast<double>(all.span_ns())) : Json();
-  };
   const Allocator allocator = allocator_of(timeline);
   const auto megabytes = [](const std::optional<double>& bytes) { return bytes ? Json(*bytes / megabyte) : Json(); };
   Json absent = Json::object();
@@ -251,50 +289,26 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
   if (!allocator.peak)
     for (const char* field : {"peak_memory_mb", "allocated_memory_mb", "reserved_memory_mb"})
       absent[field] = "the trace tells nothing of the allocator: record with profile_memory=True";
-  Json top = Json::array(), kernels = Json::array();
-  for (std::size_t i = 0; i < std::min(summary.kernels.size(), max_kernels); ++i) {
-    const traces::KernelTime& kernel = summary.kernels[i];
-    const std::string name = name_in(timeline, kernel.name);
-    kernels.push_back({{"name", name},
-                       {"cuda_time_us", microseconds(kernel.total_ns)},
-                       {"count", kernel.durations_ns.count},
-                       {"kind", name_of(kernel.kind)},
-                       {"p50_us", kernel.durations_ns.p50 / 1e3},
-                       {"p95_us", kernel.durations_ns.p95 / 1e3},
-                       {"p99_us", kernel.durations_ns.p99 / 1e3}});
-    if (i < 10) top.push_back({{"name", name}, {"time_us", microseconds(kernel.total_ns)}});
-  }
   double busy = 0.0;
   for (const traces::Breakdown& gpu : summary.gpus)
     busy += seconds(gpu.busy_ns()) / static_cast<double>(summary.gpus.size());
   const auto labels = traces::process_labels(timeline);
-  Json json = {{"schema", "gpubench trace summary"},
-               {"schema_version", 1},
-               {"traces", traces},
-               // The fields of an HTA report.
-               {"gpu_idle_time_pct", percent(all.idle_ns())},
-               {"compute_time_pct", percent(all.compute_ns())},
-               {"communication_time_pct", percent(all.communication_ns())},
-               {"top_kernels", std::move(top)},
-               {"recommendations", list(program.findings, [](const Finding& one) { return Json(one.advice); })},
-               {"bottlenecks", list(program.findings, [](const Finding& one) { return Json(one.evidence); })},
-               // Those of a profiling session.
-               {"total_time_ms", milliseconds(program.wall_seconds)},
-               {"cuda_time_ms", summary.gpus.empty() ? Json() : Json(milliseconds(busy))},
-               {"cpu_time_ms", milliseconds(seconds(summary.activity.host_ns))},
-               {"peak_memory_mb", megabytes(allocator.peak)},
-               {"allocated_memory_mb", megabytes(allocator.allocated)},
-               {"reserved_memory_mb", megabytes(allocator.reserved)},
-               {"kernels", std::move(kernels)},
-               {"trace_path", traces.empty() ? "" : traces.front()},
-               {"flame_graph_data", flame_of(timeline)},
-               // Those of a timeline.
-               {"total_time_us", microseconds(summary.activity.total_ns)},
-               {"cpu_active_time_us", microseconds(summary.activity.host_ns)},
-               {"gpu_active_time_us", microseconds(summary.activity.gpu_ns)},
-               {"overlap_time_us", microseconds(summary.activity.both_ns)},
-               // More.
-               {"findings", findings(program)},
+  Json json = {{"schema", "gpubench trace summary"}, {"schema_version", 1}, {"traces", traces}};
+  json.update(hta_fields(timeline, summary));
+  json.update({
+      // Those of a profiling session.
+      {"total_time_ms", milliseconds(program.wall_seconds)},
+      {"cuda_time_ms", summary.gpus.empty() ? Json() : Json(milliseconds(busy))},
+      {"cpu_time_ms", milliseconds(seconds(summary.activity.host_ns))},
+      {"peak_memory_mb", megabytes(allocator.peak)},
+      {"allocated_memory_mb", megabytes(allocator.allocated)},
+      {"reserved_memory_mb", megabytes(allocator.reserved)},
+      {"kernels", kernel_list(timeline, summary.kernels, max_kernels)},
+      {"trace_path", traces.empty() ? "" : traces.front()},
+      {"flame_graph_data", flame_of(timeline)},
+  });
+  json.update(activity_fields(summary.activity));
+  json.update({{"findings", findings(program)},
                {"gpus", gpus(timeline, summary)},
                {"streams", stream_idle(timeline, summary)},
                {"launches", launches(timeline, summary)},
@@ -336,7 +350,7 @@ std::string trace_summary_json(const Timeline& timeline, const traces::Summary& 
                {"memory", memory(program)},
                {"never_freed", never_freed(program)},
                {"warnings", timeline.warnings},
-               {"absent", std::move(absent)}};
+               {"absent", std::move(absent)}});
   if (verdicts == nullptr) return text_of(json);
   Json judged = Json::array();
   for (std::size_t i = 0; i < verdicts->run.points.size(); ++i) {
@@ -444,6 +458,54 @@ std::string critical_path_json(const Timeline& timeline, const traces::CriticalP
                   {"part_count", path.parts.size()},
                   {"parts", std::move(parts)},
                   {"warnings", timeline.warnings}});
+}
+
+std::string api_hta_json(const Timeline& timeline) {
+  const traces::Summary summary = traces::summarize(timeline);
+  Json json = hta_fields(timeline, summary);
+  if (summary.gpus.empty()) json["reason"] = "no work on a GPU was recorded";
+  return text_of(json);
+}
+
+std::string api_kernels_json(const Timeline& timeline) {
+  const auto kernels = traces::kernel_times(timeline, traces::KernelsBy::name);
+  return text_of({{"kernels", kernel_list(timeline, kernels, kernels.size())}});
+}
+
+std::string api_timeline_json(const Timeline& timeline) {
+  const traces::Rows rows = traces::rows(timeline, {.max_bars = max_bars});
+  Json json = activity_fields(traces::activity(timeline));
+  json["joined_below_us"] = microseconds(rows.step_ns);
+  json["tracks"] = list(rows.rows, [&](const traces::BarRow& row) {
+    return Json{{"name", row.name}, {"level", row.level}, {"slices", list(row.bars, [&](const traces::Bar& bar) {
+                                                             return Json{{"name", name_in(timeline, bar.name)},
+                                                                         {"kind", name_of(bar.kind)},
+                                                                         {"start_us", microseconds(bar.start_ns)},
+                                                                         {"duration_us",
+                                                                          microseconds(bar.end_ns - bar.start_ns)},
+                                                                         {"count", bar.count}};
+                                                           })}};
+  });
+  return text_of(json);
+}
+
+std::string api_memory_json(const Timeline& timeline) {
+  const Program program = traces::analyze(timeline);
+  Json json = {{"memory", list(program.memory, [](const ProgramMemory& one) {
+                  Json points = Json::array();
+                  for (std::size_t i = 0; i < one.curve_seconds.size(); ++i)
+                    points.push_back({{"time_ms", milliseconds(one.curve_seconds[i])},
+                                      {"allocated_mb", static_cast<double>(one.curve_bytes[i]) / megabyte}});
+                  return Json{{"process", one.process},
+                              {"kind", one.kind},
+                              {"peak_allocated_mb", static_cast<double>(one.peak_bytes) / megabyte},
+                              {"peak_time_ms", milliseconds(one.peak_seconds)},
+                              {"allocations", one.allocations},
+                              {"never_freed_mb", static_cast<double>(one.never_freed_bytes) / megabyte},
+                              {"timeline", std::move(points)}};
+                })}};
+  if (program.memory.empty()) json["reason"] = "the trace has no allocations; record with profile_memory=True";
+  return text_of(json);
 }
 
 std::string difference_json(const traces::Difference& difference) {

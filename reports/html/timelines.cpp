@@ -155,6 +155,31 @@ std::string left_out_notice(std::size_t frames) {
       plural_of(frames, "frame"));
 }
 
+std::string tables_of(const DifferenceTables& all) {
+  std::string html = "<section id=\"changes\">\n<h2>What changed, by kernel and operator</h2>\n";
+  for (const std::string& note : all.notes) html += fmt::format("<p>{}</p>\n", escape(note));
+  for (const DifferenceTables::Table& table : all.tables) {
+    html += fmt::format(
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\"><table><thead><tr><th "
+        "scope=\"col\">{0}"
+        "</th>",
+        escape(table.header));
+    for (const char* const column : {"before", "after", "difference", "95 % interval", "change"})
+      html += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", column);
+    html += "<th scope=\"col\">sure</th></tr></thead><tbody>\n";
+    for (const DifferenceTables::Row& row : table.rows) {
+      html += fmt::format("<tr><th scope=\"row\">{}</th>", escape(row.name));
+      for (const std::string* const cell : {&row.base, &row.next, &row.difference, &row.interval, &row.change})
+        html += fmt::format("<td class=\"number\">{}</td>", escape(*cell));
+      html += fmt::format("<td>{}</td></tr>\n", escape(row.sure));
+    }
+    html += "</tbody></table></div>\n";
+    if (table.left_out > 0) html += fmt::format("<p>and {} more with smaller differences</p>\n", table.left_out);
+  }
+  if (!all.footnote.empty()) html += fmt::format("<p>{}</p>\n", escape(all.footnote));
+  return html + "</section>\n";
+}
+
 const Scripts flame_scripts = {
     {{page::script_page(), page::script_page_hash()}, {page::script_flame(), page::script_flame_hash()}}, true};
 
@@ -302,7 +327,7 @@ std::string flame_html(const traces::FlameGraph& graph, traces::FlameWeight weig
                  {{"data", "application/json", markup::script_json(data)}}, flame_scripts);
 }
 
-std::string flame_html(const traces::FlameDiff& diff, const AboutTrace& about) {
+std::string flame_html(const traces::FlameDiff& diff, const DifferenceTables& tables, const AboutTrace& about) {
   const charts::FlameTable table = charts::table_of(diff, max_frames);
   charts::Json data = data_of(table);
   data.update({{"kind", "diff"},
@@ -316,7 +341,8 @@ std::string flame_html(const traces::FlameDiff& diff, const AboutTrace& about) {
       flame_body("What changed, by stack", "", "Icicle graph of two traces. " + escape(summary)) +
       "<p>A frame is as wide as the longer of its times before and after. Orange frames take longer than before, blue "
       "ones less; full colour is twice the time and no time at all.</p>\n" +
-      names_table({"before", "after", "change"}, "Frames by how much the time of their own changed.");
+      names_table({"before", "after", "change"}, "Frames by how much the time of their own changed.") +
+      tables_of(tables);
   return page_of(about, summary, left_out_notice(table.left_out), body,
                  {{"data", "application/json", markup::script_json(data)}}, flame_scripts);
 }

@@ -107,7 +107,7 @@ class Commands(unittest.TestCase):
         self.assert_refused(self.gpubench("ab", PLANTED, "/nowhere/program", *self.AB), "/nowhere/program", code=2)
         none = self.gpubench("ab", PLANTED, PLANTED, "--", "--device=cpu", "--filter=^nothing$")
         self.assert_refused(none, "exit code 64", "matches the filter", code=2)
-        self.assert_refused(self.gpubench("ab", "/bin/true", PLANTED, *self.AB), "/bin/true", "wrote no result", code=2)
+        self.assert_refused(self.gpubench("ab", "/bin/true", PLANTED, *self.AB), "/bin/true", "wrote no result", "exec gpubench profile", code=2)
         self.assert_refused(self.gpubench("ab", PLANTED), "'ab' needs more arguments", "BASE_PROGRAM NEW_PROGRAM")
         self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, "--", "--out=x.json"), "--keep")
         self.assert_refused(self.gpubench("ab", PLANTED, PLANTED, "--pairs=1"), "--pairs")

@@ -84,6 +84,51 @@ class OfAKeptRecording(unittest.TestCase):
         again = subprocess.run([PROGRAM, "compare", outputs[0], outputs[0]], capture_output=True, text=True, timeout=60)
         self.assertEqual(again.returncode, 0, again.stderr)
 
+    def scaled(self, name, factor, count=3):
+        """Runs of this recording as so many processes would write them, times of triad by this factor."""
+        self.assertEqual(gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", f"--out={self.folder}/run.json", "--quiet").returncode, 0)
+        folder = self.folder / name
+        folder.mkdir()
+        for i in range(count):
+            run = json.loads((self.folder / "run.json").read_text())
+            self.assertNotIn("host_code", run["context"]["environment"], "gpubench's own code is not the program's")
+            run["context"]["created_utc"] = f"2026-01-01T00:00:0{i}Z {name}"
+            for point in run["points"]:
+                for timing in point["measurement"]["timings"]:
+                    times = factor * (1 + 0.0003 * i) if point["measurement"]["operation"] == "triad" else 1 + 0.0003 * i
+                    for key in ("samples_seconds", "block_sizes"):
+                        timing.pop(key, None)
+                    for key, value in (timing.get("seconds") or {}).items():
+                        if isinstance(value, float):
+                            timing["seconds"][key] = value * times
+                        elif isinstance(value, list):
+                            timing["seconds"][key] = [one * times for one in value]
+            (folder / f"run-{i}.json").write_text(json.dumps(run))
+        return folder
+
+    def test_gate_keeps_and_checks_a_programs_kernels(self):
+        call = lambda *words: subprocess.run([PROGRAM, "gate", *map(str, words), f"--store={self.folder}/store"], capture_output=True, text=True, timeout=60)
+        base = self.scaled("base", 1.0)
+        self.assertEqual(call("update", base).returncode, 0)
+        same = call("check", self.scaled("same", 1.0))
+        self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+        slower = call("check", self.scaled("slower", 1.3))
+        self.assertEqual(slower.returncode, 1, slower.stdout + slower.stderr)
+        self.assertIn("triad", slower.stdout)
+        self.assertNotIn("same machine code", slower.stdout)
+
+    def test_ab_takes_scripts_that_profile(self):
+        sides = []
+        for name in ("base", "next"):
+            script = self.folder / name
+            script.write_text(f'#!/bin/sh\nexec "{PROGRAM}" profile "$@" "--spools={self.folder}" "--calibration={CALIBRATION}"\n')
+            script.chmod(0o755)
+            sides.append(script)
+        result = subprocess.run([PROGRAM, "ab", *sides, "--pairs=2", f"--out={self.folder}/ab.json"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        points = json.loads((self.folder / "ab.json").read_text())["points"]
+        self.assertTrue(any("triad" in json.dumps(point) for point in points))
+
     def test_can_be_narrowed(self):
         result = gpubench(f"--spools={self.folder}", f"--calibration={CALIBRATION}", "--range=arithmetic", "--kernels=^multiply")
         self.assertIn("multiply_add", result.stderr)

@@ -2,7 +2,10 @@
 #include "profile/spool.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <set>
 
 #include "classifier/classifier.h"
 #include "core/storage/storage.h"
@@ -233,6 +237,92 @@ TEST_F(Spool, ranges_that_never_end_last_to_the_end) {
   EXPECT_TRUE(spools.timeline.slices[0].open);
   EXPECT_EQ(spools.timeline.slices[0].end_ns(), 1000);
   EXPECT_EQ(spools.timeline.slices[1].kind, SliceKind::synchronization);
+}
+
+TEST_F(Spool, keeps_waits_beside_the_calls_that_wait) {
+  {
+    SpoolWriter writer(file(), header, 1 << 20);
+    for (const std::uint8_t type : {std::uint8_t{4}, std::uint8_t{2}}) {
+      CallRecord wait{.kind = RecordKind::synchronization,
+                      .type = type,
+                      .correlation = 9,
+                      .start = halves(start + 100),
+                      .name = writer.name(traces::synchronization_names[type])};
+      set_duration(wait, 500);
+      writer.add(wait);
+    }
+    writer.add(EndRecord{});
+  }
+  const traces::Timeline timeline = read_spools(folder_).timeline;
+  ASSERT_THAT(timeline.slices, SizeIs(2));
+  EXPECT_THAT(timeline.warnings, IsEmpty());
+  for (const auto& slice : timeline.slices) {
+    EXPECT_EQ(slice.kind, timeline.names.text(slice.name) == "context synchronization" ? SliceKind::synchronization
+                                                                                       : SliceKind::other);
+    EXPECT_EQ(slice.correlation, 9);
+    EXPECT_EQ(slice.duration_ns, 500);
+    EXPECT_EQ(timeline.tracks[slice.track].name, "synchronisation");
+  }
+}
+
+TEST_F(Spool, on_a_full_disk_keeps_what_was_written_and_says_so) {
+  constexpr int cannot = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    // A disk of its own, which this user may mount within namespaces of its own.
+    const bool alone = unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    if (!alone || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=600k") != 0)
+      _exit(cannot);
+    {
+      SpoolWriter writer(file(), header, 1 << 30);
+      for (std::uint32_t i = 0; i < 100'000 && writer.open(); ++i)
+        writer.add(CallRecord{.correlation = i, .start = halves(start), .name = writer.name("a call"), .thread = 1});
+      if (writer.open()) _exit(1);
+    }
+    const Spools spools = read_spools(folder_);
+    const bool kept = spools.timeline.slices.size() > 15'000U;
+    const bool said = spools.timeline.warnings.size() == 1 &&
+                      spools.timeline.warnings[0].find("The disk was full") != std::string::npos;
+    _exit(!kept ? 2 : !said ? 3 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == cannot) GTEST_SKIP() << "no small disk can be mounted here, not even in namespaces";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+constexpr const char* spools_of_ranks = "GPUBENCH_TEST_SPOOLS";
+
+/// Not a test by itself: a process of the next one.
+TEST(DISABLED_Rank, writes_its_spool) {
+  const std::filesystem::path folder = std::getenv(spools_of_ranks);
+  SpoolWriter writer(folder / (std::to_string(getpid()) + ".gpspool"), {.start_ns = 1, .process = 1, .parent = 1},
+                     1 << 20);
+  for (const auto& [key, value] :
+       {std::pair("rank", rank_of_process()), std::pair("local rank", local_rank_of_process())}) {
+    const std::uint32_t number = writer.name(key);
+    writer.add(PropertyRecord{.device = 255, .key = number, .value = writer.name(value)});
+  }
+  writer.add(EndRecord{});
+}
+
+TEST_F(Spool, of_mpirun_names_its_ranks) {
+  if (std::system("mpirun --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed";
+  ::setenv(spools_of_ranks, folder_.c_str(), 1);
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "mpirun -np 2 --oversubscribe --allow-run-as-root '" + self +
+                              "' --gtest_also_run_disabled_tests --gtest_filter=DISABLED_Rank.* >'" +
+                              (folder_ / "out").string() + "' 2>&1";
+  const int status = std::system(command.c_str());
+  ::unsetenv(spools_of_ranks);
+  ASSERT_EQ(status, 0) << bytes_of(folder_ / "out");
+  const Spools spools = read_spools(folder_);
+  std::set<std::pair<std::int64_t, std::int64_t>> ranks;
+  for (const traces::Process& process : spools.timeline.processes)
+    ranks.emplace(process.rank.value_or(-1), process.local_rank.value_or(-1));
+  EXPECT_THAT(ranks, ElementsAre(std::pair(0, 0), std::pair(1, 1)));
 }
 
 TEST(CallKind, is_told_by_the_name) {

@@ -11,6 +11,7 @@
 #include "tests/reports/program_run.h"
 #include "tests/reports_html/synthetic_run.h"
 #include "tests/traces/sample_timeline.h"
+#include "traces/difference.h"
 
 namespace {
 
@@ -55,7 +56,9 @@ std::string trace_page(const std::string& kind) {
   const auto graph = traces::flame(trace_of(5, is_hostile).timeline, options);
   if (plain == "flame") return reports::flame_html(graph, traces::FlameWeight::gpu, about);
   const auto slower = traces::flame(trace_of(5, is_hostile, 2).timeline, options);
-  return reports::flame_html(traces::diff(graph, slower, traces::FlameWeight::gpu), about);
+  const auto difference = traces::difference(trace_of(5, is_hostile).timeline, trace_of(5, is_hostile, 2).timeline);
+  return reports::flame_html(traces::diff(graph, slower, traces::FlameWeight::gpu),
+                             reports::difference_tables(difference, 10), about);
 }
 
 }  // namespace

@@ -112,6 +112,21 @@ TEST(Idle, is_a_synchronizations_where_the_host_waited_within_the_gap) {
   EXPECT_THAT(gpu.idle.front(), (Idle{IdleCause::launch, 28e-6, 2}));
 }
 
+TEST(Idle, is_a_synchronizations_where_a_record_of_a_wait_is_tied_to_a_call) {
+  for (const bool recorded : {false, true}) {
+    Sample sample;
+    const auto synchronisation = sample.track(TrackKind::other, -1, traces::synchronization_track, "synchronisation");
+    sample.kernel(0, 2 * us, 4 * us, 10 * us);
+    sample.slice(SliceKind::call, sample.thread, 3 * us, 12 * us, "cudaFree", 77);
+    sample.slice(SliceKind::synchronization, synchronisation, 4 * us, 11 * us, "context synchronization",
+                 recorded ? 77 : 78);
+    sample.slice(SliceKind::other, synchronisation, 4 * us, 11 * us, "stream wait for event", 77);
+    sample.kernel(20 * us, 22 * us, 24 * us, 30 * us);
+    EXPECT_DOUBLE_EQ(idle(traces::analyze(sample.sorted()).gpus.front(), IdleCause::synchronization),
+                     recorded ? 10 : 0);
+  }
+}
+
 TEST(Idle, a_wait_of_another_thread_is_no_cause) {
   Sample sample;
   const auto other = sample.track(TrackKind::thread, -1, 2, "thread 2");

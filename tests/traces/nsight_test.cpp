@@ -36,6 +36,8 @@ CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
 INSERT INTO ThreadNames VALUES (6,0,1677721701);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
 INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1790857026000000000,'','');
+CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, busLocation TEXT, cuDevice INTEGER);
+INSERT INTO TARGET_INFO_GPU VALUES (1,0,'NVIDIA T4','0000:01:00.0',0),(1,1,'NVIDIA H200','0000:19:00.0',1);
 CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER,
   nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000,1400,0,1677721701,11,1,0,NULL),(2000,2300,0,1677721701,12,4,0,NULL),
@@ -97,10 +99,13 @@ TEST_F(Nsight, gives_kernels_calls_copies_ranges_and_memory) {
                                   "cuda:1 stream 8: Memcpy HtoD (Pinned -> Device) 1500+100 copy",
                                   "worker: cudaLaunchKernel_v7000 2100+100 launch",
                                   "cuda:1 stream 7: ncclDevKernel_AllReduce 2300+300 communication in graph",
-                                  "synchronisation: stream synchronization 2700+100 other"));
+                                  "synchronisation: stream synchronization 2700+100 synchronization"));
   EXPECT_EQ(timeline.base_ns, 1'790'857'026'000'000'900);
   EXPECT_THAT(timeline.warnings, IsEmpty());
   EXPECT_EQ(timeline.processes[0].name, "/usr/bin/train");
+  ASSERT_THAT(timeline.gpus, SizeIs(1));
+  EXPECT_EQ(timeline.gpus[0].name, "NVIDIA H200");
+  EXPECT_EQ(timeline.gpus[0].device, 1);
   EXPECT_EQ(timeline.shapes[0].dynamic_shared_bytes, 1024);
   EXPECT_EQ(timeline.slices[5].detail, 4096);
   EXPECT_THAT(timeline.marks, SizeIs(1));
@@ -112,6 +117,13 @@ TEST_F(Nsight, gives_kernels_calls_copies_ranges_and_memory) {
   ASSERT_THAT(program.ranges, SizeIs(2));
   EXPECT_EQ(program.ranges[1].path, "step/forward");
   EXPECT_EQ(program.ranges[1].launches, 1);
+}
+
+TEST_F(Nsight, gives_gpus_the_names_that_each_process_has_for_them) {
+  execute(tables +
+          "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+          "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0,1,100),(1,0,100),(1,1,200);");
+  EXPECT_EQ(read().gpus.at(0).name, "NVIDIA T4");
 }
 
 TEST_F(Nsight, of_other_versions_takes_what_there_is) {

@@ -139,6 +139,40 @@ TEST(ChromeReader, reads_what_was_written) {
   EXPECT_EQ(traces::analyze(after).gpus, traces::analyze(before).gpus);
 }
 
+TEST(ChromeReader, names_gpus_and_keeps_the_values_that_work_depends_on) {
+  const Timeline timeline = traces::chrome_json(
+      R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}, {"id": 1, "name": "other"}, 7],
+          "traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::cudnn_convolution", "pid": 1, "tid": 1, "ts": 1, "dur": 9,
+             "args": {"Concrete Inputs": ["", "", "[0]"], "Input type": ["float", "float", ""], "Input Dims": [[1, 2, 3], [4, 2, 3], []]}},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 20, "dur": 9,
+             "args": {"Concrete Inputs": ["", ""], "Input type": ["float", "float"], "Input Dims": [[1, 2], [2, 3]]}},
+            {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 1, "args": {"device": 0, "stream": 7}}]})",
+      "trace.json");
+  ASSERT_EQ(timeline.gpus.size(), 1);
+  EXPECT_EQ(timeline.gpus[0].name, "NVIDIA H200");
+  std::vector<std::string> inputs;
+  for (const auto& slice : timeline.slices)
+    if (slice.kind == SliceKind::other && slice.detail >= 0)
+      inputs.push_back(timeline.names.text(static_cast<std::uint32_t>(slice.detail)));
+  EXPECT_THAT(inputs, ::testing::ElementsAre(R"([[1, 2, 3], [4, 2, 3], []]["float", "float", ""]["", "", "[0]"])",
+                                             R"([[1, 2], [2, 3]]["float", "float"])"));
+}
+
+TEST(ChromeReader, ties_recorded_waits_to_their_calls) {
+  const Timeline timeline = traces::chrome_json(
+      R"({"traceEvents": [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaFree", "pid": 5, "tid": 5, "ts": 1, "dur": 9, "args": {"correlation": 3}},
+            {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1, "ts": 2, "dur": 7,
+             "args": {"cuda_sync_kind": "Context Sync", "stream": -1, "correlation": 3, "device": 0, "context": 1}}]})",
+      "trace.json");
+  ASSERT_EQ(timeline.processes.size(), 1) << "GPU 0 is no process";
+  ASSERT_EQ(timeline.slices.size(), 2);
+  EXPECT_EQ(timeline.slices[1].kind, SliceKind::synchronization);
+  EXPECT_EQ(timeline.tracks[timeline.slices[1].track].kind, traces::TrackKind::other);
+  EXPECT_EQ(timeline.tracks[timeline.slices[1].track].process, timeline.tracks[timeline.slices[0].track].process);
+}
+
 TEST(ChromeReader, unpacks_gzip_and_keeps_what_came_before_a_break) {
   const auto file = std::filesystem::temp_directory_path() / ("gpubench-trace-" + std::to_string(::getpid()) + ".gz");
   const std::string text = content(kept / "kineto.json");

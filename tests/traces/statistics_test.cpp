@@ -488,6 +488,22 @@ TEST(Iterations, are_what_repeats_on_the_gpu) {
   EXPECT_THAT(traces::iterations(never.sorted()), IsEmpty());
 }
 
+TEST(Iterations, are_found_where_each_name_stands_several_times_in_one) {
+  Sample sample;  // as XLA's: one process, the same work on two GPUs in turn
+  for (int i = 0; i < 10; ++i)
+    for (int k = 0; k < 6; ++k) {
+      const std::int64_t start = i * 100 + k * 10;
+      sample.slice(SliceKind::kernel, sample.stream, start, start + 5,
+                   k / 2 == 0   ? "gemm"
+                   : k / 2 == 1 ? "relu"
+                                : "norm");
+    }
+  const auto all = traces::iterations(sample.sorted());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].by, "6 kernels, copies and fills that repeat");
+  EXPECT_THAT(all[0].all, SizeIs(10));
+}
+
 /// Two ranks, each with one stream; the second is late by `late` in each collective, and its clock by `clock`.
 Sample two_ranks(std::int64_t late, std::int64_t clock) {
   Sample sample;

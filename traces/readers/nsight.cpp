@@ -95,6 +95,7 @@ class NsightReader {
     work();
     ranges();
     memory();
+    gpus();
     finish();
     return std::move(timeline_);
   }
@@ -271,13 +272,12 @@ class NsightReader {
     });
     // Beside the calls that wait, which stand among the calls.
     rows("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", with({"syncType"}), [&](const Row& row) {
-      constexpr std::array<std::string_view, 5> kinds = {"synchronization", "event synchronization",
-                                                         "stream wait for event", "stream synchronization",
-                                                         "context synchronization"};
+      const auto& kinds = synchronization_names;
+      constexpr std::size_t stream_waits = 2;
       const auto kind = static_cast<std::size_t>(row.number(7).value_or(0));
       const auto track = track_of(TrackKind::other, pid_of(row.number(5).value_or(0)), -1, 0);
-      if (Slice* const slice =
-              add(row, track, timeline_.names.number(kinds[kind < kinds.size() ? kind : 0]), SliceKind::other))
+      if (Slice* const slice = add(row, track, timeline_.names.number(kinds[kind < kinds.size() ? kind : 0]),
+                                   kind == stream_waits ? SliceKind::other : SliceKind::synchronization))
         slice->correlation = to_uint32(row.number(4));
     });
   }
@@ -333,6 +333,27 @@ class NsightReader {
                         : kind == managed              ? MemoryKind::managed
                                                        : MemoryKind::other});
          });
+  }
+
+  /// TARGET_INFO_GPU has the machine's GPUs, TARGET_INFO_CUDA_DEVICE (since 2024) what each process calls them.
+  void gpus() {
+    std::map<std::int64_t, std::string> by_id, by_cuda_id;
+    rows("TARGET_INFO_GPU", {"id", "cuDevice", "name"}, [&](const Row& row) {
+      const std::string name = printable(row.text(2).substr(0, max_name_bytes));
+      if (row.number(0)) by_id[*row.number(0)] = name;
+      if (row.number(1) || row.number(0)) by_cuda_id[row.number(1) ? *row.number(1) : *row.number(0)] = name;
+    });
+    std::map<std::pair<std::int64_t, std::int64_t>, std::string> of_process;
+    rows("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, [&](const Row& row) {
+      if (row.number(0) && row.number(1) && row.number(2) && by_id.contains(*row.number(0)))
+        of_process[{*row.number(2), *row.number(1)}] = by_id[*row.number(0)];
+    });
+    note_gpus(timeline_, [&](std::int64_t pid, std::int64_t device) {
+      const auto own = of_process.find({pid, device});
+      if (own != of_process.end()) return own->second;
+      const auto any = by_cuda_id.find(device);
+      return any == by_cuda_id.end() ? std::string() : any->second;
+    });
   }
 
   void finish() {

@@ -75,6 +75,7 @@ SliceKind kind_of_category(std::string_view category, std::string_view name) {
   if (category == "gpu_memset") return SliceKind::fill;
   if (category == "cuda_runtime" || category == "cuda_driver") return kind_of_call(name);
   if (category == "user_annotation") return SliceKind::range;
+  if (category == "cuda_sync") return name == "Stream Wait Event" ? SliceKind::other : SliceKind::synchronization;
   const auto own = std::ranges::find(slice_kind_names, category);
   return own == slice_kind_names.end() ? SliceKind::other : static_cast<SliceKind>(own - slice_kind_names.begin());
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "traces/timeline.h"
@@ -39,6 +41,18 @@ void name_stream(Track& track);
 /// Joins the tracks on which writers put slices that overlap, "stream 7" and "stream 7 (2)", as far as they may be
 /// such. Returns of each track what it became.
 std::vector<std::uint32_t> join_lanes(Timeline& timeline, const std::vector<bool>& may_be_lane);
+
+/// Notes what the GPUs of the streams are called; `name_of` gives an empty name for what is not known.
+template <class NameOf>
+void note_gpus(Timeline& timeline, const NameOf& name_of) {
+  for (const Track& track : timeline.tracks) {
+    if (track.kind != TrackKind::stream) continue;
+    const auto known = [&](const GpuModel& gpu) { return gpu.process == track.process && gpu.device == track.device; };
+    if (std::ranges::any_of(timeline.gpus, known)) continue;
+    if (std::string name = name_of(timeline.processes[track.process].id, track.device); !name.empty())
+      timeline.gpus.push_back({track.process, track.device, std::move(name)});
+  }
+}
 
 /// "ranges of thread 1" are those of the thread of that name.
 void tie_ranges(Timeline& timeline);

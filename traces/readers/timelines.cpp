@@ -207,6 +207,7 @@ void add(Timeline& all, Timeline other, std::int64_t shift) {
       slice.detail = names[static_cast<std::size_t>(slice.detail)];
     all.slices.push_back(slice);
   }
+  for (GpuModel& gpu : other.gpus) all.gpus.push_back({gpu.process + first_process, gpu.device, std::move(gpu.name)});
   for (const Flow& flow : other.flows)
     all.flows.push_back({flow.from + first_slice, flow.to + first_slice, names[flow.name]});
   for (const Mark& mark : other.marks)
