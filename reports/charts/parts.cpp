@@ -114,7 +114,7 @@ Json decimal_axis(std::string_view scale, std::string_view field, std::string_vi
       "[1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], round(100 * datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) / "
       "100) >= 0 ? {1} : ''",
       scale, label);
-  return log_axis(field, title, {{"labelOverlap", false}, {"labelExpr", labels}}, 10);
+  return log_axis(field, title, {{"labelOverlap", false}, {"labelFlush", 14}, {"labelExpr", labels}}, 10);
 }
 
 Json binary_axis(std::string_view field, std::string_view title, std::string_view label) {

@@ -113,7 +113,7 @@ Json roofline() {
       "tooltip": ["label", "interval", "method"]}},
     {"data": "roofs", "filter": ["@of_device", "datum.kind === 'memory' && datum.place === 'label'"],
      "mark": "text roof-label", "with": {"align": "left", "dx": {"expr": "width < 500 ? 8 + 68 * datum.rank : 14"},
-      "dy": -6, "angle": {"expr": "@roof_angle"}},
+      "dy": -6, "angle": {"expr": "@roof_angle"}, "fillOpacity": {"expr": "width < 500 && datum.rank > 1 ? 0 : 1"}},
      "encoding": {"x": "@x", "y": "@y", "text": "@.label"}},
     {"data": "roofs", "filter": ["@of_device", "datum.kind === 'pipe' && datum.place === 'label'"],
      "mark": "text roof-label", "with": {"align": "right", "dx": {"expr": "@aside"},

@@ -324,6 +324,67 @@ def test_tooltips_fit(page, folder):
             quiet(page, f"tooltips of {kind} at {width} px")
 
 
+# Texts of drawings that lie on one another by more than 2 px, and texts that are cut off at the drawing's edge. Roofs' labels are turned, so
+# boxes are compared along the axes of both; they have room above and below the letters, which does not count.
+OVERLAPS = """(() => { const found = [];
+  const quad = (t) => { const b = t.getBBox(), m = t.getScreenCTM(); const low = b.y + 0.15 * b.height, high = b.y + 0.85 * b.height;
+    return [[b.x, low], [b.x + b.width, low], [b.x + b.width, high], [b.x, high]].map(([x, y]) => [m.a * x + m.c * y + m.e, m.b * x + m.d * y + m.f]); };
+  const span = (q, [x, y]) => { const d = q.map((p) => p[0] * x + p[1] * y); return [Math.min(...d), Math.max(...d)]; };
+  const apart = (p, q) => [p, q].some((r) => [0, 1].some((k) => { const a = [r[k + 1][0] - r[k][0], r[k + 1][1] - r[k][1]], n = Math.hypot(...a) || 1;
+    const u = span(p, [a[0] / n, a[1] / n]), v = span(q, [a[0] / n, a[1] / n]); return u[1] < v[0] + 2 || v[1] < u[0] + 2; }));
+  const seen = (t) => { for (let e = t; e && e.tagName !== 'svg'; e = e.parentNode) { const s = getComputedStyle(e); if (s.opacity < 0.1 || s.display === 'none') return false; }
+    return t.textContent.trim() && getComputedStyle(t).fillOpacity > 0.1; };
+  for (const svg of document.querySelectorAll('figure svg')) {
+    const edge = svg.getBoundingClientRect(), name = (svg.closest('figure.chart') || {id: 'samples'}).id;
+    const texts = [...svg.querySelectorAll('text')].filter(seen).map((t) => [t.textContent, quad(t)]);
+    texts.forEach(([a, p], i) => { if (p.some(([x, y]) => x < edge.left - 1 || x > edge.right + 1 || y < edge.top - 1 || y > edge.bottom + 1)) found.push(name + ' cut off: ' + a);
+      for (const [b, q] of texts.slice(i + 1)) if (!apart(p, q)) found.push(name + ': ' + a + ' / ' + b); });
+  } return found; })()"""
+
+
+def test_labels(page, folder, pictures):
+    """Operations are named in the charts, and no text of a chart lies on another or is cut off."""
+    for kind in ("one", "runs", "program"):
+        for width in (390, 1280):
+            page.open(f"{folder}/{kind}.html", width)
+            quiet(page, f"labels of {kind} at {width} px")
+            found = page.evaluate(OVERLAPS)
+            expect(f"{kind} at {width} px: texts apart and whole, not {found}", not found)
+            if pictures:
+                page.screenshot(f"{pictures}/labels-{kind}-{width}.png")
+    page.open(folder + "/runs.html", 1280)
+    labels = lambda chart: page.evaluate(f"[...document.querySelectorAll('#chart-{chart} svg text')].filter((t) => t.textContent.trim() && Number(t.getAttribute('opacity') ?? 1) > 0).map((t) => t.textContent)")
+    expect("the roofline names operations", {"gemm"} <= {name.split()[0] for name in labels("roofline")})
+    expect("so does the overview", "saxpy" in labels("overview"))
+    expect("times name runs", {"old", "new"} <= set(labels("times")))
+    expect("changes name points", any("/" in name for name in labels("changes")))
+
+
+def test_legend_and_saved_charts(page, folder):
+    page.open(folder + "/one.html", 1280)
+    page.evaluate("document.querySelector('#chart-roofline').scrollIntoView({block: 'center', behavior: 'instant'})")
+    place = page.evaluate("(() => { const t = [...document.querySelectorAll('#chart-roofline .role-legend-label text')].find((t) => t.textContent === 'memory').getBoundingClientRect();"
+                          " return [t.x + t.width / 2, t.y + t.height / 2]; })()")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    page.until("!shownRegimes.has('memory')")
+    expect("the table follows", page.evaluate("document.getElementById('shown').textContent.includes(' of ')"))
+    page.open(folder + "/one.html", 1280)
+    page.evaluate("(() => { const box = document.getElementById('colours'); box.value = 'operation'; box.dispatchEvent(new Event('change')); })()")
+    colours = "new Set([...document.querySelectorAll('#chart-overview .mark-symbol.role-mark path')].map((e) => e.getAttribute('fill'))).size"
+    page.until(f"{colours} >= 10")  # five regimes
+    page.evaluate("window.saved = []; window.blobs = []; const before = URL.createObjectURL; URL.createObjectURL = (blob) => { blobs.push(blob); return before(blob); }; HTMLAnchorElement.prototype.click = function () { if (this.download) window.saved.push(this.href); }")
+    for k in (0, 1):
+        page.evaluate(f"document.querySelectorAll('#chart-roofline .save button')[{k}].click()")
+        page.until(f"saved.length === {k + 1}")
+    expect("a saved drawing has its title and the device", page.evaluate(
+        "blobs[0].text().then((text) => text.includes('>Roofline<') && text.includes(report.devices[0].name))"))
+    expect("a saved picture has a ground", page.evaluate(
+        "new Promise((resolve) => { const i = new Image(); i.onload = () => { const c = document.createElement('canvas'); c.width = i.width; c.height = i.height;"
+        " const x = c.getContext('2d'); x.drawImage(i, 0, 0); resolve([...x.getImageData(1, 1, 1, 1).data].join()); }; i.src = saved[1]; })") == "255,255,255,255")
+    quiet(page, "saved charts")
+
+
 def axe_script():
     """axe-core's text, from $GPUBENCH_AXE or a package of this Python that brings it; None where there is none."""
     file = os.environ.get("GPUBENCH_AXE")
@@ -586,10 +647,10 @@ def main():
         try:
             if embedded:
                 for test in (test_layout, test_controls, test_panel, test_click, test_keyboard_and_readers, test_runs, test_print,
-                             test_tooltip, test_tooltips_fit, test_axe, test_findings, test_large, test_odd_runs, test_program, test_table,
+                             test_tooltip, test_tooltips_fit, test_labels, test_legend_and_saved_charts, test_axe, test_findings, test_large, test_odd_runs, test_program, test_table,
                              test_hostile, test_timeline_page, test_flame_pages, test_hostile_traces):
                     if not chosen or test.__name__ in chosen:
-                        test(page, folder, *([pictures] if test in (test_layout, test_runs, test_program, test_timeline_page, test_flame_pages) else []))
+                        test(page, folder, *([pictures] if test in (test_layout, test_labels, test_runs, test_program, test_timeline_page, test_flame_pages) else []))
             else:
                 print("built without the chart library: only the page without charts is tested")
             test_without_library(page, folder)

@@ -41,7 +41,7 @@
     const data = {};
     for (const [name, rows] of Object.entries(report.datasets)) {
       const narrow = ofOperation && ["points", "bands", "boundaries"].includes(name);
-      data[name] = rows.filter((row) => (ofRuns || row.device === device) && (!narrow || row.line === line));
+      data[name] = rows.filter((row) => (ofRuns ? !hiddenRuns.has(row.run) : row.device === device) && (!narrow || row.line === line));
     }
     const cells = cellsOf[nameOf(figure)];
     if (cells) {
@@ -122,6 +122,71 @@
       if (part.layer) eachLayer(part, visit); else visit(part);
     }
   }
+  // Direct labels: an operation's name at one of its points, a run's at the end of its line, a point's at a large change.
+  const mostLabels = 40;
+  /** Which rows carry which label in a chart, by what is largest; at most so many. */
+  const labelled = {
+    roofline: [(row) => row.flops_per_second && row.intensity && row.flops_per_second, (row) => row.line, (row) => row.line],
+    overview: [(row) => row.working_set, (row) => row.line, (row) => row.line],
+    times: [(row) => row.size, (row) => row.device, (row) => row.run],
+    changes: [(row) => Math.abs(Math.log(row.ratio)) > 0.05 && Math.abs(Math.log(row.ratio)), (row) => row.id, (row) => row.name],
+  };
+  function withLabels(name, rows) {
+    const [size, group, text] = labelled[name];
+    const best = new Map();
+    for (const row of rows) {
+      const now = shownRegimes.has((points[row.id] || row).regime) && size(row);
+      if (now && now > (best.get(group(row)) || [0])[0]) best.set(group(row), [now, row]);
+    }
+    const chosen = new Map([...best.values()].sort((a, b) => b[0] - a[0]).slice(0, mostLabels).map(([, row]) => [row, text(row)]));
+    return rows.map((row) => chosen.has(row) ? {...row, direct: chosen.get(row)} : row);
+  }
+  /** Beside each layer of points one of unseen anchors, at which `patched` puts the labels. */
+  function addAnchors(spec) {
+    for (const part of spec.concat || [spec]) {
+      const layer = part.layer.find((each) => ["measured", "run-point"].includes(each.mark.style));
+      if (!layer) continue;
+      const anchor = structuredClone(layer);
+      anchor.mark = {type: "point", style: "anchor", size: 60, opacity: 0, aria: false};
+      anchor.transform = [...(anchor.transform || []), {filter: "isValid(datum.direct)"}];
+      for (const channel of ["color", "shape", "tooltip"]) delete anchor.encoding[channel];
+      part.layer.push(anchor);
+    }
+  }
+  let colourBy = "regime";
+  const runNames = [...new Set(points.map((row) => row.run).filter(Boolean))];
+  const hiddenRuns = new Set();
+  /** The compiled specification with its labels, and with legends whose entries can be clicked. */
+  function patched(vega) {
+    const ink = getComputedStyle(root).getPropertyValue("--ink");
+    const visit = (marks, size) => {
+      for (const mark of [...marks]) {
+        if (mark.type === "group" && mark.marks) {
+          const {width, height} = (mark.encode && mark.encode.update) || {};
+          visit(mark.marks, width && width.signal && height && height.signal ? `[${width.signal}, ${height.signal}]` : size);
+        } else if (mark.type === "symbol" && [].concat(mark.style || []).includes("anchor")) {
+          const others = marks.filter((each) => each !== mark && each.name && (each.type === "symbol" || each.type === "text"));
+          marks.push({type: "text", style: "direct-label", aria: false, interactive: false, from: {data: mark.name}, encode: {enter: {
+            text: {signal: "datum.datum.direct"}, fontSize: {value: innerWidth < 600 ? 9.5 : 10.5}, fontWeight: {value: 500}, limit: {value: 220},
+            fill: {value: onPaper ? "#1b222b" : ink}}},
+          transform: [{type: "label", size: {signal: size}, anchor: ["right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left"],
+            offset: [1, 1, 1, 1, 1, 1, 1, 1], padding: 0, avoidBaseMark: true, avoidMarks: others.map((each) => each.name)}]});
+        }
+      }
+    };
+    visit(vega.marks, "[width, height]");
+    const dull = JSON.stringify([...regimesHere.filter((name) => !shownRegimes.has(name)), ...hiddenRuns]);
+    const legends = (marks) => marks.flatMap((mark) => mark.type === "group" ? [...(mark.legends || []), ...legends(mark.marks || [])] : []);
+    for (const legend of [...(vega.legends || []), ...legends(vega.marks)]) {
+      const encode = legend.encode = legend.encode || {};
+      for (const part of ["labels", "symbols"]) {
+        const entry = encode[part] = encode[part] || {};
+        entry.interactive = true;
+        entry.update = {...entry.update, cursor: {value: "pointer"}, opacity: {signal: `indexof(${dull}, datum.value) >= 0 ? 0.3 : 1`}};
+      }
+    }
+    return vega;
+  }
   /** What a screen reader says of a chart; Vega would put a text of its own in its place. */
   const descriptions = new Map(figures.map((figure) => [figure, figure.querySelector(".canvas").getAttribute("aria-label")]));
   function specFor(figure, data) {
@@ -133,6 +198,12 @@
     const values = {device, line: figure.dataset.scope === "device" ? "" : line, regimes: [...shownRegimes]};
     for (const param of spec.params) if (param.name in values) param.value = values[param.name];
     spec.datasets = data;
+    if (labelled[name]) {
+      const set = name === "changes" ? "changes" : "points";
+      data[set] = withLabels(name, data[set]);
+      if (spec.layer) spec.layer = spec.layer.filter((layer) => !data[layer.data.name] || data[layer.data.name].length);  // Vega's labels cannot avoid marks of nothing
+      if (!many) addAnchors(spec);
+    }
     if (spec.concat) {  // panels side by side have no container to fit: the room is shared out here
       const room = figure.querySelector(".canvas").clientWidth;
       spec.columns = room < 760 ? 1 : 2;
@@ -145,11 +216,17 @@
     const resources = new Set(data.points.flatMap((row) => row.shares || []).map(([resource]) => resource));
     const axis = (data.points.find((row) => row.axis) || {}).axis;
     const ofOperation = figure.dataset.scope.endsWith("operation");
+    // One panel keeps its regimes.
+    if (colourBy === "operation" && spec.resolve) spec.resolve.scale = {color: "independent", shape: "independent"};
     eachLayer(spec, (layer) => {
       // The tooltip is built here from the point itself: texts that Vega would format for each are not needed.
       if (layer.encoding.tooltip && ["points", "changes"].includes(layer.data.name)) layer.encoding.tooltip = {value: "point"};
       for (const channel of [layer.encoding.color, layer.encoding.shape]) {
         if (!channel || !channel.legend) continue;
+        if (channel.field === "regime" && colourBy === "operation" && figure.dataset.scope === "device" && ["measured", "whisker"].includes(layer.mark.style)) {
+          Object.assign(channel, {field: "line", legend: null, scale: channel === layer.encoding.color ? {scheme: isDark() && !onPaper ? "set3" : "tableau20"} : {}});
+          continue;
+        }
         if (channel.field === "regime") channel.legend.values = regimesHere;
         if (channel.field === "resource") channel.legend.values = channel.scale.domain.filter((resource) => resources.has(resource));
       }
@@ -159,11 +236,11 @@
   }
   function configFor() {
     const config = structuredClone(report.themes[isDark() && !onPaper ? "dark" : "light"]);
-    if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 3; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
+    if (innerWidth < 600) { config.axisX.tickCount = 4; config.style["roof-label"].fontSize = 9.5; config.legend.columns = 2; config.legend.labelFontSize = 10.5; config.style.measured.size = 26; }
     if (many) config.aria = false;  // a canvas has no elements that a text of each mark could be said of
     return config;
   }
-  const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip};
+  const options = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTip, patch: patched};
 
   // The samples of points are packed in the page, and read when the first point is opened.
   let packedSamples = null;
@@ -249,7 +326,12 @@
     root.dataset.firstChart = root.dataset.firstChart || String(Math.round(performance.now()));  // ms since the page was asked for
     result.view.addEventListener("click", (event, item) => {
       const row = item && item.datum && points[item.datum.id];
-      if (row) choose(row);
+      if (row) { choose(row); return; }
+      const entry = item && item.mark && /^legend-(label|symbol)$/.test(item.mark.role) ? String(item.datum.value) : null;
+      const legends = regimesHere.includes(entry) ? shownRegimes : runNames.includes(entry) ? hiddenRuns : null;
+      if (!legends) return;
+      if (!legends.delete(entry)) legends.add(entry);
+      if (legends === hiddenRuns) drawAll(); else for (const listener of regimeListeners) listener();
     });
   }
   /** The marks of a chart that stand for points, each once, from left to right, with their middles in the window. */
@@ -301,10 +383,23 @@
     }
     root.dataset.charts = String(views.size);
   }
+  /** As it stands, with a title and a ground of its own: where it is pasted has neither. */
   async function save(figure, format) {
-    const result = views.get(figure);
-    if (!result) return;
+    const spec = specFor(figure, rowsFor(figure));
+    const style = getComputedStyle(root);
+    const names = report.devices.filter((each) => figure.dataset.scope.startsWith("runs") || each.id === device).map((each) => each.name);
+    const of = figure.dataset.scope.endsWith("operation") ? ": " + line : "";
+    spec.title = {text: figure.querySelector("h3").textContent + of, subtitle: [...new Set(names)].join(", "), anchor: "start", offset: 12, subtitleColor: style.getPropertyValue("--soft")};
+    spec.background = style.getPropertyValue("--paper");
+    spec.padding = 14;
+    if (spec.width === "container") spec.width = figure.querySelector(".canvas").clientWidth - 90;
+    if (spec.autosize) delete spec.autosize;
+    const box = make("div", {class: "unseen"});
+    document.body.append(box);
+    const result = await embed(box, spec, {...options, renderer: "svg", config: configFor()});
     make("a", {href: await result.view.toImageURL(format, 2), download: "gpubench-" + nameOf(figure) + "." + format}).click();
+    result.finalize();
+    box.remove();
   }
 
   fillLines();
@@ -351,6 +446,7 @@
     };
     for (const [id, event, by] of [["line", "change", 0], ["previous", "click", -1], ["next", "click", 1]])
       byId(id).addEventListener(event, () => move(by));
+    byId("colours").addEventListener("change", () => { colourBy = byId("colours").value; drawAll("device"); });
     regimeListeners.push(() => drawAll());
     themeListeners.push(() => drawAll());
     // Drawing waits for nothing but promises that are settled by then: no file, no timer. So it is done before the page is laid
