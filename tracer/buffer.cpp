@@ -98,7 +98,9 @@ View Buffer::view(std::string_view kernel) {
           .every_block = o.every_block,
           .every_warp = o.every_warp,
           .first_sm = o.first_sm,
-          .last_sm = o.last_sm};
+          .last_sm = o.last_sm,
+          .block_inverse = 0xFFFFFFFFU / o.every_block,
+          .warp_inverse = 0xFFFFFFFFU / o.every_warp};
 }
 
 void Buffer::reset(cudaStream_t stream) {

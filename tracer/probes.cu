@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
-#include <utility>
 
-#include "gpubench/kernel_trace.cuh"
+#include "tracer/cost_loop.cuh"
 #include "tracer/cuda.h"
 
 namespace gpubench::kernel_trace {
@@ -72,55 +70,18 @@ std::int64_t host_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-constexpr int iterations = 100;
-
-template <class Warp, bool work>
-__global__ void cost_kernel(View view, std::uint64_t* clocks, float* sink) {
-  Warp trace(view);
-  float x = static_cast<float>(threadIdx.x);
-  __syncthreads();
-  const auto start = static_cast<std::uint64_t>(clock64());
-#pragma unroll 1
-  for (int i = 0; i < iterations; ++i) {
-    trace.begin(0);
-    if constexpr (work) {
-#pragma unroll
-      for (int k = 0; k < 64; ++k) x = x * 1.0001F + 0.5F;
-    }
-    trace.end(0);
-  }
-  const auto stop = static_cast<std::uint64_t>(clock64());
-  if (x == -1.0F) *sink = x;
-  if (threadIdx.x % 32 == 0) {
-    std::uint64_t* const mine = clocks + 3 * (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
-    mine[0] = detail::sm_id();
-    mine[1] = start;
-    mine[2] = stop;
-  }
-}
-
-/// From an SM's first start to its last end, the mean of SMs; the least of several launches, of which others may
-/// disturb any.
-template <class Warp, bool work>
-double mean_clocks(Buffer& buffer, int blocks, int threads, Shared<std::uint64_t>& clocks, cudaStream_t stream) {
+/// The least of several launches, of which others may disturb any.
+template <class Warp, CostOf what>
+double least_clocks(Buffer& buffer, int blocks, int threads, Shared<std::uint64_t>& clocks, cudaStream_t stream) {
   double best = INFINITY;
   const View view = buffer.view();
   for (int i = 0; i < 5; ++i) {
     buffer.reset(stream);
-    cost_kernel<Warp, work>
+    cost_loop<Warp, what>
         <<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(view, clocks.data(), nullptr);
     GPUBENCH_TRACE_CHECK(cudaGetLastError());
     GPUBENCH_TRACE_CHECK(cudaStreamSynchronize(stream));
-    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> of_sm;
-    for (int warp = 0; warp < blocks * threads / 32; ++warp) {
-      const std::uint64_t* const one = clocks.data() + 3 * warp;
-      auto& [from, to] = of_sm.emplace(one[0], std::pair(one[1], one[2])).first->second;
-      from = std::min(from, one[1]);
-      to = std::max(to, one[2]);
-    }
-    double sum = 0.0;
-    for (const auto& [sm, span] : of_sm) sum += static_cast<double>(span.second - span.first);
-    best = std::min(best, sum / static_cast<double>(of_sm.size()));
+    best = std::min(best, mean_clocks_of_sms({clocks.data(), static_cast<std::size_t>(3 * blocks * threads / 32)}));
   }
   return best;
 }
@@ -174,14 +135,14 @@ EventCost measure_event_cost(int warps_on_each_sm, cudaStream_t stream) {
   const int blocks = sms * blocks_of_sm, threads = warps_of_block * 32;
   Buffer buffer({.blocks = static_cast<std::uint32_t>(blocks),
                  .warps = static_cast<std::uint32_t>(warps_of_block),
-                 .events = 2 * iterations});
+                 .events = 2 * cost_iterations});
   Shared<std::uint64_t> clocks(3 * static_cast<std::size_t>(blocks) * static_cast<std::size_t>(warps_of_block));
-  const double with = mean_clocks<BasicWarp<true>, true>(buffer, blocks, threads, clocks, stream);
-  const double without = mean_clocks<NoWarp, true>(buffer, blocks, threads, clocks, stream);
-  const double alone = mean_clocks<BasicWarp<true>, false>(buffer, blocks, threads, clocks, stream);
+  const double with = least_clocks<BasicWarp<true>, CostOf::begin_and_end>(buffer, blocks, threads, clocks, stream);
+  const double without = least_clocks<NoWarp, CostOf::begin_and_end>(buffer, blocks, threads, clocks, stream);
+  const double alone = least_clocks<BasicWarp<true>, CostOf::ends_alone>(buffer, blocks, threads, clocks, stream);
   const auto rate = measure_rate();
   if (!rate) throw CudaError("the GPU's timer did not move while its clock was measured.");
-  const double each = rate->ns_per_tick / (2.0 * iterations);
+  const double each = rate->ns_per_tick / (2.0 * cost_iterations);
   return {.event_ns = std::max(with - without, 0.0) * each,
           .interval_ns = alone * each,
           .warps = blocks_of_sm * warps_of_block};

@@ -18,6 +18,9 @@ void refuse_options(const Options& options) {
   if (options.warps > 0xFFFF) refuse(fmt::format("has at most 65535 warps of a block, not {}.", options.warps));
   if (options.events >= 1U << 28) refuse(fmt::format("has below 2^28 events of a warp, not {}.", options.events));
   if (options.every_block == 0 || options.every_warp == 0) refuse("records every first block and warp, or every n-th.");
+  if (options.launches >= (1ULL << 32) / (std::uint64_t{options.blocks} * options.warps))
+    refuse(fmt::format("has below 2^32 warps of all launches, not {} launches of {} blocks with {} warps.",
+                       options.launches, options.blocks, options.warps));
   if (std::uint64_t{options.blocks} * options.warps >= 1ULL << 29)
     refuse(fmt::format("has below 2^29 warps, not {} blocks of {}.", options.blocks, options.warps));
 }

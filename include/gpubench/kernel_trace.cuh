@@ -56,7 +56,7 @@ __device__ __forceinline__ std::uint32_t warp_in_block() {
   return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
 }
 __device__ __forceinline__ std::uint64_t block_in_grid() {
-  return blockIdx.x + std::uint64_t{gridDim.x} * (blockIdx.y + std::uint64_t{gridDim.y} * blockIdx.z);
+  return blockIdx.x + std::uint64_t{gridDim.x} * (blockIdx.y + gridDim.y * blockIdx.z);  // of y and z below 2^32
 }
 
 struct ClockPair {
@@ -67,10 +67,11 @@ struct ClockPair {
 __device__ __forceinline__ std::uint32_t most(std::uint32_t last) { return 0xFFFFFF80U ^ (last & 0x38U); }
 /// The clock in the middle of the reads around %globaltimer.
 __device__ __forceinline__ ClockPair read_clocks() {
-  unsigned long long before, after, ns;
-  asm volatile("mov.u64 %0, %%clock64;\n\tmov.u64 %1, %%globaltimer;\n\tmov.u64 %2, %%clock64;"
-               : "=l"(before), "=l"(ns), "=l"(after)::"memory");
-  return {ns, before + (after - before) / 2};
+  unsigned long long before, ns;
+  std::uint32_t after;
+  asm volatile("mov.u64 %0, %%clock64;\n\tmov.u64 %1, %%globaltimer;\n\tmov.u32 %2, %%clock;"
+               : "=l"(before), "=l"(ns), "=r"(after)::"memory");
+  return {ns, before + (after - static_cast<std::uint32_t>(before)) / 2};
 }
 
 __device__ __forceinline__ void write_open(SliceHeader* header, std::uint32_t block, std::uint32_t warp,
@@ -79,11 +80,24 @@ __device__ __forceinline__ void write_open(SliceHeader* header, std::uint32_t bl
   header->launch = launch;
   header->warp_and_sm = warp | sm_id() << 16;
   header->flags = flags | slice_opened;
-  header->grid_x = gridDim.x;
-  header->grid_y = gridDim.y;
+  // Read again, so that they take no registers until here.
+  std::uint32_t grid_x, grid_y;
+  asm volatile("mov.u32 %0, %%nctaid.x;\n\tmov.u32 %1, %%nctaid.y;" : "=r"(grid_x), "=r"(grid_y));
+  header->grid_x = grid_x;
+  header->grid_y = grid_y;
   const ClockPair now = read_clocks();
   header->open_ns = now.ns;
   header->open_clock = now.clock;
+}
+
+/// Whether `by` divides the number, which is divided then. The inverse is (2^32 - 1) / by: a division would take more
+/// registers than all else here.
+__device__ __forceinline__ bool divide(std::uint32_t& number, std::uint32_t by, std::uint32_t inverse) {
+  std::uint32_t quotient = __umulhi(number, inverse);  // or one more
+  const std::uint32_t rest = number - quotient * by;
+  if (rest == by) ++quotient;
+  number = quotient;
+  return rest == by || rest == 0;
 }
 
 /// The warp's own slice of this launch; null where it has none.
@@ -93,23 +107,22 @@ __device__ __forceinline__ SliceHeader* open_slice(const View& view, std::uint32
   auto block = static_cast<std::uint32_t>(grid_block);
   std::uint32_t warp = warp_in_block();
   if (view.sampled) {
-    const std::uint32_t sm = sm_id();
-    if (block % view.every_block != 0 || warp % view.every_warp != 0 || sm < view.first_sm || sm > view.last_sm)
-      return nullptr;
-    block /= view.every_block;
-    warp /= view.every_warp;
+    if (const std::uint32_t sm = sm_id(); sm < view.first_sm || sm > view.last_sm) return nullptr;
+    if (!divide(block, view.every_block, view.block_inverse)) return nullptr;
+    if (!divide(warp, view.every_warp, view.warp_inverse)) return nullptr;
   }
   if (block < view.blocks && warp < view.warps && grid_block >> 32 == 0) {
     const std::uint32_t place = block * view.warps + warp;
     auto* const claim = reinterpret_cast<std::uint32_t*>(header + 1) + place;
     const std::uint32_t number = atomicAdd(claim, 1U);
     if (number < view.launches) {
-      const std::uint64_t slice = std::uint64_t{number} * (view.blocks * view.warps) + place;
+      // Slices and their bytes are below 2^32 each.
+      const std::uint32_t slice = number * (view.blocks * view.warps) + place, bytes = view.slots * 8 + 127 & ~63U;
       auto* const result = reinterpret_cast<SliceHeader*>(static_cast<char*>(view.memory) + view.slice_offset +
-                                                          slice * slice_bytes(view.slots));
+                                                          std::uint64_t{slice} * bytes);
       // Events count on the low half of the address alone. A slice over or near a border of 4 GiB is left out.
-      const auto address = reinterpret_cast<unsigned long long>(result);
-      if (address >> 32 == (address + slice_bytes(view.slots) + 256) >> 32) {
+      const auto low = static_cast<std::uint32_t>(reinterpret_cast<unsigned long long>(result));
+      if (low < 0xFFFFFF00U - bytes) {
         write_open(result, static_cast<std::uint32_t>(grid_block), warp_in_block(), view.launch, flags);
         return result;
       }
@@ -152,12 +165,14 @@ template <When when>
 class BasicWarp<true, when> {
  public:
   __device__ __forceinline__ explicit BasicWarp(const View& view) : slots_(view.slots) {
-    if (view.memory == nullptr) return;
-    if (detail::lane_id() != static_cast<std::uint32_t>(__ffs(static_cast<int>(__activemask())) - 1)) return;
-    const SliceHeader* const slice = detail::open_slice(view, flags);
-    if (slice == nullptr) return;
-    slot_ = reinterpret_cast<unsigned long long>(slice + 1) - (when == When::first ? 8 : 0);
-    last_ = static_cast<std::uint32_t>(slot_) + slots_ * 8;
+    const SliceHeader* slice = nullptr;
+    if (view.memory != nullptr &&
+        detail::lane_id() == static_cast<std::uint32_t>(__ffs(static_cast<int>(__activemask())) - 1))
+      slice = detail::open_slice(view, flags);
+    // After the opening, so that only its result takes registers in it.
+    asm volatile("" : "+l"(slice));
+    slot_ = slice == nullptr ? 0 : reinterpret_cast<unsigned long long>(slice + 1) - (when == When::first ? 8 : 0);
+    last_ = slice == nullptr ? 0 : static_cast<std::uint32_t>(slot_) + slots_ * 8;
     most_ = detail::most(last_);
   }
   __device__ __forceinline__ ~BasicWarp() { close(); }

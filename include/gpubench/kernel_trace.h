@@ -28,18 +28,20 @@ namespace gpubench::kernel_trace {
 
 /// What a kernel is handed, by value. One without memory records nothing.
 struct View {
-  void* memory = nullptr;          ///< of the buffer, on the device; null: nothing is recorded
-  std::uint32_t slice_offset = 0;  ///< bytes from there to the first warp's slice
-  std::uint32_t blocks = 0;        ///< that have slices
-  std::uint32_t warps = 0;         ///< of a block that have slices
-  std::uint32_t slots = 0;         ///< events of a slice
-  std::uint32_t launches = 0;      ///< that are kept
-  std::uint32_t launch = 0;        ///< the number of this launch
-  std::uint32_t sampled = 0;       ///< only some blocks, warps or SMs record
-  std::uint32_t every_block = 1;   ///< as in Options
-  std::uint32_t every_warp = 1;    ///< as in Options
-  std::uint32_t first_sm = 0;      ///< as in Options
-  std::uint32_t last_sm = 0xFFFF;  ///< as in Options
+  void* memory = nullptr;                    ///< of the buffer, on the device; null: nothing is recorded
+  std::uint32_t slice_offset = 0;            ///< bytes from there to the first warp's slice
+  std::uint32_t blocks = 0;                  ///< that have slices
+  std::uint32_t warps = 0;                   ///< of a block that have slices
+  std::uint32_t slots = 0;                   ///< events of a slice
+  std::uint32_t launches = 0;                ///< that are kept
+  std::uint32_t launch = 0;                  ///< the number of this launch
+  std::uint32_t sampled = 0;                 ///< only some blocks, warps or SMs record
+  std::uint32_t every_block = 1;             ///< as in Options
+  std::uint32_t every_warp = 1;              ///< as in Options
+  std::uint32_t first_sm = 0;                ///< as in Options
+  std::uint32_t last_sm = 0xFFFF;            ///< as in Options
+  std::uint32_t block_inverse = 0xFFFFFFFF;  ///< (2^32 - 1) / every_block
+  std::uint32_t warp_inverse = 0xFFFFFFFF;   ///< (2^32 - 1) / every_warp
 };
 
 enum class Memory {

@@ -10,10 +10,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include "gpubench/kernel_trace.cuh"
+#include "tracer/cost_loop.cuh"
 #include "tracer/cuda.h"
 
 namespace kt = gpubench::kernel_trace;
@@ -68,46 +67,6 @@ struct OtherMethod {
   }
 };
 
-/// Ranges as scopes, which are stored once.
-struct ByScope {
-  kt::BasicWarp<true> warp;
-  __device__ __forceinline__ explicit ByScope(const kt::View& view) : warp(view) {}
-};
-
-constexpr int iterations = 200;
-
-template <class Method>
-__global__ void loop(kt::View view, std::uint64_t* clocks, float* sink) {
-  Method trace(view);
-  float x = static_cast<float>(threadIdx.x);
-  __syncthreads();
-  const auto start = static_cast<std::uint64_t>(clock64());
-#pragma unroll 1
-  for (int i = 0; i < iterations; ++i) {
-    const auto work = [&] {
-#pragma unroll
-      for (int k = 0; k < 64; ++k) x = x * 1.0001F + 0.5F;
-    };
-    if constexpr (std::is_same_v<Method, ByScope>) {
-      const auto scope = trace.warp.scope(0);
-      (void)scope;
-      work();
-    } else {
-      trace.begin(0);
-      work();
-      trace.end(0);
-    }
-  }
-  const auto stop = static_cast<std::uint64_t>(clock64());
-  if (x == -1.0F) *sink = x;
-  if (threadIdx.x % 32 == 0) {
-    std::uint64_t* const mine = clocks + 3 * (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
-    mine[0] = kt::detail::sm_id();
-    mine[1] = start;
-    mine[2] = stop;
-  }
-}
-
 template <class T>
 T* device_memory(std::size_t count) {
   T* memory = nullptr;
@@ -124,8 +83,7 @@ int sms() {
 
 double ns_per_tick = 0.0;
 
-/// From an SM's first start to its last end, the mean of SMs: warps that run ahead of others do not count less.
-template <class Method, class Prepare>
+template <class Method, kt::CostOf what, class Prepare>
 double loop_ns(const kt::View& view, unsigned blocks, unsigned threads, const Prepare& prepare) {
   const std::size_t warps = std::size_t{blocks} * threads / 32;
   auto* const clocks = device_memory<std::uint64_t>(3 * warps);
@@ -133,28 +91,20 @@ double loop_ns(const kt::View& view, unsigned blocks, unsigned threads, const Pr
   std::vector<double> means;
   for (int i = 0; i < 9; ++i) {
     prepare();
-    loop<Method><<<blocks, threads>>>(view, clocks, nullptr);
+    kt::cost_loop<Method, what><<<blocks, threads>>>(view, clocks, nullptr);
     GPUBENCH_TRACE_CHECK(cudaGetLastError());
     GPUBENCH_TRACE_CHECK(cudaMemcpy(host.data(), clocks, host.size() * sizeof(std::uint64_t), cudaMemcpyDefault));
-    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> of_sm;
-    for (std::size_t warp = 0; warp < warps; ++warp) {
-      auto& [from, to] = of_sm.emplace(host[3 * warp], std::pair(host[3 * warp + 1], host[3 * warp + 2])).first->second;
-      from = std::min(from, host[3 * warp + 1]);
-      to = std::max(to, host[3 * warp + 2]);
-    }
-    double sum = 0.0;
-    for (const auto& [sm, span] : of_sm) sum += static_cast<double>(span.second - span.first);
-    means.push_back(sum / static_cast<double>(of_sm.size()));
+    means.push_back(kt::mean_clocks_of_sms(host));
   }
   (void)cudaFree(clocks);
   std::ranges::sort(means);
   return means[means.size() / 2] * ns_per_tick;
 }
 
-template <class Method>
+template <class Method, kt::CostOf what = kt::CostOf::begin_and_end>
 int registers() {
   cudaFuncAttributes attributes{};
-  GPUBENCH_TRACE_CHECK(cudaFuncGetAttributes(&attributes, loop<Method>));
+  GPUBENCH_TRACE_CHECK(cudaFuncGetAttributes(&attributes, kt::cost_loop<Method, what>));
   return attributes.numRegs;
 }
 
@@ -166,22 +116,24 @@ void cost_of_events() {
   std::puts("|---|---|---|---|---|---|---|");
   for (const unsigned warps : {1U, 4U, 16U, 64U}) {
     const unsigned of_block = std::min(warps, 32U), blocks = static_cast<unsigned>(sms()) * (warps / of_block);
-    kt::Buffer buffer({.blocks = blocks, .warps = of_block, .events = 2 * iterations});
+    kt::Buffer buffer({.blocks = blocks, .warps = of_block, .events = 2 * kt::cost_iterations});
     const kt::View view = buffer.view();
     const auto prepare = [&] { buffer.reset(); };
-    const double none = loop_ns<kt::NoWarp>(view, blocks, of_block * 32, [] {});
-    const auto event = [&](double with) { return (with - none) / (2.0 * iterations); };
-    const double first = event(loop_ns<kt::BasicWarp<true>>(view, blocks, of_block * 32, prepare));
-    const double latest = event(loop_ns<kt::BasicWarp<true, kt::When::latest>>(view, blocks, of_block * 32, prepare));
-    const double scope = event(loop_ns<ByScope>(view, blocks, of_block * 32, prepare));
-    const double off = event(loop_ns<kt::BasicWarp<true>>({}, blocks, of_block * 32, [] {}));
+    const double none = loop_ns<kt::NoWarp, kt::CostOf::begin_and_end>(view, blocks, of_block * 32, [] {});
+    const auto event = [&](double with) { return (with - none) / (2.0 * kt::cost_iterations); };
+    const double first =
+        event(loop_ns<kt::BasicWarp<true>, kt::CostOf::begin_and_end>(view, blocks, of_block * 32, prepare));
+    const double latest = event(loop_ns<kt::BasicWarp<true, kt::When::latest>, kt::CostOf::begin_and_end>(
+        view, blocks, of_block * 32, prepare));
+    const double scope = event(loop_ns<kt::BasicWarp<true>, kt::CostOf::scope>(view, blocks, of_block * 32, prepare));
+    const double off = event(loop_ns<kt::BasicWarp<true>, kt::CostOf::begin_and_end>({}, blocks, of_block * 32, [] {}));
     const std::size_t places = std::size_t{blocks} * of_block;
-    const std::size_t bytes = 16 + places * 132 + 8 + places * iterations * 40;
+    const std::size_t bytes = 16 + places * 132 + 8 + places * kt::cost_iterations * 40;
     auto* const memory = device_memory<char>(bytes);
-    const std::uint64_t header[2] = {blocks | std::uint64_t{of_block} << 32, iterations};
+    const std::uint64_t header[2] = {blocks | std::uint64_t{of_block} << 32, kt::cost_iterations};
     kt::View other;
     other.memory = memory;
-    const double seed = event(loop_ns<OtherMethod>(other, blocks, of_block * 32, [&] {
+    const double seed = event(loop_ns<OtherMethod, kt::CostOf::begin_and_end>(other, blocks, of_block * 32, [&] {
       GPUBENCH_TRACE_CHECK(cudaMemset(memory, 0, bytes));
       GPUBENCH_TRACE_CHECK(cudaMemcpy(memory, header, sizeof header, cudaMemcpyDefault));
     }));
@@ -193,7 +145,7 @@ void cost_of_events() {
   std::printf(
       "\nRegisters of this loop: %d without events, %d with, %d in a ring, %d by scopes, %d by the seed's method.\n\n",
       registers<kt::NoWarp>(), registers<kt::BasicWarp<true>>(), registers<kt::BasicWarp<true, kt::When::latest>>(),
-      registers<ByScope>(), registers<OtherMethod>());
+      registers<kt::BasicWarp<true>, kt::CostOf::scope>(), registers<OtherMethod>());
 }
 
 constexpr std::uint32_t spin_lengths = 9;

@@ -51,6 +51,18 @@ class Off(unittest.TestCase):
         for kernel in (".text.by_macro", ".text.by_macro_ring"):
             self.assertNotEqual(on[kernel], without[kernel])
 
+    def test_events_take_at_most_six_registers(self):
+        source = pathlib.Path(SOURCE).with_name("registers.cu")
+        with tempfile.TemporaryDirectory() as folder:
+            said = subprocess.run([NVCC, "-std=c++20", "-O3", "-arch=sm_90", "-I", INCLUDE, "-I", str(source.parents[2]), "-cubin", "-Xptxas", "-v",
+                                   "-o", f"{folder}/r.cubin", str(source)], check=True, capture_output=True, text=True).stderr
+        used = {kernel: int(count) for kernel, count in re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", said, re.DOTALL)}
+        self.assertEqual(len(used), 4, said)
+        without, = [count for kernel, count in used.items() if "BasicWarpILb0" in kernel]
+        for kernel, count in used.items():
+            self.assertLessEqual(count, without + 6, kernel)
+        self.assertNotIn("spill stores, ", re.sub("0 bytes spill stores", "", said))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
