@@ -24,6 +24,7 @@ from .runs import Calibration, OperationFailed, Point, Run, WrongDevice, calibra
 REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
            "compute": "COMPUTE_BOUND", "unknown": "UNDECIDED", "": "UNDECIDED"}
 _RULE = "=" * 50
+_SURE = 0.95
 
 
 def _arrays(things: Any) -> Iterator[Any]:
@@ -101,11 +102,15 @@ class GPUProfiler:
     """Says of operations what limits them. The device is calibrated on first use, and the result kept."""
 
     def __init__(self, device: str | None = None, verbose: bool = True, time_budget: float = 0.05,
-                 metrics: str | None = None, check: str | None = None):
+                 metrics: str | None = "auto", check: str | None = None):
+        """metrics: hardware counters to read ("core,units"; None for none). "auto" reads them where the verdict without them is not sure, and they
+        may be read. check: as gpubench.run takes it."""
         here = devices()
         self.device = device or str(here[0]["id"])
         self._time_budget = time_budget
-        self._options: dict[str, Any] = {"metrics": metrics, "check": check}
+        self._metrics = metrics
+        self._check = check
+        self.last_run: Run | None = None  #: of the operation profiled last
         self._events: list[tuple[Any, Any]] = []
         self._launch: float | None = None
         known = calibration(self.device)
@@ -171,7 +176,7 @@ class GPUProfiler:
         why_once = work.why_not_repeatable if work.known else "it is not known what a second call would change"
         if repeatable is None:
             repeatable = not why_once
-        point = self._measured(call, work) if repeatable else self._judged(seconds, work, operation)
+        point = self._surest(call, work) if repeatable else self._judged(seconds, work, operation)
         if point.failure:
             raise OperationFailed(f"The operation ran once, and failed when it was timed: {point.failure}")
         return result, self._profile(point, work, "" if repeatable else why_once)
@@ -233,14 +238,29 @@ class GPUProfiler:
         work.bytes_written = sum(map(bytes_of, _arrays(result)))
         return seconds(), result, work
 
-    def _measured(self, call: Callable[[], Any], work: Work) -> Point:
+    def _surest(self, call: Callable[[], Any], work: Work) -> Point:
+        """Without counters where that is sure already: they take longer than the rest."""
+        if self._metrics != "auto":
+            return self._measured(call, work, self._metrics)
+        point = self._measured(call, work, None)
+        if not self._on_gpu() or point.failure or (point.confidence or 0.0) >= _SURE:
+            return point
+        first = self.last_run
+        counted = self._measured(call, work, "core,units")
+        if not counted.failure and any(name.endswith("_busy") for name in counted.counters):
+            return counted
+        self._metrics = None  # they cannot be read here
+        self.last_run = first
+        return point
+
+    def _measured(self, call: Callable[[], Any], work: Work, metrics: str | None) -> Point:
         def operation(state: Any) -> None:
             work.declare(state)
             state.measure(call)
 
         def measure() -> Run:
             return run(Benchmark(operation, "operation", {}, None), device=self.device, time_budget=self._time_budget,
-                       drift_check=False, progress=False, **self._options)
+                       drift_check=False, progress=False, metrics=metrics, check=self._check)
 
         if work.draws_random:
             torch: Any = sys.modules["torch"]
@@ -248,7 +268,7 @@ class GPUProfiler:
                 measured = measure()
         else:
             measured = measure()
-        self.last_run = measured  #: of the operation profiled last
+        self.last_run = measured
         point: Point = measured[0]
         return point
 

@@ -30,7 +30,7 @@ def test_wrong(gpubench):
 
 def pytest_in(folder, quick, *options, more=""):
     (folder / "test_times.py").write_text(TESTS % str(quick["calibration"]) + more)
-    installed = any(each.name == "gpubench" for each in importlib.metadata.entry_points(group="pytest11"))  # a wheel: pytest finds it
+    installed = any(each.metadata["Name"] == "gpubench" for each in importlib.metadata.distributions())  # a wheel: pytest finds it
     plugin = [] if installed else ["-p", "gpubench.pytest_plugin"]
     return subprocess.run([sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *options],
                           capture_output=True, text=True, cwd=folder, check=False)
