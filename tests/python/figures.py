@@ -312,10 +312,17 @@ def judged(argument):
         counted["calibrations"] = [{key: value for key, value in other.items() if key != "schema"}]
     measurements = [point["measurement"] for point in counted["points"]]
     truth = {each["name"]: truth_of(each, 1) for each in measurements}
-    for title, data in (("without counters", library.strip(json.loads(json.dumps(counted)))), ("with counters", counted)):
-        core = gpubench._core.Run.from_json(json.dumps(data))
-        core.classify()
-        again = json.loads(core.to_json())
+    verdicts = {}
+    for title, data in (("without counters", library.strip(json.loads(json.dumps(counted)))), ("with counters", counted),
+                        ("with counters where the verdict without is less than 95 % sure, as GPUProfiler says it", None)):
+        if data is None:
+            for point, verdict in zip(again["points"], verdicts["without counters"]):
+                point["verdict"] = verdict if verdict and verdict["confidence"] >= 0.95 else point["verdict"]
+        else:
+            core = gpubench._core.Run.from_json(json.dumps(data))
+            core.classify()
+            again = json.loads(core.to_json())
+            verdicts[title] = [point.get("verdict") for point in again["points"]]
         for point, measurement in zip(again["points"], measurements):  # what was counted is known of the truth
             point["measurement"]["counters"] = measurement.get("counters", [])
         print(f"\n## Regimes {title}\n")
