@@ -333,6 +333,7 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
   std::vector<std::vector<double>> of_groups(found.groups.size());
   std::vector<double> seconds;
   std::vector<double> spans;
+  std::vector<double> gaps;
   std::int64_t entangled = 0;
   bool same_each_time = true;
   std::uint64_t before = 0;
@@ -346,6 +347,7 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
     }
     same_each_time = same_each_time && std::ranges::equal(numbers_in(i), numbers_in(all - 1));
     const bool apart = start >= before;
+    if (i > warm_up && apart) gaps.push_back(static_cast<double>(end - before) * 1e-9 - summed_seconds(execution));
     before = end;
     if (i < warm_up) continue;
     if (!apart) {
@@ -380,6 +382,8 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
   check.executions = executions - entangled;
   check.seconds = centre_of(std::move(seconds));
   if (each > 1) check.span_seconds = centre_of(std::move(spans));
+  // Of kernels side by side the sum is longer than they take.
+  if (result.kernel_order_reason.empty() && !gaps.empty()) check.gap_seconds = centre_of(std::move(gaps));
   return result;
 }
 
@@ -423,8 +427,12 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
   const auto launches = static_cast<double>(std::max<std::int64_t>(kernels, 1));
   const Estimate added = check.recording_seconds.value_or(Estimate{});
-  const double overhead = time->kernel_overhead_seconds->value + launches * added.value;
-  const double unsure = launches * half_width(added);
+  double overhead = time->kernel_overhead_seconds->value + launches * added.value;
+  double unsure = launches * half_width(added);
+  if (check.gap_seconds && check.waiting_gap_seconds) {
+    overhead -= check.gap_seconds->value - launches * check.waiting_gap_seconds->value;
+    unsure = std::hypot(unsure, half_width(*check.gap_seconds), launches * half_width(*check.waiting_gap_seconds));
+  }
   const Interval& device = time->seconds->median_ci95;
   const Estimate expected = {time->seconds->median + overhead,
                              {device.low + overhead - unsure, device.high + overhead + unsure}};
@@ -504,12 +512,13 @@ void ActivityPass::measure_recording(const Replay& replay) {
       });
       const RecordedExecution all = summarize(records, kernels, kernels);
       if (!all.check.seconds) throw MetricsUnavailable(all.check.reason);
-      return *all.check.seconds;
+      return all.check;
     };
-    const Estimate excess = excess_of_record(recorded(false), recorded(true));
+    const ActivityCheck once = recorded(false);
+    const Estimate excess = excess_of_record(*once.seconds, *recorded(true).seconds);
     const Estimate added =
         with_half_width(excess.value - overhead.value, std::hypot(half_width(excess), half_width(overhead)));
-    recording_ = Recording{overhead, excess, added};
+    recording_ = Recording{overhead, excess, added, once.gap_seconds};
     recording_reason_.clear();
   } catch (const std::exception& error) {
     recording_.reset();
@@ -537,6 +546,8 @@ void ActivityPass::check(Measurement& measurement, const Replay& replay) {
   ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
   check.source = std::string(source.name());
   if (recording_) check.recording_seconds = recording_->added;
+  if (recording_) check.waiting_gap_seconds = recording_->waiting_gap;
+  if (!replay.chain) check.gap_seconds.reset();  // then the host launches each when the one before is done
   if (check.seconds) check.recording_reason = recording_reason_;
   identify(check.kernels);
   compare(check, measurement);

@@ -85,6 +85,10 @@ struct ActivityCheck {
   /// added to what is expected. Absent in older runs, and where `recording_reason` says why.
   std::optional<Estimate> recording_seconds = std::nullopt;
   std::string recording_reason = {};
+  /// From the records of one execution to those of the next and between them, where they follow each other in a graph;
+  /// and the same between kernels that wait. What a kernel has beyond that, its device time has and its record has not.
+  std::optional<Estimate> gap_seconds = std::nullopt;
+  std::optional<Estimate> waiting_gap_seconds = std::nullopt;
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
 

@@ -362,6 +362,33 @@ TEST(ActivityPass, MeasuresWhatRecordingAddsAndTakesItOff) {
   EXPECT_THAT(measurement.activity->recording_reason, HasSubstr("no kernels of known length"));
 }
 
+TEST(ActivityPass, TakesOffWhatLiesBetweenItsRecordsAlone) {
+  FakeGpu fake;
+  fake.recording_adds = 300;
+  ActivityPass phase(gpu(), opener(fake));
+  Replay with_pauses = with_waiting_kernels(replay(fake, 2500), fake);
+  with_pauses.chain = [&fake](std::int64_t executions) {
+    return [&fake, executions] {
+      for (std::int64_t i = 0; i < executions; ++i) {
+        fake.runs("copy", 2500);
+        fake.now += 1200;  // more than the 1000 that follow every kernel
+      }
+    };
+  };
+  Measurement measurement = timed(3.2e-6, 0.5e-6);
+  phase.fill(measurement, with_pauses);
+  ASSERT_TRUE(measurement.activity->gap_seconds && measurement.activity->waiting_gap_seconds);
+  EXPECT_NEAR(measurement.activity->gap_seconds->value, 2.2e-6, 1e-12);
+  EXPECT_NEAR(measurement.activity->waiting_gap_seconds->value, 1.0e-6, 1e-12);
+  EXPECT_EQ(measurement.activity->agreement, Agreement::agrees) << "3.2 us from kernel to kernel, 2 of them recorded";
+  measurement = timed(2.0e-6, 0.5e-6);
+  phase.fill(measurement, with_pauses);
+  EXPECT_EQ(measurement.activity->agreement, Agreement::disagrees);
+  with_pauses.chain = nullptr;
+  phase.fill(measurement, with_pauses);
+  EXPECT_FALSE(measurement.activity->gap_seconds) << "the host's pauses say nothing";
+}
+
 TEST(ActivityPass, SumsUpTheKernelsCopiesAndFillsOfAnOperation) {
   FakeGpu fake;
   ActivityPass phase(gpu(), opener(fake));
