@@ -82,7 +82,6 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
     return verdict;
   }
   verdict.achieved = moving / time.seconds;
-  verdict.speed_up_left = time.seconds / std::max(moving, fixed);
   verdict.evidence = fmt::format("is a command ({}) that moves {} at {}, {} of what such commands reach",
                                  command->launch.name, format_value(bytes, "B"),
                                  format_value(bytes / time.seconds, "B/s"), format_percent(*verdict.achieved));

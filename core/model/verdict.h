@@ -91,8 +91,6 @@ struct Verdict {
   std::vector<Share> shares;
   /// Rate reached on the limiter over its ceiling: 0.93 = 93 %. Absent when unknown or overhead.
   std::optional<double> achieved;
-  /// How many times faster it would be if the limiter alone took all the time. Absent likewise.
-  std::optional<double> speed_up_left;
   double confidence = 0.0;  ///< probability that `regime` is right
   Certainty certainty = Certainty::boundary;
   Regime runner_up = Regime::unknown;

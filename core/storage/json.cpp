@@ -296,6 +296,8 @@ void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.field(OF(tolerance_seconds));
   visit.field(OF(recording_seconds), Domain::any);
   visit.filled(OF(recording_reason));
+  visit.field(OF(gap_seconds), Domain::any);
+  visit.field(OF(waiting_gap_seconds), Domain::any);
 }
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {
@@ -366,7 +368,7 @@ void describe(auto& visit, is_a<Advice> auto& it) {
 PLAIN(Vote, "check", it.experiment, OF(outcome), OF(says), OF(evidence))
 
 void describe(auto& visit, is_a<Verdict> auto& it) {
-  fields(visit, OF(regime), OF(limiter), OF(shares), OF(achieved), OF(speed_up_left));
+  fields(visit, OF(regime), OF(limiter), OF(shares), OF(achieved));
   visit.field(OF(confidence), Domain::probability);
   fields(visit, OF(certainty), OF(runner_up));
   if constexpr (is_reader<decltype(visit)>)  // older files lack it

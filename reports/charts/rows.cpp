@@ -199,7 +199,6 @@ void put_verdict(Json& row, const Point& point) {
   put(row, "confidence", verdict.confidence);
   row["certainty"] = name_of(verdict.certainty);
   put_text(row, "runner_up", runner_up_text(verdict));
-  put(row, "speed_up_left", verdict.speed_up_left);
   put_text(row, "advice", advice_text(verdict));
   put_text(row, "checks", votes_text(verdict));
   if (verdict.model_seconds > 0) put(row, "model", verdict.model_seconds);

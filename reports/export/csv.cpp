@@ -122,7 +122,6 @@ void add_verdict(CsvRecord& record, const Run& run, const Point& point, const Li
                                {"achieved_fraction", number(verdict.achieved)},
                                {"library_fraction", reach(&ProductReach::of_library)},
                                {"instruction_fraction", reach(&ProductReach::of_instruction)},
-                               {"speed_up_left", number(verdict.speed_up_left)},
                                {"confidence", number(verdict.confidence)},
                                {"certainty", name(name_of(verdict.certainty))},
                                {"runner_up", name(name_of(verdict.runner_up))},

@@ -103,7 +103,6 @@ Verdict verdict(Regime regime, std::string limiter, double share, std::optional<
                                          : Certainty::boundary;
   result.runner_up = runner_up;
   result.runner_up_probability = 1.0 - confidence;
-  if (achieved) result.speed_up_left = 1.0 / *achieved;
   result.model_seconds = 1e-6;
   result.evidence = std::move(evidence);
   return result;

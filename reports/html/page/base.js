@@ -116,7 +116,6 @@ function quantity(value, unit) {
 function facts(row) {
   const list = [["run", row.run], ["time, median", seconds(row.seconds, 4)], ["not steady", row.course && row.course + " while it was sampled"], ["on device", seconds(row.on_device, 4)], ["95 % interval", row.seconds && !row.course ? seconds(row.low, 4) + " to " + seconds(row.high, 4) : ""],
     ["limiter", row.limiter], ["of max", row.of_max],
-    ["speed-up left", row.speed_up_left === undefined ? "" : digits(row.speed_up_left) + "x"],
     ["confidence", row.confidence === undefined ? "" : confidence(row.confidence) + " (" + row.certainty + ")"], ["runner-up", row.runner_up],
     ["model", seconds(row.model, 4)], ["bandwidth", withPrefix(row.bytes_per_second, "B/s")], ["speed", withPrefix(row.flops_per_second, "FLOP/s")],
     ["intensity", row.intensity === undefined ? "" : digits(row.intensity) + " FLOP/byte"], ["working set", bytes(row.working_set)],

@@ -291,6 +291,8 @@ ActivityCheck activity_check(Random& random) {
   result.tolerance_seconds = random.maybe();
   result.recording_seconds = estimate();
   result.recording_reason = random.text();
+  result.gap_seconds = estimate();
+  result.waiting_gap_seconds = estimate();
   return result;
 }
 
@@ -360,7 +362,6 @@ Verdict verdict(Random& random) {
   result.limiter = random.text();
   result.shares = random.list(3, [&] { return Share{random.text(), random.any()}; });
   result.achieved = random.maybe();
-  result.speed_up_left = random.maybe();
   result.confidence = random.probability();
   result.certainty = random.of<Certainty>(certainty_names);
   result.runner_up = random.of<Regime>(regime_names);
