@@ -6,6 +6,7 @@
 
 #include "bench/memory/memory.h"
 #include "bench/point_runner.h"
+#include "core/base/time.h"
 #include "gpubench/vectors.h"
 
 namespace gpubench::bench {
@@ -79,9 +80,10 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
     } else if (const std::string* const reason = pass_->unavailable()) {
       pass_->give_up(measurement, *reason);  // the operation need not even set itself up
     } else {
+      const double start = steady_seconds();
       Declaration declared{&call.google, call.arguments,
                            [&](Declaration& all, const DeviceBatch& device, const HostBatch& host) {
-                             count(all, device, host, measurement, position);
+                             count(all, device, host, measurement, position, steady_seconds() - start);
                            }};
       State state(declared);
       call.operation(state);
@@ -93,7 +95,7 @@ const Measurement& CountingRunner::run(const PointCall& call, std::size_t positi
 }
 
 void CountingRunner::count(Declaration& declared, const DeviceBatch& device, const HostBatch& host,
-                           Measurement& measurement, std::size_t position) {
+                           Measurement& measurement, std::size_t position, double set_up_seconds) {
   device_.check(declared, host == nullptr);
   if (Gpu* const gpu = device_.gpu()) gpu->settle();
   const auto behind_reset = [&] { device_.execute(declared, device, host); };
@@ -104,6 +106,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
   };
   Replay replay;
   replay.point = position;
+  replay.set_up_seconds = set_up_seconds;
   replay.execute = alone;
   replay.resets = declared.device_reset || declared.host_reset;
   const bool is_cold = device_.is_cold();

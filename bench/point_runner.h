@@ -206,7 +206,7 @@ class CountingRunner {
 
  private:
   void count(detail::Declaration& declared, const DeviceBatch& device, const HostBatch& host, Measurement& measurement,
-             std::size_t position);
+             std::size_t position, double set_up_seconds);
 
   OpenDevice device_;
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go

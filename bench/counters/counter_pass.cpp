@@ -13,6 +13,9 @@ namespace {
 
 /// That one pass goes over. Each takes some hundred KiB of counter data.
 constexpr std::size_t points_of_a_pass = 256;
+/// To begin and end a pass takes as long on an H200 (docs/results/h200/counting.md). A point that takes longer to set up
+/// has its passes one after another.
+constexpr double slow_set_up_seconds = 20e-3;
 
 /// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
 std::optional<std::string> difference(double low, double high) {
@@ -188,6 +191,7 @@ void CounterPass::lay_out_rounds() {
     }
     for (std::size_t part = 0; part * points_of_a_pass < points_; ++part)
       for (std::size_t pass = 0; pass < passes; ++pass) rounds_.push_back({group, pass, part, true});
+    rounds_.push_back({.group = group, .of_slow = true});
   }
 }
 
@@ -215,7 +219,10 @@ void CounterPass::begin(std::size_t round) {
 bool CounterPass::wants(std::size_t point) {
   const std::size_t position = positions_.try_emplace(point, positions_.size()).first->second;
   if (!source_ || rounds_.empty()) return true;
-  return round_ && (!round_->by_passes || position / points_of_a_pass == round_->part);
+  if (!round_) return false;
+  if (!round_->by_passes && !round_->of_slow) return true;
+  if (slow_.contains(point) != round_->of_slow) return false;
+  return round_->of_slow || position / points_of_a_pass == round_->part;
 }
 
 void CounterPass::fill(Measurement& measurement, const Replay& replay) {
@@ -227,7 +234,9 @@ void CounterPass::fill(Measurement& measurement, const Replay& replay) {
     measurement.counters.clear();  // a resumed run's point may have some
     measurement.absent_counters.clear();
   }
-  if (!round_) return;
+  const bool begun = round_ && round_->pass > 0;
+  if (!begun && replay.set_up_seconds > slow_set_up_seconds) slow_.insert(replay.point);
+  if (!round_ || (round_->by_passes && slow_.contains(replay.point))) return;
   try {
     if (!why_not_this_round_.empty()) throw MetricsUnavailable(why_not_this_round_);
     Replay each = replay;

@@ -39,7 +39,8 @@ struct Alias {
   const char* unit;
   Set set;
   std::vector<Way> ways;
-  const char* clock = nullptr;  ///< of a unit's busy share: the cycles per second that its peak is in
+  const char* clock = nullptr;         ///< of a unit's busy share: the cycles per second that its peak is in
+  const char* unit_counter = nullptr;  ///< whose peak that is, where it is not that of the first counter
 };
 
 // Domains of clocks.
@@ -124,6 +125,13 @@ const std::vector<Alias>& aliases() {
       busy("sm_output_busy", sm_cycles, "l1tex__m_l1tex2xbar_req_cycles_active"),
       busy("l1_data_busy", sm_cycles, "l1tex__data_pipe_lsu_wavefronts"),
       busy("l1_banks_busy", sm_cycles, "l1tex__data_bank_reads"),
+      // Of the same stage what shared memory alone takes.
+      {"shared_busy",
+       "%",
+       Set::units,
+       {{{1, "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg"}}},
+       sm_cycles,
+       "l1tex__data_pipe_lsu_wavefronts.avg"},
       busy("texture_busy", sm_cycles, "l1tex__f_wavefronts"),
       busy("lsu_input_busy", sm_cycles, "l1tex__lsuin_requests"),
       busy("lsu_busy", sm_cycles, "sm__inst_executed_pipe_lsu"),
@@ -134,6 +142,7 @@ const std::vector<Alias>& aliases() {
       busy("fp64_busy", sm_cycles, "sm__pipe_fp64_cycles_active"),
       busy("tensor_busy", sm_cycles, "sm__pipe_tensor_cycles_active"),
       busy("issue_busy", sm_cycles, "sm__issue_active"),
+      {"l2_clock", "Hz", Set::units, {{{1, l2_cycles}}}},
       {"eligible_warps", "warps", Set::units, {{{1, "smsp__warps_eligible.avg.per_cycle_active"}}}},
       stall("stalled_by_memory", "long_scoreboard"),
       stall("stalled_by_shared", "short_scoreboard"),
@@ -331,7 +340,9 @@ Resolution resolve(const std::vector<std::string>& names, std::string_view chip,
         ResolvedMetric metric{name, alias->unit, *std::move(terms)};
         metric.of_units = alias->set == Set::units;
         if (alias->clock != nullptr)
-          metric.peak = {metric.terms.front().counter + ".peak_sustained", alias->clock, alias->clock == sm_cycles};
+          metric.peak = {
+              (alias->unit_counter != nullptr ? alias->unit_counter : metric.terms.front().counter) + ".peak_sustained",
+              alias->clock, alias->clock == sm_cycles};
         result.metrics.push_back(std::move(metric));
       } else
         result.absent.push_back({name, fmt::format("{} has no counter for it", chip)});

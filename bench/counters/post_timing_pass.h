@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,6 +47,8 @@ struct Replay {
   bool each_kernel = false;
   /// The point's position: the same in every round.
   std::size_t point = 0;
+  /// What the operation took to set itself up.
+  double set_up_seconds = 0.0;
 };
 
 /// Goes over points again, in one or several rounds, and adds to their measurements. What is missing is absent with its
@@ -249,8 +252,9 @@ class CounterPass final : public PostTimingPass {
   struct Round {
     std::size_t group = 0;
     std::size_t pass = 0;
-    std::size_t part = 0;      ///< of the points
+    std::size_t part = 0;  ///< of the points
     bool by_passes = false;
+    bool of_slow = false;  ///< those alone that take long to set up
   };
 
   void open();
@@ -273,6 +277,7 @@ class CounterPass final : public PostTimingPass {
   std::size_t points_ = 0;  ///< at most; 0: not known
   std::vector<Round> rounds_;
   std::map<std::size_t, std::size_t> positions_;  ///< among the points, in the order in which they came
+  std::set<std::size_t> slow_;                    ///< points that take long to set up
   std::optional<Round> round_;                    ///< none: nothing is left to count
   std::string why_not_this_round_;              ///< the source refuses this round's counters; empty when it takes them
   std::map<std::size_t, PointValues> counted_;  ///< by point
@@ -341,7 +346,8 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
 /// What a record has beyond the work of a kernel, from kernels that wait and from those that wait twice as long.
 Estimate excess_of_record(const Estimate& once, const Estimate& twice);
 
-/// Compares with the device time of the measurement, and what recording adds where that is known. The two agree when
+/// Compares with the device time of the measurement, with what recording adds where that is known, and less what lies
+/// between the records beyond the gap that any two kernels have. The two agree when
 /// they differ by at most the max of 0.25 us a kernel, 3 % of the recorded duration, and the distance that the 95 %
 /// intervals allow; a record may be longer by 90 ps a later block, too. Where they cannot be compared, `reason` says
 /// why.
@@ -377,6 +383,7 @@ class ActivityPass final : public PostTimingPass {
     Estimate overhead;
     Estimate excess;
     Estimate added;
+    std::optional<Estimate> waiting_gap;
   };
   std::optional<Recording> recording_;
   std::string recording_reason_;  ///< why that is not known

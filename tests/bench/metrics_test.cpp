@@ -420,7 +420,7 @@ TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
   std::vector<Measurement> points(300);
   phase.expect(points.size());
   const std::size_t rounds = phase.rounds();
-  EXPECT_EQ(rounds, 5U) << "one, and two passes over each of two parts";
+  EXPECT_EQ(rounds, 6U) << "one, two passes over each of two parts, and one for what takes long to set up";
   bool kept = false;
   for (std::size_t round = 0; round < rounds; ++round) {
     phase.begin(round);
@@ -434,13 +434,39 @@ TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
     }
   }
   EXPECT_THAT(chip.begun, ElementsAre(ElementsAre("fake__short.sum"), ElementsAre("fake__long.sum"), IsEmpty(),
-                                      ElementsAre("fake__long.sum"), IsEmpty()));
+                                      ElementsAre("fake__long.sum"), IsEmpty(), ElementsAre("fake__long.sum")));
   EXPECT_THAT(chip.max_points, ElementsAre(256U, 256U));
   EXPECT_EQ(chip.points.size(), 300U * 3);
   EXPECT_EQ(chip.points.back(), 598U);
   EXPECT_FALSE(kept) << "each pass finds the data of a fresh set-up";
   for (std::size_t point = 0; point < points.size(); ++point) phase.finish(point * 2, points[point]);
   EXPECT_THAT(points[299].counters, SizeIs(2));
+}
+
+TEST(CounterPass, WhatTakesLongToSetUpHasItsPassesTogether) {
+  FakeChip chip;
+  chip.by_passes = true;
+  CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip));
+  std::vector<Measurement> points(3);
+  phase.expect(points.size());
+  std::vector<std::size_t> set_up;
+  for (std::size_t round = 0; round < phase.rounds(); ++round) {
+    phase.begin(round);
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      if (!phase.wants(point)) continue;
+      set_up.push_back(point);
+      Replay replay = {[] {}, [] {}};
+      replay.point = point;
+      replay.set_up_seconds = point == 1 ? 0.5 : 1e-3;
+      phase.fill(points[point], replay);
+    }
+  }
+  EXPECT_THAT(set_up, ElementsAre(0U, 1U, 2U, 0U, 2U, 1U)) << "the first time shows how long it takes";
+  EXPECT_THAT(chip.points, ElementsAre(0U, 2U, 0U, 2U, 1U));
+  for (std::size_t point = 0; point < points.size(); ++point) {
+    phase.finish(point, points[point]);
+    EXPECT_THAT(points[point].counters, SizeIs(1)) << point;
+  }
 }
 
 TEST(CounterPass, KernelsThatAreCountedOneByOneNeedAllPassesOfAPointTogether) {
