@@ -278,12 +278,11 @@ void add_cache_probes(Workbench& bench) {
 }
 
 void add_atomics_probes(Workbench& bench) {
-  const auto add = [&](const char* memory, const char* shape, const auto& launch) {
+  const auto add = [&](const std::string& memory, const std::string& what, const char* shape, const auto& launch) {
     for (const auto& [contention, where] : contentions) {
       const std::string resource = fmt::format("atomic-{}-{}", memory, name_of(contention));
       Probe probe;
-      probe.ceiling = new_ceiling(resource, "op/s", CeilingGroup::atomics,
-                                  fmt::format("32-bit additions without a result, {}", where));
+      probe.ceiling = new_ceiling(resource, "op/s", CeilingGroup::atomics, fmt::format("{}, {}", what, where));
       probe.ceiling.shape = shape;
       bench.attempt({resource}, [&, contention = contention] {
         bench.add_loops(std::move(probe), [launch, contention](const probes::LoopLaunch& how, probes::Launched& done) {
@@ -292,16 +291,27 @@ void add_atomics_probes(Workbench& bench) {
       });
     }
   };
-  bench.attempt({"atomic-global-one", "atomic-global-warp", "atomic-global-spread"}, [&] {
+  std::vector<std::string> global;
+  for (const char* memory : {"global", "global-float", "global-float-returning"})
+    for (const std::string_view name : probes::contention_names)
+      global.push_back(fmt::format("atomic-{}-{}", memory, name));
+  bench.attempt(global, [&] {
     const std::size_t bytes = probes::atomics_bytes(bench.multiprocessors());
     std::byte* const counters = bench.keep(bytes);
     GPUBENCH_CUDA_CHECK(cudaMemsetAsync(counters, 0, bytes, bench.stream));
-    add("global", "8 blocks of 256 threads on each multiprocessor",
+    constexpr const char* full = "8 blocks of 256 threads on each multiprocessor";
+    add("global", "32-bit additions without a result", full,
         [counters](Contention contention, const probes::LoopLaunch& launch, probes::Launched& launched) {
           return probes::launch_global_atomics(contention, counters, launch, launched);
         });
+    for (const bool returning : {false, true})
+      add(returning ? "global-float-returning" : "global-float",
+          fmt::format("additions in FP32 with{} a result", returning ? "" : "out"), full,
+          [counters, returning](Contention contention, const probes::LoopLaunch& launch, probes::Launched& launched) {
+            return probes::launch_float_atomics(contention, returning, counters, launch, launched);
+          });
   });
-  add("shared", "one block of 1024 threads on each multiprocessor",
+  add("shared", "32-bit additions without a result", "one block of 1024 threads on each multiprocessor",
       [](Contention contention, const probes::LoopLaunch& launch, probes::Launched& launched) {
         return probes::launch_shared_atomics(contention, nullptr, launch, launched);
       });

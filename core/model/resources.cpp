@@ -42,7 +42,7 @@ constexpr Resource table[] = {
      .follows_clock = false, .moves_sectors = true, .color = "#0072B2", .busy = {"dram_busy"}},
     {.name = "shared", .label = "shared memory", .kind = memory, .group = CeilingGroup::memory, .unit = "B/s",
      .text = "Shared memory without bank conflicts.", .advice = "Avoid bank conflicts and reuse operands in registers.",
-     .color = "#BFE3F7", .busy = {"l1_data_busy", "l1_banks_busy"}},
+     .color = "#BFE3F7", .busy = {"shared_busy"}},
     {.name = "l1-data", .label = "the data stage of L1 and shared memory", .kind = memory, .group = CeilingGroup::memory,
      .text = "Wavefronts of 128 bytes for loads, stores and shared memory, as counted: bank conflicts and scattered "
              "accesses take several.",
@@ -241,7 +241,8 @@ constexpr Resource table[] = {
 
     // Atomics.
     {.name = "atomic-global-*", .group = CeilingGroup::atomics, .unit = "op/s",
-     .text = "Atomic additions to global memory: all threads to one address, each warp to its own, or each thread."},
+     .text = "Atomic additions to global memory, of integers or of FP32 with and without a result: all threads to one address, "
+             "each warp to its own, or each thread."},
     {.name = "l2-random-update", .label = "random L2 updates", .kind = memory, .group = CeilingGroup::atomics, .unit = "op/s",
      .text = "Atomic 64-bit additions without a result at random places of half of the L2.",
      .advice = "Sort the updates by place, or add in shared memory first."},

@@ -43,6 +43,30 @@ __global__ void __launch_bounds__(threads)
   leave_reading(clock, start);
 }
 
+/// Of floating-point numbers, with the number that was there or without.
+template <bool returning>
+__global__ void __launch_bounds__(threads) float_atomics_kernel(std::int64_t loops, float* counters, Strides strides,
+                                                                float amount, void* sink, ClockReading* clock) {
+  float* const counter = counters + counter_of(blockIdx.x * blockDim.x + threadIdx.x, strides.warps, strides.lanes);
+  float sum = 0.0F;
+  const ClockReading start = read_clocks();
+#pragma unroll 1
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+#pragma unroll
+    for (int k = 0; k < additions; ++k) {
+      if constexpr (returning) {
+        float before = 0.0F;
+        asm volatile("atom.global.add.f32 %0, [%1], %2;" : "=f"(before) : "l"(counter), "f"(amount) : "memory");
+        sum += before;
+      } else {
+        asm volatile("red.global.add.f32 [%0], %1;" ::"l"(counter), "f"(amount) : "memory");
+      }
+    }
+  }
+  leave_reading(clock, start);
+  if (sum < 0.0F) *static_cast<float*>(sink) = sum;
+}
+
 __global__ void __launch_bounds__(shared_threads)
     shared_atomics_kernel(std::int64_t loops, Strides strides, unsigned* sum, ClockReading* clock) {
   __shared__ unsigned counters[shared_threads];
@@ -80,6 +104,13 @@ cudaError_t launch_global_atomics(Contention contention, void* counters, const L
   return launch_loops(global_atomics_kernel, launch.multiprocessors * blocks_of_multiprocessor, threads,
                       additions * threads, launch, launched, static_cast<unsigned*>(counters), strides_of(contention),
                       launch.clock);
+}
+
+cudaError_t launch_float_atomics(Contention contention, bool returning, void* counters, const LoopLaunch& launch,
+                                 Launched& launched) {
+  return launch_loops(returning ? float_atomics_kernel<true> : float_atomics_kernel<false>,
+                      launch.multiprocessors * blocks_of_multiprocessor, threads, additions * threads, launch, launched,
+                      static_cast<float*>(counters), strides_of(contention), 1.0F, launch.sink, launch.clock);
 }
 
 cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched) {

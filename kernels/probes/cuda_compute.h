@@ -106,6 +106,9 @@ std::size_t atomics_bytes(int multiprocessors);
 /// 32-bit additions of 1 without a result, by every thread of a full GPU, 32 a loop. `counters` is device memory of
 /// atomics_bytes. Work counts additions.
 cudaError_t launch_global_atomics(Contention contention, void* counters, const LoopLaunch& launch, Launched& launched);
+/// The same of floating-point numbers, whose additions at one address wait for each other.
+cudaError_t launch_float_atomics(Contention contention, bool returning, void* counters, const LoopLaunch& launch,
+                                 Launched& launched);
 /// The same in shared memory, a block on each multiprocessor. The first block's sum over all its counters goes to
 /// `sum`, a device counter, if not null.
 cudaError_t launch_shared_atomics(Contention contention, unsigned* sum, const LoopLaunch& launch, Launched& launched);

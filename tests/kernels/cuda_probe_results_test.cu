@@ -5,6 +5,7 @@
 #include <cuda_fp8.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -372,6 +373,15 @@ TEST_F(ProbeResults, AtomicsAddUp) {
     }
     EXPECT_EQ(sum, launched.work) << name_of(contention);
     EXPECT_EQ(touched, addresses) << name_of(contention);
+    for (const bool returning : {false, true}) {
+      GPUBENCH_CUDA_CHECK(cudaMemset(counters.data(), 0, counters.bytes()));
+      GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
+      ASSERT_EQ(launch_float_atomics(contention, returning, counters.data(), loops(1), launched), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+      double additions = 0.0;
+      for (const std::int32_t bits : counters.to_host()) additions += std::bit_cast<float>(bits);
+      EXPECT_EQ(additions, launched.work) << name_of(contention) << (returning ? ", returning" : "");
+    }
     DeviceVector<std::int32_t> shared_sum(1);
     GPUBENCH_CUDA_CHECK(cudaMemset(shared_sum.data(), 0, shared_sum.bytes()));
     GPUBENCH_CUDA_CHECK(cudaDeviceSynchronize());
