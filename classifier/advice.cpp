@@ -115,6 +115,12 @@ struct Remedy {
 };
 Remedy remedy_for(Cause cause, bool memory_bound) {
   switch (cause) {
+    case Cause::queue:
+      return {
+          AdviceCode::coalesce,
+          "touch fewer sectors: sort the accesses by place, pack what is used together, or keep the often used part "
+          "where L2 holds it",
+          ""};
     case Cause::barrier:
       return {AdviceCode::fewer_barriers, "wait at fewer barriers: smaller blocks, or synchronisation of warps", ""};
     case Cause::dependency:
@@ -132,12 +138,41 @@ Remedy remedy_for(Cause cause, bool memory_bound) {
           "give each core more independent work: more independent operations per loop, wider vectors"};
 }
 
+/// What each block takes so much of that few warps fit beside each other; empty where that is not the reason. Of one
+/// kernel, as recorded.
+std::string what_keeps_warps_out(const Measurement& measurement) {
+  constexpr double few_warps = 30.0;     // percent of what a multiprocessor holds
+  constexpr double registers = 65536.0;  // of a multiprocessor since Kepler (CUDA Programming Guide, table 21)
+  constexpr double shared_bytes = 32.0 * 1024.0;
+  const auto occupancy = counter(measurement, "occupancy");
+  if (!occupancy || *occupancy > few_warps || !measurement.grid || !measurement.activity ||
+      measurement.activity->kernels.size() != 1)
+    return "";
+  const KernelLaunch& kernel = measurement.activity->kernels.front();
+  double threads = 1.0;
+  for (const std::int64_t along : kernel.block) threads *= static_cast<double>(along);
+  const auto fit = static_cast<double>(measurement.grid->blocks_per_multiprocessor);
+  if (!(threads > 0.0) || !(fit > 0.0) || 100.0 * fit * threads / 2048.0 > few_warps) return "";
+  if (static_cast<double>(kernel.registers) * threads * (fit + 1.0) > registers)
+    return fmt::format("with {} registers a thread only {:.0f} threads fit on it at a time", kernel.registers,
+                       fit * threads);
+  const double bytes =
+      static_cast<double>(kernel.static_shared_bytes) + static_cast<double>(kernel.dynamic_shared_bytes);
+  if (bytes > shared_bytes)
+    return fmt::format("with {} of shared memory a block only {:.0f} threads fit on it at a time",
+                       format_value(bytes, "B"), fit * threads);
+  return "";
+}
+
 void advise_on_latency(const Case& it, List& list) {
   if (it.binding.decision.regime == Regime::overhead) return advise_on_start(it, list);
-  const auto cause = latency_cause(it.measurement, it.prediction, it.machine.units);
+  const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
   if (cause.cause == Cause::few_blocks || cause.cause == Cause::uneven_waves) return;  // said of the grid
   const auto remedy = remedy_for(cause.cause, it.binding.decision.regime == Regime::memory);
-  const auto* const action = it.machine.kind == DeviceKind::cuda ? remedy.on_gpu : remedy.on_cpu;
+  const std::string crowded = cause.cause == Cause::queue ? "" : what_keeps_warps_out(it.measurement);
+  const std::string action = !crowded.empty() ? "let more warps run on each multiprocessor: " + crowded
+                             : it.machine.kind == DeviceKind::cuda ? remedy.on_gpu
+                                                                   : remedy.on_cpu;
   const auto evidence =
       !cause.clause.empty()
           ? cause.clause
@@ -202,11 +237,13 @@ bool is_matrix_product(const Case& it) {
 void advise_on_waste(const Case& it, List& list) {
   const ResourceTime* const level = it.prediction.largest(ResourceKind::memory);
   const double declared = it.measurement.work.bytes();
-  if (!it.prediction.counted || level == nullptr || declared <= 0.0 || 3.0 * level->seconds < it.beside_launch) return;
+  if (!(it.prediction.counted || it.moves_whole_sectors) || level == nullptr || declared <= 0.0 ||
+      3.0 * level->seconds < it.beside_launch)
+    return;
   const Resource* const row = find_resource(level->resource);
   if (row == nullptr || !row->moves_sectors) return;
-  const auto count = counted_in(it.measurement);
-  const double moved = count.bytes_of(level->resource);
+  const double moved = it.moves_whole_sectors ? *it.measurement.work.footprint_bytes
+                                              : counted_in(it.measurement).bytes_of(level->resource);
   if (moved < 1.25 * declared) return;
   const double needed = declared / moved;
   double left = it.beside_launch - std::min(level->seconds, it.beside_launch) * (1.0 - needed);
@@ -214,7 +251,8 @@ void advise_on_waste(const Case& it, List& list) {
     left = std::max(left, each.kind == ResourceKind::memory ? each.seconds * needed : each.seconds);
   list.add(AdviceCode::coalesce,
            "coalesce: let neighbouring threads access neighbouring addresses, and read nothing twice",
-           fmt::format("it moves {} but declares {}", format_value(moved, "B"), format_value(declared, "B")),
+           fmt::format("it {} {} but declares {}", it.moves_whole_sectors ? "touches" : "moves",
+                       format_value(moved, "B"), format_value(declared, "B")),
            it.overhead_seconds + left);
 }
 

@@ -84,11 +84,8 @@ Verdict decided(const Case& it) {
   verdict.regime = it.decision.regime;
   verdict.limiter = it.decision.limiter;
   verdict.shares = shares_of(it);
-  if (!is_launch(it.decision) && it.binding.decision.regime != Regime::unknown &&
-      it.decision.regime != Regime::unknown) {
+  if (!is_launch(it.decision) && it.binding.decision.regime != Regime::unknown && it.decision.regime != Regime::unknown)
     verdict.achieved = it.binding.seconds / it.time.seconds;
-    if (is_explained(it)) verdict.speed_up_left = it.time.seconds / it.binding.seconds;
-  }
   verdict.confidence = confidence.probability;
   verdict.certainty = certainty_of(confidence.probability);
   verdict.runner_up = confidence.runner_up;
@@ -101,6 +98,28 @@ Verdict decided(const Case& it) {
   verdict.votes = votes_of(verdict, it.measurement, it.machine.units);
   for (const Vote& vote : verdict.votes) weigh(vote, verdict);
   return verdict;
+}
+
+/// Few words of each sector are asked for, and all of it moves: where moving everything that an operation touches takes
+/// its time, and what it declares does not, that is the likely reason. Only counters tell for sure.
+std::optional<Prediction> with_whole_sectors(const Case& it) {
+  constexpr double min_spread = 1.5;
+  constexpr double min_explained = 0.8;
+  constexpr double max_explained = 1.1;
+  const Work& work = it.measurement.work;
+  if (it.decision.regime != Regime::latency || it.prediction.counted || it.witness || work.random ||
+      !work.flops.empty() || !work.footprint_bytes || !(work.bytes() > 0.0))
+    return std::nullopt;
+  const double spread = *work.footprint_bytes / work.bytes();
+  if (spread < min_spread || spread > 1.01 * max_waste) return std::nullopt;
+  Work whole = work;
+  whole.bytes_read *= spread;
+  whole.bytes_written *= spread;
+  Prediction prediction = predict(whole, model_input_of(it.measurement), it.machine);
+  const double explained = prediction.memory_seconds() / it.beside_launch;
+  if (prediction.largest(ResourceKind::memory) == nullptr || explained < min_explained || explained > max_explained)
+    return std::nullopt;
+  return prediction;
 }
 
 }  // namespace
@@ -147,7 +166,7 @@ void Case::ask_unit() {
 
 void Case::ask_atomics() {
   if (decision.regime != Regime::latency && decision.regime != Regime::unknown) return;
-  const auto contended = contended_atomics(measurement);
+  const auto contended = contended_atomics(measurement, machine);
   if (!contended || figures.overhead_excess() >= 1.0) return;
   witness = contended;
   is_contended = rests_on_unit = true;
@@ -226,7 +245,16 @@ Verdict verdict_of(const Measurement& measurement, const Machine& machine, std::
   if (auto of_command = verdict_of_command(measurement, machine)) return *std::move(of_command);
   const auto prediction = predict(measurement.work, model_input_of(measurement), machine);
   if (!is_finite(prediction)) return undecided("declares too much work to compute with");
-  auto verdict = decided({measurement, machine, time_of(measurement), prediction});
+  Case it(measurement, machine, time_of(measurement), prediction);
+  if (auto whole = with_whole_sectors(it)) {
+    Case moved(measurement, machine, it.time, *std::move(whole));
+    moved.moves_whole_sectors = true;
+    if (moved.decision.regime == Regime::memory) {
+      auto verdict = decided(moved);
+      return is_finite(verdict) ? verdict : undecided("has figures too large to compute with");
+    }
+  }
+  auto verdict = decided(it);
   return is_finite(verdict) ? verdict : undecided("has figures too large to compute with");
 }
 

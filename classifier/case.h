@@ -30,11 +30,12 @@ struct Case {
   Decision decision;
   /// Of the clock that the machine has when nothing holds it down; present where power is the limiter.
   std::optional<double> clock_under_power;
-  bool is_contended = false;   ///< updates that meet at few addresses are the limiter
-  bool rests_on_unit = false;  ///< the binding is the busiest unit's, not the model's
-  double overhead_seconds;     ///< what the launch takes of the time
-  double beside_launch;        ///< what it leaves
-  double memory_seconds;       ///< of all memory levels
+  bool is_contended = false;         ///< updates that meet at few addresses are the limiter
+  bool moves_whole_sectors = false;  ///< taken to move all that it touches, which it declares only a part of
+  bool rests_on_unit = false;        ///< the binding is the busiest unit's, not the model's
+  double overhead_seconds;           ///< what the launch takes of the time
+  double beside_launch;              ///< what it leaves
+  double memory_seconds;             ///< of all memory levels
   /// How far the work exceeds what its ceiling allows in this time, as a ratio (1.2: by 20 %). Absent within 5 % or
   /// within the uncertainty.
   std::optional<double> excess_over_ceiling;

@@ -159,7 +159,7 @@ bool is_doubtful_latency(const Case& it) {
   if (it.decision.regime != Regime::latency) return false;
   if (it.figures.busy) return *it.figures.busy >= busy_enough;
   return 2.0 * it.binding.seconds < it.beside_launch &&
-         latency_cause(it.measurement, it.prediction, it.machine.units).cause == Cause::unknown;
+         latency_cause(it.measurement, it.prediction, it.machine).cause == Cause::unknown;
 }
 
 /// How busy each unit is that was to be counted. A unit that was not seen may be the limit.
@@ -177,13 +177,17 @@ bool may_be_arithmetic(const Case& it) {
   if (std::ranges::any_of(it.measurement.counters,
                           [](const Counter& counter) { return counter.name.starts_with("flops_"); }))
     return false;
-  const Cause cause = latency_cause(it.measurement, it.prediction, it.machine.units).cause;
+  const Cause cause = latency_cause(it.measurement, it.prediction, it.machine).cause;
   return cause != Cause::few_blocks && cause != Cause::uneven_waves;
 }
+
+/// Without counters the bytes of a verdict are a guess; the time may have another reason.
+constexpr double of_whole_sectors = 0.8;
 
 double lowered(double probability, const Case& it) {
   const bool counted = it.figures.busy || it.prediction.counted || it.machine.kind != DeviceKind::cuda;
   if (it.is_contended) probability = std::min(probability, never_certain);
+  if (it.moves_whole_sectors) probability = std::min(probability, of_whole_sectors);
   if (is_doubtful_latency(it)) probability = std::min(probability, counted ? never_certain : uncounted_latency);
   if ((it.prediction.counted || it.figures.busy) && may_be_arithmetic(it))
     probability = std::min(probability, uncounted_latency);

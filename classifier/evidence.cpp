@@ -64,6 +64,11 @@ std::string idle_note(const Case& it) {
 
 /// A unit of the hardware in words, with what its counter said.
 std::string unit_clause(const Case& it) {
+  if (it.is_contended && it.witness->in_turn)
+    return fmt::format(
+        "floating-point numbers are added at one address, one after another: the atomic units of the busiest slice of "
+        "L2 are at {} of their peak (counter {}), which is as fast as such additions go",
+        format_percent(it.witness->busy), it.witness->counter);
   if (it.is_contended)
     return fmt::format(
         "updates meet at few addresses: the atomic units of the busiest slice of L2 are at {} of their "
@@ -80,7 +85,7 @@ std::string unit_sentence(const Case& it) {
 
 std::string latency_sentence(const Case& it) {
   const double rest = it.beside_launch;
-  const auto cause = latency_cause(it.measurement, it.prediction, it.machine.units);
+  const auto cause = latency_cause(it.measurement, it.prediction, it.machine);
   const std::string waits = cause.clause.empty() ? "" : "; " + cause.clause;
   if (it.rests_on_unit)
     return fmt::format("works for {} and keeps no unit busy: the busiest, {}{}{}", format_seconds(rest),
@@ -102,6 +107,12 @@ std::string memory_sentence(const Case& it) {
   if (work.bytes() <= 0.0)
     return fmt::format("takes {} for bytes that need {} at {}", format_seconds(it.time.seconds),
                        format_seconds(it.memory_seconds), memory_ceiling(it));
+  if (it.moves_whole_sectors)
+    return fmt::format(
+        "declares {} of the {} that it touches; to move all of them takes {} of its {}, as where a few "
+        "words of each sector are used",
+        format_value(work.bytes(), "B"), format_value(work.footprint_bytes.value_or(0.0), "B"),
+        format_seconds(it.memory_seconds), format_seconds(it.time.seconds));
   const char* verb = work.bytes_written <= 0.0 ? "reads" : work.bytes_read <= 0.0 ? "writes" : "reads and writes";
   return fmt::format("{} {} at {}, {} of {}", verb, format_value(work.bytes(), "B"),
                      format_value(work.bytes() / it.time.seconds, "B/s"),

@@ -130,6 +130,8 @@ Machine machine_of(const Calibration& calibration) {
     machine.unit_l1 = rate_of(calibration, resource::l1);
     machine.unit_shared = rate_of(calibration, resource::shared);
   }
+  machine.float_atomics = rate_of(calibration, "atomic-global-float-one");
+  if (const auto latency = rate_of(calibration, "latency-dram")) machine.dram_latency = latency->per_second;
   constexpr double sector_bytes = 32.0;  // as which the ceilings of random reads count each
   for (auto& [resource, rate] : machine.random_reads) {
     rate = rate_of(calibration, resource);

@@ -92,6 +92,8 @@ struct Machine {
   /// Of all multiprocessors together. For counted traffic alone: nobody declares it.
   std::optional<Rate> unit_l1;
   std::optional<Rate> unit_shared;
+  std::optional<Rate> float_atomics;   ///< additions a second of floating-point numbers at one address
+  std::optional<double> dram_latency;  ///< seconds that one load takes when nothing else runs
   RandomRates random_reads = {{{"l2-random-read", {}}, {"dram-random-read", {}}}};
   RandomRates random_updates = {{{"l2-random-update", {}}, {"dram-random-update", {}}}};
   std::array<std::optional<Rate>, pipe_names.size()> pipes;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/base/units.h"
 #include "core/model/resources.h"
@@ -43,14 +44,21 @@ bool shares_unit(const Resource& resource, std::string_view other) {
          std::ranges::any_of(row->busy, [&](std::string_view unit) { return !unit.empty() && serves(resource, unit); });
 }
 
-std::optional<Witness> contended_atomics(const Measurement& measurement) {
+std::optional<Witness> contended_atomics(const Measurement& measurement, const Machine& machine) {
   constexpr std::string_view hottest = "l2_atomics_hottest_busy";
   constexpr double min_percent = 60.0;
   constexpr double min_ratio = 8.0;
+  constexpr double same_rate = 0.1;
   const auto most = witness_percent(measurement, hottest);
   const auto mean = witness_percent(measurement, "l2_atomics_busy");
-  if (!most || !mean || *most < min_percent || *most < min_ratio * *mean) return std::nullopt;
-  return Witness{hottest, *most / 100.0, {Regime::memory, resource::atomic_global}};
+  if (!most || !mean || *most < min_ratio * *mean) return std::nullopt;
+  Witness result{hottest, *most / 100.0, {Regime::memory, resource::atomic_global}};
+  if (*most >= min_percent) return result;
+  // The unit takes one addition a cycle.
+  const auto clock = counter(measurement, "l2_clock");
+  if (!clock || !machine.float_atomics) return std::nullopt;
+  result.in_turn = std::abs(result.busy * *clock / machine.float_atomics->per_second - 1.0) <= same_rate;
+  return result.in_turn ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction) {
@@ -72,6 +80,14 @@ std::optional<Witness> witness_of(const Measurement& measurement, const Predicti
       result = Witness{*unit, *percent_of(*unit) / 100.0, {regime_of(best->name), best->name}};
   }
   if (!result->decision.limiter.empty()) return result;
+  // Without conflicts each instruction takes one turn of the data stage; else what does is told apart.
+  if (serves(*find_plain_resource("l1-data"), result->counter))
+    for (const std::string_view nearer : {"lsu", "shared"})
+      for (const std::string_view unit : find_plain_resource(nearer)->busy)
+        if (percent_of(unit).value_or(-1.0) >= 100.0 * result->busy - as_busy) {
+          const Decision decision{regime_of(nearer), find_plain_resource(nearer)->name};
+          return Witness{unit, *percent_of(unit) / 100.0, decision};
+        }
   best = nullptr;
   for (const Resource& row : all_resources())
     if (serves(row, result->counter) &&
@@ -81,7 +97,21 @@ std::optional<Witness> witness_of(const Measurement& measurement, const Predicti
   return result;
 }
 
-LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, int units) {
+/// Cycles for which a warp waits at each of its loads, as counted; absent where few of its instructions are loads of
+/// the load-store unit. That unit takes one instruction a cycle of a multiprocessor, and four are issued.
+std::optional<double> cycles_of_a_load(const Measurement& measurement) {
+  constexpr double issued_a_cycle = 4.0;
+  constexpr double min_part = 0.01;
+  const auto waits = counter(measurement, "stalled_by_memory");
+  const auto loads = witness_percent(measurement, "lsu_busy");
+  const auto issued = witness_percent(measurement, "issue_busy");
+  if (!waits || !loads || !issued || !(*issued > 0.0)) return std::nullopt;
+  const double part = *loads / (issued_a_cycle * *issued);
+  return part >= min_part ? std::optional(*waits / part) : std::nullopt;
+}
+
+LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine) {
+  const int units = machine.units;
   constexpr double min_idle = 1.5;   // wave factor: a third idle
   constexpr double min_part = 0.35;  // of the stalls
   if (prediction.wave_factor >= min_idle && measurement.grid) {
@@ -108,6 +138,15 @@ LatencyCause latency_cause(const Measurement& measurement, const Prediction& pre
   if (most == nullptr) return {};
   const double part = counter(measurement, most->counter).value_or(0.0) / sum;
   if (part < min_part) return {};
+  if (const auto load = cycles_of_a_load(measurement);
+      load && most->cause == Cause::memory_latency && machine.dram_latency && machine.clock_hz) {
+    constexpr double queued = 3.0;
+    const double times = *load / measurement.clock_hz.value_or(*machine.clock_hz) / *machine.dram_latency;
+    if (times >= queued)
+      return {Cause::queue,
+              fmt::format("its loads take {}x what DRAM takes when it is idle, so they wait for each other",
+                          format_number(times))};
+  }
   return {most->cause, fmt::format("{} of its stalled warps wait {}", format_percent(part), most->what)};
 }
 

@@ -17,9 +17,11 @@ struct Witness {
   std::string_view counter;  ///< lives as long as the program
   double busy = 0.0;         ///< of its peak, while the device worked: 0.93
   Decision decision;         ///< memory or compute, by the resource that the unit serves
+  bool in_turn = false;      ///< what it does waits for what it did before, so it is never busier
 };
 /// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
-/// one that the model needs longest. Absent where no unit was counted.
+/// one that the model needs longest. Where each instruction takes one turn of L1's data stage, it is the load-store
+/// unit. Absent where no unit was counted.
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
 
 /// The highest share of a unit that does not serve this resource; 0 where none was counted.
@@ -28,16 +30,18 @@ double busy_beside(const Measurement& measurement, const Resource& resource);
 bool shares_unit(const Resource& resource, std::string_view other);
 
 /// The atomic units of the slice of L2 that works most, where updates meet at few addresses: far busier than the mean.
-std::optional<Witness> contended_atomics(const Measurement& measurement);
+/// Additions of floating-point numbers at one address wait for each other: they are known by their rate.
+std::optional<Witness> contended_atomics(const Measurement& measurement, const Machine& machine);
 
 /// Why an operation keeps no unit busy.
-enum class Cause { unknown, few_blocks, uneven_waves, barrier, dependency, shared_latency, memory_latency };
+enum class Cause { unknown, few_blocks, uneven_waves, barrier, dependency, shared_latency, memory_latency, queue };
 struct LatencyCause {
   Cause cause = Cause::unknown;
   std::string clause;  ///< "its warps wait for memory in 71 % of their stalls"; empty when unknown
 };
-/// By the grid where that leaves a third of the multiprocessors idle, else by what most stalled warps wait for.
-LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, int units);
+/// By the grid where that leaves a third of the multiprocessors idle, else by what most stalled warps wait for. A load
+/// that takes much longer than from an idle DRAM waits in a queue: then more loads in flight help nothing.
+LatencyCause latency_cause(const Measurement& measurement, const Prediction& prediction, const Machine& machine);
 
 /// The clock of a point as a part of the machine's, where the power limit held it down; absent else.
 std::optional<double> clock_under_power_limit(const Measurement& measurement, const Machine& machine);

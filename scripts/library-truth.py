@@ -16,7 +16,8 @@ RUN.json is a run of the same program, with its calibration. The truth of a poin
 Nsight Compute's passes lengthen short kernels, so its shares are taken of the durations that the driver's own activity records gave in
 RUN.json, where those are shorter. Starting blocks is a unit of the hardware that Nsight Compute has no counter for: its share is the
 calibrated time to start the point's blocks over its time on the device, and its regime is overhead.
-So does the busiest slice of L2 with its atomic units, as RUN.json counted it: Nsight Compute's shares are means over all slices.
+So does the busiest slice of L2 with its atomic units, as RUN.json counted it: Nsight Compute's shares are means over all slices. Its peak
+for floating-point numbers at one address is their calibrated rate.
 Copies and fills have no kernel that Nsight Compute could see. Their launch is the calibrated cost of a command of four bytes, and the
 share of their engine is their rate over the best rate of the same operation at any size."""
 
@@ -60,6 +61,8 @@ UNITS = [(re.compile(pattern), unit, regime) for pattern, unit, regime in (
     (r"^sm(sp)?__", "other of the multiprocessor", COMPUTE))]
 REGIME_OF = {unit: regime for _, unit, regime in UNITS} | {"copy engine": MEMORY, "block start": "overhead", "atomics of one slice": MEMORY}
 HOTTEST = "l2_atomics_hottest_busy"  # counted in the run itself: Nsight Compute's shares are means over all slices
+
+MEAN, IN_TURN = "l2_atomics_busy", "atomic-global-float-one"
 
 # Operations of commands: the ceiling that holds what such a command of four bytes takes.
 COMMANDS = {"copy_device_to_device": "copy-device-to-device", "copy_host_to_device": "copy-host-to-device",
@@ -213,6 +216,12 @@ def rows(run, truth):
             hottest = next((each.get("value") for each in measurement.get("counters", []) if each["name"] == HOTTEST), None)
             if hottest is not None:
                 units["atomics of one slice"] = min(hottest, 100.0)
+                clock = next((each.get("value") for each in measurement.get("counters", []) if each["name"] == "l2_clock"), None)
+                in_turn = ceilings.get(IN_TURN)
+                # A cycle for each addition: those of floating-point numbers at one address go one after another, slower.
+                if clock and in_turn and hottest >= 8 * next(each["value"] for each in measurement["counters"] if each["name"] == MEAN):
+                    as_fast = hottest / 100.0 * clock / in_turn
+                    units["atomics of one slice"] = max(units["atomics of one slice"], 100.0 * min(as_fast, 1.0) if as_fast < 1.1 else 0.0)
             # Nodes of a graph of the user's own cost less than launches.
             fixed, launches = ceilings.get("graph-node" if measurement.get("label") == "graph" else "launch"), expected or known["kernels"]
         share = None if fixed is None else launches * fixed / seconds

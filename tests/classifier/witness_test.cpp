@@ -71,6 +71,93 @@ TEST(Witness, UpdatesThatMeetAtFewAddressesAreTheLimiter) {
   EXPECT_EQ(busy.limiter, "alu");
 }
 
+TEST(Witness, FloatsThatAreAddedAtOneAddressWaitForEachOther) {
+  const auto plain = measured(62e-6, streaming(8e6, 1e3));
+  const auto at = [&](double hottest, double clock) {
+    return with_units(plain, {{"l2_atomics_busy", 0.4}, {"l2_atomics_hottest_busy", hottest}, {"l2_clock", clock}});
+  };
+  auto calibration = gpu();
+  EXPECT_EQ(classify(at(33.3, 1.7e9), calibration).regime, Regime::latency) << "nobody knows their rate";
+  calibration.ceilings.push_back(ceiling("atomic-global-float-one", 569e6));
+  const auto in_turn = classify(at(33.3, 1.7e9), calibration);
+  EXPECT_EQ(in_turn.regime, Regime::memory);
+  EXPECT_EQ(in_turn.limiter, "atomic-global");
+  EXPECT_EQ(in_turn.certainty, Certainty::likely);
+  EXPECT_THAT(in_turn.evidence, HasSubstr("added at one address, one after another"));
+  EXPECT_THAT(in_turn.advice.at(0).action, HasSubstr("in registers or shared memory first"));
+  EXPECT_EQ(classify(at(20.0, 1.7e9), calibration).regime, Regime::latency) << "they could be added faster";
+  EXPECT_EQ(classify(at(45.0, 1.7e9), calibration).regime, Regime::latency) << "whole numbers are added faster";
+}
+
+TEST(Witness, L1sDataStageIsNamedByWhatKeepsItBusy) {
+  const auto plain = measured(62e-6, streaming(8e6, 1e3));
+  const auto limiter = [&](double stage, double shared, double lsu) {
+    const auto verdict =
+        classify(with_units(plain, {{"l1_data_busy", stage}, {"shared_busy", shared}, {"lsu_busy", lsu}}), gpu());
+    EXPECT_EQ(verdict.regime, Regime::memory);
+    return verdict.limiter;
+  };
+  EXPECT_EQ(limiter(97.0, 0.0, 20.0), "l1-data") << "scattered accesses to global memory";
+  EXPECT_EQ(limiter(97.0, 96.0, 20.0), "shared") << "bank conflicts";
+  EXPECT_EQ(limiter(97.0, 96.0, 95.0), "lsu") << "one turn for each instruction: no conflicts";
+}
+
+TEST(Witness, LoadsThatWaitForEachOtherAreNotToBeMoreOfThem) {
+  auto calibration = gpu();
+  calibration.ceilings.push_back(ceiling("latency-dram", 340e-9));
+  find(calibration, "fp32").clock_hz = 2e9;
+  const auto loads = [&](double stalled) {
+    return classify(with_units(measured(62e-6, streaming(8e6, 1e3)), {{"dram_busy", 25.0},
+                                                                      {"issue_busy", 2.0},
+                                                                      {"lsu_busy", 0.8},
+                                                                      {"stalled_by_memory", stalled},
+                                                                      {"stalled_by_dependency", 1.0}}),
+                    calibration);
+  };
+  const auto alone = loads(60.0);  // 600 cycles each
+  EXPECT_EQ(alone.regime, Regime::latency);
+  EXPECT_EQ(alone.advice.front().code, AdviceCode::more_bytes_in_flight);
+  const auto queue = loads(600.0);
+  EXPECT_EQ(queue.regime, Regime::latency);
+  EXPECT_THAT(queue.evidence, HasSubstr("its loads take 8.82x what DRAM takes when it is idle"));
+  EXPECT_EQ(queue.advice.front().code, AdviceCode::coalesce);
+}
+
+TEST(Witness, WhatKeepsWarpsOutIsSaid) {
+  auto measurement = with_units(measured(62e-6, streaming(8e6, 1e3)),
+                                {{"issue_busy", 20.0}, {"occupancy", 12.5}, {"stalled_by_memory", 9.0}});
+  measurement.grid = Grid{132, 1};
+  measurement.activity.emplace();
+  KernelLaunch kernel;
+  kernel.block = {256, 1, 1};
+  kernel.registers = 255;
+  measurement.activity->kernels = {kernel};
+  const auto crowded = classify(measurement, gpu());
+  EXPECT_THAT(crowded.advice.front().action,
+              HasSubstr("with 255 registers a thread only 256 threads fit on it at a time"));
+  measurement.activity->kernels.front().registers = 40;
+  EXPECT_THAT(classify(measurement, gpu()).advice.front().action, testing::Not(HasSubstr("registers")));
+  measurement.activity->kernels.front().block = {INT64_MAX, INT64_MAX, 1};
+  EXPECT_THAT(classify(measurement, gpu()).advice.front().action, testing::Not(HasSubstr("registers")));
+}
+
+TEST(Witness, WithoutCountersMovingAllThatIsTouchedMayBeTheReason) {
+  Work few = streaming(32e6, 0.0);  // 8 us at DRAM's ceiling
+  few.footprint_bytes = 256e6;      // 64 us
+  const auto strewn = classify(measured(67e-6, few), gpu());
+  EXPECT_EQ(strewn.regime, Regime::memory);
+  EXPECT_EQ(strewn.limiter, "dram");
+  EXPECT_LE(strewn.confidence, 0.8);
+  EXPECT_THAT(strewn.evidence, HasSubstr("a few words of each sector"));
+  EXPECT_EQ(strewn.advice.front().code, AdviceCode::coalesce);
+  EXPECT_EQ(classify(measured(150e-6, few), gpu()).regime, Regime::latency) << "that would take less";
+  Work product = few;
+  product.flops[fp32] = 1e6;
+  EXPECT_EQ(classify(measured(67e-6, product), gpu()).regime, Regime::latency) << "a workspace counts as touched, too";
+  few.footprint_bytes = 2560e6;
+  EXPECT_EQ(classify(measured(645e-6, few), gpu()).regime, Regime::latency) << "more than whole sectors";
+}
+
 TEST(Witness, TheNumberFormatNamesTheTensorPipe) {
   Work work = streaming(1e6, 1e6);
   work.flops[tensor_bf16] = 1e9;
