@@ -384,11 +384,28 @@ class Reader {
   void finish() {
     if (!ended_)
       warn("has no end: the process was killed, crashed or left with _exit; its last moments may be missing");
-    if (open_.empty()) return;
-    std::int64_t last = 0;
-    for (const Slice& slice : timeline_.slices) last = std::max(last, slice.end_ns());
-    for (const auto& [number, place] : open_)
-      timeline_.slices[place].duration_ns = std::max<std::int64_t>(last - timeline_.slices[place].start_ns, 0);
+    if (!open_.empty()) {
+      std::int64_t last = 0;
+      for (const Slice& slice : timeline_.slices) last = std::max(last, slice.end_ns());
+      for (const auto& [number, place] : open_)
+        timeline_.slices[place].duration_ns = std::max<std::int64_t>(last - timeline_.slices[place].start_ns, 0);
+    }
+    drop_own_waits();
+  }
+
+  /// A wait in no call of the program is gpubench's own, while it reads counters.
+  void drop_own_waits() {
+    const auto place = tracks_.find({TrackKind::other, -1, traces::synchronization_track});
+    if (place == tracks_.end()) return;
+    const auto waits = [&](const Slice& slice) { return slice.track == place->second; };
+    std::unordered_map<std::uint32_t, bool> called;
+    for (const Slice& slice : timeline_.slices)
+      if (waits(slice)) called.emplace(slice.correlation, false);
+    for (const Slice& slice : timeline_.slices)
+      if (const auto& track = timeline_.tracks[slice.track];
+          track.kind == TrackKind::thread && track.process == process_)
+        if (const auto found = called.find(slice.correlation); found != called.end()) found->second = true;
+    std::erase_if(timeline_.slices, [&](const Slice& slice) { return waits(slice) && !called[slice.correlation]; });
   }
 
   Mapping& mapping_;

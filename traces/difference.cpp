@@ -98,8 +98,10 @@ Side side_of(const Timeline& timeline) {
     if (!occupies_gpu(work.kind) || links.gpu_of_track[work.track] == none) continue;
     all_work += seconds_of(work.duration_ns);
     const std::uint32_t call = links.call_of[i];
-    const Slice& started = call == none ? work : timeline.slices[links.calls[call].slice];
-    const auto place = place_of(timeline.tracks[work.track].process, started.start_ns);
+    const std::uint32_t process = timeline.tracks[work.track].process;
+    const bool by_itself = call == none || (of_process[process] != nullptr && of_process[process]->of_work);
+    const Slice& started = by_itself ? work : timeline.slices[links.calls[call].slice];
+    const auto place = place_of(process, started.start_ns);
     if (!place) continue;
     kernels.add(*place, work.name, work.duration_ns, 1);
     const std::uint32_t operation = call == none ? none : found_operators.of_call[call];

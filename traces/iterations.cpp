@@ -117,6 +117,7 @@ Iterations by_period(const Timeline& timeline, const Sequence& sequence) {
   }
   if (result.all.size() < min_repeats) return {};
   result.by = fmt::format("{} kernels, copies and fills that repeat", period);
+  result.of_work = true;
   return result;
 }
 

@@ -23,7 +23,8 @@ struct Iteration {
 /// repeats itself in at least nine of ten places.
 struct Iterations {
   std::uint32_t process = 0;
-  std::string by;  ///< "ProfilerStep", "range step", "314 kernels, copies and fills that repeat"; empty for none
+  std::string by;        ///< "ProfilerStep", "range step", "314 kernels, copies and fills that repeat"; empty for none
+  bool of_work = false;  ///< they begin and end with work on the GPU; else with what the host does
   std::vector<Iteration> all;
   Distribution duration_ns;
   /// Those that took longer than this times the median.

@@ -237,5 +237,20 @@ TEST(Difference, without_iterations_is_that_of_the_whole) {
   EXPECT_FALSE(all.kernels[0].sure());
 }
 
+TEST(Difference, puts_work_where_it_ran_when_iterations_are_told_by_it) {
+  Sample sample;  // all is launched at once, long before it runs
+  for (int i = 0; i < 6; ++i)
+    for (int k = 0; k < 2; ++k) {
+      const std::int64_t call = (i * 2 + k) * us, start = (100 + i * 20 + k * 10) * us;
+      sample.kernel(call, call + 500, start, start + 5 * us, k == 0 ? "a" : "b");
+    }
+  const auto all = traces::difference(sample.sorted(), sample.sorted());
+  EXPECT_EQ(all.by, "2 kernels, copies and fills that repeat");
+  for (const Change& change : all.kernels) {
+    EXPECT_DOUBLE_EQ(change.base.seconds, 5e-6) << change.name;
+    EXPECT_DOUBLE_EQ(change.base.count, 1.0);
+  }
+}
+
 }  // namespace
 }  // namespace gpubench
