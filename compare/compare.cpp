@@ -277,6 +277,7 @@ class Comparing {
       groups.push_back(group_of(next_.tables, points));
       for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
     }
+    if (!options_.paired) judge_operations(device, points, groups[0], groups[1]);
     const ProcessNoise noise = learn_noise(groups, points.size());
     const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
     const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
@@ -296,6 +297,26 @@ class Comparing {
       each.place = points[i];
       judged.push_back(std::move(each));
     }
+  }
+
+  /// Each operation of several points, and all of them where there are several.
+  void judge_operations(const std::string& device, const std::vector<std::size_t>& points, const ProcessGroup& base,
+                        const ProcessGroup& next) {
+    std::vector<std::string> names;
+    std::vector<std::size_t> places;
+    for (const std::size_t point : points) {
+      const std::string_view name = index_.keys()[point].name;
+      const auto found = std::ranges::find(names, name.substr(0, name.find('/')));
+      places.push_back(static_cast<std::size_t>(found - names.begin()));
+      if (found == names.end()) names.emplace_back(name.substr(0, name.find('/')));
+    }
+    const auto add = [&](const std::vector<std::size_t>& of_point, const std::vector<std::string>& of) {
+      for (auto& each :
+           judged_operations(operation_differences(base, next, of_point, of.size()), of, device, options_.min_effect))
+        if (each.points > 1) result_.operations.push_back(std::move(each));
+    };
+    add(places, names);
+    if (names.size() > 1) add(std::vector<std::size_t>(points.size(), 0), {""});
   }
 
   void describe(std::size_t point, ComparedPoint& compared) const {

@@ -56,10 +56,23 @@ struct LeftOutPoint {
   std::string reason;
 };
 
+/// The points of an operation together, or of all operations of a device: the mean of their logarithms' changes. The
+/// points of a process share part of its noise, so each process counts as one value.
+struct ComparedOperation {
+  std::string operation;  ///< empty: all
+  std::string device;
+  std::size_t points = 0;
+  Estimate ratio;  ///< new over base, with its 95 % interval
+  Change change = Change::inconclusive;
+  double p_value = 1.0;   ///< that nothing changed by more than the least effect, adjusted for all operations
+  bool relative = false;  ///< one run a side: to what the other operations changed by
+};
+
 struct Comparison {
   std::vector<ComparedPoint> points;
-  std::vector<LeftOutPoint> left_out;     ///< for want of a clock that both sides have
-  std::vector<std::string> only_in_base;  ///< names of points
+  std::vector<ComparedOperation> operations;  ///< those that can be judged; they do not count for the exit code
+  std::vector<LeftOutPoint> left_out;         ///< for want of a clock that both sides have
+  std::vector<std::string> only_in_base;      ///< names of points
   std::vector<std::string> only_in_new;
   std::vector<std::string> failed_in_new;  ///< timed in the base, failed in a new run
   std::vector<std::string> differences;    ///< of device and settings, each a sentence

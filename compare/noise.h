@@ -120,6 +120,22 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles);
 
+/// What the points of one operation changed by together.
+struct OperationDifference {
+  Difference difference;
+  std::size_t points = 0;
+  bool relative = false;  ///< as ComparedOperation::relative
+};
+/// For each operation below `count`; `operations` names that of each point. Absent where nothing tells the noise.
+std::vector<std::optional<OperationDifference>> operation_differences(const ProcessGroup& base,
+                                                                      const ProcessGroup& next,
+                                                                      const std::vector<std::size_t>& operations,
+                                                                      std::size_t count);
+/// Adjusts for the number of operations, and decides.
+std::vector<ComparedOperation> judged_operations(const std::vector<std::optional<OperationDifference>>& differences,
+                                                 const std::vector<std::string>& names, const std::string& device,
+                                                 double min_effect);
+
 /// How many runs a side would decide at least half of the inconclusive points.
 struct Settling {
   int runs = 0;               ///< 0: more than `most_runs_to_settle`

@@ -199,6 +199,21 @@ ShownPoints shown_points(const compare::Comparison& comparison) {
   return shown;
 }
 
+std::vector<std::string> changed_operations(const compare::Comparison& comparison) {
+  std::vector<std::string> lines;
+  for (const compare::ComparedOperation& each : comparison.operations) {
+    if (each.change != compare::Change::slower && each.change != compare::Change::faster) continue;
+    const double ratio = each.ratio.value;
+    lines.push_back(fmt::format("{}: {:.3g}x {} over {} {}, 95 % of new/base [{:.3g}, {:.3g}]{}",
+                                each.operation.empty() ? "all operations of " + each.device : each.operation,
+                                std::max(ratio, 1.0 / ratio), ratio > 1.0 ? "slower" : "faster",
+                                each.operation.empty() ? "all" : "its",
+                                plural(static_cast<long long>(each.points), "point"), each.ratio.ci95.low,
+                                each.ratio.ci95.high, each.relative ? ", beside what the other operations did" : ""));
+  }
+  return lines;
+}
+
 std::string summary_of(const compare::Comparison& comparison) {
   std::array<std::size_t, changes.size()> counts{};
   for (const auto& point : comparison.points) ++counts[static_cast<std::size_t>(point.change)];

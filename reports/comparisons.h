@@ -55,6 +55,9 @@ struct ShownPoints {
 };
 ShownPoints shown_points(const compare::Comparison& comparison);
 
+/// Of operations that changed as a whole: "gemm: 1.05x slower over its 9 points, 95 % [1.04, 1.06]".
+std::vector<std::string> changed_operations(const compare::Comparison& comparison);
+
 /// "12 points compared: 1 slower, 10 same, 1 inconclusive, 2 failed in the new run, 1 only in the base".
 std::string summary_of(const compare::Comparison& comparison);
 

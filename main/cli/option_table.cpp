@@ -201,7 +201,7 @@ const std::vector<OptionRow>& option_table() {
        "Where to measure. Without it: cuda:0 if there is one, else cpu.", text(&Options::device)},
       {in_run, "--filter", "REGEX", "", "", common, once,
        "Run only the points whose name matches. A leading '-' inverts the choice.", text(&Options::filter)},
-      {in_report | in_compare, "--filter", "REGEX", "", "", common, once,
+      {in_report | in_compare | in_gate_check | in_gate_history, "--filter", "REGEX", "", "", common, once,
        "Take only the points whose name matches. A leading '-' inverts the choice.", text(&Options::filter)},
       {in_run, "--list", "", "", "", common, once, "List the points that would run, and stop.", set(&Options::list)},
       {in_run, "--arg", "NAME=VALUES", "", "", common, repeatable,

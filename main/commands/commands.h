@@ -62,6 +62,8 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders);
 
 /// Leaves out the points whose names --filter does not match. Throws UsageError where none is left.
 void keep_matching(const std::string& filter, Run& run);
+/// The same, also where no point is left.
+void drop_others(const std::string& filter, Run& run);
 
 compare::CompareOptions compare_options(const Options& options);
 

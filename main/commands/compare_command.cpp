@@ -71,7 +71,7 @@ std::vector<Run> read_runs(const std::vector<std::string>& files_and_folders) {
   return runs;
 }
 
-void keep_matching(const std::string& filter, Run& run) {
+void drop_others(const std::string& filter, Run& run) {
   if (filter.empty()) return;
   const bool inverts = filter.front() == '-';
   try {
@@ -83,12 +83,17 @@ void keep_matching(const std::string& filter, Run& run) {
   } catch (const std::regex_error& error) {
     throw UsageError(fmt::format("--filter={} is no regular expression: {}.", filter, error.what()));
   }
-  if (run.points.empty()) throw UsageError(fmt::format("No point of the run matches the filter '{}'.", filter));
   std::erase_if(run.boundaries, [&](const Boundary& boundary) {
     return std::ranges::none_of(run.points, [&](const Point& point) {
       return point.measurement.operation == boundary.operation && point.measurement.device == boundary.device;
     });
   });
+}
+
+void keep_matching(const std::string& filter, Run& run) {
+  drop_others(filter, run);
+  if (!filter.empty() && run.points.empty())
+    throw UsageError(fmt::format("No point of the run matches the filter '{}'.", filter));
 }
 
 compare::CompareOptions compare_options(const Options& options) {

@@ -100,6 +100,18 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
   return {};
 }
 
+/// Older entries may lack the points, but not all of them.
+void keep_matching(const std::string& filter, std::vector<storage::BaselineEntry>& entries) {
+  if (filter.empty()) return;
+  std::size_t left = 0;
+  for (storage::BaselineEntry& entry : entries)
+    for (Run& run : entry.runs) {
+      drop_others(filter, run);
+      left += run.points.size();
+    }
+  if (left == 0) throw UsageError(fmt::format("No point of the store matches the filter '{}'.", filter));
+}
+
 std::string summary_text(const compare::Comparison& comparison, int code) {
   constexpr std::array headlines = {"no regression", "slower than the baseline", "points failed", "not comparable",
                                     "inconclusive"};  // by exit code
@@ -146,9 +158,11 @@ int gate_update(const Options& options) {
 int gate_check(const Options& options) {
   check_comparison_outputs(options);
   if (options.summary_file) storage::check_writable(*options.summary_file);
-  const std::vector<Run> runs = read_runs(options.inputs);
-  const auto entries = baseline_for(runs.front(), options);
+  std::vector<Run> runs = read_runs(options.inputs);
+  for (Run& run : runs) keep_matching(options.filter, run);
+  auto entries = baseline_for(runs.front(), options);
   if (entries.empty()) return options.fail_on == compare::FailOn::never ? exit_codes::fine : exit_codes::not_comparable;
+  keep_matching(options.filter, entries);
   const compare::Comparison comparison = compare::check_against(entries, runs, compare_options(options));
   const int code = report_comparison(comparison, options);
   const std::string summary = summary_text(comparison, compare::exit_code(comparison, compare::FailOn::inconclusive));
@@ -166,7 +180,8 @@ int gate_history(const Options& options) {
     throw UsageError(fmt::format("{} has baselines of {} machines, but --out writes one. Leave --out out.",
                                  options.store, machines.size()));
   for (const storage::BaselineEntry& machine : machines) {
-    const auto entries = store.entries(machine.fingerprint, max_entries_of_history);
+    auto entries = store.entries(machine.fingerprint, max_entries_of_history);
+    keep_matching(options.filter, entries);
     const compare::History history = compare::history_of(entries, options.min_effect);
     if (!options.quiet) {
       for (const auto& [key, value] : machine.fingerprint)

@@ -88,6 +88,7 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
   text += list("only in the base: ", comparison.only_in_base, color::dim, style);
   text += list("only in the new run: ", comparison.only_in_new, color::dim, style);
   text += list("note: ", comparison.notes, color::yellow, style);
+  text += list("as a whole: ", changed_operations(comparison), color::bold, style);
   text += paragraph("", summary_of(comparison), color::bold, style);
   text += list("", grounds_of(comparison), color::dim, style);
   if (!comparison.comparable)

@@ -108,6 +108,9 @@ std::string markdown(const compare::Comparison& comparison) {
   if (comparison.unfinished) text += "**Unfinished runs**: see the notes below.\n\n";
   if (comparison.forced) text += "**Compared by --force**, in spite of the differences below.\n\n";
   text += markdown_text(summary_of(comparison)) + "\n";
+  const auto wholes = changed_operations(comparison);
+  for (std::size_t i = 0; i < wholes.size(); ++i)
+    text += fmt::format("{}- As a whole, {}\n", i == 0 ? "\n" : "", markdown_text(wholes[i]));
   std::vector<std::vector<std::string>> rows;
   const ShownPoints shown = shown_points(comparison);
   for (const auto* point : shown.points)
@@ -152,6 +155,16 @@ std::string json(const compare::Comparison& comparison) {
   document["comparable"] = comparison.comparable;
   document["points"] = Json::array();
   for (const auto& point : comparison.points) document["points"].push_back(json_of(point));
+  document["operations"] = Json::array();
+  for (const compare::ComparedOperation& each : comparison.operations)
+    document["operations"].push_back({{"operation", each.operation},
+                                      {"device", each.device},
+                                      {"points", each.points},
+                                      {"ratio", each.ratio.value},
+                                      {"ci95", {each.ratio.ci95.low, each.ratio.ci95.high}},
+                                      {"change", name_of(each.change)},
+                                      {"p_value", each.p_value},
+                                      {"beside_others", each.relative}});
   document["left_out"] = Json::array();
   for (const compare::LeftOutPoint& point : comparison.left_out)
     document["left_out"].push_back({{"name", point.name}, {"reason", point.reason}});

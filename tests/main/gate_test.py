@@ -223,6 +223,14 @@ class Commands(unittest.TestCase):
         self.assertTrue(steps)
         self.assertEqual({(step["entry"], step["label"]) for step in steps}, {(2, "accepted-0")})
         self.assertIn("slower", history.stdout)
+        # Points can be chosen in both.
+        name = steps[0]["name"]
+        one = f"--filter=^{name}$".replace("$", "(/manual_time)?$")
+        chosen = self.gpubench("gate", "history", store, one, f"--out={self.folder}/history.json")
+        self.assertEqual({step["name"] for step in json.loads((self.folder / "history.json").read_text())["steps"]}, {name}, chosen.stderr)
+        self.gpubench("gate", "check", slower, store, one, f"--out={self.folder}/chosen.json")
+        self.assertEqual([point["name"] for point in json.loads((self.folder / "chosen.json").read_text())["points"]], [name])
+        self.assert_refused(self.gpubench("gate", "check", slower, store, "--filter=^no_such_point"), "matches the filter")
 
     def test_gate_of_another_machine_is_not_comparable(self):
         store = f"--store={self.folder}/store-of-cards"
