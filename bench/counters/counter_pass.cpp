@@ -13,8 +13,8 @@ namespace {
 
 /// That one pass goes over. Each takes some hundred KiB of counter data.
 constexpr std::size_t points_of_a_pass = 256;
-/// To begin and end a pass takes as long on an H200 (docs/results/h200/counting.md). A point that takes longer to set up
-/// has its passes one after another.
+/// To begin and end a pass takes as long on an H200 (docs/results/h200/counting.md). A point that takes longer to set
+/// up has its passes one after another.
 constexpr double slow_set_up_seconds = 20e-3;
 
 /// "3.1x", "none of"; `low` to `high` is what may have been done over what was declared.
@@ -185,7 +185,8 @@ void CounterPass::lay_out_rounds() {
   rounds_.clear();
   for (std::size_t group = 0; group < plan_.groups.size(); ++group) {
     const auto& [counters, passes] = plan_.groups[group];
-    if (points_ == 0 || passes < 2 || !source_->counts_by_passes() || each_kernel_ || std::ranges::any_of(counters, is_over_elapsed_time)) {
+    if (points_ == 0 || passes < 2 || !source_->counts_by_passes() || each_kernel_ ||
+        std::ranges::any_of(counters, is_over_elapsed_time)) {
       rounds_.push_back({group, 0, 0, false});
       continue;
     }
@@ -262,7 +263,8 @@ void CounterPass::count(PointValues& counted, const Replay& replay) {
 
 /// The counters of this round's group are absent: the others are not affected.
 void CounterPass::miss(PointValues& counted, const std::string& reason) {
-  for (const std::string& counter : plan_.groups[round_->group].counters) counted.values.absent.emplace(counter, reason);
+  for (const std::string& counter : plan_.groups[round_->group].counters)
+    counted.values.absent.emplace(counter, reason);
   warn_of(reason);
 }
 
