@@ -80,14 +80,15 @@ std::optional<Witness> witness_of(const Measurement& measurement, const Predicti
       result = Witness{*unit, *percent_of(*unit) / 100.0, {regime_of(best->name), best->name}};
   }
   if (!result->decision.limiter.empty()) return result;
-  // Without conflicts each instruction takes one turn of the data stage; else what does is told apart.
-  if (serves(*find_plain_resource("l1-data"), result->counter))
-    for (const std::string_view nearer : {"lsu", "shared"})
-      for (const std::string_view unit : find_plain_resource(nearer)->busy)
-        if (percent_of(unit).value_or(-1.0) >= 100.0 * result->busy - as_busy) {
-          const Decision decision{regime_of(nearer), find_plain_resource(nearer)->name};
-          return Witness{unit, *percent_of(unit) / 100.0, decision};
-        }
+  // What keeps the data stage busy is told apart: matrix instructions read their operands through it, and without
+  // conflicts each instruction takes one turn.
+  if (serves(*find_plain_resource("l1-data"), result->counter)) {
+    constexpr std::array<std::string_view, 4> nearer = {"tensor_busy", "lsu_busy", "lsu_input_busy", "shared_busy"};
+    const auto* const unit = std::ranges::find_if(nearer, [&](std::string_view each) {
+      return percent_of(each).value_or(-1.0) >= 100.0 * result->busy - as_busy;
+    });
+    if (unit != nearer.end()) result = Witness{*unit, *percent_of(*unit) / 100.0, {}};
+  }
   best = nullptr;
   for (const Resource& row : all_resources())
     if (serves(row, result->counter) &&

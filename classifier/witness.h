@@ -20,8 +20,7 @@ struct Witness {
   bool in_turn = false;      ///< what it does waits for what it did before, so it is never busier
 };
 /// Of units within five percent of the busiest, that of the model's limiter; of the resources that one unit serves, the
-/// one that the model needs longest. Where each instruction takes one turn of L1's data stage, it is the load-store
-/// unit. Absent where no unit was counted.
+/// one that the model needs longest. What keeps L1's data stage busy is told apart. Absent where no unit was counted.
 std::optional<Witness> witness_of(const Measurement& measurement, const Prediction& prediction);
 
 /// The highest share of a unit that does not serve this resource; 0 where none was counted.

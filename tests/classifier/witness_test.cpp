@@ -100,6 +100,10 @@ TEST(Witness, L1sDataStageIsNamedByWhatKeepsItBusy) {
   EXPECT_EQ(limiter(97.0, 0.0, 20.0), "l1-data") << "scattered accesses to global memory";
   EXPECT_EQ(limiter(97.0, 96.0, 20.0), "shared") << "bank conflicts";
   EXPECT_EQ(limiter(97.0, 96.0, 95.0), "lsu") << "one turn for each instruction: no conflicts";
+  const auto product = classify(
+      with_units(plain, {{"l1_data_busy", 95.2}, {"shared_busy", 95.0}, {"lsu_busy", 4.0}, {"tensor_busy", 94.0}}),
+      gpu());
+  EXPECT_EQ(product.limiter, "tensor") << "matrix instructions read their operands through it";
 }
 
 TEST(Witness, LoadsThatWaitForEachOtherAreNotToBeMoreOfThem) {
