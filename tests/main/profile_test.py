@@ -26,6 +26,15 @@ class OfAnyProgram(unittest.TestCase):
         self.assertIn("err\n", result.stderr)
         self.assertIn("did not use CUDA", result.stderr)
 
+    def test_a_worker_of_it_does_its_job_and_starts_no_program(self):
+        os.environ["GPUBENCH_WORKER_JOB"] = "9:/no/such/job.json"
+        try:
+            result = gpubench("--", "echo", "started")
+        finally:
+            del os.environ["GPUBENCH_WORKER_JOB"]
+        self.assertEqual((result.returncode, result.stdout), (64, ""))
+        self.assertIn("/no/such/job.json", result.stderr)
+
     def test_it_reads_standard_input(self):
         self.assertEqual(gpubench("--", "cat", input="hello").stdout, "hello")
 
