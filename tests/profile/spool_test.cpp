@@ -301,6 +301,7 @@ constexpr const char* spools_of_ranks = "GPUBENCH_TEST_SPOOLS";
 
 /// Not a test by itself: a process of the next one.
 TEST(DISABLED_Rank, writes_its_spool) {
+  if (std::getenv(spools_of_ranks) == nullptr) GTEST_SKIP() << "it is run by Spool.of_mpirun_names_its_ranks";
   const std::filesystem::path folder = std::getenv(spools_of_ranks);
   SpoolWriter writer(folder / (std::to_string(getpid()) + ".gpspool"), {.start_ns = 1, .process = 1, .parent = 1},
                      1 << 20);
