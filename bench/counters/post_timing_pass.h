@@ -347,10 +347,9 @@ RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_u
 Estimate excess_of_record(const Estimate& once, const Estimate& twice);
 
 /// Compares with the device time of the measurement, with what recording adds where that is known, and less what lies
-/// between the records beyond the gap that any two kernels have. The two agree when
-/// they differ by at most the max of 0.25 us a kernel, 3 % of the recorded duration, and the distance that the 95 %
-/// intervals allow; a record may be longer by 90 ps a later block, too. Where they cannot be compared, `reason` says
-/// why.
+/// between the records beyond the gap that any two kernels have. The two agree when they differ by at most the max of
+/// 0.15 us a kernel (0.25 where the gaps are not known), 3 % of the recorded duration, and the distance that the 95 %
+/// intervals allow; a record may be longer by 16 ps a later warp. Where they cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
 /// Fills `activity` and the kernels, point after point, on one device. Opens the source at the first point.

@@ -264,6 +264,7 @@ TEST(Agreement, BlocksThatOnlyTheRecordsTellCountToo) {
   check.recording_seconds = Estimate{0.3e-6, {0.29e-6, 0.31e-6}};
   KernelLaunch kernel;
   kernel.grid = {100000, 1, 1};
+  kernel.block = {256, 1, 1};
   check.kernels = {kernel};
   compare(check, timed(100e-6, 0.5e-6));
   EXPECT_EQ(check.agreement, Agreement::agrees);
