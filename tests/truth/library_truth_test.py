@@ -122,6 +122,17 @@ class Score(unittest.TestCase):
         self.assertEqual({name: row["correct"] for name, row in rows.items()}, {"a": True, "b": True, "c": False, "d": False})
         self.assertEqual(rows["d"]["right"], {"overhead"})
 
+    def test_additions_of_floats_at_one_address_are_held_against_their_own_rate(self):
+        def row(percent, rate):
+            counters = [{"name": name, "value": value} for name, value in (("l2_atomics_hottest_busy", percent), ("l2_atomics_busy", 0.4), ("l2_clock", 1.7e9))]
+            run = run_of(point("a", 1e-3, counters=counters))
+            run["calibrations"][0]["ceilings"].append({"resource": "atomic-global-float-one", "value": rate})
+            known = {"kernels": 1, "counted": 1, "seconds": 1e-3, "units": {"L2": [0.5, "m"]}}
+            return next(truth.rows(run, {"points": {"a": known}}))
+        self.assertEqual((row(33.0, 569e6)["right"], row(33.0, 569e6)["unit"]), ({"memory"}, "atomics of one slice"))
+        self.assertEqual(row(12.0, 569e6)["right"], {"latency"})
+        self.assertEqual(row(50.0, 569e6)["right"], {"latency"}, "not the additions that were calibrated")
+
     def test_launches_of_many_kernels_add_up_and_those_of_a_graph_cost_less(self):
         known = {"kernels": 50, "counted": 50, "seconds": 1e-6, "units": {"DRAM": [90.0, "m"]}}
         run = run_of(point("a", 8e-5, launches=50), point("b", 8e-5, launches=50, label="graph"))
