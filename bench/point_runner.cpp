@@ -225,6 +225,7 @@ void call_operation(const PointCall& call, Measurement& measurement, bool gpu_wa
   if (declared.grid) measurement.grid = declared.grid;
   measurement.label = declared.label;
   measurement.user_counters = std::move(declared.counters);
+  measurement.phases = std::move(declared.phases);
   measurement.unoptimized_code = call.unoptimized_code;
 }
 

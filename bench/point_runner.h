@@ -37,6 +37,7 @@ struct Declaration {
   std::function<void()> host_reset = {};
   std::vector<OfferedVariant> variants = {};
   std::vector<UserCounter> counters = {};
+  std::vector<Phase> phases = {};
   std::string label = {};
   std::optional<std::string> skipped = {};
   double allocated_bytes = 0.0;

@@ -172,6 +172,19 @@ void State::counter(std::string name, double value, std::string unit) {
     *found = {std::move(name), value, std::move(unit)};
 }
 
+void State::phase(std::string name, double share, double mean_seconds, std::int64_t ranges, double uneven) {
+  if (!(share >= 0.0 && mean_seconds >= 0.0 && uneven >= 1.0) || !std::isfinite(share + mean_seconds + uneven) ||
+      ranges < 0)
+    throw std::invalid_argument(fmt::format(
+        "state.phase(\"{}\") takes a share, a time and a count of 0 or more and an unevenness of 1 or more, not "
+        "{}, {}, {} and {}",
+        name, share, mean_seconds, ranges, uneven));
+  auto& phases = declaration_.phases;
+  std::erase_if(phases, [&](const Phase& one) { return one.name == name; });
+  const auto after = std::ranges::find_if(phases, [&](const Phase& one) { return one.share < share; });
+  phases.insert(after, {std::move(name), share, mean_seconds, ranges, uneven});
+}
+
 void State::label(std::string text) { declaration_.label = std::move(text); }
 void State::verify(std::function<Check()> check) { declaration_.check = std::move(check); }
 void State::skip(std::string reason) { declaration_.skipped = std::move(reason); }

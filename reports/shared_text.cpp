@@ -166,6 +166,10 @@ std::string regime_text(const Verdict& verdict) {
   return text;
 }
 
+std::string regime_and_limiter(const Verdict& verdict) {
+  return regime_text(verdict) + (verdict.limiter.empty() ? "" : ", " + verdict.limiter);
+}
+
 std::vector<KernelRow> kernel_rows(const Point& point) {
   const auto& kernels = point.measurement.kernels;
   std::vector<KernelRow> rows;

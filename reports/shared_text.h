@@ -112,6 +112,8 @@ std::vector<KernelRow> kernel_rows(const Point& point);
 std::string text_of(const KernelRow& row);
 /// "memory", "memory ~" where that is likely, "memory ?" near a boundary.
 std::string regime_text(const Verdict& verdict);
+/// "memory, DRAM".
+std::string regime_and_limiter(const Verdict& verdict);
 
 /// For Run::warnings: points whose device time is longer than the stream's, by likely cause.
 std::vector<std::string> clock_warnings(const Run& run);

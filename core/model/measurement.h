@@ -188,6 +188,16 @@ struct UserCounter {
   friend bool operator==(const UserCounter&, const UserCounter&) = default;
 };
 
+/// What the warps of the operation's kernel spent their time on: one range of a trace inside it.
+struct Phase {
+  std::string name;
+  double share = 0.0;         ///< of the time of all warps; ranges that nest count in each
+  double mean_seconds = 0.0;  ///< of one range
+  std::int64_t ranges = 0;
+  double uneven = 1.0;  ///< the time of the SM that has most of it, over the mean of SMs
+  friend bool operator==(const Phase&, const Phase&) = default;
+};
+
 /// The counter of the items that one execution processes, which reports show per second.
 inline constexpr std::string_view items_counter = "items";
 
@@ -255,6 +265,7 @@ struct Measurement {
   std::string kernel_order_reason;
   std::string kernel_counters_reason;      ///< why single kernels have no counters; empty too when none were asked for
   std::vector<UserCounter> user_counters;  ///< in the order the operation gave them
+  std::vector<Phase> phases;               ///< of its kernel, by falling share; empty where it was not traced
   std::string label;                       ///< the operation's own, as printed beside the point; mostly empty
   /// Whether the operation's translation unit was compiled without optimisation. Absent in older runs.
   std::optional<bool> unoptimized_code;

@@ -278,6 +278,8 @@ void describe(auto& visit, is_a<UserCounter> auto& it) {
   visit.filled(OF(unit));
 }
 
+PLAIN(Phase, OF(name), OF(share), OF(mean_seconds), OF(ranges), OF(uneven))
+
 void describe(auto& visit, is_a<KernelLaunch> auto& it) {
   fields(visit, OF(name), OF(grid), OF(block), OF(registers), OF(static_shared_bytes), OF(dynamic_shared_bytes),
          OF(launches), OF(local_bytes));
@@ -342,7 +344,7 @@ void describe(auto& visit, is_a<Measurement> auto& it) {
   fields(visit, OF(cache_state), OF(verified), OF(unoptimized_code), OF(clock_hz));
   visit.filled(OF(clock_hz_source));
   fields(visit, OF(conditions), OF(launches), OF(grid));
-  filled(visit, OF(counters), OF(absent_counters), OF(user_counters), OF(work_differences));
+  filled(visit, OF(counters), OF(absent_counters), OF(user_counters), OF(phases), OF(work_differences));
   visit.field(OF(activity));
   filled(visit, "kernel_groups", it.kernels, OF(kernel_order), OF(kernel_order_reason), OF(kernel_counters_reason));
   visit.require(it.kernels.size() <= max_kernel_groups + 1, "kernel_groups", "has {} groups, more than {}",

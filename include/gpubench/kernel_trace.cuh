@@ -71,7 +71,8 @@ __device__ __forceinline__ ClockPair read_clocks() {
   std::uint32_t after;
   asm volatile("mov.u64 %0, %%clock64;\n\tmov.u64 %1, %%globaltimer;\n\tmov.u32 %2, %%clock;"
                : "=l"(before), "=l"(ns), "=r"(after)::"memory");
-  return {ns, before + (after - static_cast<std::uint32_t>(before)) / 2};
+  // The bound lets the compiler read the clock the fast way.
+  return {ns, before + ::min(after - static_cast<std::uint32_t>(before), 0x7FFFFFFFU) / 2};
 }
 
 __device__ __forceinline__ void write_open(SliceHeader* header, std::uint32_t block, std::uint32_t warp,
@@ -224,8 +225,12 @@ class BasicWarp<true, when> {
   __device__ __forceinline__ void sync_block(std::uint32_t id) {
     begin(id);
     __syncthreads();
-    if (last_ != 0 && (when == When::latest || static_cast<std::uint32_t>(slot_) < last_)) hold();
+    after_barrier();
     end(id);
+  }
+  /// Between a barrier of another kind and an event, to the same end.
+  __device__ __forceinline__ void after_barrier() {
+    if (last_ != 0 && (when == When::latest || static_cast<std::uint32_t>(slot_) < last_)) hold();
   }
   /// Ties the SM's clock to the global timer once more, for kernels that run for many milliseconds while the GPU
   /// changes its clock. Three slots.
@@ -244,7 +249,9 @@ class BasicWarp<true, when> {
     __device__ __forceinline__ ~BasicScope() {
       // The bound lets the compiler read the clock the fast way.
       const std::uint32_t duration = __float_as_uint(__uint2float_rz(::min(clock() - start_, 0x7FFFFFFFU)));
-      warp_.store(start_, (duration & scope_duration_bits) | word_);
+      std::uint32_t word;  // (duration & scope_duration_bits) | word_, in one instruction
+      asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(word) : "r"(duration), "n"(scope_duration_bits), "r"(word_));
+      warp_.store(start_, word);
       if constexpr (with_payload) warp_.store(payload_, event_word(Kind::more, 0));
     }
     BasicScope(const BasicScope&) = delete;
@@ -296,7 +303,7 @@ class BasicWarp<true, when> {
     asm volatile("st.global.v2.b32 [%0], {%1, %1};" ::"l"(slot), "r"(0) : "memory");
   }
   // Five instructions on sm_90 with the clock, and no branch: nothing is stored behind the slots, and the address stays
-  // far from where its low half would begin anew.
+  // far from where its low half would begin anew. It moves on first, so that it keeps its registers.
   __device__ __forceinline__ void store(std::uint32_t first, std::uint32_t word) {
     if constexpr (when == When::latest) {
       asm volatile(
@@ -348,6 +355,7 @@ class BasicWarp<false, when> {
   __device__ __forceinline__ void flow_out(std::uint32_t, std::uint32_t) {}
   __device__ __forceinline__ void flow_in(std::uint32_t, std::uint32_t) {}
   __device__ __forceinline__ void sync_block(std::uint32_t) { __syncthreads(); }
+  __device__ __forceinline__ void after_barrier() {}
   __device__ __forceinline__ void place() {}
   struct Scope {};
   [[nodiscard]] __device__ __forceinline__ Scope scope(std::uint32_t, std::uint32_t = 0) { return {}; }

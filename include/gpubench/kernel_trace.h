@@ -126,8 +126,13 @@ struct Statistics {
 /// In an operation of GPU_BENCHMARK: shows beside the verdict what share of its warps' time each range takes.
 template <class State>
 void show_phases(State& state, const Statistics& statistics) {
-  for (const RangeStatistics& range : statistics.ranges)
-    if (statistics.warps_ns > 0.0) state.counter("in " + range.name, 100.0 * range.total_ns / statistics.warps_ns, "%");
+  if (!(statistics.warps_ns > 0.0)) return;
+  for (const RangeStatistics& range : statistics.ranges) {
+    double uneven = 1.0;
+    for (const Imbalance& one : statistics.imbalance)
+      if (one.name == range.name) uneven = one.sms > 1.0 ? one.sms : 1.0;
+    state.phase(range.name, range.total_ns / statistics.warps_ns, range.mean_ns * 1e-9, range.count, uneven);
+  }
 }
 
 struct Recording;

@@ -112,6 +112,9 @@ class State {
   /// A figure of your own, reported with the point: `state.counter("matrix", bytes, "bytes")`. A later call of the same
   /// name replaces it.
   void counter(std::string name, double value, std::string unit = "");
+  /// What part of its time the kernel's warps spend in one range of a trace inside it, which reports show beside the
+  /// verdict: kernel_trace::show_phases gives them all. A later call of the same name replaces it.
+  void phase(std::string name, double share, double mean_seconds, std::int64_t ranges, double uneven = 1.0);
   /// A text of your own, reported with the point: the algorithm that was chosen, say.
   void label(std::string text);
 

@@ -210,6 +210,28 @@ std::string advice_lines(const Group& group, const ConsoleStyle& style) {
   return text;
 }
 
+/// Of points whose kernel was traced what its warps spend their time on.
+std::string phase_lines(const Group& group, const ConsoleStyle& style) {
+  constexpr std::size_t max = 6;
+  std::string text;
+  for (const Point* point : group.points) {
+    const std::vector<Phase>& phases = point->measurement.phases;
+    if (phases.empty()) continue;
+    std::string line;
+    for (std::size_t i = 0; i < std::min(phases.size(), max); ++i)
+      line += fmt::format(
+          "{}{} {}{}", i > 0 ? ", " : "", printable(phases[i].name), format_percent(phases[i].share),
+          phases[i].uneven >= 1.2 ? fmt::format(" (busiest SM {}x the mean)", format_number(phases[i].uneven, 2)) : "");
+    if (phases.size() > max) line += fmt::format(" and {} more", phases.size() - max);
+    text +=
+        paragraph("  inside: ",
+                  fmt::format("{}{}: its warps spend {}", printable(label(point->measurement)),
+                              point->verdict ? " (" + printable(regime_and_limiter(*point->verdict)) + ")" : "", line),
+                  color::none, style);
+  }
+  return text;
+}
+
 std::string doubt_lines(const Group& group, const ConsoleStyle& style) {
   std::string text;
   for (const Doubt& doubt : doubts_of(group)) {
@@ -319,7 +341,8 @@ std::string table_text(const Run& run, const ConsoleStyle& style, bool kernels, 
       }
     }
     if (style.drawing) text += sparklines(group, style);
-    text += boundaries_text(group, style) + advice_lines(group, style) + doubt_lines(group, style);
+    text += boundaries_text(group, style) + advice_lines(group, style) + phase_lines(group, style) +
+            doubt_lines(group, style);
   }
   return text;
 }

@@ -70,6 +70,8 @@ Lists lists_of(const Point& point) {
   }
   for (const auto& [pipe, count] : measurement.work.flops) lists.flops[std::string(name_of(pipe))] = csv_number(count);
   for (const Counter& counter : measurement.counters) lists.counters[counter.name] = csv_number(counter.value);
+  for (const Phase& phase : measurement.phases)
+    lists.user_counters["in_" + phase.name + "_share"] = csv_number(phase.share);
   for (const UserCounter& counter : measurement.user_counters)
     lists.user_counters[counter.name + (counter.unit.empty() ? "" : "_" + counter.unit)] = csv_number(counter.value);
   if (!point.verdict) return lists;

@@ -251,7 +251,7 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"device_charts", device_charts},
        {"operation_charts", operation_charts},
        {"ladder", ladder},
-       {"boundaries", sections::boundaries(run) + sections::own(run) + sections::checks(run)},
+       {"boundaries", sections::phases(run) + sections::boundaries(run) + sections::own(run) + sections::checks(run)},
        {"calibrations", sections::calibrations(run)},
        {"environment", one ? sections::environment(run) : environments(*several)},
        {"data", data_script(data_of(run, list, std::move(datasets)))},

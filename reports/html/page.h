@@ -87,6 +87,7 @@ std::string regimes(const Run& run);       ///< the bar of regimes with its figu
 std::string notices(const Run& run);       ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);
 std::string own(const Run& run);     ///< what operations say of their points; empty when they say nothing
+std::string phases(const Run& run);  ///< of kernels that were traced; empty where none was
 std::string checks(const Run& run);  ///< empty when none disagrees
 /// Of a profiled program, with all but the timeline, which program.js draws from `overview_data`. Else empty.
 std::string program(const Run& run);

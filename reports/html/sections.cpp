@@ -279,6 +279,24 @@ std::string own(const Run& run) {
   return render(table);
 }
 
+std::string phases(const Run& run) {
+  CaptionedTable table{"Inside the kernels: what their warps spend their time on",
+                       {{"point"},
+                        {"verdict"},
+                        {"phase"},
+                        {"of the warps' time", true},
+                        {"mean", true},
+                        {"ranges", true},
+                        {"busiest SM over mean", true}},
+                       {}};
+  for (const Point& point : run.points)
+    for (const Phase& phase : point.measurement.phases)
+      table.rows.push_back({label(point.measurement), point.verdict ? regime_and_limiter(*point.verdict) : "no verdict",
+                            phase.name, format_percent(phase.share), format_seconds(phase.mean_seconds),
+                            format_count(static_cast<double>(phase.ranges)), format_number(phase.uneven)});
+  return render(table);
+}
+
 std::string checks(const Run& run) {
   CaptionedTable doubts{"Checks that disagree with a verdict",
                         {{"point"}, {"verdict"}, {"check"}, {"says"}, {"because"}, {"points", true}},

@@ -92,6 +92,9 @@ HOST_BENCHMARK(resets_a_stream);
 void counts(State& state) {
   state.counter("matrix", 64.0, "bytes");
   state.counter("matrix", 128.0, "bytes");
+  state.phase("store", 0.2, 1e-6, 8);
+  state.phase("load", 0.1, 1e-6, 8);
+  state.phase("load", 0.7, 2e-6, 8, 1.5);
   state.google().counters["theirs"] = 7.0;
   state.google().counters["rate"] = benchmark::Counter(10.0, benchmark::Counter::kIsRate);
   state.google().SetLabel("their label");
@@ -253,6 +256,9 @@ TEST(Counters, OfOursAndOfGoogleBenchmarkAreKept) {
   EXPECT_EQ(value("rate").unit, "1/s");
   EXPECT_NEAR(value("rate").value, 10.0 / measured.seconds()->median, 1e-6 * value("rate").value);
   EXPECT_EQ(measured.label, "their label");
+  EXPECT_THAT(measured.phases,
+              ::testing::ElementsAre(Phase{"load", 0.7, 2e-6, 8, 1.5}, Phase{"store", 0.2, 1e-6, 8, 1.0}))
+      << "by falling share, the latest of a name";
 }
 
 TEST(Refusals, AreInTheUsersTerms) {

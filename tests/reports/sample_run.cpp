@@ -247,6 +247,7 @@ Run hostile_run() {
     measurement.activity = activity;
     if (measurement.failure) measurement.failure->message = name;
     if (measurement.skipped) measurement.skipped = name;
+    measurement.phases = {{name, 0.5, 1e-6, 3, 1.5}};
     if (!point.verdict) continue;
     point.verdict->evidence = point.verdict->limiter = name;
     for (auto& share : point.verdict->shares) share.resource = name;

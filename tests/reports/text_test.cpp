@@ -27,6 +27,21 @@ TEST(Delimited, FollowsRfc4180) {
   EXPECT_EQ(csv_header({{"x", "a"}, {"y", ""}, {"z", "b"}}), "x,y,z\r\n");
 }
 
+TEST(Phases, AreShownBesideTheVerdict) {
+  gpubench::Run run = gpubench::testing::sample_run();
+  EXPECT_THAT(html(run), ::testing::Not(HasSubstr("Inside the kernels")));
+  Point& point = run.points.front();
+  point.measurement.phases = {{"load", 0.713, 2e-6, 8, 1.82}, {"store", 0.24, 1e-6, 8, 1.0}};
+  const std::string name = label(point.measurement), verdict = regime_and_limiter(*point.verdict);
+  const std::string text = console(run, {.width = 200});
+  EXPECT_THAT(text, HasSubstr("  inside: " + name + " (" + verdict +
+                              "): its warps spend load 71 % (busiest SM 1.8x the mean), "
+                              "store 24 %"));
+  EXPECT_THAT(html(run), HasSubstr("Inside the kernels"));
+  EXPECT_THAT(csv(run), HasSubstr("user_in_load_share"));
+  EXPECT_THAT(kernels_csv(run), ::testing::Not(HasSubstr("user_in_load")));
+}
+
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {
   EXPECT_EQ(csv_text("n=1;=1+1; @x;a=b"), "n=1;'=1+1;' @x;a=b");
   EXPECT_EQ(csv_text("a\t=1+1;\"=2"), "\"a\\t'=1+1;'\"\"=2\"");

@@ -31,6 +31,7 @@ __device__ __forceinline__ void work(float* values, int count, [[maybe_unused]] 
     CALL(trace.value(3, i);)
 #ifdef WITH_CALLS
     trace.sync_block(7);
+    trace.after_barrier();
 #else
     __syncthreads();
 #endif

@@ -98,6 +98,7 @@ __global__ void cooperative(View view) {
   Warp trace(view);
   trace.begin(0);
   cooperative_groups::this_grid().sync();
+  trace.after_barrier();
   trace.end(0);
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -71,14 +75,18 @@ TEST(Statistics, take_off_what_is_asked_for_and_say_so) {
 TEST(Statistics, are_shown_as_shares_of_an_operation) {
   struct {
     std::map<std::string, double> shares;
-    void counter(const std::string& name, double value, std::string_view unit) {
-      shares[name] = value;
-      EXPECT_EQ(unit, "%");
+    std::map<std::string, double> uneven;
+    void phase(const std::string& name, double share, double mean_seconds, std::int64_t ranges, double most) {
+      shares[name] = share;
+      uneven[name] = most;
+      EXPECT_NEAR(mean_seconds, name == "load" ? 2e-6 : 1e-7, 1e-8);
+      EXPECT_EQ(ranges, 4);
     }
   } state;
   show_phases(state, sample().statistics());
-  EXPECT_NEAR(state.shares["in load"], 100.0 * 8000 / (2 * 7400 + 2 * 9400), 0.5);
-  EXPECT_NEAR(state.shares["in wait"], 100.0 * 400 / (2 * 7400 + 2 * 9400), 0.5);
+  EXPECT_NEAR(state.shares["load"], 8000.0 / (2 * 7400 + 2 * 9400), 0.005);
+  EXPECT_NEAR(state.uneven["load"], 1.5, 0.01);
+  EXPECT_NEAR(state.shares["wait"], 400.0 / (2 * 7400 + 2 * 9400), 0.005);
 }
 
 TEST(Statistics, are_written_as_text_csv_and_json) {
@@ -104,6 +112,51 @@ TEST(Files, are_read_again) {
   EXPECT_THROW(trace.write(folder / "k.png"), std::invalid_argument);
   EXPECT_THROW(trace.write(folder), std::exception);
   EXPECT_THROW(trace.write("/dev/full/k.json"), storage::WriteError);
+  std::filesystem::remove_all(folder);
+}
+
+std::string contents(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+constexpr const char* formats[] = {"k.json", "k.perfetto-trace", "k.stats.json", "k.csv", "k.txt"};
+
+TEST(Files, hold_hostile_names) {
+  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-hostile-trace-" + std::to_string(::getpid()));
+  const std::string bad = std::string("\"\\</script>\x1b[31m\n\xff\xfe \xe2\x80\xae,=1+1\0x", 30);
+  const Trace trace = sample(bad);
+  for (const char* name : formats) {
+    trace.write(folder / name);
+    const std::string text = contents(folder / name);
+    if (!std::string_view(name).ends_with("perfetto-trace")) EXPECT_EQ(text.find('\x1b'), std::string::npos) << name;
+  }
+  for (const char* name : {"k.json", "k.stats.json"})
+    EXPECT_NO_THROW((void)nlohmann::json::parse(contents(folder / name))) << name;
+  EXPECT_THAT(traces::read_chrome_json(folder / "k.json").slices, SizeIs(9));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Files, say_where_there_is_no_room) {
+  const auto folder = std::filesystem::temp_directory_path() / ("gpubench-full-trace-" + std::to_string(::getpid()));
+  const Trace trace = sample();
+  std::filesystem::create_directories(folder);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 64;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (const char* name : formats) {
+    try {
+      trace.write(folder / name);
+      ADD_FAILURE() << name << " was written";
+    } catch (const storage::WriteError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(name));
+    }
+  }
+  (void)::setrlimit(RLIMIT_FSIZE, &before);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "no half of a file is left";
   std::filesystem::remove_all(folder);
 }
 

@@ -349,6 +349,10 @@ Measurement measurement(Random& random) {
   result.kernel_order_reason = random.text();
   result.kernel_counters_reason = random.text();
   result.user_counters = random.list(3, [&] { return UserCounter{random.text(), random.any(), random.text()}; });
+  result.phases = random.list(2, [&] {
+    return Phase{random.text(), random.not_negative(), random.not_negative(), random.whole(0, 1'000'000),
+                 random.not_negative()};
+  });
   result.label = random.text();
   if (random.flip()) result.unoptimized_code = random.flip();
   if (random.flip()) result.failure = Failure{random.of<FailureKind>(failure_kind_names), random.text()};
