@@ -264,11 +264,10 @@ void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& qu
     ComparedPoint& point = points[i].point;
     const Difference& difference = points[i].difference;
     point.p_value = rounded(adjusted[i]);
-    if (points[i].few_samples)
-      point.change = Change::inconclusive;
-    else if (adjusted[i] <= family_significance)
+    const bool enough = !points[i].few_samples;
+    if (enough && adjusted[i] <= family_significance)
       point.change = difference.value > 0.0 ? Change::slower : Change::faster;
-    else if (point.ratio.ci95.low >= 1.0 - min_effect && point.ratio.ci95.high <= 1.0 + min_effect)
+    else if (enough && point.ratio.ci95.low >= 1.0 - min_effect && point.ratio.ci95.high <= 1.0 + min_effect)
       point.change = Change::same;
     else
       point.change = Change::inconclusive;

@@ -139,6 +139,7 @@ std::vector<std::string> folded_warnings(const Run& run) {
       kinds.push_back({about, warning, {about.point}});
   }
   std::vector<std::string> texts;
+  texts.reserve(kinds.size());
   for (const Kind& kind : kinds)
     texts.push_back(kind.points.size() < 2 ? kind.text
                                            : fmt::format("{} points on {}: {}: {}", kind.points.size(),

@@ -88,6 +88,7 @@ std::vector<ProgramRow> program_rows(const Run& run) {
   std::map<std::string, std::vector<std::size_t>> by_name;
   for (std::size_t i = 0; i < rows.size(); ++i) by_name[rows[i].name].push_back(i);
   std::vector<ProgramRow*> all;
+  all.reserve(rows.size());
   for (ProgramRow& row : rows) all.push_back(&row);
   tell_groups_apart(all, full, by_name, 3);
   return rows;

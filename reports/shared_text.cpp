@@ -226,6 +226,7 @@ std::vector<std::string> clock_warnings(const Run& run) {
     group.max = std::max(group.max, *ratio - 1.0);
   }
   std::vector<std::string> warnings;
+  warnings.reserve(found.size());
   for (const auto& [what, group] : found)
     warnings.push_back(fmt::format(
         "On {}, {}{}: device time is longer than the time in a stream, by up to {}, which cannot be. Likely cause: {}. "

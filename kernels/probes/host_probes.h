@@ -137,7 +137,10 @@ class MemoryProbe {
   [[nodiscard]] std::size_t bytes() const { return part_bytes_ * threads_; }
   [[nodiscard]] std::size_t threads() const { return threads_; }
   [[nodiscard]] std::size_t windows() const { return windows_; }
-  [[nodiscard]] double window_bytes() const { return static_cast<double>(bytes() / windows_); }
+  [[nodiscard]] double window_bytes() const {
+    const std::size_t whole = bytes() / windows_;
+    return static_cast<double>(whole);
+  }
   /// The first thread's part.
   [[nodiscard]] std::byte* data() { return buffer_.data(); }
   [[nodiscard]] const HostBuffer& buffer() const { return buffer_; }

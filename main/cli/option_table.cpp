@@ -54,7 +54,7 @@ Use count(Value Options::*member, int low, int high) {
     const double parsed = parse_number(row, value, low, high);
     if (parsed != std::floor(parsed))
       throw UsageError(fmt::format("{} takes a whole number, not '{}'.", row.flag, value));
-    options.*member = static_cast<int>(parsed);
+    options.*member = static_cast<Value>(parsed);
   };
 }
 

@@ -141,8 +141,8 @@ int Interruption::noted() { return noted_signal; }
 void Interruption::end() {
   const int number = noted_signal;
   if (embedding().finished) throw Interrupted{number};
-  std::signal(number, SIG_DFL);
-  std::raise(number);
+  (void)std::signal(number, SIG_DFL);
+  (void)std::raise(number);
   std::_Exit(128 + number);  // not reached but where the signal is blocked
 }
 

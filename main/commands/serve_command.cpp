@@ -290,7 +290,7 @@ class Http {
     get_of_trace("/api/profiler/kernels", reports::api_kernels_json);
     get_json("/api/profiler/compile", [this](const auto& request) {
       const ServedFile file = site_.file(request, {FileKind::compile}, true);
-      const Json json = Json::parse(storage::read_text(site_.place_of(file)), nullptr, false);
+      Json json = Json::parse(storage::read_text(site_.place_of(file)), nullptr, false);
       if (!json.is_object()) throw Refused(422, printable(file.path) + " is not a JSON object; write it anew.");
       return json;
     });
@@ -345,7 +345,7 @@ int serve_command(const Options& options) {
                             : host.find(':') != std::string::npos ? "[" + host + "]"
                                                                   : host;
   show(fmt::format("{} is at http://{}:{}/ until Ctrl-C.\n", printable(folder), shown, port));
-  std::fflush(stdout);
+  (void)std::fflush(stdout);
   std::atomic<bool> ended = false;
   std::thread listener([&] {
     http.server().listen_after_bind();

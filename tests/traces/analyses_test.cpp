@@ -16,7 +16,6 @@
 namespace gpubench {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::DoubleEq;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;

@@ -32,7 +32,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::Sample;
 using ::testing::SizeIs;
 using traces::SliceKind;
