@@ -9,6 +9,7 @@
 #include "compare/compare.h"
 #include "compare/gate.h"
 #include "core/base/table.h"
+#include "reports/reports.h"
 
 namespace gpubench::reports {
 
@@ -16,6 +17,9 @@ std::string console(const compare::Comparison& comparison, const ConsoleStyle& s
 std::string markdown(const compare::Comparison& comparison);
 std::string csv(const compare::Comparison& comparison);
 std::string json(const compare::Comparison& comparison);
+
+/// The page of a base run and a new one with what changed at its top.
+std::string html(const compare::Comparison& comparison, const Several& several);
 
 std::string console(const compare::History& history, const ConsoleStyle& style);
 std::string markdown(const compare::History& history);

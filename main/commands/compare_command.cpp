@@ -54,6 +54,17 @@ std::pair<std::vector<Run>, std::vector<Run>> read_sides(const std::vector<std::
   return {old.get(), std::move(now)};
 }
 
+/// The first run of a side, whole: `compare` reads less.
+Run first_run(const std::string& name, const std::string& filter) {
+  std::error_code error;
+  Run run = storage::read_run(std::filesystem::is_directory(name, error) ? run_files_in(name).front()
+                                                                         : std::filesystem::path(name));
+  keep_matching(filter, run);
+  return run;
+}
+
+bool is_page(const std::string& output) { return extension_of(output) == ".html"; }
+
 }  // namespace
 
 std::string extension_of(const std::filesystem::path& file) { return lower(file.extension().string()); }
@@ -104,7 +115,8 @@ void check_comparison_outputs(const Options& options) {
   for (const std::string& output : options.outputs) {
     const std::string extension = extension_of(output);
     if (extension != ".json" && extension != ".csv" && extension != ".md")
-      throw UsageError(fmt::format("--out={}: a comparison can be written as .json, .csv or .md.", output));
+      throw UsageError(
+          fmt::format("--out={}: a comparison can be written as .json, .csv or .md, and by compare as .html.", output));
     storage::check_writable(output);
   }
 }
@@ -116,7 +128,10 @@ int report_comparison(const compare::Comparison& comparison, const Options& opti
 }
 
 int compare_command(const Options& options) {
-  check_comparison_outputs(options);
+  Options others = options;
+  std::erase_if(others.outputs, is_page);
+  check_comparison_outputs(others);
+  for (const std::string& output : options.outputs) storage::check_writable(output);
   const auto [base_names, new_names] = sides_of(options);
   auto [old, next] = read_sides(base_names, new_names);
   for (auto* const side : {&old, &next})
@@ -124,7 +139,15 @@ int compare_command(const Options& options) {
   if (options.paired && (old.size() != next.size() || old.size() < 2))
     throw UsageError(fmt::format("--paired needs as many base runs as new ones, at least two. It got {} and {}.",
                                  old.size(), next.size()));
-  return report_comparison(compare::compare(old, next, compare_options(options)), options);
+  const compare::Comparison comparison = compare::compare(old, next, compare_options(options));
+  const int code = report_comparison(comparison, others);
+  if (others.outputs.size() == options.outputs.size()) return code;
+  const std::string page =
+      reports::html(comparison, reports::join({{"base", first_run(base_names.front(), options.filter)},
+                                               {"new", first_run(new_names.front(), options.filter)}}));
+  for (const std::string& output : options.outputs)
+    if (is_page(output)) storage::write_file(output, page);
+  return code;
 }
 
 }  // namespace gpubench

@@ -16,6 +16,7 @@
 #include "core/storage/storage.h"
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/comparisons.h"
 #include "reports/html/page.h"
 #include "reports/reports.h"
 
@@ -213,7 +214,7 @@ std::string environments(const Several& several) {
 
 /// `several` is null for the page of one run.
 std::string page_of(const Run& run, const std::vector<charts::Chart>& list, charts::Json datasets,
-                    const Several* several) {
+                    const Several* several, const std::string& comparison = {}) {
   std::string device_charts;
   std::string operation_charts;
   std::string ladder;
@@ -240,9 +241,11 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
        {"findings", sections::findings(run)},
        {"regimes", sections::regimes(run)},
        {"notices", sections::notices(run)},
-       {"navigation", !one          ? "<a href=\"#runs\">Runs</a>"
-                      : run.program ? "<a href=\"#program\">Program</a>"
-                                    : ""},
+       {"comparison", comparison},
+       {"navigation", !comparison.empty() ? "<a href=\"#comparison\">Comparison</a><a href=\"#runs\">Runs</a>"
+                      : !one              ? "<a href=\"#runs\">Runs</a>"
+                      : run.program       ? "<a href=\"#program\">Program</a>"
+                                          : ""},
        {"program", sections::program(run)},
        {"runs", one ? ""
                     : "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">The runs "
@@ -268,10 +271,16 @@ std::string page_of(const Run& run, const std::vector<charts::Chart>& list, char
 
 std::string html(const Run& run) { return page_of(run, charts::all(run), charts::datasets(run), nullptr); }
 
-std::string html(const Several& several) {
+static std::string html_of(const Several& several, const std::string& comparison) {
   auto list = charts::all(several.merged);
   for (auto& chart : charts::overlays(several)) list.push_back(std::move(chart));
-  return page_of(several.merged, list, charts::datasets(several), &several);
+  return page_of(several.merged, list, charts::datasets(several), &several, comparison);
+}
+
+std::string html(const Several& several) { return html_of(several, {}); }
+
+std::string html(const compare::Comparison& comparison, const Several& several) {
+  return html_of(several, sections::comparison(comparison));
 }
 
 }  // namespace gpubench::reports

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/compare.h"
 #include "core/model/run.h"
 #include "reports/export/tables.h"
 #include "reports/reports.h"
@@ -82,9 +83,10 @@ std::string title(const Run& run);  ///< plain text: devices and date
 std::string summary(const Run& run);
 std::string devices(const Run& run);       ///< names in the header, with what identifies them
 std::string runs(const Several& several);  ///< the table of several runs: what each is
-std::string findings(const Run& run);      ///< what to fix first, with links to the points
-std::string regimes(const Run& run);       ///< the bar of regimes with its figures
-std::string notices(const Run& run);       ///< failures and warnings, near the top because they qualify all else
+std::string comparison(const compare::Comparison& comparison);
+std::string findings(const Run& run);  ///< what to fix first, with links to the points
+std::string regimes(const Run& run);   ///< the bar of regimes with its figures
+std::string notices(const Run& run);   ///< failures and warnings, near the top because they qualify all else
 std::string boundaries(const Run& run);
 std::string own(const Run& run);     ///< what operations say of their points; empty when they say nothing
 std::string phases(const Run& run);  ///< of kernels that were traced; empty where none was

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/model/points.h"
+#include "reports/comparisons.h"
 #include "reports/findings.h"
 #include "reports/html/page.h"
 #include "reports/shared_text.h"
@@ -254,6 +255,62 @@ std::string notices(const Run& run) {
     html += "<details class=\"notice\"><summary>" + plural(skipped.rows.size(), "point") + " skipped</summary>" +
             render(skipped) + "</details>\n";
   return html;
+}
+
+std::string comparison(const compare::Comparison& comparison) {
+  const auto list_of = [](std::string_view title, const std::vector<std::string>& lines, const char* look) {
+    std::string html;
+    for (const std::string& line : lines) html += "<li>" + escape(line) + "</li>";
+    return html.empty() ? html
+                        : fmt::format("<div class=\"notice {}\"><p>{}</p><ul>{}</ul></div>\n", look, title, html);
+  };
+  const auto row_of = [](const compare::ComparedPoint& point) -> std::vector<std::string> {
+    return {point.name,
+            point.device,
+            format_seconds(point.base_seconds, 4),
+            format_seconds(point.new_seconds, 4),
+            change_text(point),
+            interval_text(point),
+            bound_change(point)};
+  };
+  const std::vector<Heading> headings = {{"point"},  {"device"},           {"base", true}, {"new", true},
+                                         {"change"}, {"95 % of new/base"}, {"limit"}};
+  CaptionedTable changed{"What changed most, by effect", headings, {}};
+  CaptionedTable all{"All points, by effect", headings, {}};
+  CaptionedTable moved{"Points whose regime moved", {{"point"}, {"device"}, {"regime"}, {"limit"}}, {}};
+  CaptionedTable whole{
+      "Operations as a whole, against what the noise allows",
+      {{"operation"}, {"device"}, {"points", true}, {"new/base", true}, {"95 %"}, {"change"}, {"held against"}},
+      {}};
+  const ShownPoints shown = shown_points(comparison);
+  for (const auto* point : shown.points) changed.rows.push_back(row_of(*point));
+  for (const auto* point : by_effect(comparison)) {
+    if (!shown.folded.empty()) all.rows.push_back(row_of(*point));
+    if (!point->base_regime.empty() && !point->new_regime.empty() && point->base_regime != point->new_regime)
+      moved.rows.push_back({point->name, point->device, regime_change(*point), bound_change(*point)});
+  }
+  for (const compare::ComparedOperation& each : comparison.operations)
+    whole.rows.push_back({each.operation.empty() ? "all" : each.operation, each.device, std::to_string(each.points),
+                          fmt::format("{:.3f}", each.ratio.value),
+                          fmt::format("{:.3f} to {:.3f}", each.ratio.ci95.low, each.ratio.ci95.high),
+                          std::string(name_of(each.change)), each.relative ? "the other operations" : "the base"});
+  std::string html =
+      "<section id=\"comparison\" aria-labelledby=\"comparison-title\">\n<h2 id=\"comparison-title\">What "
+      "changed</h2>\n";
+  if (!comparison.comparable) html += "<p class=\"notice bad\">Not comparable, for the reasons below.</p>\n";
+  if (comparison.forced)
+    html += "<p class=\"notice warn\">Compared by --force, in spite of the differences below.</p>\n";
+  html += "<p>" + escape(summary_of(comparison)) + "</p>\n";
+  html += list_of("As a whole", changed_operations(comparison), "");
+  html += list_of("These forbid the comparison", comparison.forbidding, "bad");
+  html += list_of("Failed in the new run", comparison.failed_in_new, "bad");
+  html += render(changed);
+  if (!all.rows.empty()) html += folded("All points", render(all));
+  html += render(moved) + render(whole);
+  html += list_of("The runs differ", comparison.differences, "warn");
+  html += list_of("Notes", comparison.notes, "");
+  html += list_of("What this rests on", grounds_of(comparison), "");
+  return html + "</section>\n";
 }
 
 std::string boundaries(const Run& run) {

@@ -63,7 +63,13 @@ class Compare(CommandLineTest):
         self.assertEqual(code("other.json", other_device), 3)
         self.assertEqual(code("other.json", other_device, "--force"), 0)
         self.assert_refused(self.stored("compare", base, "/nowhere.json"), "/nowhere.json")
-        self.assert_refused(self.stored("compare", base, base, "--out=x.html"), ".md")
+        self.assert_refused(self.stored("compare", base, base, "--out=x.pdf"), ".json")
+        page = self.folder / "changes.html"
+        self.assertEqual(code("slower.json", self.scale(1.2), f"--out={page}"), 1)
+        text = page.read_text()
+        self.assertIn("<h2 id=\"comparison-title\">What changed</h2>", text)
+        self.assertIn("1.20x slower", text)
+        self.assertIn("id=\"chart-rooflines\"", text)
 
     def processes(self, name, factor, count=5):
         """A folder of runs as `count` processes would write them, 0.2 % apart."""
