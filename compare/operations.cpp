@@ -11,10 +11,10 @@ namespace gpubench::compare {
 namespace {
 
 constexpr std::size_t fewest_operations = 6;  ///< that tell what is usual among operations
-constexpr double mad_to_deviation = 1.4826;   ///< of a normal distribution
+constexpr double deviation_of_mad = 1.4826;   ///< of a normal distribution
 constexpr double mad_efficiency = 0.37;       ///< of the median absolute deviation, likewise
 
-double mean_of(const std::vector<double>& values) {
+double mean_over(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -63,18 +63,18 @@ std::vector<std::optional<OperationDifference>> relative_differences(const Proce
       changes[operations[i]].push_back(change);
   std::vector<double> means;
   for (const auto& each : changes)
-    if (!each.empty()) means.push_back(mean_of(each));
+    if (!each.empty()) means.push_back(mean_over(each));
   std::vector<std::optional<OperationDifference>> result(count);
   if (means.size() < fewest_operations) return result;
   const double middle = median_of(means);
   std::vector<double> distances;
   for (const double mean : means) distances.push_back(std::abs(mean - middle));
   const double others = static_cast<double>(means.size() - 1);
-  const double deviation = std::max(mad_to_deviation * median_of(distances), min_process_deviation);
+  const double deviation = std::max(deviation_of_mad * median_of(distances), min_process_deviation);
   for (std::size_t k = 0; k < count; ++k) {
     if (changes[k].empty()) continue;
     const auto points = static_cast<double>(changes[k].size());
-    const double mean = mean_of(changes[k]);
+    const double mean = mean_over(changes[k]);
     double within = 0.0;  // of the mean, from what the points differ by
     for (const double change : changes[k]) within += (change - mean) * (change - mean);
     within = changes[k].size() > 1 ? within / (points - 1.0) / points : 0.0;
@@ -109,7 +109,7 @@ std::vector<std::optional<OperationDifference>> operation_differences(const Proc
     const Spread& spread = *noise.of_point[k];
     const double parts = 1.0 / static_cast<double>(old.size()) + 1.0 / static_cast<double>(now.size());
     const double variance = std::max(spread.variance, min_process_deviation * min_process_deviation);
-    result[k] = OperationDifference{{mean_of(now) - mean_of(old), std::sqrt(variance * parts), spread.degrees},
+    result[k] = OperationDifference{{mean_over(now) - mean_over(old), std::sqrt(variance * parts), spread.degrees},
                                     static_cast<std::size_t>(std::ranges::count(operations, k)),
                                     false};
   }
