@@ -38,6 +38,7 @@ void filled(V& visit, const char* key, T& value, More&... more) {
 }
 
 /// A field that files call as the structure does: its key and itself.
+#undef OF  // zlib has one
 #define OF(name) #name, it.name
 /// A structure of plain fields.
 #define PLAIN(Type, ...) \

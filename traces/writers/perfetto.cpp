@@ -51,7 +51,7 @@ class Message {
   void varint(std::uint64_t value) {
     std::array<char, 10> bytes;  // set as far as it is used
     std::size_t size = 0;
-    for (; value >= 128; value >>= 7) bytes[size++] = static_cast<char>((value & 127U) | 128U);
+    for (; value >= 128 && size < 9; value >>= 7) bytes[size++] = static_cast<char>((value & 127U) | 128U);
     bytes[size++] = static_cast<char>(value);
     add({bytes.data(), size});
   }
