@@ -4,6 +4,7 @@
 launch is on the host's clock, and CUPTI's slices are: of one of them the kernel's inside must be a part."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,9 @@ def slices(file, is_one):
 
 def main():
     gpubench, program, trace, kernel = sys.argv[1:]
-    if subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode:
-        print("no GPU")
+    smi = shutil.which("nvidia-smi") or "/usr/local/nvidia/bin/nvidia-smi"
+    if not pathlib.Path(smi).exists() or subprocess.run([smi, "-L"], capture_output=True).returncode:
+        print("skipped: there is no GPU")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
