@@ -146,15 +146,8 @@ int run_command_line(int argc, char** argv) {
   const CommandInProgress here;
   try {
     const Options options = parse_command_line(argc, argv);
-    // Any command calibrates in workers, which have its own command line: their job is another.
-    if (const auto taken = take_job()) {
-      code = run_job(*taken, options);
-    } else if (options.text) {
-      show(*options.text);
-      code = exit_codes::fine;
-    } else {
-      code = options.run(options);
-    }
+    if (options.text) show(*options.text);
+    code = options.text ? exit_codes::fine : run_command_or_job(options);
   } catch (const std::exception& error) {
     say(words_of(error));
     // What the user can put right is wrong usage; anything else that stops a whole run is a failure.

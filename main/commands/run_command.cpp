@@ -418,7 +418,6 @@ bench::PointRunner::Settings runner_settings(const Options& options) {
 }
 
 int run_command(const Options& options) {
-  if (const auto taken = take_job()) return run_job(*taken, options);
   bench::initialize_google(options.program, options.google);
   bench::choose_arguments(options.arguments);
   const std::vector<Device> devices = bench::choose_devices(options.device);

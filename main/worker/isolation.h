@@ -82,7 +82,7 @@ class Isolation {
   int jobs_ = 0;
 };
 
-/// What the process of a job does. Returns the exit code.
-int run_job(const TakenJob& taken, const Options& options);
+/// The command, or in a worker the job that it was given in place of it. Returns the exit code.
+int run_command_or_job(const Options& options);
 
 }  // namespace gpubench

@@ -111,6 +111,32 @@ Calibration ceilings_of(const Job& job, const Device& device, bool quiet) {
   return calibrate::calibrate(device, wanted);
 }
 
+/// Returns the exit code of this process.
+int run_job(const TakenJob& taken, const Options& options) {
+  const Job& job = taken.job;
+  const Descriptor channel(taken.channel);
+  fcntl(taken.channel, F_SETFD, FD_CLOEXEC);  // what an operation starts has no business with it
+  die_with(job.parent);
+  try {
+    bench::initialize_google(options.program, options.google);
+    bench::choose_arguments(options.arguments);
+    const Device device = bench::choose_devices(job.device).front();
+    Run run;
+    run.context = gather_context(options.program, {});
+    run.devices = {device};
+    if (job.task == Job::Task::measure) {
+      measure_points(job, options, device, run, channel);
+    } else {
+      run.calibrations = {ceilings_of(job, device, options.quiet)};
+      storage::write_for_reading(job.result, storage::to_json(run));
+    }
+    return exit_codes::fine;
+  } catch (const std::exception& error) {
+    tell(channel, fmt::format("error {}", words_of(error)));
+    return exit_codes::operation_failed;
+  }
+}
+
 }  // namespace
 
 void to_json(nlohmann::json& json, const Argument& argument) {
@@ -175,29 +201,9 @@ std::string filter_for(const std::string& operation) {
   return filter + "/";
 }
 
-int run_job(const TakenJob& taken, const Options& options) {
-  const Job& job = taken.job;
-  const Descriptor channel(taken.channel);
-  fcntl(taken.channel, F_SETFD, FD_CLOEXEC);  // what an operation starts has no business with it
-  die_with(job.parent);
-  try {
-    bench::initialize_google(options.program, options.google);
-    bench::choose_arguments(options.arguments);
-    const Device device = bench::choose_devices(job.device).front();
-    Run run;
-    run.context = gather_context(options.program, {});
-    run.devices = {device};
-    if (job.task == Job::Task::measure) {
-      measure_points(job, options, device, run, channel);
-    } else {
-      run.calibrations = {ceilings_of(job, device, options.quiet)};
-      storage::write_for_reading(job.result, storage::to_json(run));
-    }
-    return exit_codes::fine;
-  } catch (const std::exception& error) {
-    tell(channel, fmt::format("error {}", words_of(error)));
-    return exit_codes::operation_failed;
-  }
+int run_command_or_job(const Options& options) {
+  if (const auto taken = take_job()) return run_job(*taken, options);
+  return options.run(options);
 }
 
 }  // namespace gpubench

@@ -16,6 +16,7 @@
 #include "gpubench/gpubench.h"
 #include "main/cli/options.h"
 #include "main/embedding.h"
+#include "main/worker/isolation.h"
 #include "python/src/parts.h"
 
 #ifdef GPUBENCH_WITH_CUDA
@@ -238,7 +239,7 @@ Run run(std::vector<std::string> words, std::vector<std::string> worker, nb::obj
       for (std::string& word : words) argv.push_back(word.data());
       argv.push_back(nullptr);
       const Options options = parse_command_line(static_cast<int>(words.size()), argv.data());
-      (void)options.run(options);
+      (void)run_command_or_job(options);
     } catch (const Interrupted& interrupted) {
       signal = interrupted.signal;
     } catch (...) {
