@@ -216,7 +216,8 @@ void add_counters(Measurement& measurement, const std::vector<ResolvedMetric>& m
                   const std::function<std::string(const std::string&, const std::string&)>& why_missing);
 
 /// Counts what was asked for on one device: one round over all points for each group of counters, and where it takes
-/// several passes for each of them, because to change the group or the pass is slow (docs/results/h200/counting.md). Opens the source only if anything was asked for. Missing counters are absent with their reason.
+/// several passes for each of them, because to change the group or the pass is slow (docs/results/h200/counting.md).
+/// Opens the source only if anything was asked for. Missing counters are absent with their reason.
 class CounterPass final : public PostTimingPass {
  public:
   using Opener = std::function<std::unique_ptr<MetricSource>(const Device&)>;

@@ -23,7 +23,6 @@ using namespace nb::literals;
 namespace gpubench::python {
 namespace {
 
-using Release = nb::call_guard<nb::gil_scoped_release>;
 using kernel_trace::Recording;
 using kernel_trace::Trace;
 /// Block, group, SM, event, kind (0: a range, 2: an instant), start and end in ns, whether it never ended.

@@ -6,6 +6,9 @@
 
 namespace gpubench::python {
 
+/// For functions that need no Python object: others run meanwhile.
+using Release = nanobind::call_guard<nanobind::gil_scoped_release>;
+
 void bind_results(nanobind::module_& module);        ///< runs, calibrations, comparisons
 void bind_benchmarks(nanobind::module_& module);     ///< operations written in Python
 void bind_timelines(nanobind::module_& module);      ///< traces of programs

@@ -19,8 +19,6 @@ using namespace nb::literals;
 namespace gpubench::python {
 namespace {
 
-using Release = nb::call_guard<nb::gil_scoped_release>;
-
 // NOLINTNEXTLINE(performance-no-int-to-ptr): Python holds streams as integers
 cudaStream_t stream_at(std::uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); }
 

@@ -35,8 +35,6 @@ using namespace nb::literals;
 namespace gpubench::python {
 namespace {
 
-using Release = nb::call_guard<nb::gil_scoped_release>;
-
 ConsoleStyle style_of(bool color, int width) { return {color, width, false, true}; }
 
 std::optional<Clock> clock_of(const std::optional<std::string>& name) {

@@ -24,7 +24,6 @@ using namespace nb::literals;
 namespace gpubench::python {
 namespace {
 
-using Release = nb::call_guard<nb::gil_scoped_release>;
 using traces::Timeline;
 
 constexpr double ns_in_us = 1e3;
