@@ -35,8 +35,8 @@ static_assert(offsetof(KernelRecord, correlationId) == offsetof(CUpti_ActivityKe
               offsetof(MemoryRecord, isAsync) == offsetof(CUpti_ActivityMemory4, isAsync));
 #endif
 
-/// Beyond so many, CUPTI is asked for all its records, so that the changes before them can go.
-constexpr std::size_t max_kept_changes = std::size_t{1} << 22;
+/// Beyond so many (16 MB), CUPTI is asked for all its records, so that the changes before them can go.
+constexpr std::size_t max_kept_changes = std::size_t{1} << 20;
 
 /// When a thread was in which range, by time.
 class ThreadLog {
@@ -116,10 +116,7 @@ class CuptiRecords final : public RecordSource {
     take_logs();
     for (const CallRecord& call : calls)
       if (const std::uint32_t range = range_of(call); range != 0) batch.calls.push_back({call.correlationId, range});
-    // Of calls before now there are no more records.
-    if (all)
-      for (auto& [thread, changes] : changes_) changes.erase(changes.begin(), changes.end() - 1);
-    if (all) kept_changes_ = changes_.size();
+    if (all) forget_changes();
     std::size_t dropped = 0;
     GPUBENCH_CUPTI_CALL(*library_, cuptiActivityGetNumDroppedRecords, nullptr, 0, &dropped);
     batch.dropped = static_cast<std::int64_t>(dropped);
@@ -176,6 +173,14 @@ class CuptiRecords final : public RecordSource {
     }
     // The log of a thread that has ended has no other owner, and nothing more to say.
     std::erase_if(logs_, [](const auto& log) { return log.use_count() == 1; });
+  }
+
+  /// Of calls before now there are no more records. New vectors, because the old ones would keep their memory for as
+  /// long as this object lives, and a session keeps those of former sessions.
+  void forget_changes() {
+    std::erase_if(changes_, [](const auto& of_thread) { return of_thread.second.back().range == 0; });
+    for (auto& [thread, changes] : changes_) changes = std::vector{changes.back()};
+    kept_changes_ = changes_.size();
   }
 
   [[nodiscard]] std::uint32_t range_of(const CallRecord& call) const {

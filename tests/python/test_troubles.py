@@ -212,7 +212,7 @@ def leaked_over_ten_thousand_calls(call):
     return sizes[1] - sizes[0]
 
 
-FEW_BYTES_A_CALL = 10_000 * 200  # a leaked dictionary or event is more
+FEW_BYTES_A_CALL = 10_000 * 200  # a leaked dictionary or event is more: 2 MB in all
 
 
 def test_ten_thousand_calls_leave_nothing_behind(quick, monkeypatch):
@@ -242,13 +242,14 @@ def test_ten_thousand_calls_of_an_operation_leave_nothing_behind(quick):
     assert resident_bytes() - before < 2**22
 
 
+# CUPTI's pools grow for the first 20 000 calls (docs/results/h200/python.md), so sessions that record warm up for as long.
 @pytest.mark.gpu
-@pytest.mark.parametrize("part", ["lightweight", "range", "timer", pytest.param("range, recorded", marks=pytest.mark.xfail(
-    reason="grew by 42 MB: CUPTI's pools or ours, which is not known yet", strict=False))])
-def test_ten_thousand_calls_leave_nothing_on_the_gpu(torch, gpu, part):
+@pytest.mark.parametrize("part, megabytes", [("lightweight", 2), ("range", 2), ("timer", 2), ("range, recorded", 4),
+                                             ("range, recorded and reset", 1), ("range, recorded and started again", 2)])
+def test_ten_thousand_calls_leave_nothing_on_the_gpu(torch, gpu, part, megabytes):
     judge, a = regime.GPUProfiler("cuda:0", verbose=False), torch.ones(1000, device="cuda")
     session, timer = profile.create_profiler(), profile.KernelTimer()
-    if part == "range, recorded":
+    if "recorded" in part:
         assert session.init()
     calls = []
 
@@ -267,9 +268,13 @@ def test_ten_thousand_calls_leave_nothing_on_the_gpu(torch, gpu, part):
             torch.cuda.synchronize()
             calls.clear()
             timer.reset()
-            session.reset()
+            if "reset" in part:
+                session.reset()
+            if "again" in part:
+                session.disable()
+                assert session.init()
 
-    for _ in range(1000):
+    for _ in range(20_000 if "recorded" in part else 1000):
         call()
     free, allocated = torch.cuda.mem_get_info()[0], torch.cuda.memory_allocated()
     leaked = leaked_over_ten_thousand_calls(call)
@@ -277,4 +282,4 @@ def test_ten_thousand_calls_leave_nothing_on_the_gpu(torch, gpu, part):
     torch.cuda.synchronize()
     print(f"{free - torch.cuda.mem_get_info()[0]} bytes of the device")
     assert torch.cuda.memory_allocated() <= allocated and free - torch.cuda.mem_get_info()[0] <= 2**21
-    assert leaked < FEW_BYTES_A_CALL
+    assert leaked < megabytes * 1e6

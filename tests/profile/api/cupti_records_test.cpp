@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of ranges from the library that plays CUPTI.
 #include <gmock/gmock.h>
+#include <malloc.h>
 
 #include <map>
 #include <thread>
@@ -90,6 +91,22 @@ TEST_F(Records, KindsAreSwitchedOffAgain) {
   EXPECT_EQ(calls(), "+++F---");
   call(1, 10, 20);
   EXPECT_TRUE(source->take(true).kernels.empty());
+}
+
+TEST_F(Records, OfSessionsThatEndedTakeNoMemory) {
+  std::vector<std::unique_ptr<RecordSource>> sessions;
+  std::size_t before = 0;
+  for (int i = 0; i < 11; ++i) {
+    if (i == 1) before = mallinfo2().uordblks;
+    auto& source = sessions.emplace_back(open_cupti_records(false));
+    for (int call = 0; call < 5000; ++call) {
+      source->push(1);
+      source->pop();
+    }
+    source->stop();
+    (void)source->take(true);
+  }
+  EXPECT_LT(mallinfo2().uordblks - before, 10U * 16384U);
 }
 
 TEST_F(Records, LostRecordsAreCounted) {
