@@ -39,8 +39,10 @@ def handle_of(stream: Any) -> int:
         return int(handle)
     for name in ("ptr", "handle"):  # CuPy's, Numba's
         if hasattr(stream, name):
-            return int(getattr(stream, name))
-    raise TypeError(f"a stream is a number, or a stream of PyTorch, CuPy or Numba, not a {type(stream).__name__}")
+            value = getattr(stream, name)
+            return int(getattr(value, "value", value) or 0)  # Numba's may be a ctypes.c_void_p
+    raise TypeError("a stream is a number, or a stream of PyTorch, CuPy, Numba or cuda.core (anything with __cuda_stream__), not a "
+                    f"{type(stream).__name__}")
 
 
 def allocator_counts() -> dict[str, int] | None:

@@ -142,8 +142,9 @@ def settled(function: Operation, on_gpu: bool) -> Operation:
         if waits is None:
             waits = any(isinstance(each, jax.Array) for each in jax.tree_util.tree_leaves(result))
             if waits and on_gpu:
-                raise _core.UsageError("JAX launches on streams of its own, which cannot be timed on a GPU here. Measure it with "
-                                       "device='cpu', or its program with gpubench profile.")
+                raise _core.UsageError("JAX launches on streams of its own and takes no other, so that its callables cannot be timed on a GPU. "
+                                       "`gpubench profile -- python3 SCRIPT` times each kernel of its program and says what limits it; "
+                                       "device='cpu' measures the callable on the CPU.")
         return jax.block_until_ready(result) if waits else result
 
     return call

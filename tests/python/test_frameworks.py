@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callables of JAX and Numba on the CPU, and streams of any framework. What is not installed is skipped."""
+import ctypes
 import types
 
 import numpy
@@ -25,10 +26,43 @@ def test_streams_are_taken_by_the_protocol_or_by_their_attributes():
     assert handle_of(types.SimpleNamespace(__cuda_stream__=(0, 3))) == 3, "as a property"
     for name in ("cuda_stream", "ptr", "handle"):
         assert handle_of(types.SimpleNamespace(**{name: 11})) == 11
+    assert handle_of(types.SimpleNamespace(handle=ctypes.c_void_p(11))) == 11 and handle_of(types.SimpleNamespace(handle=ctypes.c_void_p(None))) == 0
     with pytest.raises(TypeError, match="version 2"):
         handle_of(Protocol((2, 9)))
-    with pytest.raises(TypeError, match="PyTorch, CuPy or Numba"):
+    with pytest.raises(TypeError, match="PyTorch, CuPy, Numba or cuda.core.*not a str"):
         handle_of("stream")
+
+
+@pytest.mark.gpu
+class TestCudaCore:
+    """A kernel compiled and launched by cuda.core, on the stream that it is handed."""
+
+    SOURCE = """extern "C" __global__ void add_one(float* x, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) x[i] += 1.0F;
+    }"""
+
+    def test_a_kernel_takes_the_stream(self):
+        core, torch = pytest.importorskip("cuda.core"), pytest.importorskip("torch")
+        core = core if hasattr(core, "Program") else pytest.importorskip("cuda.core.experimental")
+        torch.zeros(1, device="cuda")
+        device = core.Device()
+        device.set_current()
+        options = core.ProgramOptions(arch=f"sm_{device.arch}")
+        add_one = core.Program(self.SOURCE, "c++", options).compile("cubin").get_kernel("add_one")
+
+        @gpubench.benchmark(device="cuda")
+        def cuda_core(state):
+            x = torch.zeros(2**20, device=state.device)
+            state.reads(x)
+            state.writes(x)
+            config = core.LaunchConfig(grid=2**12, block=256)
+            state.measure(lambda stream: core.launch(device.create_stream(stream), config, add_one, x.data_ptr(), numpy.int32(2**20)))
+
+        point = gpubench.run(cuda_core, device="cuda:0", time_budget=0.02, drift_check=False, progress=False)[0]
+        print(point, point.method("device"))
+        assert not point.failure and point.seconds("device") > 0
+        assert handle_of(device.create_stream(gpubench.Stream(torch.cuda.Stream().cuda_stream))) > 0
 
 
 class TestJax:
