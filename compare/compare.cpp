@@ -254,9 +254,9 @@ class Comparing {
   }
 
   /// New less base of the processes that ran next to each other.
-  [[nodiscard]] ProcessGroup pair_differences(const std::vector<std::size_t>& points) const {
-    ProcessGroup pairs = group_of(next_.tables, points);
-    const ProcessGroup base = group_of(base_.tables, points);
+  [[nodiscard]] ProcessGroup pair_differences(const std::vector<std::size_t>& points, LogTime time) const {
+    ProcessGroup pairs = group_of(next_.tables, points, time);
+    const ProcessGroup base = group_of(base_.tables, points, time);
     for (std::size_t i = 0; i < pairs.size(); ++i)
       for (std::size_t p = 0; p < points.size(); ++p) pairs[i][p] -= base[i][p];
     return pairs;
@@ -269,34 +269,52 @@ class Comparing {
   }
 
   void judge_device(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {
+    if (options_.paired) return judge_pairs_of(device, points, judged);
     std::vector<ProcessGroup> groups;
-    if (options_.paired) {
-      groups.push_back(winsorised(pair_differences(points)));
-    } else {
-      groups.push_back(group_of(base_.tables, points));
-      groups.push_back(group_of(next_.tables, points));
-      for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
-    }
-    if (!options_.paired) judge_operations(device, points, groups[0], groups[1]);
+    groups.push_back(group_of(base_.tables, points));
+    groups.push_back(group_of(next_.tables, points));
+    for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
+    judge_operations(device, points, groups[0], groups[1]);
     const ProcessNoise noise = learn_noise(groups, points.size());
     const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
     const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      keep(judge(sides_of(points[i]), noise.of_point[i], source, kind_of(device), options_, quantiles_), points[i],
+           device, judged);
+  }
+
+  void judge_pairs_of(const std::string& device, const std::vector<std::size_t>& points, std::vector<Judged>& judged) {
+    const auto noise_of = [&](LogTime time) {
+      return learn_noise({winsorised(pair_differences(points, time))}, points.size());
+    };
+    const ProcessNoise noise = noise_of(&ProcessPoint::log_seconds);
+    const ProcessNoise of_fastest = noise_of(&ProcessPoint::log_fastest);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const PointSides sides = options_.paired ? paired_sides(points[i]) : sides_of(points[i]);
-      if (options_.paired && (sides.base.size() < 2 || !noise.of_point[i])) {
+      const PointSides sides = paired_sides(points[i], &ProcessPoint::log_seconds);
+      if (sides.base.size() < 2 || !noise.of_point[i]) {
         unpaired_.push_back(shown(points[i]));
         continue;
       }
-      Judged each = options_.paired ? judge_pairs(sides, *noise.of_point[i], options_, quantiles_)
-                                    : judge(sides, noise.of_point[i], source, kind_of(device), options_, quantiles_);
-      each.point.name = without_suffix(index_.keys()[points[i]].name);
-      each.point.device = device;
-      describe(points[i], each.point);
-      const bool single = each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given;
-      each.few_samples = single && fewest(points[i]) < min_samples;
-      each.place = points[i];
-      judged.push_back(std::move(each));
+      const PointSides fastest = paired_sides(points[i], &ProcessPoint::log_fastest);
+      const bool both = kind_of(device) == DeviceKind::cpu && of_fastest.of_point[i] && fastest.base.size() > 1;
+      const double looks = both ? 2.0 : 1.0;
+      Judged each = judge_pairs(sides, *noise.of_point[i], options_, quantiles_, looks);
+      if (both)
+        each = surer_of(std::move(each), judge_pairs(fastest, *of_fastest.of_point[i], options_, quantiles_, looks),
+                        options_.min_effect);
+      if (each.point.by_fastest) by_fastest_.push_back(shown(points[i]));
+      keep(std::move(each), points[i], device, judged);
     }
+  }
+
+  void keep(Judged each, std::size_t point, const std::string& device, std::vector<Judged>& judged) const {
+    each.point.name = without_suffix(index_.keys()[point].name);
+    each.point.device = device;
+    describe(point, each.point);
+    const bool single = each.point.noise == NoiseSource::assumed || each.point.noise == NoiseSource::given;
+    each.few_samples = single && fewest(point) < min_samples;
+    each.place = point;
+    judged.push_back(std::move(each));
   }
 
   /// Each operation of several points, and all of them where there are several.
@@ -347,15 +365,17 @@ class Comparing {
     return sides;
   }
 
-  [[nodiscard]] PointSides paired_sides(std::size_t point) const {
+  [[nodiscard]] PointSides paired_sides(std::size_t point, LogTime time) const {
     PointSides sides;
     for (std::size_t i = 0; i < base_.tables.size() && i < next_.tables.size(); ++i) {
       const ProcessPoint& old = base_.tables[i][point];
       const ProcessPoint& now = next_.tables[i][point];
-      if (!old.log_seconds || !now.log_seconds) continue;
-      sides.base.push_back(*old.log_seconds);
-      sides.next.push_back(*now.log_seconds);
-      sides.within_variance += old.standard_error * old.standard_error + now.standard_error * now.standard_error;
+      if (!(old.*time) || !(now.*time)) continue;
+      sides.base.push_back(*(old.*time));
+      sides.next.push_back(*(now.*time));
+      // Known of medians only. What the fastest sample leaves open is in what pairs differ by.
+      if (time == &ProcessPoint::log_seconds)
+        sides.within_variance += old.standard_error * old.standard_error + now.standard_error * now.standard_error;
       // Load is no part of it: both sides met it in turn, and what pairs differ by shows what it did.
     }
     if (!sides.base.empty()) sides.within_variance /= static_cast<double>(sides.base.size() * sides.base.size());
@@ -385,6 +405,7 @@ class Comparing {
          options_.paired
              ? "measured under load, when others ran on the cores or the GPU: give more pairs, or a quiet machine"
              : "measured under load, when others ran on the cores or the GPU: the intervals are widened for that");
+    note(by_fastest_, "told by the fastest sample of each process, because work of others disturbed the medians more");
     note(gaps_, "not in all runs: compared in the runs that have it");
     if (!common_) result_.notes.emplace_back("no point is in both");
   }
@@ -414,7 +435,7 @@ class Comparing {
   bool some_left_out_ = false;
   bool one_after_the_other_ = false;                            ///< and the noise does not tell of it
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
-  std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_, loaded_;  ///< points
+  std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_, loaded_, by_fastest_;
   StudentQuantiles quantiles_;
   Comparison result_;
 };

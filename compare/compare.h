@@ -29,6 +29,7 @@ struct ComparedPoint {
   Clock clock = Clock::host;  ///< of both times
   double base_seconds = 0.0;  ///< median; of several processes the geometric mean of their medians
   double new_seconds = 0.0;
+  bool by_fastest = false;  ///< times and ratio are of each process's fastest sample (compare/noise.h, surer_of)
   /// New over base, its 95 % interval of this point alone: of logarithms' means; of eight pairs or more trimmed.
   Estimate ratio;
   Change change = Change::inconclusive;

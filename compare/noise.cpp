@@ -182,12 +182,17 @@ double rounded(double value) {
 void fill(Judged& judged, double base_mean, double min_effect, StudentQuantiles& quantiles) {
   ComparedPoint& point = judged.point;
   const Difference& difference = judged.difference;
-  const double half = quantiles(0.025, difference.degrees) * difference.standard_error;
+  const double half = quantiles(0.025 / judged.looks, difference.degrees) * difference.standard_error;
   point.base_seconds = rounded(std::exp(base_mean));
   point.new_seconds = rounded(std::exp(base_mean + difference.value));
   point.ratio = {rounded(std::exp(difference.value)),
                  {rounded(std::exp(difference.value - half)), rounded(std::exp(difference.value + half))}};
-  point.p_value = p_value_beyond(difference, std::log1p(-std::min(min_effect, 0.999)), std::log1p(min_effect));
+  const double p = p_value_beyond(difference, std::log1p(-std::min(min_effect, 0.999)), std::log1p(min_effect));
+  point.p_value = std::min(1.0, judged.looks * p);
+}
+
+bool within(const Estimate& ratio, double min_effect) {
+  return ratio.ci95.low >= 1.0 - min_effect && ratio.ci95.high <= 1.0 + min_effect;
 }
 
 }  // namespace
@@ -234,8 +239,9 @@ Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, Noise
 }
 
 Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
-                   StudentQuantiles& quantiles) {
+                   StudentQuantiles& quantiles, double looks) {
   Judged judged;
+  judged.looks = looks;
   std::vector<double> differences;
   for (std::size_t i = 0; i < sides.base.size(); ++i) differences.push_back(sides.next[i] - sides.base[i]);
   const TrimmedMean mean = trimmed_mean(differences);
@@ -254,6 +260,14 @@ Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareO
   return judged;
 }
 
+Judged surer_of(Judged by_median, Judged by_fastest, double min_effect) {
+  const bool fastest = by_fastest.point.p_value < by_median.point.p_value;
+  Judged& surer = fastest ? by_fastest : by_median;
+  surer.others_same = within((fastest ? by_median : by_fastest).point.ratio, min_effect);
+  surer.point.by_fastest = fastest;
+  return std::move(surer);
+}
+
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles) {
   std::vector<double> p_values;
   p_values.reserve(points.size());
@@ -267,12 +281,13 @@ void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& qu
     const bool enough = !points[i].few_samples;
     if (enough && adjusted[i] <= family_significance)
       point.change = difference.value > 0.0 ? Change::slower : Change::faster;
-    else if (enough && point.ratio.ci95.low >= 1.0 - min_effect && point.ratio.ci95.high <= 1.0 + min_effect)
+    else if (enough && points[i].others_same && within(point.ratio, min_effect))
       point.change = Change::same;
     else
       point.change = Change::inconclusive;
     // At the level of Holm's first step, with a power of 80 %.
-    const double reach = quantiles(0.5 * strictest, difference.degrees) + quantiles(0.2, difference.degrees);
+    const double reach =
+        quantiles(0.5 * strictest / points[i].looks, difference.degrees) + quantiles(0.2, difference.degrees);
     point.min_seen = rounded(std::expm1(std::log1p(min_effect) + reach * difference.standard_error));
   }
 }

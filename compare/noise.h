@@ -110,12 +110,19 @@ struct Judged {
   Difference difference;
   std::size_t place = 0;     ///< among all points of the comparison
   bool few_samples = false;  ///< too few to decide anything
+  double looks = 1.0;        ///< at so many times of each process; the interval holds for all of them together
+  bool others_same = true;   ///< the interval by the other time is within the least effect, too
 };
 Judged judge(const PointSides& sides, const std::optional<Spread>& learnt, NoiseSource source, DeviceKind kind,
              const CompareOptions& options, StudentQuantiles& quantiles);
-/// For pairs: sides of equal length, `learnt` of their winsorised differences, the ratio from the trimmed mean.
+/// For pairs: sides of equal length, `learnt` of their winsorised differences, the ratio from the trimmed mean. Where
+/// the pairs are judged by several times of each process, `looks` says by how many.
 Judged judge_pairs(const PointSides& sides, const Spread& learnt, const CompareOptions& options,
-                   StudentQuantiles& quantiles);
+                   StudentQuantiles& quantiles, double looks = 1.0);
+/// By medians and by fastest samples: the one that is surer of a change. Work of others comes and goes, and only ever
+/// lengthens a sample, so a process's fastest one may tell what its median hides (Chen and Revels, arXiv:1608.04295);
+/// a change of the slower samples alone is in the median. Bonferroni's correction is in `looks`.
+Judged surer_of(Judged by_median, Judged by_fastest, double min_effect);
 
 /// Adjusts the p-values for the number of points, decides, and tells what could have been seen.
 void decide(std::vector<Judged>& points, double min_effect, StudentQuantiles& quantiles);

@@ -27,7 +27,7 @@ double standard_error_of(const Summary& seconds) {
 /// Of several repetitions the median of their medians: each is one look at the same process.
 void sum_up(const std::vector<const Measurement*>& measurements, std::optional<Clock> clock, ProcessPoint& point) {
   point.cache_state = measurements.front()->cache_state;
-  std::vector<double> medians;
+  std::vector<double> medians, fastest;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     const Measurement& measurement = *measurements[i];
     point.unlike = point.unlike || measurement.cache_state != point.cache_state;
@@ -37,6 +37,7 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<C
     if (timing == nullptr || !timing->seconds) continue;
     const Summary* const seconds = &*timing->seconds;
     medians.push_back(seconds->median);
+    fastest.push_back(seconds->minimum);
     // Of one process, so not independent: several repetitions are known no better than the worst of them.
     point.standard_error = std::max(point.standard_error, standard_error_of(*seconds));
     // Under load the true time may be as short as the part in which it had its cores.
@@ -47,8 +48,11 @@ void sum_up(const std::vector<const Measurement*>& measurements, std::optional<C
   }
   point.by_clock = static_cast<int>(medians.size());
   if (medians.empty()) return;
-  const double median = statistics::median(medians);
-  if (median > 0.0 && std::isfinite(std::log(median))) point.log_seconds = std::log(median);
+  const auto take = [](double seconds, std::optional<double>& logarithm) {
+    if (seconds > 0.0 && std::isfinite(std::log(seconds))) logarithm = std::log(seconds);
+  };
+  take(statistics::median(medians), point.log_seconds);
+  take(std::ranges::min(fastest), point.log_fastest);
 }
 
 }  // namespace
@@ -88,12 +92,12 @@ ProcessTable PointIndex::table_of(const Run& run, const PointClocks& clocks) con
   return table;
 }
 
-ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points) {
+ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points, LogTime time) {
   ProcessGroup group;
   for (const ProcessTable& table : tables) {
     group.emplace_back();
     for (const std::size_t point : points)
-      group.back().push_back(table[point].log_seconds.value_or(std::numeric_limits<double>::quiet_NaN()));
+      group.back().push_back((table[point].*time).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return group;
 }

@@ -21,7 +21,8 @@ struct ProcessPoint {
   int by_clock = 0;                   ///< those with a time by the clock that is compared
   int failed = 0;                     ///< measurements that failed
   std::optional<double> log_seconds;  ///< of its median time; absent also where it is not above zero
-  double standard_error = 0.0;        ///< of that, from the interval over blocks of samples
+  std::optional<double> log_fastest;  ///< of its fastest sample; absent also where it is not above zero
+  double standard_error = 0.0;        ///< of the median's, from the interval over blocks of samples
   double load_error = 0.0;            ///< by what load may have lengthened it (logarithm); 0 without load
   std::int64_t samples = 0;
   std::string_view cache_state;
@@ -63,8 +64,11 @@ class PointIndex {
   std::unordered_map<RowKey, std::size_t, Hash> places_;
 };
 
+/// One time of a point in a process, as a logarithm.
+using LogTime = std::optional<double> ProcessPoint::*;
 /// The logarithms of some points' times in each of the processes.
-ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points);
+ProcessGroup group_of(const std::vector<ProcessTable>& tables, const std::vector<std::size_t>& points,
+                      LogTime time = &ProcessPoint::log_seconds);
 
 /// Whether two runs are one and the same, stored twice: of one host and time, with equal medians.
 bool same_run(const Run& one, const Run& other);

@@ -370,6 +370,42 @@ TEST(CompareProcesses, PairsTakeOffWhatBothShare) {
   EXPECT_NEAR(*comparison.points[0].sign_test_p, 2.0 / 64.0, 1e-12);
 }
 
+/// Processes on a machine where others come and go: some samples of each take `factors` times as long, a few do not.
+std::vector<gpubench::Run> disturbed(double seconds, double slower_typically, const std::vector<double>& factors) {
+  std::vector<gpubench::Run> runs;
+  for (const double factor : factors) {
+    std::vector<double> samples = around(seconds * slower_typically * factor, 0.001, 20);
+    samples.push_back(seconds * (1.0 + 0.0003 * static_cast<double>(runs.size() % 5)));
+    runs.push_back(run_with(samples));
+    runs.back().context.created_utc = std::to_string(runs.size());
+  }
+  return runs;
+}
+
+TEST(CompareProcesses, PairsOnACpuAreToldByTheFastestSamplesWhereTheMediansAreDisturbed) {
+  const std::vector<double> one = {1.1, 1.4, 1.1, 1.3, 1.2, 1.1, 1.5, 1.1, 1.2, 1.1};
+  const std::vector<double> other = {1.3, 1.1, 1.1, 1.1, 1.4, 1.1, 1.1, 1.2, 1.1, 1.5};
+  CompareOptions options;
+  options.paired = true;
+  const auto slower = compare(disturbed(1.0, 1.0, one), disturbed(1.05, 1.0, other), options);
+  EXPECT_EQ(slower.points[0].change, Change::slower);
+  EXPECT_TRUE(slower.points[0].by_fastest);
+  EXPECT_NEAR(slower.points[0].ratio.value, 1.05, 0.001);
+  EXPECT_THAT(slower.notes, Contains(HasSubstr("told by the fastest sample")));
+  const auto equal = compare(disturbed(1.0, 1.0, one), disturbed(1.0, 1.0, other), options);
+  EXPECT_EQ(equal.points[0].change, Change::inconclusive) << "the medians leave a change open";
+}
+
+TEST(CompareProcesses, PairsWhoseMediansAloneChangedAreSlowerToo) {
+  const std::vector<double> calm = {1.1, 1.101, 1.1, 1.102, 1.1, 1.101, 1.1, 1.1, 1.102, 1.1};
+  CompareOptions options;
+  options.paired = true;
+  const auto comparison = compare(disturbed(1.0, 1.0, calm), disturbed(1.0, 1.05, calm), options);
+  EXPECT_EQ(comparison.points[0].change, Change::slower);
+  EXPECT_FALSE(comparison.points[0].by_fastest);
+  EXPECT_EQ(compare(disturbed(1.0, 1.0, calm), disturbed(1.0, 1.0, calm), options).points[0].change, Change::same);
+}
+
 TEST(CompareProcesses, FurtherRunsOfTheSameCodeTellTheNoise) {
   const auto history = processes(2.0, {1.0, 1.001, 0.999, 1.002, 0.998});
   const auto comparison = compare(processes(1.0, {1.0}), processes(1.05, {1.0}), CompareOptions{}, {history});
