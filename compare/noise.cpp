@@ -83,7 +83,10 @@ void learn_usual(const std::vector<Spread>& spreads, ProcessNoise& noise) {
   }
 }
 
-std::size_t trimmed_at_each_end(std::size_t count) { return count < min_to_trim ? 0 : count / 5; }
+std::size_t trimmed_at_each_end(std::size_t count) {
+  constexpr std::size_t enough_for_a_quarter = 16;  // fewer would leave too few degrees of freedom
+  return count < min_to_trim ? 0 : count < enough_for_a_quarter ? count / 5 : count / 4;
+}
 
 Spread sum_of(const Spread& one, const Spread& other) {
   const double variance = one.variance + other.variance;

@@ -52,8 +52,8 @@ ProcessNoise learn_noise(const std::vector<ProcessGroup>& groups, std::size_t po
 /// Below so many values nothing is trimmed: too few degrees of freedom would be left.
 inline constexpr std::size_t min_to_trim = 8;
 
-/// Mean without the lowest and highest fifth, and what makes of a winsorised variance that of this mean (Yuen,
-/// Biometrika 61, 1974): one disturbed process of many moves it little.
+/// Mean without the lowest and highest fifth (of 16 values or more: quarter), and what makes of a winsorised variance
+/// that of this mean (Yuen, Biometrika 61, 1974): one disturbed process of many moves it little.
 struct TrimmedMean {
   double value = 0.0;
   double variance_factor = 1.0;  ///< times the winsorised variance of the values
@@ -61,7 +61,7 @@ struct TrimmedMean {
 };
 TrimmedMean trimmed_mean(std::vector<double> values);
 
-/// For each point the values in the outer fifths are replaced by the nearest ones that are not; NaN stay.
+/// For each point the values that a trimmed mean leaves out are replaced by the nearest ones that are not; NaN stay.
 ProcessGroup winsorised(ProcessGroup group);
 
 /// How far a difference of logarithms is known.

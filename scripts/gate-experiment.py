@@ -77,7 +77,7 @@ def pool_table(gpubench, folder, options):
              ("one run against one", "gate", [gated([a[i]], [a[i + 1]]) for i in starts]),
              ("three runs against three", "gate", [gated(a[i:i + 3], a[i + 3:i + 6]) for i in starts])]
     count, same_code = sum(len(each) for _, _, each in kinds), len(kinds)
-    for pairs in (5, 10, 12, 20):
+    for pairs in (5, 10, 12, 20, 30):
         if pairs <= len(a):
             starts = range(len(a) - pairs + 1)
             kinds.append((f"{pairs} pairs", "ab", [compared(a[i:i + pairs], b[i:i + pairs], "--paired") for i in starts]))

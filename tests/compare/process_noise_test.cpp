@@ -118,6 +118,9 @@ TEST(TrimmedMean, KnownValues) {
   EXPECT_EQ(ten.value, 5.5);
   EXPECT_NEAR(ten.variance_factor, 9.0 / 30.0, 1e-12);
   EXPECT_NEAR(ten.degrees_factor, 5.0 / 9.0, 1e-12);
+  std::vector<double> sixteen(16);
+  for (std::size_t i = 0; i < sixteen.size(); ++i) sixteen[i] = i < 12 ? 0.0 : 1000.0;
+  EXPECT_EQ(trimmed_mean(sixteen).value, 0.0) << "a quarter is left out";
   const ProcessGroup group = {{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1000}};
   EXPECT_EQ(winsorised(group)[9][0], 8.0);
   EXPECT_EQ(winsorised(group)[0][0], 3.0);
