@@ -19,9 +19,10 @@ Names load what they need when they are first used, so that the import itself is
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import compat, kernel_trace, profile, profiling, regime, torch, triton
     from ._core import (ChartError, CudaError, Error, FlagError, MetricNameError, NoSuchDevice, ReadError, UsageError,
                         WriteError)
     from .harness import Benchmark, State, Stream, benchmark, benchmarks, run, sizes
@@ -46,16 +47,22 @@ __all__ = [  # noqa: F822: found by __getattr__
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return importlib.import_module("._core", __name__).version
-    if name in _PLACE_OF:
-        value = getattr(importlib.import_module("." + _PLACE_OF[name], __name__), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module 'gpubench' has no attribute '{name}'")
+if TYPE_CHECKING:
+    __version__: str
+else:  # a checker shall find misspelt names
+
+    def __getattr__(name):
+        if name == "__version__":
+            return importlib.import_module("._core", __name__).version
+        if name in _PLACE_OF:
+            value = getattr(importlib.import_module("." + _PLACE_OF[name], __name__), name)
+            globals()[name] = value
+            return value
+        if name in _MODULES:
+            return importlib.import_module("." + name, __name__)
+        import difflib
+        near = difflib.get_close_matches(name, __dir__(), 1)
+        raise AttributeError(f"module 'gpubench' has no attribute '{name}'" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def __dir__() -> list[str]:

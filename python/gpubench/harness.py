@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overload
 
 from . import _core
 from ._cli import PROGRAM
@@ -367,6 +367,12 @@ class Benchmark:
 _benchmarks: dict[str, Benchmark] = {}
 
 
+@overload
+def benchmark(function: Callable[..., Any], *, name: str | None = None, device: str | None = None,
+              **axes: Sequence[Any]) -> Benchmark: ...
+@overload
+def benchmark(function: None = None, *, name: str | None = None, device: str | None = None,
+              **axes: Sequence[Any]) -> Callable[[Callable[..., Any]], Benchmark]: ...
 def benchmark(function: Callable[..., Any] | None = None, *, name: str | None = None, device: str | None = None,
               **axes: Sequence[Any]) -> Any:
     """Makes a function of a State a benchmark. Each keyword is an axis: whole numbers make a sweep, other values (types,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import threading
 from types import TracebackType
-from typing import Any, Callable, Sequence, TypeVar, cast
+from typing import Any, Callable, Sequence, TypeVar, cast, overload
 
 from . import _core
 from ._frameworks import allocator_counts, handle_of, pool_lines
@@ -118,7 +118,11 @@ class GmpProfiler:
         """What is allocated and released inside counts for the range. For `with`."""
         return _MemoryRange(self, name) if self._enabled else _Nothing()
 
-    def profile_function(self, name: str | Callable[..., Any] | None = None) -> Any:
+    @overload
+    def profile_function(self, name: Function) -> Function: ...
+    @overload
+    def profile_function(self, name: str | None = None) -> Callable[[Function], Function]: ...
+    def profile_function(self, name: Any = None) -> Any:
         """A decorator: each call of the function is a range, of its name or of the one given."""
         if callable(name):
             return self._decorate(name, name.__qualname__)
@@ -358,7 +362,11 @@ def profile_memory(name: str) -> Any:
     return _profiler().profile_memory(name)
 
 
-def profile_function(name: str | Callable[..., Any] | None = None) -> Any:
+@overload
+def profile_function(name: Function) -> Function: ...
+@overload
+def profile_function(name: str | None = None) -> Callable[[Function], Function]: ...
+def profile_function(name: Any = None) -> Any:
     """As GmpProfiler.profile_function."""
     return _profiler().profile_function(name)
 

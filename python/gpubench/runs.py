@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union, cast
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union, cast, overload
 
 from . import _core
 from ._cli import PROGRAM
@@ -226,7 +226,11 @@ class Run(Sequence[Point]):
     def __len__(self) -> int:
         return len(self.data.get("points", ()))
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int | str) -> Point: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Point]: ...
+    def __getitem__(self, index: int | str | slice) -> Point | list[Point]:
         """By place, slice, or name: run["add/n:1024"]."""
         if isinstance(index, str):
             for point in self.points:
