@@ -148,8 +148,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     replay.chain = [&](std::int64_t executions) { return device_.gpu()->chain(device, executions); };
   if (Gpu* const gpu = device_.gpu()) {
     if (device) replay.grids = [gpu, &device] { return gpu->launched_by(device).grids; };
-    replay.waiting = [gpu](std::int64_t kernels, bool twice) { return gpu->waiting(kernels, twice); };
-    replay.waiting_overhead = [gpu] { return gpu->waiting_overhead(); };
+    replay.known_kernel = [gpu] { return gpu->known_kernel(); };
   }
   pass_->fill(measurement, replay);
 }

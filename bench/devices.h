@@ -25,6 +25,13 @@ struct NoSuchDevice : std::runtime_error {
 /// The devices a `--device` value stands for: "" (the best: cuda:0, else cpu), "cpu", "cuda", "cuda:N" or "all".
 std::vector<Device> choose_devices(const std::string& wanted);
 
+/// A short kernel that reads from L2, as an operation of that kernel would be run and timed.
+struct KnownKernel {
+  std::function<void()> execute;  ///< and waits
+  std::function<std::function<void()>(std::int64_t executions)> chain;
+  Estimate device_seconds;
+};
+
 /// A clock for an operation on the GPU.
 struct DeviceTiming {
   std::unique_ptr<Timer> clock;                     ///< null when it cannot be had
@@ -70,10 +77,8 @@ class Gpu {
   /// Executions back to back, as one graph where they can be captured. Each call of the result runs them and waits; the
   /// first call also uploads the graph.
   virtual std::function<void()> chain(const DeviceBatch& batch, std::int64_t executions) = 0;
-  /// The same of kernels of one block that wait, for about a microsecond or twice as long.
-  virtual std::function<void()> waiting(std::int64_t kernels, bool twice) = 0;
-  /// What each of these takes beside its wait.
-  virtual Estimate waiting_overhead() = 0;
+  /// The harness's own, timed when this is called.
+  virtual KnownKernel known_kernel() = 0;
   /// Enqueues a flush of the L2.
   virtual void flush_cache() = 0;
   /// An empty kernel of one block of 32 threads.

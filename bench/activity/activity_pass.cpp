@@ -205,13 +205,13 @@ constexpr double max_chains = 5;
 constexpr std::int64_t first_executions = 3;
 
 /// Warms up, and returns what one execution takes on the host's clock.
-double warm_up(const Replay& replay) {
+double warm_up(const std::function<void()>& execute) {
   const double start = steady_seconds();
   double before = start;
   double one = 0.0;
   double now = start;
   for (int i = 0; i < min_warm_up || now - start < warm_up_seconds; ++i) {
-    replay.execute();
+    execute();
     now = steady_seconds();
     one = now - std::exchange(before, now);
   }
@@ -419,10 +419,6 @@ Started started_by(const std::vector<KernelLaunch>& kernels) {
 
 }  // namespace
 
-Estimate excess_of_record(const Estimate& once, const Estimate& twice) {
-  return with_half_width(2.0 * once.value - twice.value, std::hypot(2.0 * half_width(once), half_width(twice)));
-}
-
 void compare(ActivityCheck& check, const Measurement& measurement) {
   if (!check.seconds) return;
   if (check.copies > 0) {
@@ -432,21 +428,22 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
   const Timing* const time = timing_by(measurement, Clock::device);
   check.reason = why_not_comparable(time);
   if (!check.reason.empty()) return;
-  // The device time is a slope less the kernel overhead: put back, that brings no error of its own.
+  // The device time is a slope less the kernel overhead. What a record has beyond it does not vary with that overhead,
+  // which grows by 0.17 us while a process works; where it is not known, the overhead is the best there is.
   std::int64_t kernels = 0;
   for (const KernelLaunch& kernel : check.kernels) kernels += kernel.launches;
   if (measurement.launches) kernels = std::max(kernels, measurement.launches->kernels);  // groups may be left out
   const auto launches = static_cast<double>(std::max<std::int64_t>(kernels, 1));
-  const Estimate added = check.recording_seconds.value_or(Estimate{});
-  double overhead = time->kernel_overhead_seconds->value + launches * added.value;
-  double unsure = launches * half_width(added);
-  if (check.gap_seconds && check.waiting_gap_seconds) {
-    overhead -= check.gap_seconds->value - launches * check.waiting_gap_seconds->value;
-    unsure = std::hypot(unsure, half_width(*check.gap_seconds), launches * half_width(*check.waiting_gap_seconds));
+  const auto& excess = check.recording_seconds;
+  double beside = excess ? launches * excess->value : time->kernel_overhead_seconds->value;
+  double unsure = excess ? launches * half_width(*excess) : 0.0;
+  if (check.gap_seconds && check.usual_gap_seconds) {
+    beside -= check.gap_seconds->value - launches * check.usual_gap_seconds->value;
+    unsure = std::hypot(unsure, half_width(*check.gap_seconds), launches * half_width(*check.usual_gap_seconds));
   }
   const Interval& device = time->seconds->median_ci95;
-  const Estimate expected = {time->seconds->median + overhead,
-                             {device.low + overhead - unsure, device.high + overhead + unsure}};
+  const Estimate expected = {time->seconds->median + beside,
+                             {device.low + beside - unsure, device.high + beside + unsure}};
   const Estimate& recorded = *check.seconds;
   const double within = recorded.value > expected.value
                             ? (recorded.value - recorded.ci95.low) + (expected.ci95.high - expected.value)
@@ -460,7 +457,7 @@ void compare(ActivityCheck& check, const Measurement& measurement) {
                   (started.blocks > 0.0 ? started.warps / started.blocks : usual_warps);
   const double slower_start = recorded.value > expected.value ? later_warps * tolerance_seconds_a_warp : 0.0;
   const double of_kernel =
-      check.gap_seconds && check.waiting_gap_seconds ? tolerance_seconds_beside_gaps : tolerance_seconds_a_kernel;
+      check.gap_seconds && check.usual_gap_seconds ? tolerance_seconds_beside_gaps : tolerance_seconds_a_kernel;
   check.tolerance_seconds = std::max({launches * of_kernel, tolerance_share * recorded.value, within, slower_start});
   check.agreement =
       std::abs(recorded.value - expected.value) <= *check.tolerance_seconds ? Agreement::agrees : Agreement::disagrees;
@@ -509,60 +506,55 @@ void add_occupancy(const std::vector<Grid>& grids, Measurement& measurement) {
 
 }  // namespace
 
-/// Once, and again when the overhead of the kernels changes, as it does once a process uses a second stream.
+/// After a warm-up, so that clocks are those of work, and of a first chain or a few executions, which pay for what
+/// recording prepares.
+RecordedExecution ActivityPass::record(const std::function<void()>& execute,
+                                       const std::function<std::function<void()>(std::int64_t)>& chain,
+                                       const std::optional<Launches>& launches) {
+  const double one_execution_seconds = warm_up(execute);
+  const std::int64_t executions = executions_for(one_execution_seconds, launches);
+  std::int64_t passed_over = first_executions;
+  const ActivityRecords records = source().record([&] {
+    if (!chain) {
+      for (std::int64_t i = 0; i < first_executions + executions; ++i) execute();
+      return;
+    }
+    const std::int64_t chains = warm_up_chains_for(one_execution_seconds * static_cast<double>(executions));
+    const auto run = chain(executions);
+    for (std::int64_t i = 0; i < chains + 1; ++i) run();
+    passed_over = chains * executions;
+  });
+  return summarize(records, passed_over, executions);
+}
+
+/// Once. Kernels that only wait would not do: their records have 0.15 us more than those of kernels that work.
 void ActivityPass::measure_recording(const Replay& replay) {
-  if (!replay.waiting || !replay.waiting_overhead) {
-    recording_.reset();
-    recording_reason_ = "there are no kernels of known length here";
+  if (recording_) return;
+  if (!replay.known_kernel) {
+    recording_reason_ = "there is no kernel of known length here";
     return;
   }
   try {
-    const Estimate overhead = replay.waiting_overhead();
-    if (recording_ && recording_->overhead == overhead) return;
-    recording_.reset();
-    const auto recorded = [&](bool twice) {
-      constexpr std::int64_t kernels = 101;
-      const auto chain = replay.waiting(kernels, twice);
-      const ActivityRecords records = this->source().record([&] {
-        for (int i = 0; i < 2; ++i) chain();  // the first is a warm-up
-      });
-      const RecordedExecution all = summarize(records, kernels, kernels);
-      if (!all.check.seconds) throw MetricsUnavailable(all.check.reason);
-      return all.check;
-    };
-    const ActivityCheck once = recorded(false);
-    const Estimate excess = excess_of_record(*once.seconds, *recorded(true).seconds);
-    const Estimate added =
-        with_half_width(excess.value - overhead.value, std::hypot(half_width(excess), half_width(overhead)));
-    recording_ = Recording{overhead, excess, added, once.gap_seconds};
+    const KnownKernel known = replay.known_kernel();
+    const ActivityCheck recorded = record(known.execute, known.chain, Launches{1, 1, 0}).check;
+    if (!recorded.seconds) throw MetricsUnavailable(recorded.reason);
+    recording_ = Recording{with_half_width(recorded.seconds->value - known.device_seconds.value,
+                                           std::hypot(half_width(*recorded.seconds), half_width(known.device_seconds))),
+                           recorded.gap_seconds};
     recording_reason_.clear();
   } catch (const std::exception& error) {
-    recording_.reset();
     recording_reason_ = error.what();
   }
 }
 
 void ActivityPass::check(Measurement& measurement, const Replay& replay) {
-  ActivitySource& source = this->source();
+  source();  // else nothing need be measured
   measure_recording(replay);
-  const double one_execution_seconds = warm_up(replay);
-  const std::int64_t executions = executions_for(one_execution_seconds, measurement.launches);
-  std::int64_t passed_over = first_executions;
-  const ActivityRecords records = source.record([&] {
-    if (!replay.chain) {
-      for (std::int64_t i = 0; i < first_executions + executions; ++i) replay.execute();
-      return;
-    }
-    const std::int64_t chains = warm_up_chains_for(one_execution_seconds * static_cast<double>(executions));
-    const auto chain = replay.chain(executions);
-    for (std::int64_t i = 0; i < chains + 1; ++i) chain();
-    passed_over = chains * executions;
-  });
-  RecordedExecution recorded = summarize(records, passed_over, executions);
+  RecordedExecution recorded = record(replay.execute, replay.chain, measurement.launches);
   ActivityCheck& check = measurement.activity.emplace(std::move(recorded.check));
-  check.source = std::string(source.name());
-  if (recording_) check.recording_seconds = recording_->added;
-  if (recording_) check.waiting_gap_seconds = recording_->waiting_gap;
+  check.source = std::string(source().name());
+  if (recording_) check.recording_seconds = recording_->excess;
+  if (recording_) check.usual_gap_seconds = recording_->gap;
   if (!replay.chain) check.gap_seconds.reset();  // then the host launches each when the one before is done
   if (check.seconds) check.recording_reason = recording_reason_;
   identify(check.kernels);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/counters/metrics.h"
+#include "bench/devices.h"
 #include "core/model/device.h"
 #include "core/model/measurement.h"
 
@@ -37,10 +38,8 @@ struct Replay {
   std::function<std::function<void()>(std::int64_t executions)> chain = {};
   /// Its inputs are reset before each execution: call `prepare` before each.
   bool resets = false;
-  /// A chain of so many kernels that wait, for about a microsecond or twice as long. Empty where there are none.
-  std::function<std::function<void()>(std::int64_t kernels, bool twice)> waiting = {};
-  /// What each of these takes beside its wait where nothing is recorded.
-  std::function<Estimate()> waiting_overhead = {};
+  /// Times the kernel that tells what recording does. Empty where there is none.
+  std::function<KnownKernel()> known_kernel = {};
   /// The grid of each kernel in the order of launches, as far as it is known.
   std::function<std::vector<Grid>()> grids = {};
   /// To be counted kernel by kernel as well.
@@ -86,7 +85,8 @@ struct CountingEffort {
   std::size_t ranges = 0;      ///< counted, those that had to be counted again included
   std::size_t configured = 0;  ///< how often it was told what to count
   std::size_t enabled = 0;     ///< how often it took the counters
-  std::map<std::string, std::pair<std::size_t, double>, std::less<>> calls;  ///< how often, and seconds, by what was done
+  std::map<std::string, std::pair<std::size_t, double>, std::less<>>
+      calls;  ///< how often, and seconds, by what was done
 };
 
 /// Each name that was asked for is in one of the two maps.
@@ -344,13 +344,11 @@ struct RecordedExecution {
 /// says why there is nothing.
 RecordedExecution summarize(const ActivityRecords& activity, std::int64_t warm_up, std::int64_t executions);
 
-/// What a record has beyond the work of a kernel, from kernels that wait and from those that wait twice as long.
-Estimate excess_of_record(const Estimate& once, const Estimate& twice);
-
-/// Compares with the device time of the measurement, with what recording adds where that is known, and less what lies
-/// between the records beyond the gap that any two kernels have. The two agree when they differ by at most the max of
-/// 0.15 us a kernel (0.25 where the gaps are not known), 3 % of the recorded duration, and the distance that the 95 %
-/// intervals allow; a record may be longer by 16 ps a later warp. Where they cannot be compared, `reason` says why.
+/// Compares with the device time of the measurement and what a record has beyond that (where it is not known, the
+/// kernel overhead), less what lies between the records beyond the gap that any two kernels have. The two agree when
+/// they differ by at most the max of 0.15 us a kernel (0.25 where the gaps are not known), 3 % of the recorded
+/// duration, and the distance that the 95 % intervals allow; a record may be longer by 16 ps a later warp. Where they
+/// cannot be compared, `reason` says why.
 void compare(ActivityCheck& check, const Measurement& measurement);
 
 /// Fills `activity` and the kernels, point after point, on one device. Opens the source at the first point.
@@ -369,6 +367,9 @@ class ActivityPass final : public PostTimingPass {
   static KernelCode code_of_process(const Device& device);
   ActivitySource& source();
   void identify(std::vector<KernelLaunch>& kernels);
+  RecordedExecution record(const std::function<void()>& execute,
+                           const std::function<std::function<void()>(std::int64_t)>& chain,
+                           const std::optional<Launches>& launches);
   void measure_recording(const Replay& replay);
   void check(Measurement& measurement, const Replay& replay);
 
@@ -378,12 +379,10 @@ class ActivityPass final : public PostTimingPass {
   std::unique_ptr<ActivitySource> source_;
   std::optional<KernelCode> code_;  ///< once it was asked for
   std::optional<std::string> unavailable_;
-  /// What the record of a kernel that waits has beyond its wait, and beyond its overhead where nothing is recorded.
+  /// Of a kernel with a known device time: what its record has beyond that, and what lies between its records.
   struct Recording {
-    Estimate overhead;
     Estimate excess;
-    Estimate added;
-    std::optional<Estimate> waiting_gap;
+    std::optional<Estimate> gap;
   };
   std::optional<Recording> recording_;
   std::string recording_reason_;  ///< why that is not known

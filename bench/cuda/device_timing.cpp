@@ -304,14 +304,21 @@ Estimate KernelOverheads::of(const std::vector<LaunchShape>& shapes, ChainKind k
   return known_.back().seconds;
 }
 
-Estimate KernelOverheads::of_waiting() {
-  Estimate result = of(one_block, ChainKind::graphs, nullptr);
-  const double overstay = idle_overstay_seconds(one_block, stream_);
-  for (double* const value : {&result.value, &result.ci95.low, &result.ci95.high}) *value += overstay;
-  return result;
+Estimate KernelOverheads::device_seconds(const DeviceBatch& batch) {
+  constexpr int samples = 31;
+  constexpr std::int64_t short_length = 10;
+  batch(stream_, 1);  // loads the kernels
+  const auto graph = capture(batch, 1, stream_);
+  if (!graph) throw CudaError("kernels of the harness could not be captured in a graph");
+  const Substitute substitute = substitute_for(content_of(graph->get()));
+  const Estimate overhead = of(substitute.shapes, ChainKind::graphs, nullptr);
+  HeldChains timer(stream_, blocker_, batch, static_cast<std::int64_t>(substitute.shapes.size()));
+  slope(timer, short_length);  // warms up
+  std::vector<double> seconds(samples);
+  for (double& each : seconds) each = slope(timer, short_length) - overhead.value;
+  std::sort(seconds.begin(), seconds.end());
+  return {statistics::median(seconds), statistics::median_ci95(seconds)};
 }
-
-DeviceBatch waiting_kernels(bool twice) { return idle_batch(one_block, twice ? 2 * idle_cycles : idle_cycles); }
 
 DeviceTiming device_timing(DeviceBatch batch, cudaStream_t stream, Blocker& blocker, KernelOverheads& overheads,
                            const ColdExecutions* cold) {

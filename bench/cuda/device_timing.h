@@ -97,8 +97,8 @@ class KernelOverheads {
   enum class ChainKind { graphs, launches, single, behind_kernel };
   /// In seconds, for these kernels one after the other. `flush` is called for single ones. Throws CudaError.
   Estimate of(const std::vector<LaunchShape>& shapes, ChainKind kind, const std::function<void()>& flush);
-  /// Of one of `waiting_kernels` in a graph, with what it overstays.
-  Estimate of_waiting();
+  /// Of one execution of kernels that can be captured, without their overhead, as device_timing has it.
+  Estimate device_seconds(const DeviceBatch& batch);
 
  private:
   struct Entry {
@@ -116,9 +116,6 @@ class KernelOverheads {
   std::unique_ptr<ChainTimer> watched_;  ///< kernels of one block that end at once
   double watched_seconds_ = 0.0;         ///< what one of them took when the rest was measured
 };
-
-/// Executions of one kernel of one block that waits for about a microsecond, or twice as long.
-DeviceBatch waiting_kernels(bool twice);
 
 /// How executions are kept cold.
 struct ColdExecutions {

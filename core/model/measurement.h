@@ -81,14 +81,15 @@ struct ActivityCheck {
   std::int64_t copies = 0;                   ///< copies and fills of one execution
   std::optional<Estimate> expected_seconds;  ///< the device time and its fixed cost
   std::optional<double> tolerance_seconds;   ///< the greatest difference that is none
-  /// What recording lengthens the record of a kernel by, measured with kernels that wait. It is in `seconds`, and is
-  /// added to what is expected. Absent in older runs, and where `recording_reason` says why.
+  /// What the record of a kernel has beyond its device time, by a short kernel of the harness's own. It is in
+  /// `seconds`, and is added to what is expected. Absent where `recording_reason` says why; in older runs less the
+  /// kernel overhead.
   std::optional<Estimate> recording_seconds = std::nullopt;
   std::string recording_reason = {};
   /// From the records of one execution to those of the next and between them, where they follow each other in a graph;
-  /// and the same between kernels that wait. What a kernel has beyond that, its device time has and its record has not.
+  /// and that of the short kernel. What a kernel has beyond that, its device time has and its record has not.
   std::optional<Estimate> gap_seconds = std::nullopt;
-  std::optional<Estimate> waiting_gap_seconds = std::nullopt;
+  std::optional<Estimate> usual_gap_seconds = std::nullopt;
   friend bool operator==(const ActivityCheck&, const ActivityCheck&) = default;
 };
 

@@ -300,7 +300,7 @@ void describe(auto& visit, is_a<ActivityCheck> auto& it) {
   visit.field(OF(recording_seconds), Domain::any);
   visit.filled(OF(recording_reason));
   visit.field(OF(gap_seconds), Domain::any);
-  visit.field(OF(waiting_gap_seconds), Domain::any);
+  visit.field(OF(usual_gap_seconds), Domain::any);
 }
 
 void describe(auto& visit, is_a<KernelGroup> auto& it) {

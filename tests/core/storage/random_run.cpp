@@ -292,7 +292,7 @@ ActivityCheck activity_check(Random& random) {
   result.recording_seconds = estimate();
   result.recording_reason = random.text();
   result.gap_seconds = estimate();
-  result.waiting_gap_seconds = estimate();
+  result.usual_gap_seconds = estimate();
   return result;
 }
 
