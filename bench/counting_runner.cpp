@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <exception>
-#include <thread>
 
 #include "bench/memory/memory.h"
 #include "bench/point_runner.h"
@@ -30,8 +27,15 @@ void copy(void* to, const void* from, std::size_t bytes, bool device) {
     std::memcpy(to, from, bytes);
 }
 
-constexpr double large_set_up_seconds = 1e-3;
-constexpr double write_back_seconds = 4e-3;
+/// Leaves clean lines in L2. A range begins by writing back what set-ups have left there, and one of a short kernel
+/// would count it: 15 to 23 MB in those of 2 to 7 us, however long after (docs/results/h200/python.md).
+void clean_cache(Gpu& gpu) {
+  try {
+    gpu.flush_cache();
+    gpu.synchronize();
+  } catch (const OutOfMemory&) {  // of what it reads: the operation takes nearly all
+  }
+}
 
 }  // namespace
 
@@ -110,12 +114,7 @@ void CountingRunner::count(Declaration& declared, const DeviceBatch& device, con
     device(device_.gpu()->stream(), 1);
     device_.gpu()->synchronize();
   };
-  // L2 goes on writing back what set-ups wrote, this one's and those before, and a range of a short kernel would count
-  // it: 17 to 23 MB in the ranges of kernels of 2 to 7 us (docs/results/h200/python.md).
-  if (set_up_seconds > large_set_up_seconds) last_large_set_up_ = steady_seconds();
-  if (device_.gpu() != nullptr)
-    std::this_thread::sleep_for(
-        std::chrono::duration<double>(std::max(last_large_set_up_ + write_back_seconds - steady_seconds(), 0.0)));
+  if (Gpu* const gpu = device_.gpu(); gpu != nullptr && !device_.is_cold()) clean_cache(*gpu);
   Replay replay;
   replay.point = position;
   replay.set_up_seconds = set_up_seconds;

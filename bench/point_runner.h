@@ -211,7 +211,6 @@ class CountingRunner {
 
   OpenDevice device_;
   std::unique_ptr<PostTimingPass> pass_;  ///< ends before the GPU is let go
-  double last_large_set_up_ = 0.0;        ///< when one ended that took long
   std::map<std::size_t, Measurement> points_;
 };
 

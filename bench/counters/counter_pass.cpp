@@ -36,7 +36,12 @@ void add_bytes(const Measurement& measurement, const Device& device, std::vector
   const double footprint = work.footprint_bytes.value_or(work.bytes());
   if (!read || !written || !(work.bytes() > 0.0) || !(cache > 0.0) || !(footprint > min_caches_for_dram * cache))
     return;
-  const double ratio = (*read + *written) / work.bytes();
+  // What one execution moves may lie in the cache for the next, however large the footprint; and the counters see what
+  // the cache writes back for others.
+  const double moved = *read + *written;
+  const double too_little = moved < work.bytes() ? min_caches_for_dram * cache : cache;
+  if (std::max(moved, work.bytes()) <= too_little) return;
+  const double ratio = moved / work.bytes();
   if (const auto text = difference(ratio, ratio))
     result.push_back(fmt::format("moves {} the bytes it declares", *text));
 }

@@ -202,8 +202,8 @@ inline constexpr double tolerated_work_difference = 0.05;
 inline constexpr double min_caches_for_dram = 4.0;
 
 /// One clause for each difference: "moves 3.1 x the bytes it declares", "does 0.5 x the fp32 FLOPs it declares".
-/// Nothing where there is no counter, nothing is declared, or caches hold the working set. FLOPs of the half pipes only
-/// where no share of scalar instructions can explain them.
+/// Nothing where there is no counter, nothing is declared, or caches may hold the working set or what one execution
+/// moves of it. FLOPs of the half pipes only where no share of scalar instructions can explain them.
 std::vector<std::string> work_differences(const Measurement& measurement, const Device& device);
 
 /// What stands beside a metric's value.

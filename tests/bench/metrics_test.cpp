@@ -425,7 +425,8 @@ TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
   for (std::size_t round = 0; round < rounds; ++round) {
     phase.begin(round);
     for (std::size_t point = 0; point < points.size(); ++point) {
-      Replay replay = {[] {}, [] {}, [&] {
+      Replay replay = {[] {}, [] {},
+                       [&] {
                          kept = true;
                          return std::nullopt;
                        }};
@@ -598,6 +599,23 @@ TEST(DeclaredWork, BytesThatACacheMayHoldSayNothing) {
   Device unknown = small_cache();
   unknown.last_level_cache_bytes = 0;
   EXPECT_THAT(work_differences(measurement, unknown), IsEmpty());
+}
+
+/// As of a chain of 512 dependent loads in 256 MB: the next execution finds its lines in the cache, and what is counted
+/// is another's.
+TEST(DeclaredWork, BytesThatStayInTheCacheForTheNextExecutionSayNothing) {
+  Measurement measurement = counted(8.7e3, 34.6e3);
+  measurement.work.bytes_read = 2048;
+  measurement.work.bytes_written = 0;
+  measurement.work.footprint_bytes = 1e6;
+  EXPECT_THAT(work_differences(measurement, small_cache()), IsEmpty());
+  measurement.counters[0].value = 0.2e6;
+  EXPECT_THAT(work_differences(measurement, small_cache()), SizeIs(1)) << "more than the cache can have kept";
+  measurement = counted(0.1e6, 0.0);
+  measurement.work.bytes_written = 0;
+  measurement.work.bytes_read = 0.3e6;
+  measurement.work.footprint_bytes = 1e6;
+  EXPECT_THAT(work_differences(measurement, small_cache()), IsEmpty()) << "the rest was in the cache";
 }
 
 TEST(DeclaredWork, WithoutACounterOrADeclarationThereIsNothingToSay) {
