@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import inspect
 import itertools
+import numbers
 import os
 import re
 import sys
+import threading
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overload
 
@@ -60,6 +62,11 @@ def pipe_of(dtype: Any, matrix: bool = False) -> str:
     """The execution pipe that calculates in a type: "fp32" for torch.float32; with `matrix` that of matrix products."""
     name = text_of(getattr(dtype, "name", dtype))
     return (_MATRIX_PIPES if matrix else _PIPES).get(name, int32 if "int" in name or name == "bool" else name)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's whole numbers as Python's."""
+    return int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else value
 
 
 def bytes_of(thing: Any) -> int:
@@ -119,14 +126,23 @@ class Stream:
         return cuda.external_stream(self.handle)
 
 
-def _takes_stream(function: Operation) -> bool:
-    """Whether it has a parameter that must be given."""
+def _takes_stream(function: Operation, caller: str) -> bool:
+    """Whether it has a parameter that must be given. Refuses what cannot be called so, and what would run nothing."""
+    name = getattr(function, "__name__", "this callable")
+    if not callable(function):
+        raise TypeError(f"{caller}() takes a callable, not {type(function).__name__}: {caller}(lambda: ...)")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        kind = "generator" if inspect.isgeneratorfunction(function) else "coroutine"
+        raise TypeError(f"{name} is a {kind} function: a call of it runs nothing. Give {caller}() a function that runs it to its end")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return any(each.kind in positional and each.default is inspect.Parameter.empty for each in parameters)
+    needed = [each.name for each in parameters if each.kind in positional and each.default is inspect.Parameter.empty]
+    if len(needed) > 1:
+        raise TypeError(f"{caller}() calls with nothing, or with the stream; {name} also needs {', '.join(needed[1:])}. Write {caller}(lambda: ...)")
+    return bool(needed)
 
 
 def settled(function: Operation, on_gpu: bool) -> Operation:
@@ -274,21 +290,22 @@ class State:
 
     def reset(self, function: Operation) -> None:
         """Called before each execution, untimed: restores what an operation in place has changed."""
-        self._reset = function
+        self._reset = function, _takes_stream(function, "reset")
 
     def measure(self, function: Operation) -> None:
         """Times a callable, which takes nothing, or a Stream. On a GPU it must launch all its work on that stream, which
         is already the current one of PyTorch and CuPy."""
+        takes_stream = _takes_stream(function, "measure")
         if self._touched:
             self._core.footprint(sum(self._touched.values()))
         collects = gc.isenabled()
         with _frameworks(self.on_gpu) as prepare:
-            reset: Operation | None = getattr(self, "_reset", None)
+            reset: tuple[Operation, bool] | None = getattr(self, "_reset", None)
             if reset is not None:
-                self._core.reset(reset, _takes_stream(reset), prepare, self.on_gpu)
+                self._core.reset(*reset, prepare, self.on_gpu)
             gc.disable()  # as timeit does
             try:
-                self._core.measure(settled(function, self.on_gpu), _takes_stream(function), prepare, self.on_gpu)
+                self._core.measure(settled(function, self.on_gpu), takes_stream, prepare, self.on_gpu)
             finally:
                 if collects:
                     gc.enable()
@@ -304,12 +321,19 @@ class Benchmark:
         for axis, values in axes.items():
             if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
                 raise TypeError(f"{name}: the axis {axis} takes a list of values, not {values!r}; write {axis}=[{values!r}]")
-        self.axes = {axis: list(values) for axis, values in axes.items()}
+        self.axes = {axis: [_plain(each) for each in values] for axis, values in axes.items()}
         self.device = device  #: "cuda", "cpu", or None for both
         self.__doc__ = function.__doc__
         for axis, values in self.axes.items():
             if not values:
                 raise ValueError(f"{name}: the axis {axis} has no values")
+            texts = [text_of(each) for each in values]
+            twice = next((text for place, text in enumerate(texts) if text in texts[:place]), None)
+            if twice is not None:
+                raise ValueError(f"{name}: the axis {axis} has {twice} twice, and points are told apart by such texts")
+            too_large = next((each for each in values if isinstance(each, int) and not -2**63 <= each < 2**63), None)
+            if too_large is not None:
+                raise ValueError(f"{name}: the axis {axis} has {too_large}; whole numbers of an axis have 64 bits")
         self._wanted = self._parameters()
 
     def _parameters(self) -> set[str]:
@@ -345,9 +369,9 @@ class Benchmark:
         return count
 
     def _register(self, kind: str, on_point: Callable[[str], None], repetitions: int | None) -> None:
-        numbers = {axis: values for axis, values in self.axes.items()
-                   if all(isinstance(each, int) and not isinstance(each, bool) for each in values)}
-        others = {axis: values for axis, values in self.axes.items() if axis not in numbers}
+        sweeps = {axis: values for axis, values in self.axes.items()
+                  if all(isinstance(each, int) and not isinstance(each, bool) for each in values)}
+        others = {axis: values for axis, values in self.axes.items() if axis not in sweeps}
         for chosen in itertools.product(*others.values()):
             texts = dict(zip(others, chosen))
 
@@ -359,12 +383,13 @@ class Benchmark:
                 state = State(core, device, values)
                 self.function(state, **{axis: values[axis] for axis in self._wanted})
 
-            _core.register(self.name, kind, [(axis, text_of(value)) for axis, value in texts.items()], list(numbers),
-                           [list(each) for each in itertools.product(*numbers.values())] if numbers else [], call,
+            _core.register(self.name, kind, [(axis, text_of(value)) for axis, value in texts.items()], list(sweeps),
+                           [list(each) for each in itertools.product(*sweeps.values())] if sweeps else [], call,
                            repetitions)
 
 
 _benchmarks: dict[str, Benchmark] = {}
+_one_at_a_time = threading.Lock()
 
 
 @overload
@@ -476,6 +501,8 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
     for each in wanted:
         if not isinstance(each, Benchmark):
             raise TypeError(f"run() takes benchmarks, not {type(each).__name__}; use @gpubench.benchmark")
+    if repetitions is not None and not (isinstance(repetitions, int) and 1 <= repetitions <= 2**20):
+        raise _core.UsageError(f"repetitions takes a whole number from 1 on, not {repetitions!r}.")
     refuse_a_fork(device)
     here = {each["id"]: each["kind"] for each in devices()}
     device = device or next(iter(here))
@@ -489,6 +516,8 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
         "kernels": kernels, "calibration": os.fspath(calibration) if calibration is not None else None,
         "drift_check": None if drift_check else "off",
     })
+    if not _one_at_a_time.acquire(blocking=False):  # before anything is registered, which would disturb the other
+        raise _core.UsageError("A run is in progress in this process. Wait for its end.")
     try:
         for each, kind in fitting:
             each._register(kind, line.point, repetitions)
@@ -497,4 +526,5 @@ def run(*chosen: Benchmark, device: str | None = None, filter: str | None = None
         raise type(error)(_in_python(str(error))) from None
     finally:
         _core.forget()
+        _one_at_a_time.release()
         line.clear()

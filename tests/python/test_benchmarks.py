@@ -147,10 +147,40 @@ def test_what_cannot_be_run_is_refused_in_words(quick):
         gpubench.run(fine, **{**quick, "time_budget": -1})
     with pytest.raises(gpubench.Error):
         gpubench.run(fine, filter="(", **quick)
+    for wrong in (0, -1, 1.5):
+        with pytest.raises(gpubench.UsageError, match="^repetitions takes"):
+            gpubench.run(fine, repetitions=wrong, **quick)
+    for values, said in (([1, 1], "has 1 twice"), ([numpy.float32, "float32"], "has float32 twice"), ([2**63], "64 bits")):
+        with pytest.raises(ValueError, match=said):
+            gpubench.benchmark(n=values)(lambda state, n: None)
     run = gpubench.run(fine, **quick)
     assert run["fine"].seconds() > 0, "and afterwards all is well"
     with pytest.raises(KeyError, match="find; this run has fine"):
         run["find"]
+
+
+def test_callables_that_cannot_be_timed_are_refused_in_words(quick):
+    async def coroutine():
+        pass
+
+    def generator():
+        yield
+
+    for wrong, said in ((coroutine, "coroutine is a coroutine function: a call of it runs nothing"), (generator, "generator function"),
+                        (None, "takes a callable, not NoneType"), (numpy.add, "add also needs x2"), (lambda stream, n: None, "also needs n")):
+        for call in ("measure", "reset"):
+            def operation(state, wrong=wrong, call=call):
+                state.reset(wrong if call == "reset" else lambda: None)
+                state.measure(wrong if call == "measure" else lambda: None)
+
+            failure = gpubench.run(gpubench.benchmark(name="wrong")(operation), **quick)["wrong"].failure
+            assert said in failure and f"{call}()" in failure
+
+
+def test_whole_numbers_of_numpy_make_a_sweep(quick):
+    counted = gpubench.benchmark(name="counted", n=numpy.arange(1, 3))(lambda state, n: state.measure(lambda: None))
+    assert [point.arguments for point in gpubench.run(counted, **quick)] == [{"n": 1}, {"n": 2}]
+    assert counted.axes == {"n": [1, 2]} and type(counted.axes["n"][0]) is int
 
 
 def test_declarations_refuse_nonsense(quick):
@@ -182,17 +212,23 @@ def test_a_state_of_an_ended_point_says_so(quick):
         kept[0].reads(1)
 
 
-def test_a_run_inside_a_run_is_refused(quick):
-    @gpubench.benchmark
-    def nested(state):
-        try:
-            gpubench._core.run(["x", "--quiet", "--device=cpu"], [], print)
-        except gpubench.UsageError as error:
-            state.label(str(error))
+def test_a_run_inside_a_run_is_refused_and_the_outer_goes_on(quick):
+    @gpubench.benchmark(n=[1, 2])
+    def nested(state, n):
+        for inner in (lambda: gpubench.run(nested, **quick), lambda: gpubench._core.run(["x", "--quiet", "--device=cpu"], [], print)):
+            with pytest.raises(gpubench.UsageError, match="in progress"):
+                inner()
+        said = []
+        thread = threading.Thread(target=lambda: said.append(pytest.raises(gpubench.UsageError, gpubench.run, nested, **quick)))
+        thread.start()
+        thread.join()
+        assert said
         state.measure(lambda: None)
 
     run = gpubench.run(nested, **quick)
-    assert "in progress" in run["nested"].data["measurement"]["label"]
+    assert len(run) == 2 and not run.failures
+    run = gpubench.run(gpubench.benchmark(name="inside")(lambda state: state.measure(lambda: gpubench.run(nested, **quick))), **quick)
+    assert "in progress" in run["inside"].failure
 
 
 def test_other_threads_run_meanwhile(quick):
