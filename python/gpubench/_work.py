@@ -2,6 +2,8 @@
 """What one call of PyTorch's operators must read, write and calculate, from its tensors."""
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any, Callable, Iterable
 
 from .harness import pipe_of
@@ -119,6 +121,12 @@ def _flops_of(torch: Any, function: Any, packet: Any, arguments: Any, keywords: 
         return int(result.numel()), False
     largest = max((each.numel() for each in arguments if isinstance(each, torch.Tensor)), default=0)
     return int(max(largest, result.numel())), False
+
+
+@functools.cache
+def prepare() -> None:
+    """Imports what `watch` uses, which takes seconds: not in a call that is timed."""
+    watch(lambda: sys.modules["torch"].ones(1) + 1)
 
 
 def watch(function: Callable[[], Any]) -> tuple[Any, Work]:

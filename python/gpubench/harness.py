@@ -69,9 +69,20 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else value
 
 
+def is_array(thing: Any) -> bool:
+    """Whether it is an array or tensor that lies in memory as a whole; sparse and nested ones do not."""
+    try:
+        return hasattr(thing, "nbytes") and hasattr(thing, "shape")
+    except RuntimeError:  # as PyTorch says it
+        return False
+
+
 def bytes_of(thing: Any) -> int:
     """Bytes of an array or tensor; a number stands for itself."""
-    nbytes = getattr(thing, "nbytes", thing)
+    try:
+        nbytes = getattr(thing, "nbytes", thing)
+    except RuntimeError as error:
+        raise TypeError(f"it is not known how many bytes this {type(thing).__name__} has ({str(error).split('.')[0]}); give the bytes as a number") from None
     if not hasattr(nbytes, "__index__"):
         raise TypeError(f"reads() and writes() take bytes, arrays and tensors, not {type(thing).__name__}")
     return int(nbytes)
@@ -81,7 +92,10 @@ def address_of(thing: Any) -> int | None:
     """Where an array or tensor lies; None where that is not known."""
     for name in ("data_ptr", "unsafe_buffer_pointer"):  # PyTorch's, JAX's
         if hasattr(thing, name):
-            return int(getattr(thing, name)())
+            try:
+                return int(getattr(thing, name)())
+            except RuntimeError:  # a tensor without memory of its own
+                return None
     for name in ("__cuda_array_interface__", "__array_interface__"):
         interface = getattr(thing, name, None)
         if isinstance(interface, dict):

@@ -13,6 +13,7 @@ Every call works without a GPU, too: then it counts and times on the host, and `
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from types import TracebackType
 from typing import Any, Callable, Sequence, TypeVar, cast, overload
@@ -109,6 +110,8 @@ class GmpProfiler:
             known = self._ranges.get(name)
             if known is not None:
                 return known
+            if not isinstance(name, str):
+                raise TypeError(f"a range's name is a text, not {name.__class__.__name__}")
             if len(self._ranges) >= _MOST_RANGES:
                 self._ranges.clear()
             return self._ranges.setdefault(name, _Range(name))
@@ -129,6 +132,9 @@ class GmpProfiler:
         return lambda function: self._decorate(function, name or function.__qualname__)
 
     def _decorate(self, function: Function, name: str) -> Function:
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"profile_function cannot time the coroutine {name}: between its awaits others run. Use profile_range inside of it, "
+                            "around what has no await")
         called = _Range(name)
 
         @functools.wraps(function)

@@ -17,8 +17,8 @@ import time
 from typing import Any, Callable, Iterator, Mapping, cast
 
 from . import _core
-from ._work import Work, watch
-from .harness import Benchmark, bytes_of, run, settled
+from ._work import Work, prepare, watch
+from .harness import Benchmark, bytes_of, is_array, run, settled
 from .runs import Calibration, OperationFailed, Point, Run, WrongDevice, calibrate, calibration, devices, refuse_a_fork
 
 REGIMES = {"overhead": "OVERHEAD_BOUND", "latency": "LATENCY_BOUND", "memory": "MEMORY_BOUND",
@@ -34,7 +34,7 @@ def _arrays(things: Any) -> Iterator[Any]:
     elif not isinstance(things, (tuple, list, set)):
         things = [things]
     for each in things:
-        if hasattr(each, "nbytes") and hasattr(each, "shape"):
+        if is_array(each):
             yield each
         elif isinstance(each, (tuple, list, Mapping)):
             yield from _arrays(each)
@@ -185,10 +185,11 @@ class GPUProfiler:
         """Where all tensors lie elsewhere, this device has nothing to do; for a mixture the operation speaks for itself."""
         refuse_a_fork(self.device)
         places = {str(each.device) for each in _arrays(arguments) if hasattr(each, "device") and hasattr(each, "data_ptr")}
-        if places and all((place == "cpu") == self._on_gpu() for place in places):
+        if places and all(place.split(":")[0] != self.device.split(":")[0] for place in places):
             where = "the CPU" if places == {"cpu"} else ", ".join(sorted(places))
-            raise WrongDevice(f"The tensors are on {where}, and this profiler is for {self.device}. Move them there, or make a "
-                              f"GPUProfiler({sorted(places)[0]!r}).")
+            known = next((place for place in sorted(places) if place.split(":")[0] in ("cpu", "cuda")), None)
+            raise WrongDevice(f"The tensors are on {where}, and this profiler is for {self.device}. Move them there"
+                              + (f", or make a GPUProfiler({known!r})." if known else "."))
 
     def _on_gpu(self) -> bool:
         return self.device != "cpu"
@@ -227,6 +228,7 @@ class GPUProfiler:
                 kept.append(work)
                 return result
 
+            prepare()
             result, seconds = self._timed(watched)
             work = kept[0]
             if work.known:
@@ -278,6 +280,7 @@ class GPUProfiler:
         for name in ("minimum", "lower_quartile", "median", "upper_quartile", "maximum", "mean"):
             summary[name] = seconds
         name = getattr(operation, "__name__", "operation")
+        how = "one call" + (", watched while it ran: the host took longer for it than else" if work.known else "")
         declared: dict[str, Any] = {"bytes_read": float(work.bytes_read), "bytes_written": float(work.bytes_written),
                                     "flops": {pipe: float(count) for pipe, count in work.flops.items()}}
         if work.footprint:
@@ -293,7 +296,7 @@ class GPUProfiler:
                 "work": declared, "cache_state": "warm", "verified": False,
                 "timings": [{"clock": "stream" if self._on_gpu() else "host", "seconds": summary,
                              "samples_seconds": [seconds], "samples_clock_hz": [], "block_sizes": [1],
-                             "executions_per_sample": 1, "method": "one call", "stop_reason": "count"}]}}],
+                             "executions_per_sample": 1, "method": how, "stop_reason": "count"}]}}],
             "boundaries": [], "warnings": []}
         core = _core.Run.from_json(json.dumps(data))
         core.classify()

@@ -61,6 +61,16 @@ def test_a_method_without_a_name_is_named_after_itself(profiler):
     assert any(path.endswith("work") for path in ranges_of(profiler))
 
 
+def test_names_and_functions_that_cannot_be_ranges_are_refused(profiler):
+    async def waits():
+        pass
+
+    with pytest.raises(TypeError, match="a text, not int"):
+        profiler.profile_range(3)
+    with pytest.raises(TypeError, match="cannot time the coroutine .*waits"):
+        profiler.profile_function(waits)
+
+
 def test_threads_have_stacks_of_their_own(profiler):
     def work(name):
         with profiler.profile_range(name):

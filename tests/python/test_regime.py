@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What limits single operations, by the words of gpubench.regime. Ceilings are made up; no time is asserted."""
 import json
+import subprocess
+import sys
 import types
 
 import numpy
@@ -8,6 +10,7 @@ import pytest
 
 import gpubench
 from gpubench import regime
+from conftest import CALIBRATION
 from gpubench._work import watch
 
 
@@ -102,6 +105,23 @@ def test_the_command_says_how_it_is_used(capsys):
     assert regime.main(["--profile", "cos", "--device", "cuda:99"]) == 2 and "no device 'cuda:99'" in capsys.readouterr().err
 
 
+IMPORTS_WHILE_TIMED = """
+import sys, torch, gpubench
+from gpubench import regime
+regime.calibration = lambda device: gpubench.Calibration.load(%r)
+plain, new = regime.GPUProfiler._timed, []
+def timed(self, call):
+    before = set(sys.modules)
+    result = plain(self, call)
+    new.extend(set(sys.modules) - before)
+    return result
+regime.GPUProfiler._timed = timed
+profile = regime.GPUProfiler("cpu", verbose=False).profile_operation(torch.ones(8).add_, 1)
+assert "watched" in profile["method"], profile["method"]
+print("imported", len(new), *new)
+"""
+
+
 class TestWork:
     """Bytes and FLOP of PyTorch's operators."""
 
@@ -173,6 +193,22 @@ class TestWork:
         a = self.torch.ones(16, 16, dtype=self.torch.float16)
         assert any("fp16" in each and "mode='full'" in each for each in profiler.profile_operation(self.torch.cos, a)["advice"])
         assert not any("calibrate" in each for each in profiler.profile_operation(self.torch.cos, a.float())["advice"])
+
+    def test_sparse_and_nested_tensors_are_no_hindrance(self, profiler):
+        eye = self.torch.eye(10).to_sparse()
+        nested = self.torch.nested.nested_tensor([self.torch.ones(2), self.torch.ones(3)])
+        for operation, arguments in ((self.torch.sparse.mm, (eye, self.torch.ones(10, 3))), (self.torch.cos, (nested,))):
+            assert profiler.profile_operation(operation, *arguments)["runtime_ms"] > 0
+        with pytest.raises(TypeError, match="give the bytes as a number"):
+            gpubench.harness.bytes_of(eye)
+
+    def test_tensors_without_data_are_of_no_device(self, profiler):
+        with pytest.raises(gpubench.WrongDevice, match="are on meta, and this profiler is for cpu. Move them there.$"):
+            profiler.profile_operation(self.torch.cos, self.torch.ones(3, device="meta"))
+
+    def test_nothing_is_imported_while_one_call_is_timed(self):
+        done = subprocess.run([sys.executable, "-c", IMPORTS_WHILE_TIMED % str(CALIBRATION)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and done.stdout.split() == ["imported", "0"], done.stdout + done.stderr
 
     def test_in_place_is_called_once(self, profiler):
         x = self.torch.zeros(1000)
