@@ -10,6 +10,8 @@ pytest --gpubench-store=.gpubench --gpubench-update keeps the times; pytest --gp
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import pytest
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 _KEY = "gpubench_measured"
 _WITHOUT_BASELINE = "gpubench_without_baseline"
+_CALIBRATIONS = "gpubench_calibrations"
+_FOLDER = "gpubench_folder"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,8 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where the session's runs go."""
     setattr(config, _KEY, [])
     setattr(config, _WITHOUT_BASELINE, [])
+    setattr(config, _CALIBRATIONS, {})
     if config.getoption("--gpubench-update") and not config.getoption("--gpubench-store"):
         raise pytest.UsageError("--gpubench-update adds to a store: give --gpubench-store=DIR too.")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Nothing is left behind."""
+    folder = getattr(config, _FOLDER, None)
+    if folder is not None:
+        folder.cleanup()
 
 
 class Measure:
@@ -74,7 +86,17 @@ class Measure:
             if given is not None:
                 options.setdefault(option, given)
         options.setdefault("progress", False)
+        # One calibration a session: a machine under load keeps none, and measuring takes longer than the tests.
+        known: dict[str | None, str] = getattr(self._config, _CALIBRATIONS)
+        if options.get("device") in known:
+            options.setdefault("calibration", known[options.get("device")])
         measured = run(Benchmark(operation, self._name(name), {}, None), **options)
+        if "calibration" not in options and measured.calibrations:
+            if not hasattr(self._config, _FOLDER):
+                setattr(self._config, _FOLDER, tempfile.TemporaryDirectory(prefix="gpubench-"))
+            file = os.path.join(getattr(self._config, _FOLDER).name, f"{len(known)}.json")
+            measured.calibrations[0].save(file)
+            known[options.get("device")] = file
         point: Point = measured[0]
         getattr(self._config, _KEY).append(measured)
         if point.failure:

@@ -44,6 +44,27 @@ def test_points_are_in_a_table_and_in_files(tmp_path, quick):
         "test_add", "test_case[8]", "test_case[8]-2"]
 
 
+def test_a_session_calibrates_once(tmp_path, quick):
+    (tmp_path / "conftest.py").write_text(f"""
+from gpubench import harness
+plain = harness.run
+def run(*chosen, **given):
+    with open("given.txt", "a") as stream:
+        print(given.get("device"), given.get("calibration"), file=stream)
+    return plain(*chosen, **{{"calibration": {str(quick["calibration"])!r}, **given}})
+harness.run = run
+""")
+    (tmp_path / "test_three.py").write_text("""
+def test_three(gpubench):
+    for device in ("cpu", "cpu", None):
+        gpubench(lambda: None, device=device, time_budget=0.01, drift_check=False)
+""")
+    pytest_in(tmp_path, quick, "test_three.py")
+    given = [line.split() for line in (tmp_path / "given.txt").read_text().splitlines()]
+    assert given[0] == ["cpu", "None"] and given[1][0] == "cpu" and given[1][1].endswith("0.json") and given[2] == ["None", "None"]
+    assert not pathlib.Path(given[1][1]).exists()
+
+
 def test_what_fails_fails_its_test(tmp_path, quick):
     done = pytest_in(tmp_path, quick, more=FAILING)
     assert done.returncode == 1 and "2 failed, 2 passed" in done.stdout
