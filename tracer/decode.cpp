@@ -222,8 +222,9 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
       bound_scopes(ended(), now, now);
       for (auto time = times.rbegin(); time != times.rend() && *time > now; ++time) *time = now;
     }
-    ++event;
-    times.push_back(now);
+    const std::uint32_t ends = slot.kind() == Kind::scope ? 2 : 1;
+    event += ends;
+    times.insert(times.end(), ends, now);
     if (slot.id() == max_ids && slot.kind() != Kind::end) ++part.foreign;
     const auto more = [&](std::uint32_t number) {
       return i + number < held.size() && held[i + number].kind() == Kind::more ? std::optional(held[i + number].first)
@@ -253,15 +254,17 @@ void decode_slice(const std::byte* place, std::uint32_t slots, Part& part) {
         break;
       case Kind::scope: {
         const std::int64_t start = now - scope_time(slot.word).clocks;
-        times.back() = now = std::max(now, bound_scopes(ended(), start, now));
+        now = std::max(now, bound_scopes(ended(), start, now));
+        std::fill_n(times.rbegin(), 2, now);
         // Its own store comes after its end, and takes no time of it.
-        const auto within = times.end() - std::ranges::lower_bound(times, start) - 1;
+        const auto within = times.end() - std::ranges::lower_bound(times, start) - 2;
         part.spans.push_back({.start_ns = start,
                               .duration_ns = now - start,
                               .warp = warp,
                               .events = static_cast<std::uint32_t>(within),
                               .id = slot.id(),
-                              .payload = static_cast<std::uint16_t>(more(1).value_or(0))});
+                              .payload = static_cast<std::uint16_t>(more(1).value_or(0)),
+                              .scope = true});
         break;
       }
       case Kind::async_begin:
@@ -424,7 +427,7 @@ std::string Recording::name_of(std::uint16_t id) const {
 }
 
 double Recording::duration_of(const Span& span) const {
-  const double taken = span.asynchronous ? 0.0 : event_ns * span.events;
+  const double taken = span.asynchronous ? 0.0 : event_ns * span.events + (span.scope ? scope_ns : 0.0);
   return std::max(static_cast<double>(span.duration_ns) - taken, 0.0);
 }
 

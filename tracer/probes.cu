@@ -51,6 +51,17 @@ __global__ void two_readings(detail::ClockPair* pairs, std::uint64_t apart_ns) {
   pairs[1] = last;
 }
 
+/// How far apart the two stamps of an empty scope are.
+__global__ void empty_scopes(std::uint64_t* clocks) {
+  std::uint64_t sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < cost_iterations; ++i) {
+    const std::uint32_t start = detail::clock_low();
+    sum += detail::clock_low() - start;
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = sum;
+}
+
 constexpr unsigned rounds = 50, leave = 1U << 31;
 
 /// Answers each call with the timer. The host's memory is asked again and again, so it must be volatile.
@@ -140,11 +151,16 @@ EventCost measure_event_cost(int warps_on_each_sm, cudaStream_t stream) {
   const double with = least_clocks<BasicWarp<true>, CostOf::begin_and_end>(buffer, blocks, threads, clocks, stream);
   const double without = least_clocks<NoWarp, CostOf::begin_and_end>(buffer, blocks, threads, clocks, stream);
   const double alone = least_clocks<BasicWarp<true>, CostOf::ends_alone>(buffer, blocks, threads, clocks, stream);
+  empty_scopes<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(clocks.data());
+  GPUBENCH_TRACE_CHECK(cudaGetLastError());
+  GPUBENCH_TRACE_CHECK(cudaStreamSynchronize(stream));
+  const auto empty = static_cast<double>(clocks.read(0));
   const auto rate = measure_rate();
   if (!rate) throw CudaError("the GPU's timer did not move while its clock was measured.");
   const double each = rate->ns_per_tick / (2.0 * cost_iterations);
   return {.event_ns = std::max(with - without, 0.0) * each,
           .interval_ns = alone * each,
+          .scope_ns = empty / cost_iterations * rate->ns_per_tick,
           .warps = blocks_of_sm * warps_of_block};
 }
 

@@ -20,11 +20,12 @@ struct Span {
   std::int64_t start_ns = 0;  ///< from Recording::base_ns on
   std::int64_t duration_ns = 0;
   std::uint32_t warp = 0;    ///< in Recording::warps; of an asynchronous range that which began it
-  std::uint32_t events = 1;  ///< that its warp recorded after its beginning, with its end
+  std::uint32_t events = 1;  ///< that its warp recorded after its beginning, with its end; a scope in it is two
   std::uint16_t id = 0;
   std::uint16_t payload = 0;
   bool unended = false;  ///< ends where its warp did
   bool asynchronous = false;
+  bool scope = false;  ///< stored as one event, at its end
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }
 };
 
@@ -81,6 +82,7 @@ struct Recording {
   std::vector<Flow> flows;
   std::int64_t events = 0, dropped = 0, refused = 0, unended = 0, unmatched = 0, crossing = 0;
   double event_ns = 0.0;  ///< taken off each range for each of its events
+  double scope_ns = 0.0;  ///< taken off each scope
   std::vector<std::string> warnings;
   [[nodiscard]] std::string name_of(std::uint16_t id) const;
   /// Without what was said to be taken off, never below 0.

@@ -117,6 +117,7 @@ Statistics statistics_of(const Recording& recording) {
   result.events = recording.events;
   result.dropped = recording.dropped;
   result.event_ns = recording.event_ns;
+  result.scope_ns = recording.scope_ns;
   result.warnings = recording.warnings;
   for (const WarpRecord& warp : recording.warps) result.warps_ns += static_cast<double>(warp.close_ns - warp.open_ns);
 
@@ -196,6 +197,8 @@ std::string statistics_table(const Statistics& statistics) {
     text += fmt::format(", {} dropped", format_count(static_cast<double>(statistics.dropped)));
   if (statistics.event_ns > 0.0)
     text += fmt::format("; {} taken off for each event in a range", format_seconds(statistics.event_ns / 1e9));
+  if (statistics.scope_ns > 0.0)
+    text += fmt::format("; {} taken off for each scope", format_seconds(statistics.scope_ns / 1e9));
   text += "\n\n";
   auto ranges = columns({"Range", "Count", "Total", "Mean", "p50", "p99", "Max"});
   for (const RangeStatistics& one : statistics.ranges)
@@ -265,6 +268,7 @@ std::string statistics_json(const Statistics& statistics) {
   json["dropped"] = statistics.dropped;
   json["warps_ns"] = statistics.warps_ns;
   json["event_ns_taken_off"] = statistics.event_ns;
+  json["scope_ns_taken_off"] = statistics.scope_ns;
   json["warnings"] = statistics.warnings;
   const auto list = [&](const char* name, const auto& all, const auto& fields) {
     json[name] = nlohmann::ordered_json::array();

@@ -67,10 +67,12 @@ Trace decode_bytes(std::span<const std::byte> buffer, const std::vector<std::str
       std::make_shared<Recording>(decode(buffer, {.names = names, .kernels = kernels, .rate = {}, .host = {}})));
 }
 
-Trace Trace::corrected(double event_ns) const {
-  if (!(event_ns >= 0.0)) throw std::invalid_argument("the time to take off for an event must be 0 or more.");
+Trace Trace::corrected(double event_ns, double scope_ns) const {
+  if (!(event_ns >= 0.0 && scope_ns >= 0.0))
+    throw std::invalid_argument("the time to take off for an event or a scope must be 0 or more.");
   auto copy = std::make_shared<Recording>(*recording_);
   copy->event_ns = event_ns;
+  copy->scope_ns = scope_ns;
   return Trace(std::move(copy));
 }
 

@@ -51,6 +51,12 @@ __device__ __forceinline__ std::uint64_t global_ns() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
   return ns;
 }
+/// The low half of %clock64.
+__device__ __forceinline__ std::uint32_t clock_low() {
+  std::uint32_t now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+  return now;
+}
 /// In the block, whatever its dimensions.
 __device__ __forceinline__ std::uint32_t warp_in_block() {
   return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
@@ -245,10 +251,10 @@ class BasicWarp<true, when> {
   class BasicScope {
    public:
     __device__ __forceinline__ BasicScope(BasicWarp& warp, std::uint32_t id, std::uint32_t payload)
-        : warp_(warp), word_(scope_word(id)), payload_(payload), start_(clock()) {}
+        : warp_(warp), word_(scope_word(id)), payload_(payload), start_(detail::clock_low()) {}
     __device__ __forceinline__ ~BasicScope() {
       // The bound lets the compiler read the clock the fast way.
-      const std::uint32_t duration = __float_as_uint(__uint2float_rz(::min(clock() - start_, 0x7FFFFFFFU)));
+      const std::uint32_t duration = __float_as_uint(__uint2float_rz(::min(detail::clock_low() - start_, 0x7FFFFFFFU)));
       std::uint32_t word;  // (duration & scope_duration_bits) | word_, in one instruction
       asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(word) : "r"(duration), "n"(scope_duration_bits), "r"(word_));
       warp_.store(start_, word);
@@ -286,15 +292,10 @@ class BasicWarp<true, when> {
  private:
   static constexpr std::uint32_t flags = when == When::latest ? slice_ring : 0U;
 
-  static __device__ __forceinline__ std::uint32_t clock() {
-    std::uint32_t now;
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
-    return now;
-  }
   /// An event, and what fills the slots after it.
   template <class... Contents>
   __device__ __forceinline__ void record(std::uint32_t word, Contents... contents) {
-    store(clock(), word);
+    store(detail::clock_low(), word);
     (store(contents, event_word(Kind::more, 0)), ...);
   }
   /// A store where the next event goes: it waits for a barrier before it.

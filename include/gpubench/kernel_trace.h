@@ -120,6 +120,7 @@ struct Statistics {
   std::int64_t events = 0;                ///< recorded
   std::int64_t dropped = 0;               ///< events that did not fit, or that newer ones overwrote
   double event_ns = 0.0;                  ///< taken off each range for each event in it; 0: nothing was taken off
+  double scope_ns = 0.0;                  ///< taken off each scope; 0: nothing was taken off
   std::vector<std::string> warnings;      ///< a sentence each
 };
 
@@ -143,8 +144,9 @@ class Trace {
   /// Of what Buffer::read and decode_bytes made.
   explicit Trace(std::shared_ptr<const Recording> recording) : recording_(std::move(recording)) {}
 
-  /// Takes `event_ns` off each range for each event from its beginning to its end. Nothing is taken off otherwise.
-  [[nodiscard]] Trace corrected(double event_ns) const;
+  /// Takes `event_ns` off each range for each event from its beginning to its end, of which a scope in it is two, and
+  /// `scope_ns` off each scope. Nothing is taken off otherwise.
+  [[nodiscard]] Trace corrected(double event_ns, double scope_ns = 0.0) const;
 
   /// Times of ranges, and how they are spread.
   [[nodiscard]] Statistics statistics() const;
@@ -212,6 +214,7 @@ class Buffer {
 struct EventCost {
   double event_ns = 0.0;     ///< what one event adds to its warp's time
   double interval_ns = 0.0;  ///< between the stamps of two events that follow one another
+  double scope_ns = 0.0;     ///< what a scope shows with nothing in it
   int warps = 0;             ///< on each SM
 };
 EventCost measure_event_cost(int warps_on_each_sm, cudaStream_t stream = nullptr);

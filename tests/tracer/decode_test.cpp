@@ -78,9 +78,9 @@ TEST(Decode, reads_scopes_that_are_stored_at_their_ends) {
   EXPECT_THAT(recording.warnings, IsEmpty());
   EXPECT_THAT(spans_of(recording), ElementsAre("load 200 100", "compute 200 250", "store 100 400"));
   EXPECT_EQ(recording.spans[0].events, 0) << "a scope is stored behind its end";
-  EXPECT_EQ(recording.spans[1].events, 2);
+  EXPECT_EQ(recording.spans[1].events, 3) << "a scope in it is two";
   EXPECT_EQ(recording.spans[1].payload, 7);
-  EXPECT_EQ(recording.spans[2].events, 4);
+  EXPECT_EQ(recording.spans[2].events, 6);
   EXPECT_EQ(recording.events, 6);
 }
 

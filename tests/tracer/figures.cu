@@ -189,7 +189,8 @@ void spans_of_known_length() {
   GPUBENCH_TRACE_CHECK(cudaMemcpy(truth.data(), clocks, truth.size() * 8, cudaMemcpyDefault));
   const kt::Recording& r = trace.recording();
   const double tick = r.launches.at(0).ns_per_tick;
-  const double event = scoped ? 0.0 : kt::measure_event_cost(1).interval_ns;  // a scope is stored behind its end
+  const kt::EventCost cost = kt::measure_event_cost(1);
+  const double event = scoped ? cost.scope_ns : cost.interval_ns;
   std::printf("## Spans of known length (spins by clock64), %s, ns\n\n", scoped ? "as scopes" : "begin and end");
   std::printf("clock %.4f ns a tick, residual %.1f ns, %.1f ns taken off for the event in each\n\n", tick,
               r.launches[0].residual_ns, event);

@@ -481,6 +481,7 @@ TEST_F(KernelTrace, measures_its_own_cost) {
   const EventCost cost = measure_event_cost(4);
   EXPECT_EQ(cost.warps, 4);
   EXPECT_GT(cost.interval_ns, 0.0);
+  EXPECT_GT(cost.scope_ns, 0.0);
   Buffer buffer({.blocks = 64, .warps = 4, .events = 200});
   const AddedTime added =
       measure_added_time(buffer, [](const View& view) { many<When::first><<<64, 128>>>(view, 100); });

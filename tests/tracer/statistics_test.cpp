@@ -72,6 +72,24 @@ TEST(Statistics, take_off_what_is_asked_for_and_say_so) {
   EXPECT_THROW((void)trace.corrected(-1.0), std::invalid_argument);
 }
 
+TEST(Statistics, take_off_scopes_what_an_empty_one_shows) {
+  SyntheticBuffer buffer(1, 1, 16);
+  buffer.open(0, 0, 0, 0).scope(1200, 2200, 0).begin(2400, 1).end(3400, 1).scope(1000, 4000, 2).close(6400);
+  const DecodeOptions options = {
+      .names = {"inner", "range", "outer"}, .kernels = {}, .rate = Rate{.ns_per_tick = 0.5, .error = 1e-7}, .host = {}};
+  const Trace trace(std::make_shared<Recording>(decode(buffer.bytes(), options)));
+  const Trace corrected = trace.corrected(20.0, 6.0);
+  std::map<std::string, double> before, after;
+  for (const auto& range : trace.statistics().ranges) before[range.name] = range.total_ns;
+  for (const auto& range : corrected.statistics().ranges) after[range.name] = range.total_ns;
+  EXPECT_NEAR(before["inner"] - after["inner"], 6.0, 1e-6);
+  EXPECT_NEAR(before["range"] - after["range"], 20.0, 1e-6);
+  EXPECT_NEAR(before["outer"] - after["outer"], 4 * 20.0 + 6.0, 1e-6) << "two events and a scope, which is two";
+  EXPECT_THAT(corrected.table(), HasSubstr("6.00 ns taken off for each scope"));
+  EXPECT_THAT(corrected.json(), HasSubstr("\"scope_ns_taken_off\": 6"));
+  EXPECT_THROW((void)trace.corrected(0.0, -1.0), std::invalid_argument);
+}
+
 TEST(Statistics, are_shown_as_shares_of_an_operation) {
   struct {
     std::map<std::string, double> shares;
