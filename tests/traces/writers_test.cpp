@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -97,6 +98,28 @@ TEST(ChromeJson, keeps_nanoseconds_and_ties_launches_to_kernels) {
   EXPECT_EQ(by_name["saxpy"]["args"]["grid"], nlohmann::json({4, 2, 1}));
   EXPECT_NE(by_name["saxpy"]["tid"], by_name["k\"</script>\\\n\x01\xef\xbf\xbd<b>"]["tid"]) << "they overlap";
   EXPECT_EQ(by_name["step"]["tid"], by_name["forward"]["tid"]) << "they nest";
+}
+
+TEST(ChromeJson, has_all_slices_in_order_whatever_cores_wrote_them) {
+  Sample many;
+  constexpr int count = 20'000;
+  for (int i = 0; i < count; ++i) many.slice(SliceKind::range, many.ranges, 100 * i, 100 * i + 1 + i % 150, "r");
+  many.sorted();
+  const auto json = nlohmann::json::parse(chrome(many.timeline));
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> threads;
+  std::int64_t next = 0;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["ph"] == "M" && event["name"] == "thread_name")
+      threads[{event["pid"], event["tid"]}] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    ASSERT_EQ(std::llround(event["ts"].get<double>() * 1e3), 100 * next);
+    ASSERT_EQ(std::llround(event["dur"].get<double>() * 1e3), 1 + next % 150);
+    ASSERT_TRUE(threads.contains({event["pid"], event["tid"]})) << "its thread is named before it";
+    EXPECT_FALSE(event.contains("args"));
+    ++next;
+  }
+  EXPECT_EQ(next, count);
+  EXPECT_THAT(threads, SizeIs(2)) << "those that overlap lie side by side";
 }
 
 // A reader of protocol buffers, as far as the writer goes.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -9,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/parallel.h"
 #include "core/storage/storage.h"
 #include "traces/parts.h"
 #include "traces/writers.h"
@@ -20,6 +22,23 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
+/// "-1234.567": nanoseconds as microseconds.
+void append_microseconds(std::string& text, std::int64_t nanoseconds) {
+  const auto size = nanoseconds < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(nanoseconds)
+                                    : static_cast<std::uint64_t>(nanoseconds);
+  if (nanoseconds < 0) text += '-';
+  const fmt::format_int whole(size / 1000);
+  text.append(whole.data(), whole.size());
+  const auto digit = [&](std::uint64_t unit) { return static_cast<char>('0' + size / unit % 10); };
+  const std::array<char, 4> rest = {'.', digit(100), digit(10), digit(1)};
+  text.append(rest.data(), rest.size());
+}
+
+void append_number(std::string& text, std::int64_t number) {
+  const fmt::format_int digits(number);
+  text.append(digits.data(), digits.size());
+}
+
 class ChromeWriter {
  public:
   ChromeWriter(const Timeline& timeline, const Sink& sink)
@@ -28,7 +47,8 @@ class ChromeWriter {
         links_(link(timeline)),
         numbers_(process_numbers(timeline)),
         lanes_(timeline.tracks.size()),
-        flow_ends_(timeline) {
+        flow_ends_(timeline),
+        threads_(timeline.tracks.size()) {
     for (std::uint32_t i = 0; i < timeline.names.size(); ++i) names_.push_back(json_text(timeline.names.text(i)));
   }
 
@@ -38,7 +58,7 @@ class ChromeWriter {
         "\"traceEvents\":[\n{{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{{}}}}",
         timeline_.base_ns, timeline_.dropped);
     for (std::size_t i = 0; i < timeline_.processes.size(); ++i) process(i);
-    for (std::size_t i = 0; i < timeline_.slices.size(); ++i) slice(i);
+    slices();
     for (const LiveMemory& live : live_memory(timeline_))
       event("C", numbers_[live.process], 0, live.time_ns, ",\"name\":\"{} memory\",\"args\":{{\"bytes\":{}}}",
             memory_kind_names[static_cast<std::size_t>(live.kind)], live.bytes);
@@ -55,27 +75,35 @@ class ChromeWriter {
   }
 
  private:
+  void hand_over(std::string& text) {
+    sink_(text);
+    text.clear();
+  }
+
   template <class... Values>
   void put(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-    if (text_.size() < part_bytes) return;
-    sink_(text_);
-    text_.clear();
+    if (text_.size() >= part_bytes) hand_over(text_);
+  }
+
+  /// The fields that each event has.
+  static void begin_event(std::string& text, std::string_view phase, std::int64_t process, std::int64_t thread,
+                          std::int64_t time) {
+    text.append(",\n{\"ph\":\"").append(phase).append("\",\"pid\":");
+    append_number(text, process);
+    text.append(",\"tid\":");
+    append_number(text, thread);
+    text.append(",\"ts\":");
+    append_microseconds(text, time);
   }
 
   /// All after the fields that each event has.
   template <class... Values>
   void event(std::string_view phase, std::int64_t process, std::int64_t thread, std::int64_t time,
              fmt::format_string<Values...> format, Values&&... values) {
-    put(",\n{{\"ph\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{}", phase, process, thread, microseconds(time));
+    begin_event(text_, phase, process, thread, time);
     put(format, std::forward<Values>(values)...);
     put("}}");
-  }
-
-  static std::string microseconds(std::int64_t nanoseconds) {
-    const auto size = nanoseconds < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(nanoseconds)
-                                      : static_cast<std::uint64_t>(nanoseconds);
-    return fmt::format("{}{}.{:03}", nanoseconds < 0 ? "-" : "", size / 1000, size % 1000);
   }
 
   void process(std::size_t place) {
@@ -87,11 +115,12 @@ class ChromeWriter {
 
   /// The lane's number as a thread, named when it is first used. Threads keep their own number where they can.
   std::int64_t thread_of(std::uint32_t track, std::size_t lane) {
-    const auto [place, added] = threads_.emplace(std::pair(track, lane), 0);
-    if (!added) return place->second;
+    std::vector<std::int64_t>& lanes = threads_[track];
+    if (lanes.size() <= lane) lanes.resize(lane + 1, 0);
+    std::int64_t& number = lanes[lane];
+    if (number != 0) return number;
     const Track& here = timeline_.tracks[track];
     const std::int64_t process = numbers_[here.process];
-    std::int64_t& number = place->second;
     number = here.kind == TrackKind::thread && lane == 0 && here.id > 0 ? here.id : next_thread_++;
     while (!used_.emplace(process, number).second) number = next_thread_++;
     const std::string args = fmt::format("\"pid\":{},\"tid\":{},\"args\":", process, number);
@@ -101,35 +130,67 @@ class ChromeWriter {
     return number;
   }
 
-  void slice(std::size_t place) {
-    const Slice& slice = timeline_.slices[place];
-    const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
-    const std::int64_t process = numbers_[timeline_.tracks[slice.track].process];
-    const std::int64_t thread = thread_of(slice.track, lane);
-    event("X", process, thread, slice.start_ns, ",\"dur\":{},\"cat\":\"{}\",\"name\":{},\"args\":{}",
-          microseconds(slice.duration_ns), name_of(slice.kind), names_[slice.name], arguments(slice));
-    // A flow goes from the call to each piece of work that it starts.
-    if (next_call_ < links_.calls.size() && links_.calls[next_call_].slice == place) {
-      if (links_.calls[next_call_].gpu != none)
-        event("s", process, thread, slice.start_ns, ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}",
-              next_call_ + 1);
-      ++next_call_;
+  /// Lanes and threads are found in order, some hundred thousand slices at a time, which all cores then write.
+  void slices() {
+    constexpr std::size_t of_piece = 1 << 13, of_round = of_piece << 5;
+    struct Place {
+      std::int64_t process, thread;
+    };
+    std::vector<Place> places;
+    std::vector<std::string> texts;
+    for (std::size_t first = 0; first < timeline_.slices.size(); first += of_round) {
+      const std::size_t count = std::min(of_round, timeline_.slices.size() - first);
+      places.clear();
+      for (std::size_t i = first; i < first + count; ++i) {
+        const Slice& slice = timeline_.slices[i];
+        const std::size_t lane = lanes_[slice.track].place(slice, [](std::size_t, std::int64_t) {});
+        places.push_back({numbers_[timeline_.tracks[slice.track].process], thread_of(slice.track, lane)});
+      }
+      hand_over(text_);  // the names of new threads
+      texts.resize((count + of_piece - 1) / of_piece);
+      for_each_in_parallel(texts.size(), 1, [&](std::size_t piece) {
+        texts[piece].clear();
+        const std::size_t end = std::min(count, (piece + 1) * of_piece);
+        for (std::size_t i = piece * of_piece; i < end; ++i)
+          slice(first + i, places[i].process, places[i].thread, texts[piece]);
+      });
+      for (const std::string& text : texts) sink_(text);
     }
+  }
+
+  void slice(std::size_t place, std::int64_t process, std::int64_t thread, std::string& text) const {
+    const Slice& slice = timeline_.slices[place];
+    begin_event(text, "X", process, thread, slice.start_ns);
+    text.append(",\"dur\":");
+    append_microseconds(text, slice.duration_ns);
+    text.append(",\"cat\":\"").append(name_of(slice.kind)).append("\",\"name\":").append(names_[slice.name]);
+    append_arguments(text, slice);
+    text += '}';
+    const auto more = [&]<class... Values>(std::string_view phase, fmt::format_string<Values...> format,
+                                           Values&&... values) {
+      begin_event(text, phase, process, thread, slice.start_ns);
+      fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
+      text += '}';
+    };
+    // A flow goes from the call to each piece of work that it starts.
+    if (const auto call = std::ranges::lower_bound(links_.calls, place, {}, &Call::slice);
+        call != links_.calls.end() && call->slice == place && call->gpu != none)
+      more("s", ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", call - links_.calls.begin() + 1);
     if (links_.call_of[place] != none)
-      event("f", process, thread, slice.start_ns, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}",
-            links_.call_of[place] + 1);
+      more("f", ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", links_.call_of[place] + 1);
     const auto flow = [&](std::string_view phase, std::uint32_t number) {
-      event(phase, process, thread, slice.start_ns, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}",
-            names_[timeline_.flows[number].name], links_.calls.size() + number + 1);
+      more(phase, ",\"bp\":\"e\",\"cat\":\"flow\",\"name\":{},\"id\":{}", names_[timeline_.flows[number].name],
+           links_.calls.size() + number + 1);
     };
     flow_ends_.visit(
         place, [&](std::uint32_t number) { flow("s", number); }, [&](std::uint32_t number) { flow("f", number); });
   }
 
-  [[nodiscard]] std::string arguments(const Slice& slice) const {
-    std::string text;
+  void append_arguments(std::string& text, const Slice& slice) const {
+    bool any = false;
     const auto add = [&](std::string_view name, const auto& value) {
-      fmt::format_to(std::back_inserter(text), "{}\"{}\":{}", text.empty() ? "" : ",", name, value);
+      fmt::format_to(std::back_inserter(text), "{}\"{}\":{}", any ? "," : ",\"args\":{", name, value);
+      any = true;
     };
     if (slice.correlation != 0) add("correlation", slice.correlation);
     const bool is_kernel = slice.kind == SliceKind::kernel || slice.kind == SliceKind::communication;
@@ -146,7 +207,7 @@ class ChromeWriter {
     }
     if (slice.in_graph) add("in graph", "true");
     if (slice.counted) add("counted", "true");
-    return "{" + text + "}";
+    if (any) text += '}';
   }
 
   const Timeline& timeline_;
@@ -156,10 +217,9 @@ class ChromeWriter {
   std::vector<std::string> names_;
   std::vector<Lanes> lanes_;
   FlowEnds flow_ends_;
-  std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> threads_;
+  std::vector<std::vector<std::int64_t>> threads_;  ///< of each track and lane; 0: not named yet
   std::set<std::pair<std::int64_t, std::int64_t>> used_;
   std::int64_t next_thread_ = 1'000'000'000;
-  std::size_t next_call_ = 0;
   std::string text_;
 };
 
