@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -75,31 +76,90 @@ std::optional<double> relative_half_width(const Measurement& measurement) {
   return std::isfinite(width) ? std::optional(width) : std::nullopt;
 }
 
-std::string short_kernel_name(std::string_view name) {
+namespace {
+
+/// A name without namespaces, return type, parameters and template arguments, which stand apart. Null for what is no
+/// name as C++ writes it.
+struct ShortName {
+  std::string word;
+  std::string_view arguments;
+};
+std::optional<ShortName> short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
-  if (name.find('(') == std::string_view::npos) return std::string(name);  // not as C++ writes it
-  std::string word;  // since the last blank or "::" outside of all brackets
+  ShortName result;  // since the last blank or "::" outside of all brackets
   int angles = 0;
+  std::size_t opened = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const std::string_view rest = name.substr(i);
     if (rest.starts_with(anonymous)) {
       i += anonymous.size() - 1;
     } else if (rest.starts_with('<')) {
-      if (angles++ == 0) word += "<\u2026>";
+      if (angles++ == 0) opened = i + 1;
     } else if (rest.starts_with('>')) {
-      if (--angles < 0) return std::string(name);  // an operator, or no name at all
+      if (--angles < 0) return std::nullopt;  // an operator, or no name at all
+      if (angles == 0) result.arguments = name.substr(opened, i - opened);
     } else if (angles > 0) {
       continue;
-    } else if (rest.starts_with('(')) {
+    } else if (rest.starts_with('(') || rest.starts_with("::operator")) {
       break;
     } else if (rest.starts_with(' ') || rest.starts_with("::")) {
-      word.clear();
+      result = {};
       i += rest.starts_with(' ') ? 0 : 1;
     } else {
-      word += name[i];
+      result.word += name[i];
     }
   }
-  return angles != 0 || word.empty() ? std::string(name) : word;
+  if (angles != 0 || result.word.empty()) return std::nullopt;
+  return result;
+}
+
+/// Names that say nothing without their arguments: cutlass::Kernel2, at::native::vectorized_elementwise_kernel.
+bool is_generic(std::string_view word) {
+  while (!word.empty() && word.back() >= '0' && word.back() <= '9') word.remove_suffix(1);
+  constexpr std::array<std::string_view, 10> names = {
+      "kernel",         "Kernel",          "device_kernel", "reduce_kernel",          "ReduceOp",
+      "func_wrapper_t", "gpu_kernel_impl", "static_kernel", "gpu_kernel_impl_nocast", "_kernel_agent"};
+  return word.ends_with("elementwise_kernel") || std::ranges::find(names, word) != names.end();
+}
+
+/// The first of the arguments that says what a generic kernel does: no number, and no type of the language. Empty where
+/// there is none.
+std::string telling_argument(std::string_view arguments, int depth = 0) {
+  constexpr std::array<std::string_view, 14> types = {"float", "double",   "int",   "unsigned", "char",
+                                                      "bool",  "long",     "short", "signed",   "__half",
+                                                      "half",  "at::Half", "void",  "const"};
+  constexpr int deepest = 8;
+  if (depth == deepest) return {};
+  int open = 0;
+  for (std::size_t from = 0, i = 0; i <= arguments.size(); ++i) {
+    const char sign = i < arguments.size() ? arguments[i] : ',';
+    if (sign == '<' || sign == '(' || sign == '[' || sign == '{') ++open;
+    if (sign == '>' || sign == ')' || sign == ']' || sign == '}') --open;
+    if (sign != ',' || (open != 0 && i < arguments.size())) continue;
+    std::string_view one = arguments.substr(from, i - from);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    from = i + 1;
+    const bool is_name =
+        !one.empty() && (std::isalpha(static_cast<unsigned char>(one.front())) != 0 || one.front() == '_');
+    const std::string_view first = one.substr(0, one.find_first_of(" *&"));
+    if (!is_name || first == "true" || first == "false" || std::ranges::find(types, first) != types.end()) continue;
+    const auto name = short_name(one);
+    if (!name) continue;
+    if (!is_generic(name->word)) return name->word;
+    if (std::string inner = telling_argument(name->arguments, depth + 1); !inner.empty()) return inner;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string short_kernel_name(std::string_view name) {
+  if (name.find('(') == std::string_view::npos) return std::string(name);  // not as C++ writes it
+  const auto found = short_name(name);
+  if (!found) return std::string(name);
+  if (found->arguments.empty()) return found->word;
+  const std::string telling = is_generic(found->word) ? telling_argument(found->arguments) : "";
+  return found->word + "<" + (telling.empty() ? "\u2026" : telling) + ">";
 }
 
 std::optional<double> share_of_kernel(const Measurement& measurement, std::size_t kernel) {

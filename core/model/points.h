@@ -36,7 +36,8 @@ std::optional<double> items_per_second(const Measurement& measurement);
 std::optional<double> relative_half_width(const Measurement& measurement);
 
 /// A kernel's name for people, without parameters, template arguments, namespaces and return type:
-/// "DeviceRadixSortOnesweepKernel<\u2026>".
+/// "DeviceRadixSortOnesweepKernel<\u2026>". One that says nothing by itself keeps the argument that does:
+/// "vectorized_elementwise_kernel<CUDAFunctor_add>".
 std::string short_kernel_name(std::string_view name);
 /// Of the time of all that an execution runs, the part of one of the measurement's kernels, copies or fills. Absent
 /// where a time is.

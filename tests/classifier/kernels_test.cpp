@@ -26,6 +26,32 @@ TEST(ShortKernelName, LeavesOutWhatPeopleDoNotRead) {
     EXPECT_EQ(short_kernel_name(odd), odd);
 }
 
+TEST(ShortKernelName, KeepsTheArgumentThatTellsWhatAGenericKernelDoes) {
+  EXPECT_EQ(short_kernel_name("void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>(T1::Params)"),
+            "Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>");
+  EXPECT_EQ(
+      short_kernel_name("void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>, "
+                        "std::array<char *, (unsigned long)3>>(int, T2, T3)"),
+      "vectorized_elementwise_kernel<CUDAFunctor_add>");
+  EXPECT_EQ(
+      short_kernel_name("void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::"
+                        "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::"
+                        "{lambda()#7}::operator()() const::{lambda(float)#1}>(at::TensorIteratorBase&, at::native::"
+                        "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3} const&)::{lambda(int)#1}>"
+                        "(int, at::native::gpu_kernel_impl_nocast<int>(int)::{lambda(int)#1})"),
+      "elementwise_kernel<direct_copy_kernel_cuda>");
+  EXPECT_EQ(
+      short_kernel_name("void at::native::reduce_kernel<(int)512, (int)1, at::native::ReduceOp<float, at::native::"
+                        "func_wrapper_t<float, at::native::sum_functor<float, float, float>::operator ()(at::"
+                        "TensorIterator &)::[lambda(float, float) (instance 1)]>, unsigned int, float, (int)4, (int)4>>"
+                        "(T3)"),
+      "reduce_kernel<sum_functor>");
+  EXPECT_EQ(short_kernel_name("void kernel<float, 4, true>(float*)"), "kernel<\u2026>");
+  std::string deep = "int";
+  for (int i = 0; i < 2000; ++i) deep = "kernel<" + deep + ">";
+  EXPECT_EQ(short_kernel_name(deep + "()"), "kernel<\u2026>");
+}
+
 KernelGroup kernel(const char* name, double seconds, std::int64_t launches = 1) {
   KernelGroup group;
   group.launch.name = name;
