@@ -44,13 +44,14 @@ std::optional<Verdict> verdict_of_command(const Measurement& measurement, const 
   const auto count = static_cast<double>(command->launch.launches);
   // A copy on the device reads and writes each byte.
   const double bytes = count * static_cast<double>(command->bytes.value_or(0)) * (kind == kinds.begin() ? 2.0 : 1.0);
-  if (!cost.fixed || (bytes > 0.0 && !cost.rate)) return std::nullopt;
+  if (!cost.fixed) return std::nullopt;
   const double fixed = std::min(count * cost.fixed->seconds, time.seconds);
   const double moving = cost.rate ? std::min(bytes / cost.rate->per_second, time.seconds - fixed) : 0.0;
   const double sigma = std::hypot(time.sigma, cost.fixed->sigma, model_sigma);
   Verdict verdict;
   const double overhead = probability_above_one(fixed / (overhead_share * time.seconds), sigma);
   const bool is_overhead = overhead >= 0.5;
+  if (!is_overhead && bytes > 0.0 && !cost.rate) return std::nullopt;  // a full calibration knows its engine's rate
   const double explained = (fixed + moving) / time.seconds;
   // Memory that is not pinned, or a link that others use, makes copies slower than their engine.
   const double known = probability_above_one(latency_ratio * explained, sigma);

@@ -206,9 +206,11 @@ Calibration calibrate_cuda(const Device& device, const CalibrationOptions& optio
   bench.step("launch", 0.02);
   measure_launch(bench);
   if (!for_process) measure_launch_step(bench);
-  if (bench.full && options.part != Part::all_but_of_process) {
+  if (bench.full ? options.part != Part::all_but_of_process : !for_process) {
     bench.step("overheads", 0.03);
     measure_overheads(bench);
+  }
+  if (bench.full && options.part != Part::all_but_of_process) {
     bench.step("links", 0.03);
     measure_links_of_process(bench);
   }

@@ -51,7 +51,8 @@ class Overheads {
  public:
   explicit Overheads(Workbench& bench) : bench_(bench), blocker_(bench.stream), pinned_(4096), device_(4096) {}
 
-  void run() {
+  /// What copies and fills of a few bytes take.
+  void commands() {
     const auto stream = bench_.stream;
     void* const host = pinned_.on_host();
     void* const device = device_.data();
@@ -64,8 +65,13 @@ class Overheads {
     const auto fill = [=] { GPUBENCH_CUDA_CHECK(cudaMemsetAsync(device, 0, 4, stream)); };
     slot("copy-device-to-device", "copies of 4 bytes", copy);
     slot("memset", "fills of 4 bytes", fill);
+    if (!bench_.full) return;
     slot("copy-device-to-device-graph", "copies of 4 bytes in a CUDA graph", copy, true);
     slot("memset-graph", "fills of 4 bytes in a CUDA graph", fill, true);
+  }
+
+  void calls() {
+    const auto stream = bench_.stream;
     bench::Event event;
     call("event-record", "cudaEventRecord on an idle stream", 200, [&] { event.record(stream); });
     call("stream-synchronize", "cudaStreamSynchronize of an idle stream", 500,
@@ -166,9 +172,16 @@ class Overheads {
 }  // namespace
 
 void measure_overheads(Workbench& bench) {
+  if (!bench.full)
+    return bench.attempt({"copy-host-to-device", "copy-device-to-host", "copy-device-to-device", "memset"},
+                         [&] { Overheads(bench).commands(); });
   bench.attempt({"graph-node", "event-pair", "event-quantum", "launch-stream", "launch-synchronised"},
                 [&] { timing_costs(bench); });
-  bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"}, [&] { Overheads(bench).run(); });
+  bench.attempt({"event-record", "stream-synchronize", "host-callback", "grid-sync"}, [&] {
+    Overheads overheads(bench);
+    overheads.commands();
+    overheads.calls();
+  });
 }
 
 /// A GPU seems to look only now and then whether a kernel has ended: back-to-back launches of longer and longer kernels

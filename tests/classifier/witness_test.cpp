@@ -252,6 +252,9 @@ TEST(Commands, HaveAFixedCostAndARate) {
   double sum = 0.0;
   for (const auto& share : pageable.shares) sum += share.fraction;
   EXPECT_NEAR(sum, 1.0, 1e-12);
+  calibration.ceilings.pop_back();  // a quick calibration knows no engine's rate
+  EXPECT_EQ(copy(2.1e-6, 4).limiter, "copy-host-to-device");
+  EXPECT_EQ(copy(122e-6, 1000000).regime, Regime::unknown);
 }
 
 TEST(Votes, AVerdictAgainstItsOwnExperimentIsNeverCertain) {
