@@ -155,13 +155,15 @@ class CuptiProfilerHost {
 };
 
 /// CUPTI's Range Profiler, enabled at the first count and disabled at the end or when anything fails. Starting and
-/// enabling are slow (docs/results/h200/counting.md), so up to 128 points of one pass share a start and a stop, as points
-/// do that are gone over once for each pass. Else a point of several passes is counted by itself, with the profiler as
-/// it is or else enabled anew. A range is an operation, or
-/// for counters over elapsed time a kernel, which CUPTI cannot tell apart in a CUDA graph.
+/// enabling are slow (docs/results/h200/counting.md), so points of one pass, a batch at a time, share a start and a
+/// stop, as points do that are gone over once for each pass. Else a point of several passes is counted by itself, with
+/// the profiler as it is or else enabled anew. A range is an operation, or for counters over elapsed time a kernel,
+/// which CUPTI cannot tell apart in a CUDA graph.
 class CuptiRangeProfiler {
  public:
-  CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context);
+  /// The counter data takes 80 KiB for each range of a batch with gpubench's core metrics.
+  CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context,
+                     std::uint32_t ranges_of_a_batch = 128);
   ~CuptiRangeProfiler();
   CuptiRangeProfiler& operator=(CuptiRangeProfiler&&) = delete;  ///< not copied, not moved
 
@@ -226,6 +228,7 @@ class CuptiRangeProfiler {
 
   std::shared_ptr<const CuptiLibrary> library_;
   CUcontext context_;
+  std::uint32_t ranges_of_a_batch_;
   const CuptiProfilerHost::Configuration* configuration_ = nullptr;
   bool by_kernel_ = false;  ///< each kernel has a range of its own
   CUpti_RangeProfiler_Object* object_ = nullptr;
@@ -236,13 +239,13 @@ class CuptiRangeProfiler {
   std::map<std::string, std::size_t> batch_;  ///< point by the name of its range, not read out yet
   std::uint32_t ranges_begun_ = 0;            ///< since the start; one that threw takes up room as well
   std::map<std::size_t, RangeValues> counted_;
-  std::size_t points_of_passes_ = 0;      ///< at most so many share each pass; 0: all passes of a point are together
-  bool passes_complete_ = false;          ///< CUPTI needs no more
-  std::set<std::size_t> failed_;          ///< points that threw in one of the passes
-  std::string passes_lost_;               ///< why these points have no values, empty while they may have some
-  std::size_t passes_ = 0;    ///< that the first range by itself took
-  bool keep_works_ = true;    ///< as far as is known: a profiler counts again after it was read out
-  bool keep_proven_ = false;  ///< it has counted something
+  std::size_t points_of_passes_ = 0;  ///< at most so many share each pass; 0: all passes of a point are together
+  bool passes_complete_ = false;      ///< CUPTI needs no more
+  std::set<std::size_t> failed_;      ///< points that threw in one of the passes
+  std::string passes_lost_;           ///< why these points have no values, empty while they may have some
+  std::size_t passes_ = 0;            ///< that the first range by itself took
+  bool keep_works_ = true;            ///< as far as is known: a profiler counts again after it was read out
+  bool keep_proven_ = false;          ///< it has counted something
   CountingEffort effort_;
 };
 

@@ -11,8 +11,6 @@
 namespace gpubench::bench {
 namespace {
 
-/// Of a batch. The counter data takes 80 KiB for each with gpubench's core metrics.
-constexpr std::uint32_t ranges_of_a_batch = 128;
 /// Of an operation that is counted kernel by kernel.
 constexpr std::uint32_t max_kernels = 128;
 
@@ -26,8 +24,9 @@ bool counted_something(const CuptiRangeProfiler::CounterValues& values) {
 
 }  // namespace
 
-CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context)
-    : library_(std::move(library)), context_(context) {}
+CuptiRangeProfiler::CuptiRangeProfiler(std::shared_ptr<const CuptiLibrary> library, CUcontext context,
+                                       std::uint32_t ranges_of_a_batch)
+    : library_(std::move(library)), context_(context), ranges_of_a_batch_(ranges_of_a_batch) {}
 
 CuptiRangeProfiler::~CuptiRangeProfiler() { close(); }
 
@@ -135,7 +134,7 @@ std::map<std::size_t, CuptiRangeProfiler::RangeValues> CuptiRangeProfiler::read(
 }
 
 void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay) {
-  if (ranges_begun_ >= ranges_of_a_batch) end_batch();
+  if (ranges_begun_ >= ranges_of_a_batch_) end_batch();
   try {
     begin_in_batch();
     replay.prepare();
@@ -151,13 +150,13 @@ void CuptiRangeProfiler::count_in_batch(std::size_t point, const Replay& replay)
 
 /// The profiler is started, and has room for one more range.
 void CuptiRangeProfiler::begin_in_batch() {
-  if (ranges_begun_ >= ranges_of_a_batch) end_batch(true);
+  if (ranges_begun_ >= ranges_of_a_batch_) end_batch(true);
   if (started_) return;
   if (object_ == nullptr) open();
   if (configured_)
     reset();
   else
-    configure(ranges_of_a_batch);
+    configure(ranges_of_a_batch_);
   start();
   ranges_begun_ = 0;
 }

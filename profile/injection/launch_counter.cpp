@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "bench/counters/metrics.h"
+#include "profile/injection/recorder.h"
 
 namespace gpubench::profile {
 namespace {
@@ -21,7 +22,8 @@ using bench::sized;
 constexpr double max_wait_seconds = 5.0;
 /// Launches in a row that need another set before it is changed though groups lack this one.
 constexpr std::uint32_t launches_before_switch = 2000;
-constexpr std::uint32_t launches_of_a_batch = 128;
+/// To read a batch out and begin the next one takes 18 ms.
+constexpr std::uint32_t launches_of_a_batch = 256;
 /// Launches in a row that are not counted before the profilers are switched off: on, they slow each launch by 2 us.
 constexpr std::uint32_t launches_before_rest = 500;
 
@@ -46,15 +48,24 @@ bool waits_for_others(const char* name) {
                              std::strstr(name, "ncclKernel") != nullptr || std::strstr(name, "nvshmem") != nullptr);
 }
 
+/// Looks again and again for a while: to sleep and to be woken takes longer than most kernels.
+template <class Condition>
+void look_for(const Condition& condition) {
+  constexpr auto while_looking = std::chrono::microseconds(300);
+  for (const auto end = std::chrono::steady_clock::now() + while_looking;
+       !condition() && std::chrono::steady_clock::now() < end;)
+    std::this_thread::yield();
+}
+
 }  // namespace
 
 struct DeviceWaiter::State {
   std::mutex mutex;
   std::condition_variable changed;
   CUcontext wanted = nullptr;
-  bool done = true;
+  std::atomic<bool> done = true;  ///< set under the mutex
   bool well = false;
-  bool quit = false;
+  std::atomic<bool> quit = false;
   std::uint32_t number = 0;
 };
 
@@ -66,6 +77,9 @@ DeviceWaiter::DeviceWaiter() : state_(std::make_shared<State>()) {
     state->number = static_cast<std::uint32_t>(gettid());
     state->changed.notify_all();
     while (!state->quit) {
+      lock.unlock();
+      look_for([&] { return state->quit || !state->done; });
+      lock.lock();
       state->changed.wait(lock, [&] { return state->quit || !state->done; });
       if (state->quit) break;
       const CUcontext context = state->wanted;
@@ -95,8 +109,11 @@ bool DeviceWaiter::wait(CUcontext context, double max_seconds) {
   state_->wanted = context;
   state_->done = false;
   state_->changed.notify_all();
+  lock.unlock();
+  look_for([&] { return state_->done.load(); });
+  lock.lock();
   const bool in_time =
-      state_->changed.wait_for(lock, std::chrono::duration<double>(max_seconds), [&] { return state_->done; });
+      state_->changed.wait_for(lock, std::chrono::duration<double>(max_seconds), [&] { return state_->done.load(); });
   return in_time && state_->well;
 }
 
@@ -236,7 +253,7 @@ LaunchCounter::Device& LaunchCounter::device_of(CUcontext context) {
   std::string chip = bench::chip_name(*library_, index);
   device.host.emplace(library_, std::move(chip), bench::counter_availability(*library_, context));
   device.sets.resize(options_.counter_sets.size());
-  device.profiler = std::make_unique<bench::CuptiRangeProfiler>(library_, context);
+  device.profiler = std::make_unique<bench::CuptiRangeProfiler>(library_, context, launches_of_a_batch);
   return device;
 }
 
@@ -306,6 +323,16 @@ void LaunchCounter::finish() {
   put("of which waiting for the GPU", costs_[waiting].count, costs_[waiting].nanoseconds);
   put("of which reading counters out", costs_[reading_out].count, costs_[reading_out].nanoseconds);
   put("setting the counters up", costs_[setting_up].count, costs_[setting_up].nanoseconds);
+  std::map<std::string, std::pair<std::size_t, double>> calls;
+  for (const auto& [context, device] : devices_)
+    if (device.profiler)
+      for (const auto& [name, call] : device.profiler->effort().calls) {
+        calls[name].first += call.first;
+        calls[name].second += call.second;
+      }
+  for (const auto& [name, call] : calls)
+    put(("CUPTI's part of counting: " + name).c_str(), static_cast<std::uint32_t>(call.first),
+        static_cast<std::uint64_t>(call.second * 1e9));
 }
 
 }  // namespace gpubench::profile
