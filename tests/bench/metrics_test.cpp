@@ -196,7 +196,7 @@ TEST(PassPlan, WhatCannotBeCountedIsAbsent) {
   EXPECT_THAT(plan_passes({}, [](const Names&) { return 1; }).groups, IsEmpty());
 }
 
-Device gpu() {
+Device gpu_with_cache() {
   Device device;
   device.id = "cuda:0";
   device.kind = DeviceKind::cuda;
@@ -218,7 +218,7 @@ FakeChip copying_chip() {
 
 TEST(CounterPass, ValuesAreKeyedAndOrderedByName) {
   FakeChip chip = copying_chip();
-  CounterPass phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes", "l1_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes", "l1_bytes"}, opener(chip));
   Measurement measurement;
   int prepared = 0;
   int executed = 0;
@@ -236,7 +236,7 @@ TEST(CounterPass, CountersByInstructionThatPassKernelsOverAreAbsent) {
   FakeChip chip = copying_chip();
   chip.metrics["smsp__inst_executed.sum"] = {1000.0, "inst", false};
   chip.metrics["smsp__sass_x.sum"] = {7.0, "inst", false};
-  CounterPass phase(gpu(), {"smsp__sass_x.sum", "instructions"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"smsp__sass_x.sum", "instructions"}, opener(chip));
   for (const auto& [seen, there] : {std::pair(1000.0, true), std::pair(3.0, true), std::pair(0.0, false)}) {
     chip.metrics[std::string(all_by_instruction)] = {seen, "inst", false};
     Measurement measurement;
@@ -252,7 +252,7 @@ TEST(CounterPass, CountersByInstructionThatPassKernelsOverAreAbsent) {
 TEST(CounterPass, ACounterOfKernelsSaysSo) {
   FakeChip chip = copying_chip();
   chip.metrics["lts__t_bytes.sum.per_second"] = {5e12, "byte/s", false};
-  CounterPass phase(gpu(), {"l2_bytes", "lts__t_bytes.sum.per_second"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes", "lts__t_bytes.sum.per_second"}, opener(chip));
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters,
@@ -272,7 +272,7 @@ TEST(CounterPass, KernelsHaveCountersOfTheirOwn) {
   FakeChip chip = copying_chip();
   chip.metrics["lts__t_sector_hit_rate.pct"] = {50.0, "%", false};
   chip.of_kernels = {{"lts__t_bytes.sum", {1e8, 3e8, 1.5e8}}, {"lts__t_sector_hit_rate.pct", {20.0, 40.0, 80.0}}};
-  CounterPass phase(gpu(), {"l2_bytes", "lts__t_sector_hit_rate.pct"}, opener(chip), true);
+  CounterPass phase(gpu_with_cache(), {"l2_bytes", "lts__t_sector_hit_rate.pct"}, opener(chip), true);
   Measurement measurement = of_two_kernels();
   go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_EQ(measurement.kernel_counters_reason, "");
@@ -283,7 +283,7 @@ TEST(CounterPass, KernelsHaveCountersOfTheirOwn) {
   EXPECT_THAT(measurement.counters, SizeIs(2)) << "the operation has its own beside them";
   chip.of_kernels[std::string(kernel_duration)] = {1e3, 5e3, 3e3};
   chip.metrics[std::string(kernel_duration)] = {9e3, "ns", false};
-  CounterPass weighed(gpu(), {"lts__t_sector_hit_rate.pct", std::string(kernel_duration)}, opener(chip), true);
+  CounterPass weighed(gpu_with_cache(), {"lts__t_sector_hit_rate.pct", std::string(kernel_duration)}, opener(chip), true);
   measurement = of_two_kernels();
   chip.of_kernels["lts__t_sector_hit_rate.pct"] = {20.0, 40.0, 80.0};
   go_over(weighed, measurement, {[] {}, [] {}});
@@ -295,7 +295,7 @@ TEST(CounterPass, KernelsWithoutCountersSayWhy) {
   FakeChip chip = copying_chip();
   chip.of_kernels = {{"lts__t_bytes.sum", {1e8, 3e8}}};
   const auto reason_for = [&](Measurement measurement, bool each_kernel = true) {
-    CounterPass phase(gpu(), {"l2_bytes"}, opener(chip), each_kernel);
+    CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip), each_kernel);
     go_over(phase, measurement, {[] {}, [] {}});
     for (const KernelGroup& group : measurement.kernels) EXPECT_THAT(group.counters, IsEmpty());
     return measurement.kernel_counters_reason;
@@ -312,7 +312,7 @@ TEST(CounterPass, KernelsWithoutCountersSayWhy) {
 TEST(CounterPass, EachPassStartsFromThePreparedState) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
-  CounterPass phase(gpu(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes", "dram_write_bytes", "dram_read_bytes"}, opener(chip));
   Measurement measurement;
   std::string order;
   go_over(phase, measurement, {[&] { order += 'p'; }, [&] { order += 'x'; }});
@@ -322,7 +322,7 @@ TEST(CounterPass, EachPassStartsFromThePreparedState) {
 
 TEST(CounterPass, APointThatWasCountedBeforeHasTheNewCountersAlone) {
   FakeChip chip = copying_chip();
-  CounterPass phase(gpu(), {"l2_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
   measurement.counters = {{"l2_bytes", 1.0, "bytes", "an earlier run"}, {"sm_clock", 1e9, "Hz", "an earlier run"}};
   go_over(phase, measurement, {[] {}, [] {}});
@@ -345,7 +345,7 @@ void go_over_all(CounterPass& phase, std::vector<Measurement>& points, const Rep
 TEST(CounterPass, EachGroupIsARoundOverAllPoints) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
-  CounterPass phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   std::vector<Measurement> points(3);
   go_over_all(phase, points, {[] {}, [] {}});
   for (const Measurement& measurement : points) EXPECT_THAT(measurement.counters, SizeIs(2));
@@ -358,7 +358,7 @@ TEST(CounterPass, EachGroupIsARoundOverAllPoints) {
 TEST(CounterPass, APointThatMissesARoundLacksItsCountersAlone) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
-  CounterPass phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   ASSERT_EQ(phase.rounds(), 2U);
   Measurement stopped;
   Measurement broken;
@@ -382,7 +382,7 @@ TEST(CounterPass, AGroupThatCannotBeCountedCostsItsOwnCountersAlone) {
   FakeChip chip = copying_chip();
   chip.metrics_a_pass = 1;
   chip.errors = {{"lts__t_bytes.sum", "no room for it"}};
-  CounterPass phase(gpu(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"dram_read_bytes", "l2_bytes"}, opener(chip));
   Measurement measurement;
   for (int point = 0; point < 2; ++point) go_over(phase, measurement = {}, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_read_bytes", 3e8, "bytes", "fake"}));
@@ -406,7 +406,7 @@ TEST(CounterPass, InputsAreKeptForSeveralPassesOfARoundAlone) {
                            return std::nullopt;
                          }};
   std::vector<Measurement> points(2);
-  CounterPass phase(gpu(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  CounterPass phase(gpu_with_cache(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
   go_over_all(phase, points, replay);
   EXPECT_EQ(order, "pxpxkpxpxkpxpx");
   EXPECT_EQ(points[0].counters.at(0).source, "fake");
@@ -416,7 +416,7 @@ TEST(CounterPass, InputsAreKeptForSeveralPassesOfARoundAlone) {
 TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
   FakeChip chip;
   chip.by_passes = true;
-  CounterPass phase(gpu(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
+  CounterPass phase(gpu_with_cache(), {"fake__short.sum", "fake__long.sum"}, long_and_short(chip));
   std::vector<Measurement> points(300);
   phase.expect(points.size());
   const std::size_t rounds = phase.rounds();
@@ -447,7 +447,7 @@ TEST(CounterPass, PassesAreRoundsOverManyPointsWhereTheSourceCan) {
 TEST(CounterPass, WhatTakesLongToSetUpHasItsPassesTogether) {
   FakeChip chip;
   chip.by_passes = true;
-  CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip));
+  CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip));
   std::vector<Measurement> points(3);
   phase.expect(points.size());
   std::vector<std::size_t> set_up;
@@ -473,14 +473,14 @@ TEST(CounterPass, WhatTakesLongToSetUpHasItsPassesTogether) {
 TEST(CounterPass, KernelsThatAreCountedOneByOneNeedAllPassesOfAPointTogether) {
   FakeChip chip;
   chip.by_passes = true;
-  CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip), true);
+  CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip), true);
   phase.expect(10);
   EXPECT_EQ(phase.rounds(), 1U);
 }
 
 TEST(CounterPass, PassesOnDifferentInputsAreSaidToBe) {
   FakeChip chip;
-  CounterPass phase(gpu(), {"fake__long.sum"}, long_and_short(chip));
+  CounterPass phase(gpu_with_cache(), {"fake__long.sum"}, long_and_short(chip));
   std::vector<Measurement> points(2);
   go_over_all(phase, points, {[] {}, [] {}, [] { return std::optional<std::string>("no memory for 8 GiB"); }});
   for (const Measurement& measurement : points) {
@@ -492,7 +492,7 @@ TEST(CounterPass, PassesOnDifferentInputsAreSaidToBe) {
 }
 
 TEST(CounterPass, NothingIsOpenedWhenNothingIsWanted) {
-  CounterPass phase(gpu(), {},
+  CounterPass phase(gpu_with_cache(), {},
                     [](const Device&) -> std::unique_ptr<MetricSource> { throw std::logic_error("opened"); });
   Measurement measurement;
   go_over(phase, measurement, {[] { FAIL(); }, [] { FAIL(); }});
@@ -501,7 +501,7 @@ TEST(CounterPass, NothingIsOpenedWhenNothingIsWanted) {
 
 TEST(CounterPass, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
   int opened = 0;
-  CounterPass phase(gpu(), {"l2_bytes", "dram_read_bytes"}, [&](const Device&) -> std::unique_ptr<MetricSource> {
+  CounterPass phase(gpu_with_cache(), {"l2_bytes", "dram_read_bytes"}, [&](const Device&) -> std::unique_ptr<MetricSource> {
     ++opened;
     throw MetricsUnavailable("the driver keeps the counters");
   });
@@ -519,7 +519,7 @@ TEST(CounterPass, WithoutASourceEveryMetricIsAbsentAndTheRunIsToldOnce) {
 TEST(CounterPass, ABusyPointDoesNotSpoilTheNext) {
   FakeChip chip = copying_chip();
   chip.error = "held by another profiler";
-  CounterPass phase(gpu(), {"l2_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip));
   Measurement busy;
   go_over(phase, busy, {[] {}, [] {}});
   EXPECT_THAT(busy.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "held by another profiler"}));
@@ -532,7 +532,7 @@ TEST(CounterPass, ABusyPointDoesNotSpoilTheNext) {
 
 TEST(CounterPass, AnExecutionThatThrowsMakesTheCountersAbsent) {
   FakeChip chip = copying_chip();
-  CounterPass phase(gpu(), {"l2_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes"}, opener(chip));
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] { throw std::runtime_error("launch failed"); }});
   EXPECT_THAT(measurement.absent_counters, ElementsAre(AbsentCounter{"l2_bytes", "launch failed"}));
@@ -542,7 +542,7 @@ TEST(CounterPass, AValueThatIsNoneIsAbsent) {
   FakeChip chip = copying_chip();
   chip.metrics["lts__t_bytes.sum"].value = std::numeric_limits<double>::quiet_NaN();
   chip.metrics["dram__bytes_read.sum"].lost = true;
-  CounterPass phase(gpu(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
+  CounterPass phase(gpu_with_cache(), {"l2_bytes", "dram_read_bytes", "dram_write_bytes"}, opener(chip));
   Measurement measurement;
   go_over(phase, measurement, {[] {}, [] {}});
   EXPECT_THAT(measurement.counters, ElementsAre(Counter{"dram_write_bytes", 1e8, "bytes", "fake"}));
@@ -571,7 +571,7 @@ Measurement counted(double read, double written) {
 }
 
 Device small_cache() {
-  Device device = gpu();
+  Device device = gpu_with_cache();
   device.last_level_cache_bytes = 100'000;
   return device;
 }
@@ -631,9 +631,9 @@ TEST(DeclaredWork, FlopsAreComparedPipeByPipe) {
   Measurement measurement;
   measurement.work.flops = {{fp32, 2e6}, {tensor_bf16, 1e9}, {int32, 5e6}};
   measurement.counters = {{"flops_fp32", 1e6, "FLOP", "fake"}, {"flops_tensor_bf16", 1.01e9, "FLOP", "fake"}};
-  EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does 0.50x the fp32 FLOPs it declares"));
+  EXPECT_THAT(work_differences(measurement, gpu_with_cache()), ElementsAre("does 0.50x the fp32 FLOPs it declares"));
   measurement.counters[0].value = 0.0;
-  EXPECT_THAT(work_differences(measurement, gpu()), ElementsAre("does none of the fp32 FLOPs it declares"));
+  EXPECT_THAT(work_differences(measurement, gpu_with_cache()), ElementsAre("does none of the fp32 FLOPs it declares"));
 }
 
 TEST(DeclaredWork, HalfFlopsAreHeldAgainstScalarAndPackedCode) {
@@ -641,7 +641,7 @@ TEST(DeclaredWork, HalfFlopsAreHeldAgainstScalarAndPackedCode) {
   measurement.work.flops = {{bf16, 1e6}};
   const auto differences = [&](double value) {
     measurement.counters = {{"flops_half", value, "FLOP", "fake"}};
-    return work_differences(measurement, gpu());
+    return work_differences(measurement, gpu_with_cache());
   };
   EXPECT_THAT(differences(1e6), IsEmpty()) << "all packed";
   EXPECT_THAT(differences(2e6), IsEmpty()) << "all scalar";

@@ -11,7 +11,7 @@
 namespace gpubench::calibrate {
 namespace {
 
-Ceiling ceiling(const std::string& resource, double value, double half_width = 0.0, const std::string& unit = "B/s",
+Ceiling ceiling_of(const std::string& resource, double value, double half_width = 0.0, const std::string& unit = "B/s",
                 CeilingGroup group = CeilingGroup::memory) {
   Ceiling result;
   result.resource = resource;
@@ -48,37 +48,37 @@ BandCheck only_check(const Calibration& calibration) {
 }
 
 TEST(Assess, InsideBelowAndAbove) {
-  EXPECT_EQ(only_check(gpu("cuda:0", {ceiling("dram-read", 97.0)})).standing, Standing::inside);
-  const BandCheck within = only_check(gpu("cuda:0", {ceiling("dram-read", 93.0)}));
+  EXPECT_EQ(only_check(gpu("cuda:0", {ceiling_of("dram-read", 97.0)})).standing, Standing::inside);
+  const BandCheck within = only_check(gpu("cuda:0", {ceiling_of("dram-read", 93.0)}));
   EXPECT_EQ(within.standing, Standing::inside);
   EXPECT_LT(within.difference, 0.0);  // told all the same
-  const BandCheck below = only_check(gpu("cuda:0", {ceiling("dram-read", 89.3)}));
+  const BandCheck below = only_check(gpu("cuda:0", {ceiling_of("dram-read", 89.3)}));
   EXPECT_EQ(below.standing, Standing::below);
   EXPECT_DOUBLE_EQ(below.difference, 89.3 / 95.0 - 1.0);
   EXPECT_TRUE(below.worse);
-  const BandCheck above = only_check(gpu("cuda:0", {ceiling("dram-read", 110.0)}));
+  const BandCheck above = only_check(gpu("cuda:0", {ceiling_of("dram-read", 110.0)}));
   EXPECT_EQ(above.standing, Standing::above);
   EXPECT_DOUBLE_EQ(above.difference, 110.0 / 100.0 - 1.0);
   EXPECT_FALSE(above.worse);
 }
 
 TEST(Assess, AnIntervalThatReachesInIsInside) {
-  EXPECT_EQ(only_check(gpu("cuda:0", {ceiling("dram-read", 89.3, 4.0)})).standing, Standing::inside);
-  EXPECT_EQ(only_check(gpu("cuda:0", {ceiling("dram-read", 89.3, 1.0)})).standing, Standing::below);
+  EXPECT_EQ(only_check(gpu("cuda:0", {ceiling_of("dram-read", 89.3, 4.0)})).standing, Standing::inside);
+  EXPECT_EQ(only_check(gpu("cuda:0", {ceiling_of("dram-read", 89.3, 1.0)})).standing, Standing::below);
 }
 
 TEST(Assess, AboveIsWorseForTimes) {
-  const auto check = only_check(gpu("cuda:0", {ceiling("latency-dram", 2.2, 0.0, "s", CeilingGroup::latency)}));
+  const auto check = only_check(gpu("cuda:0", {ceiling_of("latency-dram", 2.2, 0.0, "s", CeilingGroup::latency)}));
   EXPECT_EQ(check.standing, Standing::above);
   EXPECT_TRUE(check.worse);
 }
 
 TEST(Assess, SaysWhyThereIsNothingToSay) {
-  Calibration other = gpu("cuda:0", {ceiling("dram-read", 97.0)});
+  Calibration other = gpu("cuda:0", {ceiling_of("dram-read", 97.0)});
   other.device.name = "Nobody's";
   EXPECT_EQ(assess(other, references)->reason, "no figures are known for this kind of GPU");
   EXPECT_TRUE(assess(other, references)->kind.empty());
-  Calibration slice = gpu("cuda:0", {ceiling("dram-read", 50.0)});
+  Calibration slice = gpu("cuda:0", {ceiling_of("dram-read", 50.0)});
   slice.device.units = 4;
   EXPECT_NE(assess(slice, references)->reason.find("10 multiprocessors"), std::string::npos);
   EXPECT_TRUE(assess(slice, references)->checks.empty());
@@ -91,7 +91,7 @@ TEST(Assess, SaysWhyThereIsNothingToSay) {
 }
 
 TEST(Assess, ALowerPowerLimitLeavesMatrixProductsOut) {
-  Calibration capped = gpu("cuda:0", {ceiling("dram-read", 97.0), ceiling("tensor-bf16", 300.0, 0.0, "FLOP/s")});
+  Calibration capped = gpu("cuda:0", {ceiling_of("dram-read", 97.0), ceiling_of("tensor-bf16", 300.0, 0.0, "FLOP/s")});
   EXPECT_EQ(assess(capped, references)->checks.size(), 2u);
   capped.device.properties["power_limit_w"] = "200";
   const auto health = assess(capped, references);
@@ -127,9 +127,9 @@ TEST(References, DamagedOnesAreRefused) {
 }
 
 TEST(CompareGpus, NamesTheSlowestAndTheSpread) {
-  const auto spreads = compare_gpus({gpu("cuda:0", {ceiling("dram-read", 100.0, 1.0), ceiling("l2", 7.0)}),
-                                     gpu("cuda:1", {ceiling("dram-read", 90.0, 1.0)}),
-                                     gpu("cuda:2", {ceiling("dram-read", 102.0, 1.0)})});
+  const auto spreads = compare_gpus({gpu("cuda:0", {ceiling_of("dram-read", 100.0, 1.0), ceiling_of("l2", 7.0)}),
+                                     gpu("cuda:1", {ceiling_of("dram-read", 90.0, 1.0)}),
+                                     gpu("cuda:2", {ceiling_of("dram-read", 102.0, 1.0)})});
   ASSERT_EQ(spreads.size(), 1u);
   EXPECT_EQ(spreads[0].slowest, "cuda:1");
   EXPECT_EQ(spreads[0].gpus, 3);
@@ -140,7 +140,7 @@ TEST(CompareGpus, NamesTheSlowestAndTheSpread) {
 }
 
 TEST(CompareGpus, TheSlowestHasTheLongestLatency) {
-  const auto latency = [](double value) { return ceiling("latency-dram", value, 0.5, "s", CeilingGroup::latency); };
+  const auto latency = [](double value) { return ceiling_of("latency-dram", value, 0.5, "s", CeilingGroup::latency); };
   const auto spreads = compare_gpus({gpu("cuda:0", {latency(3.0)}), gpu("cuda:1", {latency(3.2)})});
   ASSERT_EQ(spreads.size(), 1u);
   EXPECT_EQ(spreads[0].slowest, "cuda:1");
@@ -148,10 +148,10 @@ TEST(CompareGpus, TheSlowestHasTheLongestLatency) {
 }
 
 TEST(CompareGpus, OnlyGpusOfOneNameAndNotWhatTheHostDecides) {
-  Calibration other = gpu("cuda:1", {ceiling("dram-read", 90.0)});
+  Calibration other = gpu("cuda:1", {ceiling_of("dram-read", 90.0)});
   other.device.name = "Another";
-  EXPECT_TRUE(compare_gpus({gpu("cuda:0", {ceiling("dram-read", 100.0)}), other}).empty());
-  const std::vector<Ceiling> host = {ceiling("launch", 1.0, 0.0, "s", CeilingGroup::overhead)};
+  EXPECT_TRUE(compare_gpus({gpu("cuda:0", {ceiling_of("dram-read", 100.0)}), other}).empty());
+  const std::vector<Ceiling> host = {ceiling_of("launch", 1.0, 0.0, "s", CeilingGroup::overhead)};
   EXPECT_TRUE(compare_gpus({gpu("cuda:0", host), gpu("cuda:1", host)}).empty());
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Ceiling ceiling(double value, std::optional<double> limit = std::nullopt) {
+Ceiling fp32_of(double value, std::optional<double> limit = std::nullopt) {
   Ceiling result;
   result.resource = "fp32";
   result.value = value;
@@ -21,24 +21,24 @@ Ceiling ceiling(double value, std::optional<double> limit = std::nullopt) {
 }
 
 TEST(Rejection, UpToHalfAPercentAboveTheLimitStands) {
-  EXPECT_FALSE(why_rejected(ceiling(99.0, 100.0)));
-  EXPECT_FALSE(why_rejected(ceiling(100.5, 100.0)));
-  const auto why = why_rejected(ceiling(100.51, 100.0));
+  EXPECT_FALSE(why_rejected(fp32_of(99.0, 100.0)));
+  EXPECT_FALSE(why_rejected(fp32_of(100.5, 100.0)));
+  const auto why = why_rejected(fp32_of(100.51, 100.0));
   ASSERT_TRUE(why);
   EXPECT_THAT(*why, HasSubstr("100.51 % of the theoretical limit, 100.0 FLOP/s"));
 }
 
-TEST(Rejection, WithoutALimitAnyRateStands) { EXPECT_FALSE(why_rejected(ceiling(1e30))); }
+TEST(Rejection, WithoutALimitAnyRateStands) { EXPECT_FALSE(why_rejected(fp32_of(1e30))); }
 
 TEST(Rejection, NoFigureIsNoCeiling) {
-  EXPECT_TRUE(why_rejected(ceiling(0.0)));
-  EXPECT_TRUE(why_rejected(ceiling(-1.0)));
-  EXPECT_TRUE(why_rejected(ceiling(std::numeric_limits<double>::quiet_NaN())));
-  EXPECT_TRUE(why_rejected(ceiling(std::numeric_limits<double>::infinity())));
+  EXPECT_TRUE(why_rejected(fp32_of(0.0)));
+  EXPECT_TRUE(why_rejected(fp32_of(-1.0)));
+  EXPECT_TRUE(why_rejected(fp32_of(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(why_rejected(fp32_of(std::numeric_limits<double>::infinity())));
 }
 
 TEST(Rejection, CountersMayDifferByTwoPercent) {
-  Ceiling counted = ceiling(90.0, 100.0);
+  Ceiling counted = fp32_of(90.0, 100.0);
   for (const double ratio : {0.981, 1.0, 1.019}) {
     counted.confirmation = Confirmation{"flops_fp32", ratio, ""};
     EXPECT_FALSE(why_rejected(counted)) << ratio;
@@ -55,7 +55,7 @@ TEST(Rejection, CountersMayDifferByTwoPercent) {
 
 TEST(Rejection, ARejectedCeilingIsAbsentWithTheReason) {
   Calibration calibration;
-  calibration.ceilings = {ceiling(90.0, 100.0), ceiling(200.0, 100.0)};
+  calibration.ceilings = {fp32_of(90.0, 100.0), fp32_of(200.0, 100.0)};
   calibration.ceilings[1].resource = "fp64";
   reject(calibration);
   ASSERT_EQ(calibration.ceilings.size(), 1U);

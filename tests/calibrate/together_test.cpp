@@ -29,7 +29,7 @@ Calibration gpu(const std::string& id) {
   return result;
 }
 
-DriftSamples set(double value) { return {std::vector<double>(7, value), "made up", ""}; }
+DriftSamples samples_at(double value) { return {std::vector<double>(7, value), "made up", ""}; }
 
 TEST(Together, AllSampleAtOnceAndEachIsHeldAgainstItself) {
   std::atomic<int> calls = 0;
@@ -45,7 +45,7 @@ TEST(Together, AllSampleAtOnceAndEachIsHeldAgainstItself) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         --inside;
       }
-      return set(slow ? 90.0 : 100.0);
+      return samples_at(slow ? 90.0 : 100.0);
     };
   };
   const Together together = measure_together({gpu("cuda:0"), gpu("cuda:1"), gpu("cuda:2")}, open);
@@ -65,7 +65,7 @@ TEST(Together, OneThatFailsHoldsNobodyUp) {
     if (device.id == "cuda:0") throw NoDriftSamples("it is gone");
     return [broken = device.id == "cuda:1"](const Ceiling& ceiling) {
       if (broken && ceiling.resource == drift_resources[1]) throw NoDriftSamples("out of memory");
-      return set(100.0);
+      return samples_at(100.0);
     };
   };
   const Together together = measure_together({gpu("cuda:0"), gpu("cuda:1"), gpu("cuda:2")}, open);

@@ -16,7 +16,7 @@ namespace {
 
 using WorkOf = std::function<Work(double)>;
 
-Work stream_of(double n) { return streaming(4.0 * n, 4.0 * n); }
+Work copy_of(double n) { return streaming(4.0 * n, 4.0 * n); }
 Work half_flop_per_byte(double n) { return streaming(4.0 * n, 4.0 * n, 4.0 * n); }
 Work square_product(double n) { return streaming(8.0 * n * n, 4.0 * n * n, 2.0 * n * n * n); }
 Work chain_of(double count) { return streaming(256e6, 256e6, 2.0 * count * 64e6); }

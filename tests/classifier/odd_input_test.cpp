@@ -12,7 +12,7 @@
 namespace gpubench::classifier {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void expect_sound(const Verdict& verdict) {
@@ -34,7 +34,7 @@ void expect_sound(const Verdict& verdict) {
 }
 
 TEST(OddInput, Times) {
-  for (const double seconds : {0.0, -1.0, nan, infinity, 1e-320, 1e300}) {
+  for (const double seconds : {0.0, -1.0, not_a_number, infinity, 1e-320, 1e300}) {
     const auto verdict = classify(measured(seconds, streaming(1e9, 1e9)), gpu());
     expect_sound(verdict);
     if (seconds > 0.0 && std::isfinite(seconds)) continue;
@@ -49,7 +49,7 @@ TEST(OddInput, Times) {
 }
 
 TEST(OddInput, WorkThatIsNoNumber) {
-  for (const double bad : {nan, infinity, -1.0}) {
+  for (const double bad : {not_a_number, infinity, -1.0}) {
     auto read = streaming(bad, 1.0);
     EXPECT_EQ(classify(measured(1e-3, read), gpu()).regime, Regime::unknown);
     auto flops = streaming(1e6, 1e6);
@@ -66,7 +66,7 @@ TEST(OddInput, WorkThatIsNoNumber) {
 
 TEST(OddInput, Intervals) {
   for (const Interval interval :
-       {Interval{nan, nan}, Interval{0.0, 0.0}, Interval{2.0, 1.0}, Interval{-infinity, infinity}}) {
+       {Interval{not_a_number, not_a_number}, Interval{0.0, 0.0}, Interval{2.0, 1.0}, Interval{-infinity, infinity}}) {
     auto measurement = measured(3e-6, streaming(4e6, 4e6));
     measurement.make_primary().seconds->median_ci95 = interval;
     auto calibration = gpu();
@@ -77,7 +77,7 @@ TEST(OddInput, Intervals) {
 }
 
 double odd_number(std::mt19937_64& random, double scale) {
-  static const std::vector<double> odd = {0.0, -0.0, nan, infinity, -infinity, -1.0, 1e-320, 1e308, 1e-300};
+  static const std::vector<double> odd = {0.0, -0.0, not_a_number, infinity, -infinity, -1.0, 1e-320, 1e308, 1e-300};
   std::uniform_int_distribution<std::size_t> choice(0, 3 * odd.size());
   const auto i = choice(random);
   if (i < odd.size()) return odd[i];

@@ -170,7 +170,7 @@ double root_between(double low, double high, const std::function<bool(double)>& 
   return std::sqrt(low * high);
 }
 
-struct Tally {
+struct Hits {
   int found = 0;
   int within_five_per_cent = 0;
   int covered = 0;
@@ -208,8 +208,8 @@ Run sweep_of(Nature& nature, const Calibration& met, const Calibration& calibrat
 // probe's: where the launch gives way and where levels meet is a matter of the ceilings, by definition.
 TEST(Truth, BoundariesOfStreams) {
   Nature nature(102);
-  Tally launch;
-  Tally levels;
+  Hits launch;
+  Hits levels;
   const auto stream = [](double n) { return streaming(4.0 * n, 4.0 * n); };
   for (int trial = 0; trial < 300; ++trial) {
     const auto truth = nature.machine();
@@ -243,7 +243,7 @@ TEST(Truth, BoundariesOfStreams) {
 
 TEST(Truth, BoundariesAtTheRidge) {
   Nature nature(103);
-  Tally ridge;
+  Hits ridge;
   for (int trial = 0; trial < 500; ++trial) {
     const auto truth = nature.machine();
     const double dram = truth.find("dram-copy")->value;

@@ -17,7 +17,6 @@
 namespace gpubench::reports {
 namespace {
 
-const std::filesystem::path folder = GPUBENCH_GOLDEN;
 
 using testing::expect_golden;
 
@@ -86,17 +85,17 @@ TEST(CalibrationConsole, HasGroupsBarsCaveatsAndChecks) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
-    expect_golden(text, folder / ("calibration-full-" + std::to_string(width) + ".txt"));
+    expect_golden(text, std::filesystem::path(GPUBENCH_GOLDEN) / ("calibration-full-" + std::to_string(width) + ".txt"));
   }
-  expect_golden(console(full_calibration(), {true, 80}), folder / "calibration-full-color.txt");
+  expect_golden(console(full_calibration(), {true, 80}), std::filesystem::path(GPUBENCH_GOLDEN) / "calibration-full-color.txt");
 }
 
 TEST(CalibrationFiles, OneLineACeiling) {
   gpubench::Run run;
   run.devices = {full_calibration().device};
   run.calibrations = {full_calibration()};
-  expect_golden(ceilings_csv(run), folder / "ceilings.csv");
-  expect_golden(ceilings_markdown(run), folder / "ceilings.md");
+  expect_golden(ceilings_csv(run), std::filesystem::path(GPUBENCH_GOLDEN) / "ceilings.csv");
+  expect_golden(ceilings_markdown(run), std::filesystem::path(GPUBENCH_GOLDEN) / "ceilings.md");
 }
 
 TEST(Groups, ComeFromTheFileOrElseFromTheUnit) {

@@ -28,7 +28,6 @@ using ::testing::Not;
 using testing::sample_run;
 using Json = nlohmann::json;
 
-const std::filesystem::path folder = GPUBENCH_GOLDEN;
 
 /// The sample with what only some runs have: what a launch takes, and a clock with its source.
 gpubench::Run full_run() {
@@ -40,10 +39,10 @@ gpubench::Run full_run() {
 }
 
 TEST(OtherTools, Goldens) {
-  expect_golden(google_benchmark_json(full_run()), folder / "run.gbench.json");
-  expect_golden(nvbench_json(full_run()), folder / "run.nvbench.json");
-  expect_golden(open_metrics(full_run()), folder / "run.prom");
-  expect_golden(junit_xml(full_run()), folder / "run.junit.xml");
+  expect_golden(google_benchmark_json(full_run()), std::filesystem::path(GPUBENCH_GOLDEN) / "run.gbench.json");
+  expect_golden(nvbench_json(full_run()), std::filesystem::path(GPUBENCH_GOLDEN) / "run.nvbench.json");
+  expect_golden(open_metrics(full_run()), std::filesystem::path(GPUBENCH_GOLDEN) / "run.prom");
+  expect_golden(junit_xml(full_run()), std::filesystem::path(GPUBENCH_GOLDEN) / "run.junit.xml");
 }
 
 TEST(GoogleBenchmark, TimesAreMediansInNanosecondsAndSayWhatTheyAre) {

@@ -14,7 +14,6 @@
 namespace gpubench::reports {
 namespace {
 
-const std::filesystem::path folder = GPUBENCH_GOLDEN;
 using testing::expect_golden;
 using testing::hostile_run;
 using testing::sample_run;
@@ -56,7 +55,7 @@ TEST(Plots, FitTheTerminalAndAreGolden) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
-    expect_golden(text, folder / ("console-drawing-" + std::to_string(width) + ".txt"));
+    expect_golden(text, std::filesystem::path(GPUBENCH_GOLDEN) / ("console-drawing-" + std::to_string(width) + ".txt"));
   }
 }
 

@@ -22,7 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::program_run;
 
-const std::filesystem::path folder = GPUBENCH_GOLDEN;
 
 TEST(ProgramReport, on_the_console) {
   for (const int width : {60, 80, 140}) {
@@ -30,12 +29,12 @@ TEST(ProgramReport, on_the_console) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
-    expect_golden(text, folder / ("program-" + std::to_string(width) + ".txt"));
+    expect_golden(text, std::filesystem::path(GPUBENCH_GOLDEN) / ("program-" + std::to_string(width) + ".txt"));
   }
 }
 
 TEST(ProgramReport, as_markdown_and_csv) {
-  expect_golden(markdown(program_run()), folder / "program.md");
+  expect_golden(markdown(program_run()), std::filesystem::path(GPUBENCH_GOLDEN) / "program.md");
   const std::string text = csv(program_run());
   EXPECT_THAT(text, HasSubstr(",program_launches,program_counted_launches,program_total_s,program_share,program_p50_s,"
                               "program_p95_s,program_range\r\n"));

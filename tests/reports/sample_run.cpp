@@ -13,7 +13,7 @@
 namespace gpubench::testing {
 namespace {
 
-Device gpu() {
+Device example_gpu() {
   Device device;
   device.id = "cuda:0";
   device.kind = DeviceKind::cuda;
@@ -42,7 +42,7 @@ Ceiling ceiling(std::string resource, double value, std::string unit, double hal
 
 Calibration calibration() {
   Calibration result;
-  result.device = gpu();
+  result.device = example_gpu();
   result.mode = "quick";
   result.created_utc = "2026-06-28T09:00:00Z";
   result.gpubench_version = "0.1.0";
@@ -199,7 +199,7 @@ Run sample_run() {
                  "gpubench",
                  {"--out=run.json"},
                  {{"compiler", "g++ 12.2.0"}, {"cuda_runtime", "12.8"}, {"os", "Debian GNU/Linux 12"}}};
-  run.devices = {gpu()};
+  run.devices = {example_gpu()};
   run.calibrations = {calibration()};
   add_saxpy(run);
   add_gemm(run);
