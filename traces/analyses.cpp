@@ -54,7 +54,7 @@ class Recording {
 };
 
 /// The middle one, the upper of two; absent for none.
-std::optional<std::int64_t> median_of(std::vector<std::int64_t>& values) {
+std::optional<std::int64_t> median_of(std::vector<std::int64_t> values) {
   if (values.empty()) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
@@ -91,7 +91,8 @@ class Times {
         recordings_(timeline.processes.size()) {
     first_pass();
     for (Gpu& gpu : gpus_)
-      for (std::size_t i = 0; i < gpu.latencies.size(); ++i) gpu.latency[i] = median_of(gpu.latencies[i]).value_or(0);
+      for (std::size_t i = 0; i < gpu.latencies.size(); ++i)
+        gpu.latency[i] = median_of(std::exchange(gpu.latencies[i], {})).value_or(0);
     if (options.launch_latency_seconds)
       for (Gpu& gpu : gpus_) gpu.latency[0] = static_cast<std::int64_t>(*options.launch_latency_seconds * 1e9);
     second_pass();
@@ -197,11 +198,12 @@ class Times {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> last;  // by GPU and thread
     for (const Call& call : links_.calls) {
       const Slice& slice = timeline_.slices[call.slice];
-      if (slice.kind != SliceKind::launch || call.gpu == none) continue;
+      if (slice.kind != SliceKind::launch || call.gpu == Call::no_gpu) continue;
       Gpu& gpu = gpus_[call.gpu];
       ++gpu.launches;
       gpu.call_ns.push_back(slice.duration_ns);
-      const auto [before, first] = last.emplace(std::pair(call.gpu, call.thread), slice.start_ns);
+      const auto [before, first] =
+          last.emplace(std::pair(std::uint32_t{call.gpu}, links_.thread_of_track[slice.track]), slice.start_ns);
       if (!first) gpu.period_ns.push_back(slice.start_ns - std::exchange(before->second, slice.start_ns));
     }
   }
@@ -220,8 +222,8 @@ class Times {
       if (gpu.idle[i] > 0) time.idle.push_back({static_cast<IdleCause>(i), seconds_of(gpu.idle[i]), gpu.gaps[i]});
     std::ranges::stable_sort(time.idle, std::ranges::greater(), &Idle::seconds);
     time.launches = gpu.launches;
-    time.launch_call_seconds = maybe_seconds(median_of(gpu.call_ns));
-    time.launch_period_seconds = maybe_seconds(median_of(gpu.period_ns));
+    time.launch_call_seconds = maybe_seconds(median_of(std::move(gpu.call_ns)));
+    time.launch_period_seconds = maybe_seconds(median_of(std::move(gpu.period_ns)));
     return time;
   }
 
@@ -267,7 +269,10 @@ std::vector<std::string> process_labels(const Timeline& timeline) {
 }
 
 Program analyze(const Timeline& timeline, const AnalysisOptions& options) {
-  const Links links = link(timeline);
+  return analyze(timeline, link(timeline), options);
+}
+
+Program analyze(const Timeline& timeline, const Links& links, const AnalysisOptions& options) {
   const auto labels = process_labels(timeline);
   Program program;
   Span span;

@@ -181,7 +181,7 @@ class Walk {
     }
     if (called >= ended) {
       put(PathKind::launch, called, links_.calls[call].slice, slice(links_.calls[call].slice).track);
-      return to_thread(links_.calls[call].thread);
+      return to_thread(links_.thread_of_track[slice(links_.calls[call].slice).track]);
     }
     put(PathKind::queue, ended, here, work.track);
     to_work(before);

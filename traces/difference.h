@@ -43,9 +43,9 @@ struct Difference {
   std::vector<Change> host;       ///< the host's own time by operator
 };
 
-/// Work belongs to the iteration in which it was launched, or ran where iterations are told by it; what lies outside of iterations does not count where there
-/// are some. Of several processes their iterations count alike, and times are those of one. Throws
-/// std::invalid_argument as `analyze`.
+/// Work belongs to the iteration in which it was launched, or ran where iterations are told by it; what lies outside of
+/// iterations does not count where there are some. Of several processes their iterations count alike, and times are
+/// those of one. Throws std::invalid_argument as `analyze`.
 Difference difference(const Timeline& base, const Timeline& next);
 
 }  // namespace gpubench::traces

@@ -123,11 +123,12 @@ class Rules {
     std::vector<std::int64_t> first(calls_.size(), std::numeric_limits<std::int64_t>::max());
     std::vector<std::int64_t> last(calls_.size(), std::numeric_limits<std::int64_t>::min());
     for (const Call& call : links_.calls) {
-      const std::uint32_t process = links_.threads[call.thread].first;
-      const std::int64_t start = timeline_.slices[call.slice].start_ns;
+      const Slice& slice = timeline_.slices[call.slice];
+      const std::uint32_t process = timeline_.tracks[slice.track].process;
+      const std::int64_t start = slice.start_ns;
       first[process] = std::min(first[process], start);
       last[process] = std::max(last[process], start);
-      if (call.waits) add(calls_[process].copies, timeline_.slices[call.slice]);
+      if (call.waits == 1) add(calls_[process].copies, slice);
     }
     std::vector<bool> allocating(timeline_.names.size());
     for (std::uint32_t i = 0; i < allocating.size(); ++i) allocating[i] = allocates(timeline_.names.text(i));

@@ -12,49 +12,37 @@
 namespace gpubench::traces {
 namespace {
 
-/// Of each slice on a GPU the time in which no other work ran on it: a sweep over each GPU's slices by start.
-std::vector<std::int64_t> time_alone(const Timeline& timeline, const Links& links) {
-  std::vector<std::int64_t> alone(timeline.slices.size(), 0);
-  // Of what was seen so far: the end of all, and of all but the one that ends last.
-  struct Seen {
-    std::int64_t last_end = std::numeric_limits<std::int64_t>::min();
-    std::int64_t other_end = std::numeric_limits<std::int64_t>::min();
-    std::uint32_t last = none;
-  };
-  std::vector<Seen> gpus(links.gpus.size());
-  // From the next start on, a slice is alone only after all others so far have ended: what is alone is settled between
-  // two neighbouring starts, and belongs to the one that ends last.
-  const auto settle = [&](Seen& seen, std::int64_t from, std::int64_t to) {
-    if (seen.last == none) return;
-    const std::int64_t begin = std::max(from, seen.other_end);
-    const std::int64_t end = std::min(to, seen.last_end);
-    if (end > begin) alone[seen.last] += end - begin;
-  };
-  std::vector<std::int64_t> settled(gpus.size(), std::numeric_limits<std::int64_t>::min());
-  for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
-    const Slice& slice = timeline.slices[i];
-    const std::uint32_t gpu = links.gpu_of_track[slice.track];
-    if (!occupies_gpu(slice.kind) || gpu == none) continue;
-    Seen& seen = gpus[gpu];
-    settle(seen, settled[gpu], slice.start_ns);
-    settled[gpu] = slice.start_ns;
-    if (slice.end_ns() >= seen.last_end) {
-      seen.other_end = seen.last_end;
-      seen.last_end = slice.end_ns();
-      seen.last = i;
+/// The time in which a slice was alone on a GPU, for the name it has: a sweep over the GPU's slices by start.
+class Alone {
+ public:
+  /// What ran until this slice is settled: it was alone only after all others so far had ended.
+  void add(const Slice& slice, std::size_t time, std::vector<KernelTime>& times) {
+    settle(slice.start_ns, times);
+    settled_ = slice.start_ns;
+    if (slice.end_ns() >= last_end_) {
+      other_end_ = last_end_;
+      last_end_ = slice.end_ns();
+      last_ = time;
     } else {
-      seen.other_end = std::max(seen.other_end, slice.end_ns());
+      other_end_ = std::max(other_end_, slice.end_ns());
     }
   }
-  for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu)
-    settle(gpus[gpu], settled[gpu], std::numeric_limits<std::int64_t>::max());
-  return alone;
-}
+  void settle(std::int64_t until, std::vector<KernelTime>& times) const {
+    const std::int64_t begin = std::max(settled_, other_end_), end = std::min(until, last_end_);
+    if (end > begin) times[last_].self_ns += end - begin;
+  }
+
+ private:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_end_ = never, other_end_ = never;  // of all so far, and of all but the one that ends last
+  std::int64_t settled_ = never;
+  std::size_t last_ = 0;  // in the table
+};
 
 }  // namespace
 
 std::vector<KernelTime> kernel_times(const Timeline& timeline, const Links& links, KernelsBy by, Names* paths) {
-  const std::vector<std::int64_t> alone = time_alone(timeline, links);
+  std::vector<Alone> alone(links.gpus.size());
   std::vector<std::uint32_t> path_of;
   if (by == KernelsBy::range) path_of = range_paths(timeline, *paths);
   struct Key {
@@ -78,11 +66,11 @@ std::vector<KernelTime> kernel_times(const Timeline& timeline, const Links& link
       times.push_back({.name = slice.name, .place = at, .kind = slice.kind, .durations_ns = {}});
       durations.emplace_back();
     }
-    KernelTime& time = times[place->second];
-    time.total_ns += slice.duration_ns;
-    time.self_ns += alone[i];
+    times[place->second].total_ns += slice.duration_ns;
+    alone[links.gpu_of_track[slice.track]].add(slice, place->second, times);
     durations[place->second].push_back(slice.duration_ns);
   }
+  for (const Alone& gpu : alone) gpu.settle(std::numeric_limits<std::int64_t>::max(), times);
   for (std::size_t i = 0; i < times.size(); ++i) times[i].durations_ns = distribution_of(std::move(durations[i]));
   std::ranges::stable_sort(times, std::ranges::greater(), &KernelTime::total_ns);
   return times;

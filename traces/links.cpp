@@ -49,29 +49,56 @@ struct WaitingNames {
   }
 };
 
+/// Calls of one process by their correlation.
+class CallsByKey {
+ public:
+  void add(std::uint32_t correlation, std::uint32_t call) { calls_.emplace_back(correlation, call); }
+  void sort() {
+    if (!std::ranges::is_sorted(calls_)) std::ranges::sort(calls_);
+  }
+  /// The first that has it; `none` where none has. Work mostly comes in the order of its calls, which is tried before.
+  std::uint32_t at(std::uint32_t correlation) {
+    const auto first_at = [&](std::size_t place) {
+      return place < calls_.size() && calls_[place].first == correlation &&
+             (place == 0 || calls_[place - 1].first != correlation);
+    };
+    if (first_at(last_ + 1)) {
+      ++last_;
+    } else if (!first_at(last_)) {
+      const auto place = std::ranges::lower_bound(calls_, correlation, {}, &Entry::first);
+      if (place == calls_.end() || place->first != correlation) return none;
+      last_ = static_cast<std::size_t>(place - calls_.begin());
+    }
+    return calls_[last_].second;
+  }
+
+ private:
+  using Entry = std::pair<std::uint32_t, std::uint32_t>;
+  std::vector<Entry> calls_;
+  std::size_t last_ = 0;
+};
+
 void tie_works(const Timeline& timeline, Links& links) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_key;
-  by_key.reserve(links.calls.size());
+  std::vector<CallsByKey> of_process(timeline.processes.size());
   for (std::uint32_t i = 0; i < links.calls.size(); ++i) {
     const Slice& slice = timeline.slices[links.calls[i].slice];
-    if (slice.correlation != 0)
-      by_key.emplace_back(joined_key(timeline.tracks[slice.track].process, slice.correlation), i);
+    if (slice.correlation != 0) of_process[timeline.tracks[slice.track].process].add(slice.correlation, i);
   }
-  if (!std::ranges::is_sorted(by_key)) std::ranges::sort(by_key);
+  for (CallsByKey& calls : of_process) calls.sort();
   const WaitingNames names(timeline.names);
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& work = timeline.slices[i];
     if (!occupies_gpu(work.kind) || work.correlation == 0) continue;
-    const auto key = joined_key(timeline.tracks[work.track].process, work.correlation);
-    const auto place = std::ranges::lower_bound(by_key, key, {}, &std::pair<std::uint64_t, std::uint32_t>::first);
-    if (place == by_key.end() || place->first != key) continue;
-    links.call_of[i] = place->second;
-    Call& call = links.calls[place->second];
-    if (call.gpu == none) call.gpu = links.gpu_of_track[work.track];
+    const std::uint32_t place = of_process[timeline.tracks[work.track].process].at(work.correlation);
+    if (place == none) continue;
+    links.call_of.add(i, place);
+    Call& call = links.calls[place];
+    if (const std::uint32_t gpu = links.gpu_of_track[work.track]; call.gpu == Call::no_gpu && gpu != none)
+      call.gpu = gpu & Call::no_gpu;
     const Slice& started = timeline.slices[call.slice];
     if (work.kind == SliceKind::copy && started.kind == SliceKind::transfer && started.end_ns() >= work.end_ns() &&
         (names.synchronous[started.name] || names.pageable[work.name]))
-      call.waits = true;
+      call.waits = 1;
   }
 }
 
@@ -84,7 +111,7 @@ void find_host_waits(const Timeline& timeline, Links& links) {
         links.thread_of_track[slice.track] == none)
       recorded.insert(joined_key(timeline.tracks[slice.track].process, slice.correlation));
   for (const Call& call : links.calls)
-    if (call.waits) links.host_waits[call.slice] = true;
+    if (call.waits == 1) links.host_waits[call.slice] = true;
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& slice = timeline.slices[i];
     if (links.thread_of_track[slice.track] == none) continue;
@@ -160,7 +187,8 @@ class TreeBuilder {
     for (std::uint32_t i = 0; i < timeline_.slices.size(); ++i) {
       const Slice& slice = timeline_.slices[i];
       if (call != links_.calls.end() && call->slice == i) {
-        tree_.of_call[static_cast<std::size_t>(call - links_.calls.begin())] = node_of(call->thread, slice.start_ns);
+        tree_.of_call[static_cast<std::size_t>(call - links_.calls.begin())] =
+            node_of(links_.thread_of_track[slice.track], slice.start_ns);
         ++call;
       } else if (slice.kind == SliceKind::range && links_.thread_of_track[slice.track] != none) {
         add(slice, links_.thread_of_track[slice.track], shown.at(slice.name));
@@ -303,12 +331,12 @@ Links link(const Timeline& timeline) {
     links.gpu_of_track.push_back(
         track.kind == TrackKind::stream ? place_of(gpus, {track.process, track.device}, links.gpus) : none);
   }
-  links.call_of.assign(timeline.slices.size(), none);
+  links.call_of = CallOf(timeline.slices.size());
   for (std::uint32_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& slice = timeline.slices[i];
     const std::uint32_t thread = links.thread_of_track[slice.track];
     if ((slice.kind == SliceKind::launch || slice.kind == SliceKind::transfer) && thread != none)
-      links.calls.push_back({.slice = i, .thread = thread});
+      links.calls.push_back({.slice = i});
   }
   tie_works(timeline, links);
   find_host_waits(timeline, links);

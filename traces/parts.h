@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -29,11 +30,33 @@ inline double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(
 
 /// A call that starts work on a GPU.
 struct Call {
+  static constexpr std::uint32_t no_gpu = none >> 1U;
   std::uint32_t slice = none;
-  std::uint32_t thread = none;  ///< in Links::threads
-  std::uint32_t wait = none;    ///< the last slice before it on its thread in which the host waited for the GPU
-  std::uint32_t gpu = none;     ///< in Links::gpus, of the first work that it started
-  bool waits = false;           ///< a copy that returned after it was done
+  std::uint32_t wait = none;        ///< the last slice before it on its thread in which the host waited for the GPU
+  std::uint32_t gpu : 31 = no_gpu;  ///< in Links::gpus, of the first work that it started
+  std::uint32_t waits : 1 = 0;      ///< 1: a copy that returned after it was done
+};
+
+/// Of each slice of work its call, in a bit for each slice and a number for each that has one.
+class CallOf {
+ public:
+  explicit CallOf(std::size_t slices = 0) : bits_((slices + 63) / 64), before_(bits_.size()) {}
+  /// By rising slices.
+  void add(std::size_t slice, std::uint32_t call) {
+    if (bits_[slice / 64] == 0) before_[slice / 64] = static_cast<std::uint32_t>(calls_.size());
+    bits_[slice / 64] |= std::uint64_t{1} << (slice % 64);
+    calls_.push_back(call);
+  }
+  std::uint32_t operator[](std::size_t slice) const {
+    const std::uint64_t bits = bits_[slice / 64], bit = std::uint64_t{1} << (slice % 64);
+    return (bits & bit) == 0 ? none
+                             : calls_[before_[slice / 64] + static_cast<std::size_t>(std::popcount(bits & (bit - 1)))];
+  }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> before_;  // of each 64 slices the place in `calls_` of the first that has one
+  std::vector<std::uint32_t> calls_;
 };
 
 /// What ties the host's calls to the GPU's work.
@@ -42,13 +65,14 @@ struct Links {
   std::vector<std::pair<std::uint32_t, std::int64_t>> threads;  ///< process and thread
   std::vector<std::uint32_t> gpu_of_track;
   std::vector<std::uint32_t> thread_of_track;
-  std::vector<Call> calls;             ///< by time
-  std::vector<std::uint32_t> call_of;  ///< of each slice of work its call
-  std::vector<bool> host_waits;        ///< of each slice, whether it is a call in which the host waited for the GPU
+  std::vector<Call> calls;       ///< by time
+  CallOf call_of;                ///< of each slice of work its call
+  std::vector<bool> host_waits;  ///< of each slice, whether it is a call in which the host waited for the GPU
 };
 Links link(const Timeline& timeline);
 
 // The analyses of other headers for one timeline whose links are known.
+Program analyze(const Timeline& timeline, const Links& links, const AnalysisOptions& options);
 std::vector<Breakdown> breakdowns(const Timeline& timeline, const Links& links);
 std::vector<StreamIdle> stream_idle(const Timeline& timeline, const Links& links, std::int64_t threshold_ns);
 std::vector<KernelTime> kernel_times(const Timeline& timeline, const Links& links, KernelsBy by, Names* paths);

@@ -80,8 +80,8 @@ std::string gpu_name(const Timeline& timeline, std::uint32_t process, std::int64
 
 Summary summarize(const Timeline& timeline) {
   Summary summary;
-  summary.program = analyze(timeline);
   const Links links = link(timeline);
+  summary.program = analyze(timeline, links, {});
   summary.activity = activity(timeline);
   summary.gpus = breakdowns(timeline, links);
   summary.idle = stream_idle(timeline, links, consecutive_kernel_delay_ns);

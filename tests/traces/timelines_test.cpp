@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/storage/storage.h"
@@ -136,6 +139,35 @@ TEST_F(Timelines, ask_another_reader_about_files_of_no_known_format) {
     return std::optional(one);
   });
   EXPECT_EQ(timeline.dropped, 7);
+}
+
+/// Two runs one behind the other, nearly sorted, falling, and few different times: over several of the parts in which
+/// slices are sorted.
+TEST(Sort, is_stable_and_keeps_the_slices_of_flows) {
+  constexpr std::uint32_t count = 70'000;
+  const std::vector<std::function<std::int64_t(std::uint32_t)>> shapes = {
+      [](std::uint32_t i) { return std::int64_t{i % (count / 2)} * 10; },
+      [](std::uint32_t i) { return std::int64_t{i} * 10 + (i % 6 == 0 ? 55 : 0); },
+      [](std::uint32_t i) { return std::int64_t{count - i}; },
+      [](std::uint32_t i) { return std::int64_t{i * 2654435761U % 7}; },
+      [](std::uint32_t i) { return std::int64_t{i * 2654435761U % 1'000'003}; }};
+  for (const auto& shape : shapes)
+    for (const bool flows : {false, true}) {
+      Timeline timeline;
+      for (std::uint32_t i = 0; i < count; ++i)
+        timeline.slices.push_back({.start_ns = shape(i), .name = i, .duration_ns = i % 3});
+      if (flows)
+        for (std::uint32_t i = 0; i < count; i += 101) timeline.flows.push_back({i, count - 1 - i, 0});
+      auto expected = timeline.slices;
+      std::ranges::stable_sort(expected, {},
+                               [](const traces::Slice& one) { return std::pair(one.start_ns, -one.duration_ns); });
+      sort(timeline);
+      for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(timeline.slices[i].name, expected[i].name) << i;
+      for (std::uint32_t i = 0; i < timeline.flows.size(); ++i) {
+        ASSERT_EQ(timeline.slices[timeline.flows[i].from].name, i * 101);
+        ASSERT_EQ(timeline.slices[timeline.flows[i].to].name, count - 1 - i * 101);
+      }
+    }
 }
 
 }  // namespace

@@ -37,11 +37,13 @@ class FileBytes : public Bytes {
     return count;
   }
   [[nodiscard]] double share() const override {
-    return size_ == 0 ? 1.0 : static_cast<double>(read_) / static_cast<double>(size_);
+    return size_ == 0 ? 1.0 : static_cast<double>(read_ - waiting()) / static_cast<double>(size_);
   }
   [[nodiscard]] std::string cut() const override { return cut_; }
 
  protected:
+  /// Packed bytes that were read and not unpacked yet.
+  [[nodiscard]] virtual std::uint64_t waiting() const { return 0; }
   void damaged(std::string_view packer, std::uint64_t left, std::string_view why) {
     cut_ = fmt::format("its {} data are damaged at byte {} of {}: {}", packer, read_ - left, size_, why);
   }
@@ -97,6 +99,9 @@ class GzipBytes : public FileBytes {
     return count;
   }
 
+ protected:
+  [[nodiscard]] std::uint64_t waiting() const override { return stream_.avail_in; }
+
  private:
   z_stream stream_{};
   bool within_ = false, members_ = false, ended_ = false;
@@ -125,6 +130,9 @@ class ZstdBytes : public FileBytes {
     }
     return out.pos;
   }
+
+ protected:
+  [[nodiscard]] std::uint64_t waiting() const override { return in_.size - in_.pos; }
 
  private:
   struct Free {

@@ -69,13 +69,14 @@ class ChromeReader {
   }
   void odd() { odd_at(event_.byte); }
 
-  /// Once a part is read, room for the rest as it seems: growing would hold a third more for a while.
+  /// Once a part is read, room for the rest as it seems, and half as much again: growing would hold twice as much for a
+  /// while, and what is not used is only addresses.
   void reserve() {
     const std::size_t many = std::size_t{1} << 16;
     if (reserved_ || timeline_.slices.size() < many) return;
     reserved_ = true;
     const double share = std::clamp(bytes_.share(), 1e-3, 1.0);
-    const double expected = static_cast<double>(timeline_.slices.size()) / share * 1.1;
+    const double expected = static_cast<double>(timeline_.slices.size()) / share * 1.5;
     try {
       timeline_.slices.reserve(static_cast<std::size_t>(std::min(expected, 4e9)));
     } catch (const std::bad_alloc&) {  // it may be fewer than it seems

@@ -297,9 +297,9 @@ class ChromeText {
   bool events() {
     seen_events_ = true;
     for (std::size_t size = window_bytes_;;) {
+      receiver_.next();
       window_.fill(size);
       skip_space(",");
-      receiver_.next();
       if (window_.size() == 0) {
         broken_ = fmt::format("its text ends at byte {}", window_.offset());
         return false;

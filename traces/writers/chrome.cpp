@@ -174,7 +174,7 @@ class ChromeWriter {
     };
     // A flow goes from the call to each piece of work that it starts.
     if (const auto call = std::ranges::lower_bound(links_.calls, place, {}, &Call::slice);
-        call != links_.calls.end() && call->slice == place && call->gpu != none)
+        call != links_.calls.end() && call->slice == place && call->gpu != Call::no_gpu)
       more("s", ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", call - links_.calls.begin() + 1);
     if (links_.call_of[place] != none)
       more("f", ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":{}", links_.call_of[place] + 1);

@@ -302,7 +302,7 @@ class PerfettoWriter {
     void flows(std::size_t place, Message& begun) const {
       const Links& links = writer_.links_;
       const auto call = std::ranges::lower_bound(links.calls, place, {}, &Call::slice);
-      if (call != links.calls.end() && call->slice == place && call->gpu != none)
+      if (call != links.calls.end() && call->slice == place && call->gpu != Call::no_gpu)
         begun.put_fixed(event::flows, static_cast<std::uint64_t>(call - links.calls.begin()) + 1);
       if (links.call_of[place] != none)
         begun.put_fixed(writer_.timeline_.slices[place].in_graph ? event::flows : event::ending_flows,
