@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
+from . import _core
 from .runs import PathLike, Timeline
 from .torch import _export, _pytorch, _ratio_interval, _synchronize, _times_of
 
@@ -92,6 +93,8 @@ class TorchCompileAnalyzer:
     def analyze(self, model: Callable[..., Any], sample_input: Any, warmup: int = 3, iterations: int = 10) -> CompileReport:
         """`sample_input`: an argument, a tuple of arguments, or a dictionary of named ones."""
         torch = _pytorch()
+        if isinstance(self.backend, str) and self.backend not in torch._dynamo.list_backends(exclude_tags=()):
+            raise _core.UsageError(f"torch.compile has no backend '{self.backend}' here; it has eager, {', '.join(torch._dynamo.list_backends())}.")
         arguments, keywords = _arguments(sample_input)
         report = CompileReport(mode=self.mode, backend=self.backend)
         torch._dynamo.reset()

@@ -140,6 +140,20 @@ def test_commands_refuse_in_words(tmp_path):
     assert done.returncode == 2 and "There is no script none.py" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command, script, code, said", [
+    (["profile"], "raise SystemExit(3)", 3, "own.py ended with 3"), (["memory"], "1/0", 1, "ZeroDivisionError"),
+    (["compile"], "raise SystemExit(3)", 64, "ended with 3 before"), (["compile", "--backend", "nope"], "model, sample_input = abs, 1", 64, "no backend 'nope'"),
+    (["memory", "--interval", "0"], "", 2, "above 0, not 0")])
+def test_commands_end_as_the_script_does(tmp_path, command, script, code, said):
+    pytest.importorskip("torch")
+    (tmp_path / "own.py").write_text(script)
+    done = subprocess.run([sys.executable, "-m", "gpubench.profiling", command[0], *command[1:], "own.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == code and said in done.stderr, done.stdout + done.stderr
+    assert "runpy" not in done.stderr
+    if code in (1, 3):
+        assert done.stdout.startswith(("total", "peak")), "what was known until then"
+
+
 class TestWithTorch:
     @pytest.fixture(autouse=True)
     def torch(self):
