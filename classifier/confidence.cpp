@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "classifier/case.h"
 #include "classifier/machine.h"
@@ -25,53 +30,136 @@ constexpr double uncounted_latency = 0.7;
 
 using RegimeCounts = std::array<std::size_t, regime_names.size()>;
 
+/// The factors of figures that many points share, as those of ceilings: most of the time of judging a run went to
+/// their exponentials. Each thread has its own.
+class SharedFactors {
+ public:
+  std::span<const double> of(double sigma, std::size_t column) {
+    std::vector<double>& factors = known_[{sigma, column}];
+    if (factors.empty())
+      std::ranges::transform(normal_draws(column), std::back_inserter(factors),
+                             [&](double z) { return std::exp(sigma * z); });
+    return factors;
+  }
+  /// Not while a span is in use.
+  void limit() {
+    constexpr std::size_t max = 1024;  // 16 MB
+    if (known_.size() > max) known_.clear();
+  }
+
+ private:
+  std::map<std::pair<double, std::size_t>, std::vector<double>> known_;
+};
+thread_local SharedFactors shared_factors;
+
+/// Even between 0 and 1, as `normal_draws`.
+std::span<const double> even_draws(std::size_t column) {
+  thread_local std::map<std::size_t, std::vector<double>> known;
+  std::vector<double>& draws = known[column];
+  if (draws.empty()) std::ranges::transform(normal_draws(column), std::back_inserter(draws), &statistics::normal_below);
+  return draws;
+}
+
 /// One figure's factor in each draw.
 class Factor {
  public:
   /// Beyond a factor of e^5 or so a figure says nothing anyway; draws must stay numbers.
   Factor(double sigma, std::size_t column) : sigma_(std::min(sigma, 5.0)), draws_(normal_draws(column)) {}
-  [[nodiscard]] double at(std::size_t draw) const { return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0; }
+  /// Of a figure that is the same for many points.
+  static Factor shared(double sigma, std::size_t column) {
+    Factor factor(sigma, column);
+    if (factor.sigma_ > 0.0) factor.known_ = shared_factors.of(factor.sigma_, column);
+    return factor;
+  }
+  [[nodiscard]] double at(std::size_t draw) const {
+    if (!known_.empty()) return known_[draw];
+    return sigma_ > 0.0 ? std::exp(sigma_ * draws_[draw]) : 1.0;
+  }
+  [[nodiscard]] double logarithm_at(std::size_t draw) const { return sigma_ > 0.0 ? sigma_ * draws_[draw] : 0.0; }
 
  private:
   double sigma_;
   std::span<const double> draws_;
+  std::span<const double> known_;
 };
 
 /// The memory's time in each draw. Levels and capacities err apart, the model errs on the memory as a whole.
 class MemoryDraws {
  public:
   MemoryDraws(const Prediction& prediction, double widening, std::size_t& column)
-      : prediction_(prediction), model_(widening * model_sigma, column++) {
+      : prediction_(prediction), model_(Factor::shared(widening * model_sigma, column++)) {
     for (const auto& resource : prediction.resources)
       if (resource.kind == ResourceKind::memory) {
         seconds_.push_back(resource.seconds);
-        rates_.emplace_back(widening * resource.sigma, column++);
+        rates_.push_back(Factor::shared(widening * resource.sigma, column++));
       }
     demand_ = prediction.demand;
     for (const auto& level : demand_.levels) {
-      capacities_.emplace_back(widening * std::hypot(level.capacity_sigma, model_sigma), column++);
-      exponents_.emplace_back(widening * level.hit_exponent.sigma, column++);
+      capacities_.push_back(Factor::shared(widening * std::hypot(level.capacity_sigma, model_sigma), column++));
+      exponents_.push_back(Factor::shared(widening * level.hit_exponent.sigma, column++));
     }
     // Where one level serves all, no error of a capacity sends bytes elsewhere.
     const double min = 1e-6 * prediction.memory_seconds();
     splits_vary_ = !demand_.levels.empty() && std::ranges::count_if(seconds_, [&](double s) { return s > min; }) > 1;
+    for (const auto& level : demand_.levels)
+      logarithms_.push_back(std::log(demand_.footprint_bytes / level.capacity_bytes));
+  }
+
+  /// Between which `seconds` is, without the powers that most of the time of judging a run went to.
+  Interval bounds(std::size_t draw) {
+    if (prediction_.counted) return overlap_bounds(draw);
+    if (splits_vary_) split_nearly(draw);
+    const double sum = in_sequence(draw) * model_.at(draw);
+    return splits_vary_ ? Interval{(1.0 - 1e-9) * sum, (1.0 + 1e-9) * sum} : Interval{sum, sum};
   }
 
   double seconds(std::size_t draw) {
     if (splits_vary_) split(draw);
-    double sum = 0.0;
+    if (!prediction_.counted) return in_sequence(draw) * model_.at(draw);
     OverlapSum overlapping(prediction_.overlap.value);
-    for (std::size_t i = 0; i < seconds_.size(); ++i) {
-      const double own = seconds_[i] * rates_[i].at(draw);
-      if (prediction_.counted)
-        overlapping.add(own);
-      else
-        sum += own;
-    }
-    return (prediction_.counted ? overlapping.value() : sum) * model_.at(draw);
+    for (std::size_t i = 0; i < seconds_.size(); ++i) overlapping.add(seconds_[i] * rates_[i].at(draw));
+    return overlapping.value() * model_.at(draw);
   }
 
  private:
+  [[nodiscard]] double in_sequence(std::size_t draw) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < seconds_.size(); ++i) sum += seconds_[i] * rates_[i].at(draw);
+    return sum;
+  }
+
+  /// max <= (sum x^p)^(1/p) <= max (1 + s / p), s the sum of the others' (x / max)^q for a q of at most p.
+  [[nodiscard]] Interval overlap_bounds(std::size_t draw) const {
+    const double exponent = prediction_.overlap.value;
+    double max = 0.0;
+    for (std::size_t i = 0; i < seconds_.size(); ++i) max = std::max(max, seconds_[i] * rates_[i].at(draw));
+    double sum = -1.0;  // the greatest is among them
+    for (std::size_t i = 0; i < seconds_.size(); ++i) {
+      double power = max > 0.0 ? seconds_[i] * rates_[i].at(draw) / max : 0.0;
+      for (const double q : {2.0, 4.0, 8.0})
+        if (exponent >= q) power *= power;
+      sum += power;
+    }
+    const double model = model_.at(draw);
+    return {(1.0 - 1e-9) * max * model, (1.0 + 1e-9) * max * (1.0 + std::max(sum, 0.0) / exponent) * model};
+  }
+
+  /// As `split`, but for rounding.
+  void split_nearly(std::size_t draw) {
+    const auto& levels = prediction_.demand.levels;
+    double rest = demand_.other_bytes;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      double bytes = rest + demand_.first_touch_bytes;
+      if (std::isfinite(levels[i].capacity_bytes)) {
+        const double power = levels[i].hit_exponent.value * exponents_[i].at(draw) *
+                             (logarithms_[i] - capacities_[i].logarithm_at(draw));
+        bytes = rest / (1.0 + std::exp(power));
+        rest -= bytes;
+      }
+      seconds_[i] = bytes * levels[i].seconds_per_byte;
+    }
+  }
+
   void split(std::size_t draw) {
     auto& levels = demand_.levels;
     for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -91,6 +179,7 @@ class MemoryDraws {
   std::vector<Factor> exponents_;
   MemoryDemand demand_;
   std::vector<double> bytes_;
+  std::vector<double> logarithms_;  ///< of the footprint over each level's capacity
   bool splits_vary_ = false;
 };
 
@@ -102,24 +191,25 @@ struct PipeDraws {
 RegimeCounts draw_regimes(const Case& it, double widening) {
   const Time& time = it.time;
   const Prediction& prediction = it.prediction;
+  shared_factors.limit();
   std::size_t column = 0;
   const Factor seconds(widening * time.sigma, column++);
   const Factor device(widening * time.device_sigma, column++);
-  const Factor launch(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
+  const Factor launch = Factor::shared(widening * (prediction.launch ? prediction.launch->sigma : 0.0), column++);
   // What a launch costs beside other work is not quite what it costs beside nothing.
-  const Factor launch_model(widening * model_sigma, column++);
+  const Factor launch_model = Factor::shared(widening * model_sigma, column++);
   MemoryDraws memory(prediction, widening, column);
   std::vector<PipeDraws> pipes;
   for (const auto& resource : prediction.resources)
     if (resource.kind == ResourceKind::pipe && resource.seconds > 0.0)
-      pipes.push_back({resource.seconds, Factor(widening * std::hypot(resource.sigma, model_sigma), column++)});
+      pipes.push_back({resource.seconds, Factor::shared(widening * std::hypot(resource.sigma, model_sigma), column++)});
   RegimeCounts counts{};
   const auto waste = normal_draws(column++);
   const auto* const start_resource = prediction.largest(ResourceKind::start);
-  const Factor start(widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0),
-                     column++);
-  const Factor busy(widening * model_sigma, column++);
-  const auto launch_part = normal_draws(column++);
+  const Factor start = Factor::shared(
+      widening * (start_resource != nullptr ? std::hypot(start_resource->sigma, model_sigma) : 0.0), column++);
+  const Factor busy = Factor::shared(widening * model_sigma, column++);
+  const auto launch_parts = even_draws(column++);
   const Figures& base = it.figures;
   Figures figures = base;
   // Only time that no ceiling accounts for asks for an explanation.
@@ -128,15 +218,26 @@ RegimeCounts draw_regimes(const Case& it, double widening) {
     figures.seconds = base.seconds * seconds.at(draw);
     if (base.device_seconds) figures.device_seconds = *base.device_seconds * device.at(draw);
     if (base.launch_seconds) figures.launch_seconds = *base.launch_seconds * launch.at(draw) * launch_model.at(draw);
-    figures.memory_seconds = base.memory_seconds > 0.0 ? memory.seconds(draw) : 0.0;
-    if (may_waste && waste[draw] > wasteful_beyond) figures.memory_seconds *= wastes[draw % wastes.size()];
-    figures.launch_part = statistics::normal_below(launch_part[draw]);  // even between 0 and 1
+    figures.launch_part = launch_parts[draw];
+    if (figures.overhead_excess() >= 1.0) {
+      ++counts[static_cast<std::size_t>(Regime::overhead)];
+      continue;
+    }
     figures.start_seconds = base.start_seconds * start.at(draw);
     if (base.busy) figures.busy = *base.busy * busy.at(draw);
     figures.pipe_seconds = 0.0;
     for (const auto& pipe : pipes)
       figures.pipe_seconds = std::max(figures.pipe_seconds, pipe.seconds * pipe.factor.at(draw));
-    ++counts[static_cast<std::size_t>(figures.regime())];
+    const double wasted = may_waste && waste[draw] > wasteful_beyond ? wastes[draw % wastes.size()] : 1.0;
+    const auto regime_with = [&](double memory_seconds) {
+      figures.memory_seconds = memory_seconds * wasted;
+      return figures.regime_beside_launch();
+    };
+    const Interval bounds = base.memory_seconds > 0.0 ? memory.bounds(draw) : Interval{0.0, 0.0};
+    Regime regime = regime_with(bounds.low);
+    // More time of the memory moves a draw from latency towards memory, never back.
+    if (bounds.low != bounds.high && regime != regime_with(bounds.high)) regime = regime_with(memory.seconds(draw));
+    ++counts[static_cast<std::size_t>(regime)];
   }
   return counts;
 }

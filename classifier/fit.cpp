@@ -4,6 +4,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "classifier/problem.h"
 #include "core/statistics/statistics.h"
@@ -208,7 +209,8 @@ void add_replicates(Solution& solution, const Problem& problem, std::size_t coun
 double Fit::launch_seconds() const { return factor_of(parameters[layout.launch]); }
 
 double Fit::efficiency(std::string_view resource, const Eigen::VectorXd& by) const {
-  return efficiency_at(by, efficiency_index(layout, resource));
+  const int index = efficiency_index(layout, resource);
+  return index < 0 ? 1.0 : factor_of(by[index]);
 }
 
 FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const Prediction& prediction) {
@@ -218,7 +220,7 @@ FittedTime fitted_time(const Fit& fit, const Eigen::VectorXd& parameters, const 
   problem.kernel_overhead_seconds = fit.kernel_overhead_seconds;
   const Observation observation{prediction, 1.0, 0.0, std::nullopt, 0.0};
   Scratch scratch;
-  return evaluate(problem, fit_case_of(observation, fit.form, fit.layout), parameters, scratch);
+  return evaluate(problem, fit_case_of(observation, fit.form, fit.layout), factors_of(parameters), scratch);
 }
 
 Machine with_fitted_figures(Machine machine, const Fit& fit, const Eigen::VectorXd& parameters) {
@@ -247,18 +249,22 @@ Fit fit_operation(const std::vector<Observation>& observations, std::size_t repl
                          });
   if (has_cache)
     for (const bool floor : {false, true}) forms.push_back({0, true, floor});
-  std::optional<Form> best;
-  double min = std::numeric_limits<double>::infinity();
+  std::optional<std::pair<Problem, Solution>> best;
   constexpr double worth_it = 2.0;  // less than that tells two forms apart in nobody's book; the earlier is simpler
   for (const Form& form : forms) {
-    const auto fit = fit_form(observations, form);
-    if (!fit.parameters.allFinite() || !(fit.criterion < min - (best ? worth_it : 0.0))) continue;
-    best = form;
-    min = fit.criterion;
+    auto problem = problem_of(observations, form);
+    auto solution = solve(problem, form);
+    const Fit& fit = solution.fit;
+    if (!fit.parameters.allFinite()) continue;
+    const double limit = best ? best->second.fit.criterion - worth_it : std::numeric_limits<double>::infinity();
+    if (fit.criterion < limit) best.emplace(std::move(problem), std::move(solution));
   }
-  const Form form = best.value_or(Form{});
-  const auto problem = problem_of(observations, form);
-  auto solution = solve(problem, form);
+  if (!best) {
+    auto problem = problem_of(observations, {});
+    auto solution = solve(problem, {});
+    best.emplace(std::move(problem), std::move(solution));
+  }
+  auto& [problem, solution] = *best;
   if (replicates > 0) add_replicates(solution, problem, replicates);
   return std::move(solution.fit);
 }

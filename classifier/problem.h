@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -19,8 +20,8 @@ inline constexpr double min_sigma = 0.01;
 double factor_of(double parameter);
 /// The place of a resource's efficiency in the parameters; -1 where it is not fitted.
 int efficiency_index(const Layout& layout, std::string_view resource);
-/// The efficiency at a place; 1 where that is -1.
-double efficiency_at(const Eigen::VectorXd& parameters, int index);
+/// `factor_of` each.
+Eigen::VectorXd factors_of(const Eigen::VectorXd& parameters);
 
 /// One normal prior a parameter.
 struct Priors {
@@ -55,14 +56,34 @@ Problem problem_of(const std::vector<Observation>& observations, const Form& for
 /// The levels of one observation as the form has them.
 FitCase fit_case_of(const Observation& observation, const Form& form, const Layout& layout);
 
-/// Room for the levels of one case, so that evaluating does not allocate.
+/// Times that overlap, and their sum as it was for the last two different lists: of the parameters that a derivative
+/// moves one by one, most leave a list as it is.
+class OverlapMemo {
+ public:
+  void clear() { asked_.seconds.clear(); }
+  void add(double seconds) { asked_.seconds.push_back(seconds); }
+  double value(double exponent);
+
+ private:
+  struct Known {
+    std::vector<double> seconds;
+    double exponent = 0.0;
+    double value = 0.0;
+  };
+  Known asked_;
+  std::array<Known, 2> known_;  ///< the one used last is the first
+};
+
+/// How the bytes of one case were last split, and its sums: most parameters do not move them, and they take powers.
 struct Scratch {
   MemoryDemand demand;
   std::vector<double> bytes;
+  std::vector<double> factors;  ///< of capacities and the hit exponent, as they were
+  OverlapMemo levels, busy, device, slower;
 };
 
-/// The fitted form's time of one case.
-FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::VectorXd& parameters, Scratch& scratch);
+/// The fitted form's time of one case, by the factors of all parameters. `scratch` is of this case alone.
+FittedTime evaluate(const Problem& problem, const FitCase& one, const Eigen::VectorXd& factors, Scratch& scratch);
 
 /// All residuals ln(model / measured) over their standard deviations: the times, then the device's times.
 class Residuals {
@@ -78,7 +99,7 @@ class Residuals {
   const Problem& problem_;
   std::vector<double> logarithms_;
   std::vector<double> sigmas_;
-  Scratch scratch_;
+  std::vector<Scratch> scratch_;  ///< by case
 };
 
 }  // namespace gpubench::classifier

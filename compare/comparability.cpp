@@ -61,6 +61,8 @@ class Differing {
 std::string kind_text(const Device& device) { return device.kind == DeviceKind::cpu ? "cpu" : "cuda"; }
 std::string units_name(const Device& device) { return device.kind == DeviceKind::cpu ? "threads" : "multiprocessors"; }
 
+constexpr std::string_view card_key = "uuid";  // among those
+
 bool forbids(const Device& device, const std::string& property) {
   return device.kind == DeviceKind::cuda && is_among(forbidding_properties, property);
 }
@@ -71,7 +73,7 @@ Properties with_set_clock(Properties properties) {
   return properties;
 }
 
-void compare_devices(const Device& base, const Device& next, Comparability& result) {
+void compare_devices(const Device& base, const Device& next, bool same_model, Comparability& result) {
   Differing differing(result);
   const std::string prefix = base.id + ": ";
   bool foreign = differing.text(prefix + "the kind of device", kind_text(base), kind_text(next), true);
@@ -82,8 +84,9 @@ void compare_devices(const Device& base, const Device& next, Comparability& resu
     differing.text(prefix + "memory", format_bytes(static_cast<double>(base.memory_bytes)),
                    format_bytes(static_cast<double>(next.memory_bytes)));
     differing.hertz(prefix + "max clock", base.max_clock_hz, next.max_clock_hz);
-    foreign |= differing.texts(prefix, with_set_clock(base.properties), with_set_clock(next.properties),
-                               [&](const std::string& key) { return forbids(base, key); });
+    foreign |=
+        differing.texts(prefix, with_set_clock(base.properties), with_set_clock(next.properties),
+                        [&](const std::string& key) { return forbids(base, key) && !(same_model && key == card_key); });
   }
   if (foreign) result.foreign_device_ids.insert(base.id);
 }
@@ -125,7 +128,7 @@ void compare_optimization(const Run& base, const Run& next, Comparability& resul
 
 }  // namespace
 
-Comparability comparability_of(const Run& base, const Run& next) {
+Comparability comparability_of(const Run& base, const Run& next, bool same_model) {
   Comparability result;
   Differing differing(result);
   differing.text("gpubench", base.context.gpubench_version, next.context.gpubench_version);
@@ -136,7 +139,7 @@ Comparability comparability_of(const Run& base, const Run& next) {
   compare_optimization(base, next, result);
   for (const Device& old : base.devices)
     for (const Device& now : next.devices)
-      if (old.id == now.id) compare_devices(old, now, result);
+      if (old.id == now.id) compare_devices(old, now, same_model, result);
   return result;
 }
 
@@ -161,6 +164,19 @@ std::map<std::string, std::string> fingerprint_of(const Run& run) {
       if (forbids(device, key)) result[device.id + " " + key] = value;
   }
   return result;
+}
+
+std::map<std::string, std::string> without_cards(std::map<std::string, std::string> fingerprint) {
+  std::erase_if(fingerprint, [](const auto& each) { return each.first.ends_with(fmt::format(" {}", card_key)); });
+  return fingerprint;
+}
+
+std::string card_of(const Run& run) {
+  std::string card;
+  for (const Device& device : run.devices)
+    if (const std::string uuid = value_of(device.properties, std::string(card_key)); !uuid.empty())
+      card += (card.empty() ? "" : " ") + uuid;
+  return card.empty() ? run.context.host : card;
 }
 
 CalibrationDiff diff(const Calibration& base, const Calibration& next) {

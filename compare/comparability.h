@@ -22,7 +22,8 @@ struct Comparability {
 };
 
 /// Of program version, environment, and of the devices that both runs have: kind, name, size, clocks, properties.
-Comparability comparability_of(const Run& base, const Run& next);
+/// With `same_model` another card of the same model is named, and forbids nothing.
+Comparability comparability_of(const Run& base, const Run& next, bool same_model = false);
 
 /// Whether both runs are of the same machine code: that of the executable itself, not of libraries it loads.
 CodeChange code_change(const Run& base, const Run& next);
@@ -31,5 +32,9 @@ CodeChange device_code_change(const Run& base, const Run& next);
 
 /// What a baseline must share with a run, by name: all that would forbid comparing. Absent facts are left out.
 std::map<std::string, std::string> fingerprint_of(const Run& run);
+/// Without what tells two cards of one model apart.
+std::map<std::string, std::string> without_cards(std::map<std::string, std::string> fingerprint);
+/// The card that a run is of: the UUIDs of its GPUs; of a CPU the host.
+std::string card_of(const Run& run);
 
 }  // namespace gpubench::compare

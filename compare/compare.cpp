@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "compare/comparability.h"
+#include "compare/gate.h"
 #include "compare/noise.h"
 #include "compare/point_table.h"
 #include "core/base/units.h"
@@ -56,6 +57,7 @@ class Comparing {
     result_.base_processes = static_cast<int>(base_.runs.size());
     result_.new_processes = static_cast<int>(next_.runs.size());
     compare_contexts();
+    name_cards();
     for (const Side* side : {&base_, &next_})
       for (const Run* run : side->runs) index_.add(*run);
     clocks_ = choose_clocks(index_, base_.runs, next_.runs, options_.clock);
@@ -114,7 +116,7 @@ class Comparing {
     for (const Side* side : {&base_, &next_})
       for (const Run* run : side->runs) {
         if (run == &first) continue;
-        const Comparability found = comparability_of(first, *run);
+        const Comparability found = comparability_of(first, *run, options_.same_model);
         add(result_.differences, found.differences);
         add(result_.forbidding, found.forbidding);
         add(result_.notes, found.notes);
@@ -130,6 +132,30 @@ class Comparing {
     result_.code = some_differ                 ? CodeChange::differs
                    : all_known && !mixed_base_ ? CodeChange::same
                                                : CodeChange::not_known;
+  }
+
+  [[nodiscard]] static std::set<std::string> cards_of(const Side& side) {
+    std::set<std::string> cards;
+    for (const Run* run : side.runs) cards.insert(card_of(*run));
+    return cards;
+  }
+
+  void name_cards() {
+    if (!options_.same_model) return;
+    const auto old = cards_of(base_), now = cards_of(next_);
+    if (old.size() == 1 && old == now) return;
+    other_card_ = old.size() == 1 && now.size() == 1 && !options_.paired;
+    std::string noise = "the spread between cards is in the noise";
+    if (other_card_)
+      noise = options_.process_deviation
+                  ? "the noise is as given"
+                  : fmt::format(
+                        "{:.0f} % is added to the noise for what cards differ by. Several cards a side show "
+                        "what these differ by",
+                        100.0 * card_deviation);
+    result_.cards = old.size() > 1 || now.size() > 1;
+    result_.notes.push_back(
+        fmt::format("the base is of {}, the new side of {}: {}", fmt::join(old, ", "), fmt::join(now, ", "), noise));
   }
 
   [[nodiscard]] bool one_after_the_other() const {
@@ -274,7 +300,9 @@ class Comparing {
     groups.push_back(group_of(base_.tables, points));
     groups.push_back(group_of(next_.tables, points));
     for (const auto& tables : alike_) groups.push_back(group_of(tables, points));
-    judge_operations(device, points, groups[0], groups[1]);
+    // Of several processes of one card their noise is not that of cards; one a side is held against other operations.
+    const bool card_unknown = other_card_ && groups[0].size() + groups[1].size() > 2;
+    if (!card_unknown) judge_operations(device, points, groups[0], groups[1]);
     const ProcessNoise noise = learn_noise(groups, points.size());
     const bool history = std::ranges::any_of(alike_, [](const auto& tables) { return tables.size() > 1; });
     const NoiseSource source = history ? NoiseSource::history : NoiseSource::processes;
@@ -362,6 +390,7 @@ class Comparing {
     take(base_, sides.base);
     take(next_, sides.next);
     sides.one_after_the_other = one_after_the_other_;
+    sides.other_card = other_card_;
     return sides;
   }
 
@@ -434,6 +463,7 @@ class Comparing {
   bool foreign_used_ = false;
   bool some_left_out_ = false;
   bool one_after_the_other_ = false;                            ///< and the noise does not tell of it
+  bool other_card_ = false;                                     ///< as PointSides::other_card
   std::map<std::string, std::vector<std::size_t>> comparable_;  ///< by device
   std::vector<std::string> unlike_, without_ratio_, unpaired_, duplicates_, gaps_, other_clock_, loaded_, by_fastest_;
   StudentQuantiles quantiles_;
@@ -442,6 +472,24 @@ class Comparing {
 
 bool has(const Comparison& comparison, Change change) {
   return std::ranges::find(comparison.points, change, &ComparedPoint::change) != comparison.points.end();
+}
+
+/// Of each card the mean of its runs, in the order of first appearance.
+std::vector<Run> by_card(const std::vector<Run>& runs) {
+  std::vector<std::string> cards;
+  std::vector<std::vector<Run>> runs_of_card;
+  for (const Run& run : runs) {
+    const std::string card = card_of(run);
+    const auto place = static_cast<std::size_t>(std::ranges::find(cards, card) - cards.begin());
+    if (place == cards.size()) {
+      cards.push_back(card);
+      runs_of_card.emplace_back();
+    }
+    runs_of_card[place].push_back(run);
+  }
+  std::vector<Run> result;
+  for (const auto& each : runs_of_card) result.push_back(each.size() > 1 ? mean_run(each) : each.front());
+  return result;
 }
 
 Runs pointers_to(const std::vector<Run>& runs) {
@@ -454,6 +502,14 @@ Runs pointers_to(const std::vector<Run>& runs) {
 
 Comparison compare(const std::vector<Run>& base, const std::vector<Run>& next, const CompareOptions& options,
                    const std::vector<std::vector<Run>>& alike) {
+  if (options.same_model && !options.paired) {
+    const auto old = by_card(base), now = by_card(next);
+    std::vector<std::vector<Run>> others;
+    for (const auto& group : alike) others.push_back(by_card(group));
+    // The processes of a card share it: where a side has several cards, these are the units.
+    if ((old.size() > 1 || now.size() > 1) && (old.size() < base.size() || now.size() < next.size()))
+      return compare(old, now, options, others);
+  }
   std::vector<Runs> groups;
   groups.reserve(alike.size());
   for (const auto& group : alike) groups.push_back(pointers_to(group));

@@ -85,6 +85,7 @@ struct Comparison {
   CodeChange code = CodeChange::not_known;
   CodeChange device_code = CodeChange::not_known;  ///< of a GPU's kernels alone
   bool updates = false;                            ///< its units are updates of several processes each (compare/gate.h)
+  bool cards = false;  ///< its units are cards of one model, each with the mean of its processes
   int base_processes = 1;
   int new_processes = 1;
   double min_effect = 0.01;
@@ -99,6 +100,7 @@ struct CompareOptions {
   bool paired = false;                           ///< the i-th runs of both sides ran next to each other
   std::optional<Clock> clock = {};  ///< absent: each point's primary one, or where the sides differ one of both
   bool updates = false;             ///< each run stands for an update, so that the noise has what changes between them
+  bool same_model = false;  ///< other cards of one model forbid nothing; what cards differ by is part of the noise
 };
 
 /// The chance of one or more false alarms among all points of a comparison.

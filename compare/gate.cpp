@@ -63,48 +63,9 @@ std::optional<Summary> mean_of(const std::vector<ProcessTable>& tables, std::siz
   return result;
 }
 
-/// One run for all of an update: geometric means of the processes' medians. What failed in one of them has failed.
-Run update_of(const std::vector<Run>& runs) {
-  PointIndex index;
-  for (const Run& run : runs) index.add(run);
-  const std::size_t count = index.keys().size();
-  const auto tables_by = [&](const PointClocks& clocks) {
-    std::vector<ProcessTable> tables;
-    tables.reserve(runs.size());
-    for (const Run& run : runs) tables.push_back(index.table_of(run, clocks));
-    return tables;
-  };
-  const std::vector<ProcessTable> own = tables_by(PointClocks(count));
-  std::map<Clock, std::vector<ProcessTable>> by_clock;
-  Run update = runs.front();
-  update.points.clear();
-  for (const Run& run : runs)
-    if (run.unfinished) update.unfinished = run.unfinished;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Point* shown = nullptr;  // a failed one before a timed one before any other
-    for (const ProcessTable& table : own) {
-      const ProcessPoint& entry = table[i];
-      if (shown == nullptr || entry.failed > 0 || (!shown->measurement.seconds() && entry.timed > 0))
-        shown = entry.shown != nullptr ? entry.shown : shown;
-    }
-    update.points.push_back(*shown);
-    Measurement& measurement = update.points.back().measurement;
-    const bool failed = std::ranges::any_of(own, [&](const ProcessTable& table) { return table[i].failed > 0; });
-    if (failed || !measurement.seconds()) continue;
-    for (Timing& timing : measurement.timings) {
-      timing.samples_seconds.clear();
-      if (!timing.seconds) continue;
-      const auto [place, is_new] = by_clock.try_emplace(timing.clock);
-      if (is_new) place->second = tables_by(PointClocks(count, timing.clock));
-      if (const auto mean = mean_of(place->second, i, *timing.seconds)) timing.seconds = mean;
-    }
-  }
-  return update;
-}
-
 std::vector<Run> updates_of(const Entries& entries) {
   std::vector<Run> updates;
-  for (const BaselineEntry* entry : entries) updates.push_back(update_of(entry->runs));
+  for (const BaselineEntry* entry : entries) updates.push_back(mean_run(entry->runs));
   return updates;
 }
 
@@ -231,6 +192,44 @@ double weighted_mean(const Series& series, std::size_t first, std::size_t last) 
 
 }  // namespace
 
+Run mean_run(const std::vector<Run>& runs) {
+  PointIndex index;
+  for (const Run& run : runs) index.add(run);
+  const std::size_t count = index.keys().size();
+  const auto tables_by = [&](const PointClocks& clocks) {
+    std::vector<ProcessTable> tables;
+    tables.reserve(runs.size());
+    for (const Run& run : runs) tables.push_back(index.table_of(run, clocks));
+    return tables;
+  };
+  const std::vector<ProcessTable> own = tables_by(PointClocks(count));
+  std::map<Clock, std::vector<ProcessTable>> by_clock;
+  Run update = runs.front();
+  update.points.clear();
+  for (const Run& run : runs)
+    if (run.unfinished) update.unfinished = run.unfinished;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Point* shown = nullptr;  // a failed one before a timed one before any other
+    for (const ProcessTable& table : own) {
+      const ProcessPoint& entry = table[i];
+      if (shown == nullptr || entry.failed > 0 || (!shown->measurement.seconds() && entry.timed > 0))
+        shown = entry.shown != nullptr ? entry.shown : shown;
+    }
+    update.points.push_back(*shown);
+    Measurement& measurement = update.points.back().measurement;
+    const bool failed = std::ranges::any_of(own, [&](const ProcessTable& table) { return table[i].failed > 0; });
+    if (failed || !measurement.seconds()) continue;
+    for (Timing& timing : measurement.timings) {
+      timing.samples_seconds.clear();
+      if (!timing.seconds) continue;
+      const auto [place, is_new] = by_clock.try_emplace(timing.clock);
+      if (is_new) place->second = tables_by(PointClocks(count, timing.clock));
+      if (const auto mean = mean_of(place->second, i, *timing.seconds)) timing.seconds = mean;
+    }
+  }
+  return update;
+}
+
 Comparison check_against(const std::vector<BaselineEntry>& entries, const std::vector<Run>& runs,
                          CompareOptions options) {
   const std::vector<Entries> groups = by_code(entries);
@@ -240,7 +239,7 @@ Comparison check_against(const std::vector<BaselineEntry>& entries, const std::v
   std::vector<std::vector<Run>> alike;
   for (std::size_t i = 1; i < groups.size(); ++i) alike.push_back(updates ? updates_of(groups[i]) : runs_of(groups[i]));
   options.updates = updates;
-  Comparison comparison = updates ? compare(updates_of(baseline), {update_of(runs)}, options, alike)
+  Comparison comparison = updates ? compare(updates_of(baseline), {mean_run(runs)}, options, alike)
                                   : compare(runs_of(baseline), runs, options, alike);
   comparison.updates = updates;
   std::vector<std::string> notes = {

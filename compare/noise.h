@@ -96,12 +96,18 @@ AssumedNoise assumed_noise(DeviceKind kind, double seconds);
 inline constexpr double host_drift_deviation = 0.08;
 inline constexpr double host_drift_degrees = 9.0;
 
+/// What two cards of one model differ by (standard deviation, and its degrees of freedom), where nothing shows it: of
+/// the H200s of docs/results/h200/README.md the L2 differs by 6 %, the latency of DRAM by 4 %, its rate by 2 %.
+inline constexpr double card_deviation = 0.02;
+inline constexpr double card_degrees = 6.0;
+
 /// Both sides of one point: logarithms of the medians of its processes.
 struct PointSides {
   std::vector<double> base;
   std::vector<double> next;
   double within_variance = 0.0;      ///< of the difference of the means, from the samples inside the processes
   bool one_after_the_other = false;  ///< one side is older than the other, and the noise learnt is not of that
+  bool other_card = false;           ///< each side is of one card, and they are two
 };
 
 /// Fills ratio, times, noise and the p-value, not yet adjusted. `learnt` is absent without two processes of anything.

@@ -76,6 +76,11 @@ std::string change_text(const compare::ComparedPoint& point) {
   return has_changed(point) ? change_of(point.ratio.value) : std::string(name_of(point.change));
 }
 
+std::string change_text(const compare::ComparedOperation& operation) {
+  const bool changed = operation.change == compare::Change::slower || operation.change == compare::Change::faster;
+  return changed ? change_of(operation.ratio.value) : std::string(name_of(operation.change));
+}
+
 std::string change_text(const compare::LevelChange& step) { return change_of(step.ratio()); }
 
 std::string_view name_of(compare::CodeChange change) {
@@ -125,12 +130,14 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
   } else if (!deviations.empty()) {
     std::ranges::sort(deviations);
     const bool history = sources[static_cast<std::size_t>(compare::NoiseSource::history)] > 0;
-    sentences.push_back(
-        fmt::format("The time varies between {} of the same code by up to {} at half of the points and by {} at the "
-                    "noisiest (standard deviation, from {}: {} base and {} new).",
-                    comparison.updates ? "updates" : "processes", percent(deviations[(deviations.size() - 1) / 2]),
-                    percent(deviations.back()), history ? "the store and these runs" : "these runs",
-                    comparison.base_processes, comparison.new_processes));
+    sentences.push_back(fmt::format(
+        "The time varies between {} of the same code by up to {} at half of the points and by {} at the "
+        "noisiest (standard deviation, from {}: {} base and {} new).",
+        comparison.cards     ? "cards"
+        : comparison.updates ? "updates"
+                             : "processes",
+        percent(deviations[(deviations.size() - 1) / 2]), percent(deviations.back()),
+        history ? "the store and these runs" : "these runs", comparison.base_processes, comparison.new_processes));
   }
   if (comparison.min_seen_by_half)
     sentences.push_back(
@@ -140,13 +147,17 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
                     100.0 * *comparison.min_seen_by_half, 100.0 * *comparison.min_seen_by_all));
   if (const auto settling = compare::runs_to_settle(comparison); settling && comparison.comparable) {
     const std::string of = fmt::format("of the {} inconclusive points", settling->undecided);
+    const std::string_view units = comparison.cards ? "cards" : "runs";
     sentences.push_back(
         settling->runs == 0
-            ? fmt::format("Even {} runs a side would decide only {} {}: they are too noisy.",
-                          compare::most_runs_to_settle, settling->points, of)
-            : fmt::format("About {0} runs a side would decide {1} {2}, if they are as they look. Measure them in turn: "
-                          "gpubench ab BASE_PROGRAM NEW_PROGRAM --pairs={0}",
-                          settling->runs, settling->points, of));
+            ? fmt::format("Even {} {} a side would decide only {} {}: they are too noisy.",
+                          compare::most_runs_to_settle, units, settling->points, of)
+            : fmt::format("About {0} {1} a side would decide {2} {3}, if they are as they look.{4}", settling->runs,
+                          units, settling->points, of,
+                          comparison.cards ? ""
+                                           : fmt::format(" Measure them in turn: gpubench ab BASE_PROGRAM NEW_PROGRAM "
+                                                         "--pairs={}",
+                                                         settling->runs)));
   }
   const bool changed = std::ranges::any_of(comparison.points, has_changed);
   if (comparison.code == compare::CodeChange::same)
@@ -160,6 +171,10 @@ std::vector<std::string> grounds_of(const compare::Comparison& comparison) {
 
 std::string interval_text(const compare::ComparedPoint& point) {
   return fmt::format("[{:.3f}, {:.3f}]", point.ratio.ci95.low, point.ratio.ci95.high);
+}
+
+std::string interval_text(const compare::ComparedOperation& operation) {
+  return fmt::format("[{:.3f}, {:.3f}]", operation.ratio.ci95.low, operation.ratio.ci95.high);
 }
 
 std::string regime_change(const compare::ComparedPoint& point) {
@@ -197,6 +212,38 @@ ShownPoints shown_points(const compare::Comparison& comparison) {
       parts.push_back(fmt::format("{} more {}", count, name_of(change)));
   shown.folded = fmt::format("and {}: --out=FILE.csv has them all", joined(parts, ", "));
   return shown;
+}
+
+std::vector<OperationPoints> points_by_operation(const compare::Comparison& comparison) {
+  using Key = std::pair<std::string_view, std::string_view>;  // device and operation
+  const auto key_of = [](const compare::ComparedPoint& point) {
+    return Key{point.device, std::string_view(point.name).substr(0, point.name.find('/'))};
+  };
+  std::map<Key, std::vector<const compare::ComparedPoint*>> points;
+  for (const auto* point : by_effect(comparison)) points[key_of(*point)].push_back(point);
+  std::map<Key, const compare::ComparedOperation*> wholes;
+  for (const auto& each : comparison.operations) wholes[{each.device, each.operation}] = &each;
+  const bool several = !points.empty() && points.begin()->first.first != points.rbegin()->first.first;
+  std::vector<OperationPoints> result;
+  const auto take = [&](const compare::ComparedPoint& point) {
+    const auto found = points.find(key_of(point));
+    if (found == points.end()) return;
+    const auto& [device, operation] = found->first;
+    OperationPoints each{fmt::format("{}{}", operation, several ? fmt::format(" on {}", device) : ""), "",
+                         std::move(found->second), nullptr};
+    if (const auto whole = wholes.find(found->first); whole != wholes.end()) each.whole = whole->second;
+    std::array<std::size_t, changes.size()> counts{};
+    for (const auto* one : each.points) ++counts[static_cast<std::size_t>(one->change)];
+    for (const compare::Change change : shown_first)
+      if (const std::size_t count = counts[static_cast<std::size_t>(change)]; count > 0)
+        each.counts += fmt::format("{}{} {}", each.counts.empty() ? "" : ", ", count, name_of(change));
+    points.erase(found);
+    result.push_back(std::move(each));
+  };
+  for (const auto* point : by_effect(comparison))
+    if (has_changed(*point)) take(*point);
+  for (const auto& point : comparison.points) take(point);
+  return result;
 }
 
 std::vector<std::string> changed_operations(const compare::Comparison& comparison) {

@@ -59,6 +59,20 @@ struct ShownPoints {
 };
 ShownPoints shown_points(const compare::Comparison& comparison);
 
+/// "1.05x slower", "same", "inconclusive"; "[1.04, 1.06]".
+std::string change_text(const compare::ComparedOperation& operation);
+std::string interval_text(const compare::ComparedOperation& operation);
+
+/// The points of one operation, as `by_effect`, and the judgement of the whole, null where there is none.
+struct OperationPoints {
+  std::string name;    ///< with " on DEVICE" where there are several
+  std::string counts;  ///< "2 slower, 14 inconclusive"
+  std::vector<const compare::ComparedPoint*> points;
+  const compare::ComparedOperation* whole = nullptr;
+};
+/// Those with a point that changed first; then as their points stand in the comparison.
+std::vector<OperationPoints> points_by_operation(const compare::Comparison& comparison);
+
 /// Of operations that changed as a whole: "gemm: 1.05x slower over its 9 points, 95 % [1.04, 1.06]".
 std::vector<std::string> changed_operations(const compare::Comparison& comparison);
 

@@ -13,7 +13,8 @@ struct ConsoleStyle {
   bool color = false;
   int width = 100;       ///< columns of the terminal
   bool drawing = false;  ///< sparklines and a roofline in block and Braille characters, which not every terminal shows
-  bool whole_names = false;  ///< names of points are never shortened, though a line gets wider: for pipes and files
+  bool whole_names = false;   ///< names of points are never shortened, though a line gets wider: for pipes and files
+  bool by_operation = false;  ///< tables of points have a row for each operation instead
 };
 
 /// Parameters of the SGR control sequence (ECMA-48, section 8.3.117).

@@ -377,6 +377,11 @@ const std::vector<OptionRow>& option_table() {
        number(&Options::process_deviation, 0.0001, 1000.0, 0.01)},
       {in_any_comparison, "--force", "", "", "", common, once,
        "Compare even where the devices or their settings differ too much.", set(&Options::force)},
+      {in_compare | in_gate_check, "--same-model", "", "", "", common, once,
+       "Compare runs of different cards of one model, as of pooled CI runners. Each card is named, and what cards "
+       "differ "
+       "by is part of the noise.",
+       set(&Options::same_model)},
       {in_any_comparison | in_gate_update, "--time", "device|stream|latency", "", "", common, once,
        "Compare the times of this clock, and leave out points without it. Without it: the main time of each point, or "
        "where the sides differ in that, a clock that both have. What gate update is given holds for later checks.",
@@ -414,6 +419,14 @@ const std::vector<OptionRow>& option_table() {
        "Colour on the terminal. auto obeys NO_COLOR and CLICOLOR_FORCE. always also draws the roofline and sparklines "
        "into a pipe.",
        choice(&Options::color, std::vector{ColorChoice::automatic, ColorChoice::always, ColorChoice::never})},
+      {everywhere, "--width", "COLUMNS", "", "", other, once,
+       "Fit the terminal output into so many columns, in a pipe too. Without it: the terminal's width, COLUMNS, or "
+       "100; "
+       "a pipe keeps long names whole.",
+       count(&Options::width, 40, 1000)},
+      {in_run | in_report | in_any_comparison, "--operations", "", "", "", other, once,
+       "Print one row for each operation instead of each point. Files that --out writes have all points.",
+       set(&Options::by_operation)},
       {in_run, "--completion", "bash|zsh|fish", "", "", other, once,
        "Print the completion script of a shell, and stop.",
        [](Options& options, const OptionRow&, const std::string& shell) {

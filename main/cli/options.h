@@ -57,6 +57,7 @@ struct Options {
   std::optional<double> process_deviation;
   bool force = false;
   bool paired = false;
+  bool same_model = false;              ///< as compare::CompareOptions::same_model
   std::optional<Clock> compared_clock;  ///< as compare::CompareOptions::clock
 
   // ab
@@ -100,6 +101,8 @@ struct Options {
   std::vector<std::string> outputs;
   std::string chart;  ///< what pictures among the outputs show; empty: their names say
   ColorChoice color = ColorChoice::automatic;
+  int width = 0;              ///< columns of the terminal; 0: as it says
+  bool by_operation = false;  ///< a row for each operation instead of each point
   bool quiet = false;
 
   /// The program's name without its folder.

@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "main/cli/options.h"
 #include "main/embedding.h"
 
 namespace gpubench {
@@ -72,19 +73,21 @@ extern "C" void note_signal(int number) {
 
 namespace {
 
-ConsoleStyle style_of(int descriptor, ColorChoice choice) {
+ConsoleStyle style_of(int descriptor, const Options& options) {
+  const ColorChoice choice = options.color;
   ConsoleStyle style;
   style.color = choice == ColorChoice::always || (choice == ColorChoice::automatic && automatic_color(descriptor));
-  style.whole_names = isatty(descriptor) == 0;
+  style.whole_names = isatty(descriptor) == 0 && options.width == 0;
   style.drawing = speaks_utf8() && (choice == ColorChoice::always || smart_terminal(descriptor));
-  style.width = std::clamp(terminal_width(descriptor), 40, 400);
+  style.width = options.width > 0 ? options.width : std::clamp(terminal_width(descriptor), 40, 400);
+  style.by_operation = options.by_operation;
   return style;
 }
 
 }  // namespace
 
-ConsoleStyle stdout_style(ColorChoice choice) { return style_of(STDOUT_FILENO, choice); }
-ConsoleStyle stderr_style(ColorChoice choice) { return style_of(STDERR_FILENO, choice); }
+ConsoleStyle stdout_style(const Options& options) { return style_of(STDOUT_FILENO, options); }
+ConsoleStyle stderr_style(const Options& options) { return style_of(STDERR_FILENO, options); }
 
 ProgressLine::ProgressLine(bool quiet)
     : active_(!quiet && smart_terminal(STDERR_FILENO)), start_seconds_(steady_seconds()) {}

@@ -12,13 +12,15 @@
 
 namespace gpubench {
 
+struct Options;
+
 enum class ColorChoice { automatic, always, never };
 
 /// Colour as asked for, or as the terminal, NO_COLOR, CLICOLOR_FORCE and CLICOLOR allow; drawings with colour by choice
-/// or on a terminal, in UTF-8; whole names where it is none. Width from the terminal, COLUMNS, or 100.
-ConsoleStyle stdout_style(ColorChoice choice);
+/// or on a terminal, in UTF-8; whole names where it is none. Width as asked for, from the terminal, COLUMNS, or 100.
+ConsoleStyle stdout_style(const Options& options);
 /// The same of standard error.
-ConsoleStyle stderr_style(ColorChoice choice);
+ConsoleStyle stderr_style(const Options& options);
 
 /// One line on standard error, overwritten in place; nothing where that is no terminal, or `quiet`.
 class ProgressLine {

@@ -121,7 +121,7 @@ int list_calibrations(const Options& options) {
     return exit_codes::fine;
   }
   const auto devices = devices_here();
-  const auto style = stdout_style(options.color);
+  const auto style = stdout_style(options);
   const std::string now = utc_now();
   std::vector<Column> columns = {{"name", false, {}}, {"device", false, {}}, {"mode", false, {}},
                                  {"age", false, {}},  {"fits", false, {}},   {"driver", false, {}}};
@@ -158,7 +158,7 @@ int show_calibrations(const Options& options) {
   run.calibrations = shown(options);
   if (run.calibrations.empty())
     throw UsageError(fmt::format("{} has no calibration.", printable(options.inputs.front())));
-  const auto style = stdout_style(options.color);
+  const auto style = stdout_style(options);
   for (Calibration& calibration : run.calibrations) {
     calibration.health = calibrate::assess(calibration);
     run.devices.push_back(calibration.device);
@@ -205,7 +205,7 @@ int import_calibration(const Options& options) {
 int diff_calibrations(const Options& options) {
   const Calibration base = one_calibration_of(options.inputs.at(0));
   const Calibration next = one_calibration_of(options.inputs.at(1));
-  const auto style = stdout_style(options.color);
+  const auto style = stdout_style(options);
   for (const auto& [role, one] : {std::pair{"base", &base}, {"new", &next}})
     show(fmt::format("{:<5}{}, {} calibration of {}\n", role, printable(one->device.name), printable(one->mode),
                      printable(one->created_utc)));

@@ -108,7 +108,8 @@ void keep_matching(const std::string& filter, Run& run) {
 }
 
 compare::CompareOptions compare_options(const Options& options) {
-  return {options.min_effect, options.process_deviation, options.force, options.paired, options.compared_clock};
+  return {options.min_effect, options.process_deviation, options.force, options.paired, options.compared_clock, false,
+          options.same_model};
 }
 
 void check_comparison_outputs(const Options& options) {
@@ -122,7 +123,7 @@ void check_comparison_outputs(const Options& options) {
 }
 
 int report_comparison(const compare::Comparison& comparison, const Options& options) {
-  if (!options.quiet) show(reports::console(comparison, stdout_style(options.color)));
+  if (!options.quiet) show(reports::console(comparison, stdout_style(options)));
   write_results(comparison, options);
   return compare::exit_code(comparison, options.fail_on);
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "compare/comparability.h"
 #include "compare/gate.h"
@@ -82,11 +83,23 @@ std::string no_baseline(const Options& options) {
   return fmt::format("{} has no baseline. To make one: {}", options.store, update_words(options));
 }
 
+/// Of all cards of the model, the newest last.
+std::vector<storage::BaselineEntry> entries_of_model(const storage::BaselineStore& store,
+                                                     const storage::Fingerprint& here) {
+  std::vector<storage::BaselineEntry> result;
+  for (const storage::BaselineEntry& newest : store.newest_of_each()) {
+    if (compare::without_cards(newest.fingerprint) != compare::without_cards(here)) continue;
+    std::ranges::move(store.entries(newest.fingerprint, max_entries_to_check), std::back_inserter(result));
+  }
+  std::ranges::stable_sort(result, {}, &storage::BaselineEntry::added_utc);
+  return result;
+}
+
 /// The entries to check against; empty when the store has none of this machine, which has been said.
 std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& options) {
   const storage::BaselineStore store(options.store);
   const auto here = compare::fingerprint_of(run);
-  auto entries = store.entries(here, max_entries_to_check);
+  auto entries = options.same_model ? entries_of_model(store, here) : store.entries(here, max_entries_to_check);
   if (!entries.empty()) return entries;
   const auto others = store.newest_of_each();
   if (others.empty()) {
@@ -95,8 +108,12 @@ std::vector<storage::BaselineEntry> baseline_for(const Run& run, const Options& 
   }
   const storage::BaselineEntry& newest = others.back();
   if (options.force) return store.entries(newest.fingerprint, max_entries_to_check);
-  say(fmt::format("{} has no baseline of this machine ({}). To make one: {} To compare anyway: --force", options.store,
-                  difference(newest.fingerprint, here), update_words(options)));
+  const bool same_model = !options.same_model && std::ranges::any_of(others, [&](const auto& other) {
+    return compare::without_cards(other.fingerprint) == compare::without_cards(here);
+  });
+  say(fmt::format("{} has no baseline of this machine ({}). To make one: {} To compare {}", options.store,
+                  difference(newest.fingerprint, here), update_words(options),
+                  same_model ? "with other cards of its model: --same-model" : "anyway: --force"));
   return {};
 }
 
@@ -186,7 +203,7 @@ int gate_history(const Options& options) {
     if (!options.quiet) {
       for (const auto& [key, value] : machine.fingerprint)
         if (machines.size() > 1) show(fmt::format("{}: {}\n", printable(key), printable(value)));
-      show(reports::console(history, stdout_style(options.color)));
+      show(reports::console(history, stdout_style(options)));
     }
     write_results(history, options);
   }

@@ -175,8 +175,7 @@ void report_program(const Options& options, const std::filesystem::path& folder,
     run.warnings.push_back("No kernel is left: --kernels and --range chose none of those that ran.");
   classifier::classify(run);
   for (const std::string& warning : run.warnings) say(warning);
-  if (!options.quiet)
-    fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options.color))));
+  if (!options.quiet) fmt::print(stderr, "{}", without_log_commands(reports::console(run, stderr_style(options))));
   write_each(options.outputs, [&](const std::string& file) {
     if (is_timeline_file(file))
       traces::write(spools.timeline, file);

@@ -226,7 +226,7 @@ void compare_several_gpus(const Options& options, Run& run) {
       std::ranges::count(run.calibrations, DeviceKind::cuda, [](const auto& one) { return one.device.kind; });
   if (gpus < 2) return;
   const auto spreads = calibrate::compare_gpus(run.calibrations);
-  if (!options.quiet) show(fmt::format("\n{}\n", reports::console(spreads, stdout_style(options.color))));
+  if (!options.quiet) show(fmt::format("\n{}\n", reports::console(spreads, stdout_style(options))));
   for (const GpuSpread& spread : spreads)
     if (is_notable(spread)) run.warnings.push_back(slowest_text(spread));
   const calibrate::Together together = calibrate::measure_together(run.calibrations);
@@ -242,7 +242,7 @@ void compare_several_gpus(const Options& options, Run& run) {
 int calibrate_only(const Options& options, const std::vector<Device>& devices, Run run) {
   for (const Device& device : devices) {
     Calibration calibration = measure_ceilings(device, *options.calibrate, options.quiet);
-    if (!options.quiet) show(reports::console(calibration, stdout_style(options.color)));
+    if (!options.quiet) show(reports::console(calibration, stdout_style(options)));
     keep_in_cache(calibration, options);
     run.devices.push_back(device);
     run.calibrations.push_back(std::move(calibration));

@@ -250,7 +250,7 @@ int report(const Run& run, const Options& options, const GoogleOutputs& google) 
   for (const std::string& warning : run.warnings) say(warning);
   google.print();
   if (!options.quiet && !options.google.format)
-    show(reports::console(run, stdout_style(options.color), options.kernels, since ? &since->changes : nullptr));
+    show(reports::console(run, stdout_style(options), options.kernels, since ? &since->changes : nullptr));
   if (options.since_last) keep_as_last(run);
   std::vector<std::string> files = options.outputs;
   if (options.google.out) files.push_back(*options.google.out);

@@ -53,7 +53,7 @@ int report_several(const Options& options) {
     filter_findings(options.filter, runs.back().run);
   }
   if (!options.quiet && options.outputs.empty()) {
-    const ConsoleStyle style = stdout_style(options.color);
+    const ConsoleStyle style = stdout_style(options);
     for (std::size_t i = 0; i < runs.size(); ++i)
       show(fmt::format(
           "{}{}{}", i > 0 ? "\n" : "",
@@ -74,8 +74,7 @@ int report_command(const Options& options) {
   Run run = storage::read_run(options.inputs.at(0));
   judge_anew(options.calibration_file, run);
   filter_findings(options.filter, run);
-  if (!options.quiet && options.outputs.empty())
-    show(reports::console(run, stdout_style(options.color), options.kernels));
+  if (!options.quiet && options.outputs.empty()) show(reports::console(run, stdout_style(options), options.kernels));
   write_each(options.outputs, [&](const std::string& file) { reports::write(run, file, options.chart); });
   return exit_codes::fine;
 }
@@ -87,7 +86,7 @@ int doctor_command(const Options& options) {
     storage::check_writable(output);
   }
   const std::vector<doctor::Line> lines = doctor::judge(doctor::gather());
-  if (!options.quiet) show(doctor::console(lines, stdout_style(options.color)));
+  if (!options.quiet) show(doctor::console(lines, stdout_style(options)));
   const std::string text = doctor::json(lines, gather_context(options.program, options.words));
   write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, text); });
   return doctor::worst(lines) == doctor::Light::red ? exit_codes::operation_failed : exit_codes::fine;

@@ -85,7 +85,7 @@ void put(const Options& options, const std::function<std::string(const ConsoleSt
     const std::string json = file_text("");
     show(json);
   } else if (options.outputs.empty() && !options.quiet) {
-    show(text(stdout_style(options.color)));
+    show(text(stdout_style(options)));
   }
   write_each(options.outputs, [&](const std::string& file) { storage::write_file(file, file_text(file)); });
 }

@@ -460,6 +460,59 @@ TEST(CompareProcesses, AnotherCardForbidsUnlessForced) {
   EXPECT_TRUE(compare(base, next, quiet()).comparable) << "what an older run does not know forbids nothing";
 }
 
+/// Runs of 1 s times a factor, each on the card of its name.
+std::vector<gpubench::Run> on_cards(const std::vector<std::pair<std::string, double>>& cards) {
+  std::vector<gpubench::Run> runs;
+  for (const auto& [card, factor] : cards) {
+    runs.push_back(processes(1.0, {factor}, {"a", "b", "c"}).front());
+    runs.back().devices[0].kind = DeviceKind::cuda;
+    runs.back().devices[0].properties["uuid"] = card;
+    runs.back().context.created_utc = std::to_string(runs.size() % 2);
+  }
+  return runs;
+}
+
+CompareOptions same_model() {
+  CompareOptions options;
+  options.same_model = true;
+  return options;
+}
+
+TEST(SameModel, TwoCardsAreComparedWithTheirSpread) {
+  const auto base = on_cards({{"GPU-A", 1.0}, {"GPU-A", 1.0005}, {"GPU-A", 0.9995}});
+  const auto near = on_cards({{"GPU-B", 1.03}, {"GPU-B", 1.0305}, {"GPU-B", 1.0295}});
+  EXPECT_FALSE(compare(base, near, {}).comparable);
+  auto comparison = compare(base, near, same_model());
+  EXPECT_TRUE(comparison.comparable);
+  for (const ComparedPoint& point : comparison.points) EXPECT_EQ(point.change, Change::inconclusive);
+  EXPECT_THAT(comparison.differences, Contains("cpu: uuid was 'GPU-A', is 'GPU-B'"));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("the base is of GPU-A, the new side of GPU-B: 2 % is added")));
+  EXPECT_TRUE(comparison.operations.empty()) << "nothing tells what operations differ by between cards";
+  comparison = compare(base, on_cards({{"GPU-B", 1.3}, {"GPU-B", 1.3005}, {"GPU-B", 1.2995}}), same_model());
+  for (const ComparedPoint& point : comparison.points) EXPECT_EQ(point.change, Change::slower);
+  const auto again = on_cards({{"GPU-A", 1.03}, {"GPU-A", 1.0305}, {"GPU-A", 1.0295}});
+  for (const ComparedPoint& point : compare(base, again, same_model()).points)
+    EXPECT_EQ(point.change, Change::slower) << "one card has no spread between cards";
+}
+
+TEST(SameModel, OfSeveralCardsTheCardIsTheUnit) {
+  // Six processes a side would find 1.5 %; they are of three cards, which differ by as much.
+  std::vector<std::pair<std::string, double>> base, next;
+  for (const auto& [card, factor] : {std::pair{"GPU-A", 1.0}, {"GPU-B", 1.015}, {"GPU-C", 0.985}})
+    for (const double of_process : {0.9999, 1.0001}) base.emplace_back(card, factor * of_process);
+  for (const auto& [card, factor] : {std::pair{"GPU-D", 1.03}, {"GPU-E", 1.045}, {"GPU-F", 1.015}})
+    for (const double of_process : {0.9999, 1.0001}) next.emplace_back(card, factor * of_process);
+  const auto comparison = compare(on_cards(base), on_cards(next), same_model());
+  EXPECT_TRUE(comparison.cards);
+  EXPECT_EQ(comparison.base_processes, 3);
+  EXPECT_EQ(comparison.new_processes, 3);
+  for (const ComparedPoint& point : comparison.points) {
+    EXPECT_EQ(point.change, Change::inconclusive);
+    EXPECT_NEAR(point.process_deviation, 0.015, 0.002);
+    EXPECT_NEAR(point.ratio.value, 1.03, 0.001);
+  }
+}
+
 TEST(CompareProcesses, CodeUnchangedTimeChangedIsSaid) {
   gpubench::Run base = run_with(around(1.0)), next = run_with(around(1.5));
   base.context.environment["host_code"] = next.context.environment["host_code"] = "x";

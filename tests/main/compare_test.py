@@ -125,6 +125,41 @@ class Compare(CommandLineTest):
         full = self.stored("compare", base, base, "--out=/dev/full/x.md")
         self.assert_refused(full, "/dev/full/x.md")
 
+    def test_width_and_rows_of_operations(self):
+        base = f"{self.folder}/run.json"
+        for command in (("report", base), ("compare", base, base)):
+            for width in (60, 90):
+                lines = self.stored(*command, f"--width={width}").stdout.splitlines()
+                self.assertLessEqual(max(map(len, lines)), width, lines)
+            rows = self.stored(*command, "--operations").stdout
+            self.assertIn("\ncopy ", rows)
+            self.assertNotIn("\ncopy/n:1024", rows)
+        self.assert_refused(self.stored("report", base, "--width=20"), "--width takes a number from 40")
+
+    def test_cards_of_one_model(self):
+        def on(card, factor):
+            def change(run):
+                self.scale(factor)(run)
+                for part in run["devices"] + [calibration["device"] for calibration in run["calibrations"]]:
+                    part["kind"] = "cuda"
+                    part["properties"] = {"uuid": card}
+            return change
+
+        one, other = self.changed("one.json", on("GPU-1", 1.0)), self.changed("other.json", on("GPU-2", 1.001))
+        self.assertEqual(self.stored("compare", one, other).returncode, 3)
+        result = self.stored("compare", one, other, "--same-model")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("the base is of GPU-1, the new side of GPU-2", " ".join(result.stdout.split()))
+        store = self.folder / "pool"
+        self.assertEqual(self.stored("gate", "update", one, f"--store={store}").returncode, 0)
+        refused = self.stored("gate", "check", other, f"--store={store}")
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("--same-model", refused.stderr)
+        checked = self.stored("gate", "check", other, f"--store={store}", "--same-model")
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        slow = self.changed("slow.json", on("GPU-2", 1.5))
+        self.assertEqual(self.stored("gate", "check", slow, f"--store={store}", "--same-model").returncode, 1)
+
     def test_compare_writes_reports(self):
         base = f"{self.folder}/run.json"
         outs = [self.folder / f"comparison{extension}" for extension in (".json", ".csv", ".md")]

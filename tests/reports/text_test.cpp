@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "core/model/points.h"
@@ -40,6 +43,23 @@ TEST(Phases, AreShownBesideTheVerdict) {
   EXPECT_THAT(html(run), HasSubstr("Inside the kernels"));
   EXPECT_THAT(csv(run), HasSubstr("user_in_load_share"));
   EXPECT_THAT(kernels_csv(run), ::testing::Not(HasSubstr("user_in_load")));
+}
+
+TEST(ConsoleByOperation, HasARowEach) {
+  const gpubench::Run run = gpubench::testing::sample_run();
+  ConsoleStyle style{false, 200};
+  style.by_operation = true;
+  const std::string text = console(run, style);
+  for (const Group& group : groups_of(run))
+    EXPECT_THAT(text, ::testing::ContainsRegex(fmt::format("\n{}[^/\n]* +{} ", group.operation, group.points.size())));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("\nsaxpy/")));
+  EXPECT_THAT(text, HasSubstr("what to fix first"));
+  for (const int width : {50, 60, 80, 100}) {
+    style.width = width;
+    std::istringstream lines(console(run, style));
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+  }
 }
 
 TEST(Delimited, NoTextIsAFormulaAndNoNumberIsTouched) {
