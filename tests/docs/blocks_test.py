@@ -22,6 +22,7 @@ A comment above a block makes an exception, and has to give the reason:
 `gpubench` and programs named my_benchmarks are stand-ins (stand_in.py), which measure on the CPU and as briefly as can be.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -283,10 +284,13 @@ class Documentation(unittest.TestCase):
         return [page for page in all_pages if not OPTIONS.pages or str(page.relative_to(source)) in OPTIONS.pages]
 
     def test_blocks(self):
-        for page in self.pages():
-            name = str(page.relative_to(OPTIONS.source))
+        names = [str(page.relative_to(OPTIONS.source)) for page in self.pages()]
+        self.checker.install()  # what the pages share comes before them, for they are tested side by side
+        self.checker.some_runs()
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = pool.map(lambda name: self.checker.problems_of_page(name, (OPTIONS.source / name).read_text()), names)
+        for name, (problems, exceptions) in zip(names, results):
             with self.subTest(name):
-                problems, exceptions = self.checker.problems_of_page(name, page.read_text())
                 for exception in exceptions:
                     print(exception, file=sys.stderr)
                 if problems:

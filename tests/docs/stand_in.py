@@ -29,7 +29,7 @@ if command is None and not has("--help", "--version", "--completion"):
     elif not has("--calibrate", "--list", "--dry"):
         if has("--filter") and (listed := subprocess.run([real, *arguments, "--list"], stdout=subprocess.DEVNULL).returncode):
             sys.exit(listed)
-        arguments = without("--filter") + ["--time-budget=0.01", "--drift-check=off", "--filter=^copy/n:1024(/|$)"]
+        arguments = without("--filter") + ["--time-budget=0.01", "--drift-check=off", "--accept-load", "--filter=^copy/n:1024(/|$)"]
 elif command == "ab":
     dashes = arguments.index("--") if "--" in arguments else len(arguments)
     arguments = [argument for argument in arguments[:dashes] if not argument.startswith("--pairs")] + ["--pairs=2"] + arguments[dashes:]
