@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <mutex>
+#include <set>
 
 #include "bench/counters/post_timing_pass.h"
 #include "bench/cuda/cupti_library.h"
@@ -40,6 +41,7 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 /// process, as there is one CUPTI; they come from threads of its own.
 struct FilledBuffers {
   std::mutex mutex;
+  std::set<std::uint8_t*> given;  ///< that CUPTI fills. Others are of another user, such as PyTorch's profiler
   std::vector<FilledBuffer> buffers;
 
   [[nodiscard]] std::vector<FilledBuffer> take() {
@@ -58,11 +60,15 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
   *bytes = *buffer == nullptr ? 0 : buffer_bytes;
   *max_records = 0;  // as many as it holds
+  const std::lock_guard lock(filled_buffers().mutex);
+  if (*buffer != nullptr) filled_buffers().given.insert(*buffer);
 }
 
-/// Reads nothing yet: CUPTI must not be called from here.
+/// Reads nothing yet: CUPTI must not be called from here. What another user gave before is neither ours to read nor to
+/// release.
 void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t bytes) noexcept {
   const std::lock_guard lock(filled_buffers().mutex);
+  if (filled_buffers().given.erase(buffer) == 0) return;
   filled_buffers().buffers.push_back({{buffer, std::free}, bytes});
 }
 
@@ -209,12 +215,9 @@ class CuptiActivity final : public ActivitySource {
 
 }  // namespace
 
-/// Once a process: what CUPTI has under way would go to another pair of callbacks.
+/// Each time: another user of this process may have put callbacks of its own there since.
 void register_activity_buffers(const CuptiLibrary& library) {
-  static decltype(library.cuptiActivityRegisterCallbacks) registered_with = nullptr;
-  if (registered_with == library.cuptiActivityRegisterCallbacks) return;
   GPUBENCH_CUPTI_CALL(library, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
-  registered_with = library.cuptiActivityRegisterCallbacks;
 }
 
 std::vector<FilledBuffer> take_filled_buffers() { return filled_buffers().take(); }

@@ -296,10 +296,9 @@ void fake_cupti_forget() {
   log_of_calls().clear();
   profiler() = {};
   decoded = 0;
-  // Its callbacks stay registered: that is done once a process.
+  // Callbacks stay registered, as in the real library.
   activities() = {activities().request, activities().complete, {}, nullptr, 0, 0, 0};
 }
-bool fake_cupti_knows_callbacks() { return activities().request != nullptr; }
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
   *version = CUPTI_API_VERSION;

@@ -141,6 +141,27 @@ def test_a_session_beside_the_profiler_of_torch_says_what_it_knows(torch):
 
 
 @pytest.mark.gpu
+def test_records_come_again_after_the_profiler_of_torch(torch, gpu):
+    """Each of the two puts its own buffers in place of the other's."""
+    session, a = profile.create_profiler(), torch.ones(2**20, device="cuda")
+    session.reset()
+    for _ in range(2):
+        with torch.profiler.profile() as other:
+            a.mul_(1)
+            torch.cuda.synchronize()
+        session.init()
+        with session.profile_range("after"):
+            a.mul_(1)
+        session.disable()
+        point = measured(lambda b: b.mul_(1), gpu, check="activity")
+        assert point.data["measurement"]["activity"]["seconds"]["value"] > 0
+        print([each.key for each in other.key_averages()])
+        assert any("elementwise_kernel" in each.key for each in other.key_averages())
+    after = next(each for each in session.get_profiler_ranges() if each["name"] == "after")
+    assert after["kernels"] == 2
+
+
+@pytest.mark.gpu
 class TestRegime:
     @pytest.fixture
     def profiler(self):

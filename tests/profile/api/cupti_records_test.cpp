@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <malloc.h>
 
+#include <array>
 #include <map>
 #include <thread>
 
@@ -107,6 +108,30 @@ TEST_F(Records, OfSessionsThatEndedTakeNoMemory) {
     (void)source->take(true);
   }
   EXPECT_LT(mallinfo2().uordblks - before, 10U * 16384U);
+}
+
+/// As PyTorch's profiler does, which puts callbacks of its own in place of these.
+TEST_F(Records, BuffersOfAnotherUserAreLeftAlone) {
+  static std::array<std::uint64_t, 512> theirs;
+  static int completed = 0;
+  const auto request = [](std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
+    *buffer = reinterpret_cast<std::uint8_t*>(theirs.data());
+    *bytes = sizeof(theirs);
+    *records = 0;
+  };
+  const auto complete = [](CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) { ++completed; };
+  const auto former = open_cupti_records(false);
+  function<CUptiResult(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc)>(
+      "cuptiActivityRegisterCallbacks")(+request, +complete);
+  call(1, 10, 20);
+  const auto source = open_cupti_records(false);
+  EXPECT_TRUE(source->take(true).kernels.empty());  // theirs came back, and was not freed
+  source->push(1);
+  call(2, 30, 40);
+  const RecordBatch batch = source->take(true);
+  ASSERT_EQ(batch.kernels.size(), 1U);
+  EXPECT_EQ(batch.kernels[0].correlation, 2U);
+  EXPECT_EQ(completed, 0);
 }
 
 TEST_F(Records, LostRecordsAreCounted) {
